@@ -378,7 +378,32 @@ try {
     const calls = (await page.locator('.data tbody tr td:nth-child(3)').allInnerTexts()).map((text) => Number(text.replace(/\s/g, '')));
     assert.deepEqual(calls, segments.map((row) => row.calls).sort((a, b) => b - a));
     await session.shot(shots, 'segment-table');
+    const saved = await view();
+    await page.locator('.data tbody tr').first().click();
+    await session.settled();
+    const heaviest = segments.reduce((most, row) => row.calls > most.calls ? row : most);
+    const durations = await session.api(
+        `durations?process=${heaviest.process}&hook=${heaviest.hook}&from=${selection.from}&to=${selection.to}`);
+    assert.equal(durations.calls, heaviest.calls);
+    assert.match(await page.locator('.durations').innerText(), new RegExp(`\\b${heaviest.calls} calls begin`));
+    await page.getByLabel('Show the longest call').click();
+    await session.settled();
+    const shown = await view();
+    assert.equal(shown.playhead, durations.max.begin_ns);
+    assert.ok(shown.startNs < durations.max.begin_ns && durations.max.end_ns < shown.endNs);
+    await session.shot(shots, 'durations');
+    await page.locator('.data tbody tr').first().click();
+    await session.settled();
+    assert.equal(await page.locator('.durations').count(), 0);
+    await session.ask(`__pv.setWindow(${saved.startNs}, ${saved.endNs})`);
+    await page.mouse.move(box.x + 50, box.y + 50);
+    await page.mouse.wheel(0, -5000);
+    await session.settled();
     await page.locator('.tabs button', {hasText: 'Processes'}).click();
+    await session.settled();
+    // Its process was highlighted.
+    await page.locator('.data tbody tr.selected').click();
+    await session.settled();
   });
 
   await claims.claim('clicking a process dims the others, clicking again restores', async () => {

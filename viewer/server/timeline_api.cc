@@ -17,6 +17,7 @@
 #include "absl/strings/str_split.h"
 #include "base/text/quantity_parse.h"
 #include "rmap/tables/tables.h"
+#include "viewer/index/call_durations.h"
 #include "viewer/index/instant_state.h"
 #include "viewer/index/nearest_step.h"
 #include "viewer/index/range_totals.h"
@@ -114,6 +115,7 @@ class Api {
     if (name == "state") return State();
     if (name == "step") return NextStep();
     if (name == "wait") return Wait();
+    if (name == "durations") return Durations();
     constexpr std::string_view kTile = "tile/";
     if (name.substr(0, kTile.size()) == kTile) {
       return OneTile(name.substr(kTile.size()));
@@ -547,6 +549,50 @@ class Api {
       }
     }
     return AnswerJson(StateJson(StateAt(index_, *time_ns, options)));
+  }
+
+  HttpResponse Durations() {
+    std::uint64_t numbers[4];
+    constexpr std::string_view kNames[] = {"process", "hook", "from", "to"};
+    for (std::size_t i = 0; i < std::size(kNames); ++i) {
+      const std::optional<std::uint64_t> value =
+          Number(kNames[i], std::nullopt);
+      if (!value) return Refuse(400, error_);
+      numbers[i] = *value;
+    }
+    const auto [process, hook, from, to] = numbers;
+    if (from > to) {
+      return Refuse(400, absl::StrFormat("Range ends before it begins: "
+                                         "from=%d, to=%d",
+                                         from, to));
+    }
+    const auto narrow = [](std::uint64_t number) {
+      return static_cast<std::uint32_t>(
+          std::min<std::uint64_t>(number, kNoKey));
+    };
+    const absl::StatusOr<CallDurations> durations =
+        DurationsIn(index_, narrow(process), narrow(hook), {from, to});
+    if (!durations.ok()) return Refuse(durations.status());
+    const auto call = [](const TimedCall& one) -> Json {
+      if (one.thread == kNoKey) return nullptr;
+      return {{"thread", one.thread},
+              {"begin_ns", one.range.begin_ns},
+              {"end_ns", one.range.end_ns}};
+    };
+    Json buckets = Json::array();
+    for (const DurationBucket& bucket : durations->buckets) {
+      buckets.push_back({{"from_ns", bucket.from_ns},
+                         {"to_ns", bucket.to_ns},
+                         {"calls", bucket.calls}});
+    }
+    return AnswerJson({{"process", process},
+                       {"hook", hook},
+                       {"calls", durations->calls},
+                       {"min", call(durations->min)},
+                       {"p50", call(durations->p50)},
+                       {"p99", call(durations->p99)},
+                       {"max", call(durations->max)},
+                       {"buckets", std::move(buckets)}});
   }
 
   HttpResponse Wait() {

@@ -1,6 +1,6 @@
 // The server's endpoints as functions. Counts the requests (window.__pv).
 
-import type {Aggregate, HookItem, InstantState, LossItem, Page, ProcessItem, RowItem, StepAnswer, ThreadItem, TraceInfo, WaitAnswer} from './schema';
+import type {Aggregate, Durations, HookItem, InstantState, LossItem, Page, ProcessItem, RowItem, StepAnswer, ThreadItem, TraceInfo, WaitAnswer} from './schema';
 import {decodeTiles, type Tile, type TileKey} from './tile_decode';
 
 export class ApiError extends Error {
@@ -82,6 +82,10 @@ export class Client {
   call(hook: number, at: number, forward: boolean): Promise<StepAnswer> {
     return this.json(`step?t=${Math.max(0, Math.floor(at))}&dir=${
         forward ? 'next' : 'previous'}&hook=${hook}`);
+  }
+  durations(process: number, hook: number, from: number, to: number): Promise<Durations> {
+    return this.json(`durations?process=${process}&hook=${hook}&from=${Math.max(0, Math.round(from))}&to=${
+        Math.max(0, Math.round(to))}`);
   }
   // Why a thread does not run; null: it does, or that is not known.
   async wait(thread: number, at: number): Promise<WaitAnswer|null> {

@@ -232,6 +232,23 @@ export interface WaitAnswer {
   interrupts_ns: number;
 }
 
+// How long the calls of a segment took (API.md, "durations").
+export interface TimedCall {
+  thread: number;
+  begin_ns: number;
+  end_ns: number;
+}
+export interface Durations {
+  process: number;
+  hook: number;
+  calls: number;
+  min: TimedCall|null;
+  p50: TimedCall|null;
+  p99: TimedCall|null;
+  max: TimedCall|null;
+  buckets: {from_ns: number; to_ns: number; calls: number}[];
+}
+
 export const NO_KEY = 0xffffffff;
 
 // LeafFlags

@@ -4,7 +4,7 @@
 import {computed, effect, type ReadonlySignal, type Signal, signal} from '@preact/signals-core';
 
 import {type Client, isAbort, isLost} from '../api/client';
-import type {Aggregate, InstantState, WaitAnswer} from '../api/schema';
+import type {Aggregate, Durations, InstantState, TimedCall, WaitAnswer} from '../api/schema';
 import {CLOSED_TREE, type CounterChoice, type Lane, layOut, totalHeight, type Tree, visibleLanes} from './lanes';
 import {hookName, type Names, processName, processOf} from './names';
 import {advance, autoRate, faster, type Playback} from './playback';
@@ -77,6 +77,8 @@ export class AppModel {
   readonly soFar: Signal<Aggregate|null> = signal(null); // start to playhead
   // Selected: why a thread does not run.
   readonly wait: Signal<WaitAnswer|null> = signal(null);
+  // Of the selected segment, in the range of the tables.
+  readonly durations: Signal<Durations|null> = signal(null);
   readonly announcement = signal('');
   readonly counterTop = signal(0); // of the counter strip's scale, per second
   readonly tree: Signal<Tree> = signal(CLOSED_TREE);
@@ -242,6 +244,25 @@ export class AppModel {
     await this.guard(async () => {
       this.wait.value = thread === null ? null : await this.client.wait(thread, at);
     });
+  }
+
+  // Selects a segment of a process; the selected one: none.
+  async selectSegment(process: number, hook: number): Promise<void> {
+    const old = this.durations.value;
+    if (old?.process === process && old.hook === hook) {
+      this.durations.value = null;
+      return;
+    }
+    const range = this.selection.value ?? {from: 0, to: this.durationNs + 1};
+    await this.guard(async () => {
+      this.durations.value = await this.client.durations(process, hook, range.from, range.to);
+    });
+  }
+  // Brings one call into view.
+  showCall(call: TimedCall): void {
+    this.show(call.begin_ns, call.end_ns);
+    this.movePlayhead(call.begin_ns);
+    this.reveal(processOf(this.names, call.thread), call.thread);
   }
 
   // The thread of a row, or null.
@@ -445,6 +466,7 @@ export class AppModel {
           this.selection.value = null;
           this.highlight.value = null;
           this.wait.value = null;
+          this.durations.value = null;
         }
         return;
       case 'help': this.helpOpen.value = !this.helpOpen.value; return;

@@ -9,6 +9,7 @@ import {hookName, processName, processOf, threadName} from '../model/names';
 import {css} from '../render/palette';
 import {formatDuration, formatEventCount, formatInstant, formatPercent} from '../units';
 import type {TimelineEngine} from './timeline_engine';
+import {DurationsPanel} from './durations_panel';
 import {theme} from './theme';
 import {useSignal} from './use_signal';
 import {WaitPanel} from './wait_panel';
@@ -54,6 +55,7 @@ export function NowPanel({model, engine}: {model: AppModel; engine: TimelineEngi
         <h2>Now</h2>
         <span class="now-time">{late ? '~ ' : ''}{formatInstant(state.t, 1)}</span>
       </div>
+      <DurationsPanel model={model} engine={engine} />
       <WaitPanel model={model} engine={engine} />
       {edge !== null && <p class="edge-note faint">{edge}</p>}
       {state.in_loss && <p class="loss-note">Records were lost at this instant; what is shown may be incomplete.</p>}

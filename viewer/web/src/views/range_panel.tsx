@@ -154,6 +154,7 @@ function ProcessTable({model, engine, data}: {model: AppModel; engine: TimelineE
 function SegmentTable({model, engine, data}: {model: AppModel; engine: TimelineEngine; data: Aggregate}) {
   type Row = Aggregate['segments'][number];
   const names = model.names;
+  const durations = useSignal(model.durations);
   const time = (value: number|null): string => value === null ? '\u2013' : formatDuration(value);
   const columns: Column<Row>[] = [
     {title: 'Segment', says: 'provider:name', number: false, by: 'hook', text: (row) => hookName(names, row.hook)},
@@ -168,7 +169,9 @@ function SegmentTable({model, engine, data}: {model: AppModel; engine: TimelineE
      text: (row) => row.calls > 0 ? formatDuration(row.wall_incl_ns / row.calls) : '\u2013'},
   ];
   return <Table columns={columns} rows={data.segments} model={model} rowKey={(row) => `${row.process}/${row.hook}`}
-                swatch={(row) => css(engine.book.hook(row.hook))} />;
+                swatch={(row) => css(engine.book.hook(row.hook))}
+                selected={(row) => row.process === durations?.process && row.hook === durations.hook}
+                onClick={(row) => void model.selectSegment(row.process, row.hook)} />;
 }
 
 // Which of the server's rows are shown, and the way to the others.
