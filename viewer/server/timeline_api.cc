@@ -24,8 +24,10 @@
 #include "viewer/index/tile.h"
 #include "viewer/index/wait_split.h"
 #include "viewer/server/query_string.h"
+#include "viewer/server/range_json.h"
 #include "viewer/server/state_json.h"
 #include "viewer/server/table_order.h"
+#include "viewer/server/wait_json.h"
 
 namespace countrace::viewer {
 namespace {
@@ -361,44 +363,6 @@ class Api {
             .headers = {}};
   }
 
-  static Json RunBoundsJson(const RunTotals& run) {
-    Json bounds = Json::object();
-    if (!run.on_cpu_limits.IsExact(run.on_cpu_ns)) {
-      bounds["on_cpu_ns"] = LimitsJson(run.on_cpu_limits);
-    }
-    if (!run.dispatches_limits.IsExact(run.dispatches)) {
-      bounds["dispatches"] = LimitsJson(run.dispatches_limits);
-    }
-    for (std::size_t i = 0; i < run.count_limits.size(); ++i) {
-      if (run.count_limits[i].IsExact(run.counts[i])) continue;
-      bounds["counts." + std::to_string(i)] = LimitsJson(run.count_limits[i]);
-    }
-    return bounds;
-  }
-
-  static Json SegmentBoundsJson(const SegmentTotals& row) {
-    const std::pair<const char*, std::uint64_t> numbers[kSegmentFields] = {
-        {"calls", row.calls},
-        {"wall_incl_ns", row.wall_incl_ns},
-        {"wall_excl_ns", row.wall_excl_ns},
-        {"on_cpu_incl_ns", row.on_cpu_incl_ns},
-        {"on_cpu_excl_ns", row.on_cpu_excl_ns}};
-    Json bounds = Json::object();
-    for (std::size_t i = 0; i < kSegmentFields; ++i) {
-      const auto& [name, value] = numbers[i];
-      if (!row.limits[i].IsExact(value)) {
-        bounds[name] = LimitsJson(row.limits[i]);
-      }
-    }
-    return bounds;
-  }
-
-  static Json RunJson(const RunTotals& run) {
-    return {{"on_cpu_ns", run.on_cpu_ns}, {"dispatches", run.dispatches},
-            {"counts", run.counts},       {"bounds", RunBoundsJson(run)},
-            {"estimated", run.estimated}, {"incomplete", run.incomplete}};
-  }
-
   // Tables beside the processes'; null if one has a wrong name.
   std::optional<RangeTables> Tables() const {
     const auto found = target_.parameters.find("tables");
@@ -491,19 +455,7 @@ class Api {
     }
     Json segments = Json::array();
     for (const SegmentTotals& row : page(totals.segments)) {
-      Json item = {{"process", row.process},
-                   {"hook", row.hook_id},
-                   {"calls", row.calls},
-                   {"wall_incl_ns", row.wall_incl_ns},
-                   {"wall_excl_ns", row.wall_excl_ns},
-                   {"on_cpu_incl_ns", nullptr},
-                   {"on_cpu_excl_ns", nullptr}};
-      if (row.on_cpu_known) {
-        item["on_cpu_incl_ns"] = row.on_cpu_incl_ns;
-        item["on_cpu_excl_ns"] = row.on_cpu_excl_ns;
-      }
-      item["bounds"] = SegmentBoundsJson(row);
-      segments.push_back(std::move(item));
+      segments.push_back(SegmentJson(row));
     }
     Json hooks = Json::array();
     for (const HookTotals& row : page(totals.hooks)) {
@@ -573,26 +525,7 @@ class Api {
     const absl::StatusOr<CallDurations> durations =
         DurationsIn(index_, narrow(process), narrow(hook), {from, to});
     if (!durations.ok()) return Refuse(durations.status());
-    const auto call = [](const TimedCall& one) -> Json {
-      if (one.thread == kNoKey) return nullptr;
-      return {{"thread", one.thread},
-              {"begin_ns", one.range.begin_ns},
-              {"end_ns", one.range.end_ns}};
-    };
-    Json buckets = Json::array();
-    for (const DurationBucket& bucket : durations->buckets) {
-      buckets.push_back({{"from_ns", bucket.from_ns},
-                         {"to_ns", bucket.to_ns},
-                         {"calls", bucket.calls}});
-    }
-    return AnswerJson({{"process", process},
-                       {"hook", hook},
-                       {"calls", durations->calls},
-                       {"min", call(durations->min)},
-                       {"p50", call(durations->p50)},
-                       {"p99", call(durations->p99)},
-                       {"max", call(durations->max)},
-                       {"buckets", std::move(buckets)}});
+    return AnswerJson(DurationsJson(process, hook, *durations));
   }
 
   HttpResponse Wait() {
@@ -603,37 +536,10 @@ class Api {
     if (*thread >= index_.threads().size()) {
       return Refuse(404, absl::StrFormat("No such thread: thread=%d", *thread));
     }
-    const auto key = [](std::uint32_t number) {
-      return number == kNoKey ? Json(nullptr) : Json(number);
-    };
     const std::optional<WaitSplit> split =
         SplitWait(index_, static_cast<std::uint32_t>(*thread), *time_ns);
     if (!split) return AnswerJson({{"found", false}});
-    const ThreadStretch& stretch = split->stretch;
-    const bool blocked = (stretch.flags & kStateBlocked) != 0;
-    Json holders = Json::array();
-    for (const CpuHolder& holder : split->holders) {
-      holders.push_back({{"thread", holder.thread}, {"ns", holder.ns}});
-    }
-    return AnswerJson(
-        {{"found", true},
-         {"thread", *thread},
-         {"state", blocked ? "blocked" : "waiting"},
-         {"begin_ns", stretch.range.begin_ns},
-         {"end_ns", stretch.range.end_ns},
-         {"call", blocked ? key(stretch.key) : Json(nullptr)},
-         {"woken_by", split->waker_kind
-                          ? Json(rmap::WakerKindName(*split->waker_kind))
-                          : Json(nullptr)},
-         {"waker", key(split->waker)},
-         {"preempted_by", key(split->preempted_by)},
-         {"cpu", split->cpu ? Json(*split->cpu) : Json(nullptr)},
-         {"holders", std::move(holders)},
-         {"others_ns", split->others_ns},
-         {"idle_ns", split->idle_ns},
-         {"outside_ns", split->outside_ns},
-         {"unknown_ns", split->unknown_ns},
-         {"interrupts_ns", split->interrupts_ns}});
+    return AnswerJson(WaitJson(*thread, *split));
   }
 
   HttpResponse NextStep() {

@@ -5,6 +5,7 @@ import {render} from 'preact';
 import {Client} from './api/client';
 import {AppModel} from './model/app_model';
 import {loadNames} from './model/names';
+import {addressOf, restore} from './model/page_address';
 import {App} from './views/app';
 import {installTestHook} from './views/test_hook';
 import {TimelineEngine} from './views/timeline_engine';
@@ -29,10 +30,10 @@ async function start(root: HTMLElement): Promise<void> {
   const save = (hash: string): void =>
       history.replaceState(null, '', location.pathname + location.search + hash);
   model.onJump = () => {
-    save(model.hash());
+    save(addressOf(model));
     history.pushState(null, '', location.href);
   };
-  addEventListener('popstate', () => model.restore(location.hash));
+  addEventListener('popstate', () => restore(model, location.hash));
   model.start(save);
   if (new URLSearchParams(location.search).get('test') === '1') installTestHook(model, engine);
 }

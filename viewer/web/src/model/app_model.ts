@@ -8,7 +8,8 @@ import type {Aggregate, Durations, InstantState, TimedCall, WaitAnswer} from '..
 import {CLOSED_TREE, type CounterChoice, type Lane, layOut, totalHeight, type Tree, visibleLanes} from './lanes';
 import {hookName, type Names, processName, processOf} from './names';
 import {advance, autoRate, faster, type Playback} from './playback';
-import {decodeHash, encodeHash, type SavedView} from './url_hash';
+import {addressOf, treeOf} from './page_address';
+import {decodeHash} from './url_hash';
 import {isTimeEvent} from '../units';
 import * as viewport from './viewport';
 import type {Viewport} from './viewport';
@@ -37,15 +38,6 @@ export const FIRST_ORDER: Record<Tab, Order> = {
 export interface Hover {
   x: number;
   y: number;
-}
-
-function treeOf(saved: SavedView): Tree {
-  return {
-    toggled: new Set(saved.toggled ?? []),
-    unfolded: saved.unfolded ?? false,
-    pinned: saved.pinned ?? [],
-    hidden: new Set(saved.hidden ?? []),
-  };
 }
 
 // The clock of all CPUs together is constant: the first event that is no time.
@@ -77,7 +69,7 @@ export class AppModel {
   readonly soFar: Signal<Aggregate|null> = signal(null); // start to playhead
   // Selected: why a thread does not run.
   readonly wait: Signal<WaitAnswer|null> = signal(null);
-  // Of the selected segment, in the range of the tables.
+  // How long the calls of the selected segment took, in the range of the tables.
   readonly durations: Signal<Durations|null> = signal(null);
   readonly announcement = signal('');
   readonly counterTop = signal(0); // of the counter strip's scale, per second
@@ -148,44 +140,8 @@ export class AppModel {
       void [this.view.value, this.selection.value, this.playback.value, this.counter.value, this.scrollY.value,
             this.tree.value, this.highlight.value];
       clearTimeout(this.hashTimer);
-      this.hashTimer = setTimeout(() => saveHash(this.hash()), 250);
+      this.hashTimer = setTimeout(() => saveHash(addressOf(this)), 250);
     });
-  }
-
-  // What is shown, as a fragment of the page's address.
-  hash(): string {
-    const view = this.view.value;
-    const range = this.selection.value;
-    const play = this.playback.value;
-    const counter = this.counter.value;
-    const tree = this.tree.value;
-    return encodeHash({
-      from: view.startNs,
-      to: viewport.endNs(view),
-      y: this.scrollY.value,
-      t: Math.floor(play.at),
-      event: counter.event,
-      cpu: counter.cpu,
-      speed: play.speed,
-      toggled: [...tree.toggled],
-      unfolded: tree.unfolded,
-      pinned: [...tree.pinned],
-      hidden: [...tree.hidden],
-      ...(range ? {selection: [range.from, range.to] as [number, number]} : {}),
-      ...(this.highlight.value !== null ? {process: this.highlight.value} : {}),
-    });
-  }
-
-  // Shows what a fragment says; what it leaves out stays.
-  restore(hash: string): void {
-    const saved = decodeHash(hash);
-    if (saved.from !== undefined && saved.to !== undefined) this.setWindow(saved.from, saved.to);
-    this.tree.value = treeOf(saved);
-    this.scrollY.value = saved.y ?? 0;
-    this.scroll(0);
-    this.highlight.value = saved.process ?? null;
-    this.selection.value = saved.selection ? {from: saved.selection[0], to: saved.selection[1]} : null;
-    if (saved.t !== undefined) this.movePlayhead(saved.t);
   }
 
   resize(widthPx: number, heightPx: number): void {
