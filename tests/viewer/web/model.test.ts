@@ -17,17 +17,20 @@ describe('playback', () => {
     expect(advance(play, 1000, 250, range).at).toBe(350);
     expect(advance({...play, speed: 2}, 1000, 250, range).at).toBe(600);
     expect(advance(play, 10_000, 250, range)).toEqual({at: 1000, playing: false, speed: 1});
+    const back = {...play, backward: true};
+    expect(advance(back, 200, 250, range).at).toBe(50);
+    expect(advance(back, 10_000, 250, range)).toEqual({...back, at: range.from, playing: false});
     expect(advance({...play, playing: false}, 1000, 250, range).at).toBe(100);
   });
   test('a loop never leaves its range, whatever the elapsed time', () => {
     fc.assert(fc.property(
         fc.integer({min: 200, max: 399}), fc.integer({min: 0, max: 100_000}),
-        fc.integer({min: 1, max: 5000}), (at, elapsed, rate) => {
+        fc.integer({min: 1, max: 5000}), fc.boolean(), (at, elapsed, rate, backward) => {
           const next = advance(
-              {at, playing: true, speed: 1}, elapsed, rate, {from: 200, to: 400, loop: true});
+              {at, playing: true, speed: 1, backward}, elapsed, rate, {from: 200, to: 400, loop: true});
           expect(next.playing).toBe(true);
           expect(next.at).toBeGreaterThanOrEqual(200);
-          expect(next.at).toBeLessThan(400);
+          expect(next.at).toBeLessThanOrEqual(400);
         }));
   });
   test('speed steps stay within the list', () => {

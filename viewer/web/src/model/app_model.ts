@@ -313,14 +313,17 @@ export class AppModel {
     order.value = {column, down: order.value.column === column ? !order.value.down : down};
   }
 
-  togglePlay(): void {
+  // Pauses; or plays, from the other end where there is nothing left to play.
+  togglePlay(backward = false): void {
     const play = this.playback.value;
     const range = this.playRange();
-    const atEnd = play.at >= range.to;
+    const playing = !play.playing || backward !== (play.backward ?? false);
+    const atEnd = backward ? play.at <= range.from : play.at >= range.to;
     this.playback.value = {
       ...play,
-      playing: !play.playing,
-      at: !play.playing && atEnd ? range.from : play.at,
+      playing,
+      backward,
+      at: !play.playing && atEnd ? (backward ? range.to : range.from) : play.at,
     };
   }
 
@@ -344,9 +347,10 @@ export class AppModel {
     const next = advance(play, elapsedMs, rate, this.playRange());
     this.playback.value = next;
     if (next.at < view.startNs || next.at > viewport.endNs(view)) {
-      // Turn the page: the playhead appears again near the left edge.
+      // Turn the page: the playhead appears again near the edge it comes from.
+      const share = next.backward ? 0.95 : 0.05;
       this.view.value = viewport.clamp(
-          {...view, startNs: next.at - 0.05 * view.nsPerPx * view.widthPx},
+          {...view, startNs: next.at - share * view.nsPerPx * view.widthPx},
           this.durationNs);
     }
   }
@@ -388,6 +392,7 @@ export class AppModel {
         else this.view.value = viewport.centre(view, at, this.durationNs);
         return;
       case 'play': return this.togglePlay();
+      case 'play-back': return this.togglePlay(true);
       case 'next': return void this.step(true, 'any');
       case 'previous': return void this.step(false, 'any');
       case 'next-segment': return void this.step(true, 'segment');

@@ -17,6 +17,7 @@ export const COMMANDS: readonly Command[] = [
   {id: 'fit', keys: '0', says: 'show the whole trace'},
   {id: 'zoom-selection', keys: 'F', says: 'fit the selection, or centre the playhead'},
   {id: 'play', keys: 'Space', says: 'play, pause'},
+  {id: 'play-back', keys: 'Shift Space', says: 'play backwards'},
   {id: 'next', keys: '.', says: 'step to the next boundary'},
   {id: 'previous', keys: ',', says: 'step to the previous boundary'},
   {id: 'next-segment', keys: 'Shift .', says: 'next segment boundary'},
@@ -56,7 +57,7 @@ const PLAIN: Record<string, string> = {
   Escape: 'clear',
 };
 const SHIFTED: Record<string, string> = {
-  Period: 'next-segment', Comma: 'previous-segment',
+  Space: 'play-back', Period: 'next-segment', Comma: 'previous-segment',
   ArrowLeft: 'select-left', ArrowRight: 'select-right',
 };
 

@@ -5,6 +5,7 @@ export interface Playback {
   readonly at: number; // ns since trace start
   readonly playing: boolean;
   readonly speed: number; // multiplies the automatic rate
+  readonly backward?: boolean;
 }
 
 export interface PlayRange {
@@ -23,12 +24,22 @@ export function advance(
     play: Playback, elapsedMs: number, nsPerSecond: number,
     range: PlayRange): Playback {
   if (!play.playing) return play;
-  const next = play.at + nsPerSecond * play.speed * elapsedMs / 1000;
+  const way = nsPerSecond * play.speed * elapsedMs / 1000;
+  if (play.backward) return retreat(play, play.at - way, range);
+  const next = play.at + way;
   if (next < range.to) return {...play, at: Math.max(next, range.from)};
   if (range.loop && range.to > range.from) {
     return {...play, at: range.from + (next - range.from) % (range.to - range.from)};
   }
   return {...play, at: range.to, playing: false};
+}
+
+function retreat(play: Playback, next: number, range: PlayRange): Playback {
+  if (next > range.from) return {...play, at: Math.min(next, range.to)};
+  if (range.loop && range.to > range.from) {
+    return {...play, at: range.to - (range.from - next) % (range.to - range.from)};
+  }
+  return {...play, at: range.from, playing: false};
 }
 
 export const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 4, 10] as const;
