@@ -182,6 +182,83 @@ int main() {
 }
 '''
 
+# Threads that are cancelled where they wait, or end themselves: what stands in
+# their frames is run by unwinding.
+CANCELLED_PROGRAMS = {
+    'destructors.cc': ('g++', [], '''
+#include <pthread.h>
+#include <unistd.h>
+#include <cstdio>
+extern "C" long wait_in_library(int file);
+static int left, ends[2];
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+struct Lock {
+  Lock() { pthread_mutex_lock(&mutex); }
+  ~Lock() {
+    ++left;
+    pthread_mutex_unlock(&mutex);
+  }
+};
+static void* work(void* number) {
+  Lock lock;
+  switch ((long)number % 4) {
+    case 0: pthread_cond_wait(&changed, &mutex); break;
+    case 1: wait_in_library(ends[0]); break;
+    case 2: pause(); break;
+    case 3: pthread_exit(number);
+  }
+  return nullptr;
+}
+int main() {
+  if (pipe(ends) != 0) return 1;
+  for (long i = 0; i < 24; ++i) {
+    pthread_t thread;
+    pthread_create(&thread, nullptr, work, (void*)i);
+    if (i % 4 != 3) pthread_cancel(thread);
+    pthread_join(thread, nullptr);
+  }
+  std::printf("left %d\\n", left);
+  return 7;
+}
+'''),
+    'cleanup.c': ('gcc', ['-fexceptions'], '''
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+long wait_in_library(int file);
+static int left, ends[2];
+static void leave(int* unused) { (void)unused; ++left; }
+__attribute__((noinline)) static void* work(void* number) {
+  __attribute__((cleanup(leave))) int here = 0;
+  if ((long)number % 2) pthread_exit(number);
+  wait_in_library(ends[here]);
+  return NULL;
+}
+__attribute__((noinline)) static void* begin(void* number) {
+  __attribute__((cleanup(leave))) int here = 0;
+  return (char*)work(number) + here;
+}
+int main(void) {
+  if (pipe(ends) != 0) return 1;
+  for (long i = 0; i < 12; ++i) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, begin, (void*)i);
+    if (i % 2 == 0) pthread_cancel(thread);
+    pthread_join(thread, NULL);
+  }
+  printf("left %d\\n", left);
+  return 7;
+}
+''')}
+WAITING_LIBRARY = '''
+#include <unistd.h>
+long wait_in_library(int file) {
+  char byte;
+  return read(file, &byte, 1) + 1;
+}
+'''
+
 
 class OtherRuntimes(Recording):
     def build(self, compiler, *options):
@@ -314,6 +391,39 @@ class OtherRuntimes(Recording):
         self.assertEqual([hits.get(each) for each in (
             'libwalk.so:walk', 'libwalk.so:outer_walk', 'libc.so.6:qsort')],
             [40, 20, 20], hits)
+
+    def test_threads_end_through_functions_with_probes(self):
+        self.needs_root()
+        self.needs_back_end('bpf')
+        if platform.machine() != 'x86_64':
+            self.skipTest('SKIPPED: functions that may be unwound are '
+                          'recognised on x86-64')
+        library = self.work / 'libwaiting.so'
+        source = library.with_suffix('.c')
+        source.write_text(WAITING_LIBRARY)
+        subprocess.run(['gcc', '-O1', '-shared', '-fPIC', source, '-o',
+                        library], check=True, timeout=120)
+        waiting = [f'libc.so.6:{each}' for each in (
+            'pthread_cond_wait', 'pause', 'read', 'pthread_exit')]
+        for name, (compiler, options, text) in CANCELLED_PROGRAMS.items():
+            source = self.work / name
+            source.write_text(text)
+            program = source.with_suffix('')
+            subprocess.run([compiler, '-O1', *options, source, '-o', program,
+                            library, '-pthread'], check=True, timeout=120)
+            hooks = [f'{library}:wait_in_library', f'{program}:*', *waiting]
+            with self.subTest(program=name):
+                run = self.countrace(
+                    'record', '--force', '-o', self.trace,
+                    *(word for each in hooks
+                      for word in ('--hook', f'uprobe:{each}')),
+                    '--', program, check=False)
+                self.assertEqual((run.returncode, run.stdout),
+                                 (7, 'left 24\n'), run.stderr)
+                hits = {row['segment']: row['calls']
+                        for row in self.report()['segments']}
+                self.assertEqual(hits.get('libwaiting.so:wait_in_library'), 6,
+                                 hits)
 
     def test_no_probe_where_the_kernel_would_emulate_another_instruction(self):
         self.needs_root()

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/posix/scoped_fd.h"
+#include "runtime/recorder/kernel/hooks/unwound_functions.h"
 
 namespace countrace::runtime {
 namespace {
@@ -23,8 +24,8 @@ class Reach {
  public:
   Reach(int fd, const ObjectFunctions& object) : fd_(fd), object_(object) {}
 
-  // Whether what was added, and what that calls, calls back.
-  bool CallsBack() {
+  // Whether what was added, or what that calls, may be unwound.
+  bool MayBeUnwound() {
     while (!waiting_.empty()) {
       const CodeRange range = waiting_.back();
       waiting_.pop_back();
@@ -57,13 +58,27 @@ class Reach {
                        [this](std::uint64_t to) { return TakesTarget(to); });
   }
 
+  // A function of this file, or of another.
+  bool TakesLinked(const std::string& name) {
+    // Initialization that runs once is a library's own code.
+    if (name.find("_once") != std::string::npos) return false;
+    if (CallsBack(name) || MayEndThread(name)) return true;
+    const auto function = std::find_if(
+        object_.functions.begin(), object_.functions.end(),
+        [&](const FunctionSymbol& each) { return each.symbol == name; });
+    if (function != object_.functions.end()) Add(*function);
+    return false;
+  }
+
   // True if it is not known what is there.
   bool TakesTarget(std::uint64_t to) {
     const auto holds = [to](const CodeRange& range) {
       return IsInside(to, range);
     };
-    if (std::any_of(object_.linkage.begin(), object_.linkage.end(), holds)) {
-      return object_.uses_callbacks;
+    const Linkage& linkage = object_.linkage;
+    if (std::any_of(linkage.ranges.begin(), linkage.ranges.end(), holds)) {
+      const auto name = linkage.names.find(to);
+      return name == linkage.names.end() || TakesLinked(name->second);
     }
     if (std::any_of(own_.begin(), own_.end(), holds)) return false;
     const auto after = std::upper_bound(
@@ -93,17 +108,19 @@ class Reach {
 
 }  // namespace
 
-bool MayCallBack(const std::string& path, const ObjectFunctions& object,
-                 const FunctionSymbol& function) {
+bool MayBeUnwound(const std::string& path, const ObjectFunctions& object,
+                  const FunctionSymbol& function) {
   if (!object.is_library) return false;
-  if (object.is_c_library) return CallsBack(function.symbol);
+  if (object.is_c_library) {
+    return CallsBack(function.symbol) || MayEndThread(function.symbol);
+  }
   constexpr std::uint8_t kReturn[] = {0xc3};
   if (!CallsOf({kReturn, 0}).is_known) return false;
   const base::ScopedFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.is_open()) return true;
   Reach reach(fd.get(), object);
   reach.Add(function);
-  return reach.CallsBack();
+  return reach.MayBeUnwound();
 }
 
 }  // namespace countrace::runtime

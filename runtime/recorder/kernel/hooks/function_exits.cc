@@ -75,7 +75,7 @@ FunctionExits ExitsOf(const std::string& path, const ObjectFunctions& object,
       object.entry_offset != 0 && function.offset == object.entry_offset;
   if (is_begin || !MayHaveReturnProbe(function)) return {Way::kNotCalled, {}};
   if (object.switches_stacks) return {Way::kSwitches, {}};
-  if (!object.unwinds && !MayCallBack(path, object, function)) {
+  if (!object.unwinds && !MayBeUnwound(path, object, function)) {
     return {Way::kReturnProbe, {}};
   }
   auto offsets = LeavingInstructionsIn(path, function);

@@ -7,7 +7,7 @@
 // where the word on top of the stack is none: `_start` has argc there. Where
 // exceptions may pass, probes on the instructions that leave the function do
 // the same; where those are not known, the calls' begins alone are recorded.
-// Exceptions also pass functions of C libraries that call back (callbacks.h).
+// Stacks are also unwound through functions of C libraries (callbacks.h).
 #ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_HOOKS_FUNCTION_EXITS_H_
 #define COUNTRACE_RUNTIME_RECORDER_KERNEL_HOOKS_FUNCTION_EXITS_H_
 

@@ -85,6 +85,11 @@ constexpr std::string_view kUnwinding[] = {
     "__gxx_personality_v0",   "__cxa_throw",         "__cxa_begin_catch",
     "_Unwind_RaiseException", "rust_eh_personality", "__gnat_personality_v0",
     "__objc_personality_v0",  "__gdc_personality_v0"};
+// Functions in C with -fexceptions, whose cleanup the end of a thread runs. All
+// programs that are linked statically have its routine, of the C library.
+constexpr std::string_view kCleaning[] = {"__gcc_personality_v0"};
+constexpr std::string_view kEndingThreads[] = {"pthread_exit", "pthread_cancel",
+                                               "thrd_exit"};
 // What switches to another stack: ucontext, Boost.Context, split stacks,
 // libcoro.
 constexpr std::string_view kSwitching[] = {
@@ -95,41 +100,6 @@ bool IsAmong(std::string_view symbol, std::span<const std::string_view> names) {
   symbol = symbol.substr(0, symbol.find('@'));
   return std::find(names.begin(), names.end(), symbol) != names.end();
 }
-
-// What in the C library calls functions of its caller, which may throw. Not
-// those on whose frames nothing can end an exception: thread starts, `main`'s.
-constexpr std::string_view kCallingBack[] = {"qsort",
-                                             "qsort_r",
-                                             "bsearch",
-                                             "lfind",
-                                             "lsearch",
-                                             "tsearch",
-                                             "tfind",
-                                             "tdelete",
-                                             "twalk",
-                                             "twalk_r",
-                                             "tdestroy",
-                                             "ftw",
-                                             "ftw64",
-                                             "nftw",
-                                             "nftw64",
-                                             "fts_open",
-                                             "fts64_open",
-                                             "fts_read",
-                                             "fts64_read",
-                                             "scandir",
-                                             "scandir64",
-                                             "scandirat",
-                                             "scandirat64",
-                                             "glob",
-                                             "glob64",
-                                             "argp_parse",
-                                             "dl_iterate_phdr",
-                                             "pthread_once",
-                                             "call_once",
-                                             "__pthread_once",
-                                             "_dl_catch_exception",
-                                             "_dl_catch_error"};
 
 // The name that other files know this one by; empty: none, so a program.
 std::string SharedName(Elf* elf) {
@@ -161,55 +131,6 @@ bool IsCLibrary(std::string_view shared_name) {
     if (shared_name.starts_with(begin)) return true;
   }
   return false;
-}
-
-// Whether a function that may be replaced by another file's is one of its own:
-// then a call through the linkage may go anywhere.
-bool LinksItself(Elf* elf) {
-  for (Elf_Scn* section = elf_nextscn(elf, nullptr); section != nullptr;
-       section = elf_nextscn(elf, section)) {
-    GElf_Shdr header;
-    if (gelf_getshdr(section, &header) == nullptr) continue;
-    if (header.sh_type != SHT_RELA || header.sh_entsize == 0) continue;
-    Elf_Data* const data = elf_getdata(section, nullptr);
-    Elf_Data* const names =
-        elf_getdata(elf_getscn(elf, header.sh_link), nullptr);
-    if (data == nullptr || names == nullptr) continue;
-    const auto count = static_cast<int>(header.sh_size / header.sh_entsize);
-    for (int i = 0; i < count; ++i) {
-      GElf_Rela entry;
-      GElf_Sym symbol;
-      if (gelf_getrela(data, i, &entry) == nullptr) break;
-      const auto type = GELF_R_TYPE(entry.r_info);
-      const auto number = static_cast<int>(GELF_R_SYM(entry.r_info));
-      if ((type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT) &&
-          number != 0 && gelf_getsym(names, number, &symbol) != nullptr &&
-          GELF_ST_TYPE(symbol.st_info) == STT_FUNC &&
-          symbol.st_shndx != SHN_UNDEF) {
-        return true;
-      }
-    }
-  }
-  return false;
-}
-
-// The sections of stubs through which calls of other files go.
-std::vector<CodeRange> Linkage(Elf* elf) {
-  std::vector<CodeRange> ranges;
-  std::size_t names = 0;
-  if (elf_getshdrstrndx(elf, &names) != 0) return ranges;
-  for (Elf_Scn* section = elf_nextscn(elf, nullptr); section != nullptr;
-       section = elf_nextscn(elf, section)) {
-    GElf_Shdr header;
-    if (gelf_getshdr(section, &header) == nullptr) continue;
-    const char* const name = elf_strptr(elf, names, header.sh_name);
-    std::uint64_t offset = 0;
-    if (name != nullptr && std::string_view(name).starts_with(".plt") &&
-        FileOffset(elf, header.sh_addr, offset)) {
-      ranges.push_back({offset, header.sh_size});
-    }
-  }
-  return ranges;
 }
 
 // Programs ask for an interpreter, or have fixed addresses. So do libraries
@@ -257,10 +178,6 @@ void GiveParts(const std::multimap<std::string, CodeRange>& parts,
 
 }  // namespace
 
-bool CallsBack(std::string_view symbol) {
-  return IsAmong(symbol, kCallingBack);
-}
-
 absl::StatusOr<ObjectFunctions> ReadFunctionSymbols(const std::string& path) {
   base::ScopedFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.is_open()) {
@@ -300,10 +217,10 @@ absl::StatusOr<ObjectFunctions> ReadFunctionSymbols(const std::string& path) {
   const bool is_program = shared_name.empty() && IsProgram(elf);
   result.is_library = !is_program;
   result.is_c_library = IsCLibrary(shared_name);
-  result.linkage = Linkage(elf);
-  result.uses_callbacks = LinksItself(elf);
+  result.linkage = ReadLinkage(elf);
   std::vector<FunctionSymbol>& functions = result.functions;
   std::multimap<std::string, CodeRange> parts;
+  bool cleans = false, ends_threads = false;
   const int symbols = dwfl_module_getsymtab(module);
   for (int i = 1; i < symbols; ++i) {
     GElf_Sym symbol;
@@ -311,13 +228,14 @@ absl::StatusOr<ObjectFunctions> ReadFunctionSymbols(const std::string& path) {
     const char* const name = dwfl_module_getsym_info(
         module, i, &symbol, &address, nullptr, nullptr, nullptr);
     if (name == nullptr || *name == '\0') continue;
-    result.unwinds |= IsAmong(name, kUnwinding);
+    const bool is_of_others = symbol.st_shndx == SHN_UNDEF;
+    result.unwinds |=
+        IsAmong(name, kUnwinding) || (is_of_others && IsAmong(name, kCleaning));
+    cleans |= IsAmong(name, kCleaning);
+    ends_threads |= IsAmong(name, kEndingThreads);
     result.switches_stacks |= is_program && IsAmong(name, kSwitching);
-    // Initialization that runs once is a library's own code.
-    result.uses_callbacks |= symbol.st_shndx == SHN_UNDEF && CallsBack(name) &&
-                             std::strstr(name, "_once") == nullptr;
     if (GELF_ST_TYPE(symbol.st_info) != STT_FUNC) continue;
-    if (symbol.st_shndx == SHN_UNDEF) continue;
+    if (is_of_others) continue;
     std::uint64_t offset = 0;
     if (!FileOffset(elf, address - bias, offset)) continue;
     std::string linked = WithoutDefaultVersion(name);
@@ -329,6 +247,7 @@ absl::StatusOr<ObjectFunctions> ReadFunctionSymbols(const std::string& path) {
     functions.push_back(
         {std::move(linked), std::move(written), offset, symbol.st_size, {}});
   }
+  result.unwinds |= cleans && ends_threads && !result.is_c_library;
   GiveParts(parts, functions);
   std::stable_sort(functions.begin(), functions.end(),
                    [](const FunctionSymbol& a, const FunctionSymbol& b) {

@@ -12,13 +12,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "runtime/recorder/kernel/hooks/code_range.h"
+#include "runtime/recorder/kernel/hooks/linkage.h"
 
 namespace countrace::runtime {
-
-// Bytes of the file.
-struct CodeRange {
-  std::uint64_t offset = 0, bytes = 0;
-};
 
 // One part of a function: its bytes, and where they begin in the file.
 struct FunctionPart {
@@ -50,15 +47,9 @@ struct ObjectFunctions {
   bool is_library = false;
   // A library that is the C library: few of its functions call back.
   bool is_c_library = false;
-  // Calls functions of the C library that call back ("qsort"), or functions of
-  // its own, through `linkage`.
-  bool uses_callbacks = false;
-  std::vector<CodeRange> linkage;  // of calls into other files: .plt
+  Linkage linkage;                 // of calls into other files
   std::uint64_t entry_offset = 0;  // where a program begins; 0: nowhere
 };
-
-// Whether a function of the C library calls functions of its caller: "qsort".
-bool CallsBack(std::string_view symbol);
 
 // The functions of `path`. Returns: NOT_FOUND no such file; INVALID_ARGUMENT
 // not an ELF file.

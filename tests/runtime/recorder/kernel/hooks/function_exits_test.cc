@@ -2,6 +2,7 @@
 // functions, and bytes that are no code.
 #include "runtime/recorder/kernel/hooks/function_exits.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdint>
 #include <optional>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "runtime/recorder/kernel/hooks/callbacks.h"
+#include "runtime/recorder/kernel/hooks/unwound_functions.h"
 
 namespace countrace::runtime {
 namespace {
@@ -140,11 +142,48 @@ TEST_CASE("function exits: the C library calls back by name") {
     const Way way = ExitsOf(path, *object, function).way;
     if (function.symbol == "malloc") CHECK(way == Way::kReturnProbe);
     if (function.symbol == "setjmp") CHECK(way == Way::kNotCalled);
-    if (function.symbol != "qsort") continue;
+    if (function.symbol != "qsort" && function.symbol != "pause") continue;
     CHECK(way != Way::kReturnProbe);
     found = true;
   }
   CHECK(found);
+}
+
+TEST_CASE(
+    "function exits: names of the C library through which stacks unwind") {
+  for (const char* const symbol :
+       {"read", "__read", "__libc_read", "__read_chk", "pread64", "open64",
+        "__open_2", "pthread_exit", "pthread_cond_wait@GLIBC_2.2.5", "fgets",
+        "_IO_getc", "__isoc99_fscanf", "fcntl64", "__select"}) {
+    CAPTURE(symbol);
+    CHECK(MayEndThread(symbol));
+  }
+  for (const char* const symbol :
+       {"malloc", "memcpy", "readdir", "__read_nocancel", "openlog", "pthread",
+        "strlen", "_", "", "@", "64"}) {
+    CAPTURE(symbol);
+    CHECK_FALSE(MayEndThread(symbol));
+    CHECK_FALSE(CallsBack(symbol));
+  }
+  CHECK(CallsBack("qsort@GLIBC_2.2.5"));
+}
+
+TEST_CASE("function exits: stubs have the names of what they call") {
+  const auto own = ReadFunctionSymbols("/proc/self/exe");
+  REQUIRE(own.ok());
+  CHECK_FALSE(own->linkage.ranges.empty());
+  if (!CodeIsFollowed()) return;
+  std::set<std::string> names;
+  for (const auto& [offset, name] : own->linkage.names) {
+    names.insert(name);
+    CHECK(offset % 8 == 0);
+    CHECK(std::any_of(own->linkage.ranges.begin(), own->linkage.ranges.end(),
+                      [offset = offset](const CodeRange& range) {
+                        return offset >= range.offset &&
+                               offset - range.offset < range.bytes;
+                      }));
+  }
+  CHECK(names.count("memcpy") == 1);
 }
 
 TEST_CASE("function exits: functions that no return probe may be on") {
