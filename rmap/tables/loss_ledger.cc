@@ -38,8 +38,8 @@ std::string Remedy(DiscardCause cause, std::uint32_t session_errno) {
                "-f, or the program's RLIMIT_FSIZE";
       }
       if (session_errno == logformat::kNoCallsAllowed) {
-        return "threads under a seccomp filter, whose system calls no other "
-               "thread could make";
+        return "threads under a seccomp filter or in its strict mode: no other "
+               "thread could make their system calls";
       }
       if (session_errno == logformat::kSharesThreadStorage) {
         return "tasks that clone(CLONE_VM) made with the thread-local storage "

@@ -95,9 +95,9 @@ const char* WhyPoint(FunctionExits::Way way) {
       return "the program switches stacks, and a probe on a return would kill "
              "it";
     case FunctionExits::Way::kUnknown:
-      return "exceptions may pass through them, for which a probe on a return "
-             "would kill the program, and where else their code ends is not "
-             "known";
+      return "exceptions or the end of a thread may pass through them, which a "
+             "probe on a return would break, and where else their code ends is "
+             "not known";
     case FunctionExits::Way::kReturnProbe:
     case FunctionExits::Way::kInstructions:
       break;
@@ -128,12 +128,12 @@ void NotePoints(
   for (const auto& [way, names] : points) {
     if (way == FunctionExits::Way::kGo) {
       request.notes.push_back(absl::StrFormat(
-          "%s is a Go program: %s records points, not segments. %s", path, spec,
-          WhyPoint(way)));
+          "%s is a Go program: %s can have points, not segments. %s", path,
+          spec, WhyPoint(way)));
       continue;
     }
     request.notes.push_back(
-        absl::StrFormat("Recorded as points, not segments: %s of %s: %s",
+        absl::StrFormat("Only as points, not segments: %s of %s: %s",
                         SomeOf(names), path, WhyPoint(way)));
   }
 }
