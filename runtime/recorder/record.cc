@@ -103,6 +103,11 @@ absl::StatusOr<RecordResult> Record(const RecordOptions& options) {
                           KernelRecordsMissingMessage(opened.status()));
     } else {
       messages.push_back(KernelRecordsMissingMessage(opened.status()));
+      if (const std::string hooks_left_out = WrittenKernelHooks(options);
+          !hooks_left_out.empty()) {
+        messages.push_back("Not recorded: " + hooks_left_out +
+                           ": without kernel records there are none");
+      }
     }
   }
 

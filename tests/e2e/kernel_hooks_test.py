@@ -502,7 +502,23 @@ for call, path in ((os.rmdir, '/none'), (os.rmdir, '/proc'), (os.rmdir, '/none')
         self.assertNotIn('sysctl', run.stderr)  # it opens perf, not BPF
         run = record('--best-effort')
         self.assertEqual(run.returncode, 0, run.stderr)
-        self.assertIn('Kernel segments and dynamic hooks are not recorded',
+        self.assertIn('Not recorded: --kernel syscalls: kernel segments and '
+                      'dynamic hooks need the BPF back end', run.stderr)
+
+    def test_hooks_left_out_without_kernel_records_are_named(self):
+        if os.getuid() != 0 or not shutil.which('setpriv'):
+            self.skipTest('SKIPPED: needs root and setpriv')
+        run = subprocess.run(
+            ['setpriv', '--bounding-set', '-bpf,-sys_admin,-perfmon,'
+             '-dac_read_search,-dac_override', COUNTRACE, 'record', '-o',
+             str(self.trace), '--best-effort', '--kernel', 'syscalls', '--hook',
+             'uprobe:libc.so.6:pause', '--', 'true'], text=True,
+            capture_output=True, timeout=60, check=False)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        if 'No kernel records' not in run.stderr:
+            self.skipTest('SKIPPED: kernel records need no privilege here')
+        self.assertIn('Not recorded: --kernel syscalls, --hook '
+                      'uprobe:libc.so.6:pause: without kernel records',
                       run.stderr)
 
     def test_tracepoints_are_listed(self):

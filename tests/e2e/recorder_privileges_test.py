@@ -237,7 +237,7 @@ class Privileges(Recording):
         said, data = self.check_command(
             capabilities, '--best-effort', '--kernel', 'syscalls', words=(
                 'Kernel records come from perf rings', 'CAP_BPF',
-                'Kernel segments and dynamic hooks are not recorded'))
+                'Not recorded: --kernel syscalls'))
         self.assertIn('task-clock', data['books'])
         self.assertEqual(said.count('CAP_BPF'), 1)
         self.check_machine(capabilities)

@@ -25,8 +25,7 @@ bool NeedsKernel(const RecordOptions& options) {
   return options.kernel && (options.system_wide || !options.pids.empty());
 }
 
-absl::Status RefuseKernelHooks(const RecordOptions& options,
-                               const absl::Status& status) {
+std::string WrittenKernelHooks(const RecordOptions& options) {
   std::string names;
   const auto add = [&names](const std::string& name) {
     names += (names.empty() ? "" : ", ") + name;
@@ -36,6 +35,12 @@ absl::Status RefuseKernelHooks(const RecordOptions& options,
   }
   if (options.wakeups) add("--kernel wakeups");
   for (const std::string& spec : options.dynamic_hooks) add("--hook " + spec);
+  return names;
+}
+
+absl::Status RefuseKernelHooks(const RecordOptions& options,
+                               const absl::Status& status) {
+  std::string names = WrittenKernelHooks(options);
   const bool refuses = !names.empty() && !options.best_effort &&
                        absl::IsPermissionDenied(status);
   if (!refuses) return absl::OkStatus();
@@ -204,6 +209,7 @@ std::vector<std::string> TriggersOfMissingHooks(
 absl::StatusOr<KernelHookRequest> KernelHooks(
     const RecordOptions& options, std::vector<std::string>& messages) {
   KernelHookRequest request;
+  request.written = WrittenKernelHooks(options);
   request.optional = options.best_effort;
   request.attaching = options.attaching;
   std::string denied;  // all of them, so that the user hears of them at once

@@ -53,6 +53,9 @@ EventChoice KeepHookEvents(EventChoice choice,
 absl::StatusOr<KernelHookRequest> KernelHooks(
     const RecordOptions& options, std::vector<std::string>& messages);
 
+// What the user asked for, as options; empty: nothing.
+std::string WrittenKernelHooks(const RecordOptions& options);
+
 // The error for requested kernel hooks that `status` of opening the kernel
 // recorder makes impossible; OK if privilege is not the reason, if none were
 // requested, or with `best_effort`.

@@ -56,6 +56,9 @@ struct KernelHookRequest {
   bool softirqs = false;
   bool faults = false;  // page faults, as segments
   std::vector<DynamicHook> dynamic;
+  // What the user asked for, as options: "--kernel syscalls, --hook
+  // uprobe:...".
+  std::string written;
   // How hooks were placed otherwise than their text says, for the user.
   std::vector<std::string> notes;
   // Hooks without their privilege are left out; else they are an error.

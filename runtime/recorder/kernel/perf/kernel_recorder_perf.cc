@@ -385,9 +385,10 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenPerfKernelRecorder(
         "doctor` shows why it does not work here)");
   }
   if (options.hooks.any()) {
-    messages.push_back(
-        "Kernel segments and dynamic hooks are not recorded: they need the BPF "
-        "back end (`countrace doctor` shows why it does not work here)");
+    messages.push_back(absl::StrFormat(
+        "Not recorded: %s: kernel segments and dynamic hooks need the BPF back "
+        "end (`countrace doctor` shows why it does not work here)",
+        options.hooks.written));
   }
   auto choice = CountableEvents(options, *online, messages);
   if (!choice.ok()) return choice.status();
