@@ -353,6 +353,11 @@ TEST_CASE("cases: an observer sees the spans of before", "[rmap][cases]") {
     test_support::TimelineLines timeline(/*call_counts=*/true);
     REQUIRE(Reconstruct(trace, {.observer = &timeline}).ok());
     const std::string name = path.stem().string();
+    trace.set_keeps_records(false);
+    test_support::TimelineLines copied(/*call_counts=*/true);
+    REQUIRE(Reconstruct(trace, {.observer = &copied}).ok());
+    CAPTURE(name);
+    CHECK(copied.lines() == timeline.lines());
     shown << name << " "
           << test_support::Checksum(test_support::kChecksumOfNothing,
                                     timeline.lines())

@@ -230,13 +230,14 @@ void MemoryTrace::LoseOfThread(std::uint64_t begin_ns, std::int32_t pid,
 }
 
 void MemoryTrace::LosePackets(std::uint64_t begin_ns, std::int32_t cpu,
-                              const std::string& reason) {
+                              const std::string& reason, std::uint64_t end_ns) {
   logformat::DiscardedPackets loss{};
   loss.stream = CpuStream(cpu);
   loss.stream_class = StreamClass::kCpu;
   loss.cpu = cpu;
   loss.pid = loss.tid = -1;
-  loss.begin_ns = loss.end_ns = begin_ns;
+  loss.begin_ns = begin_ns;
+  loss.end_ns = std::max(begin_ns, end_ns);
   loss.packets = 1;
   loss.reason = reason;
   items_.push_back({begin_ns, loss.stream, std::move(loss)});

@@ -89,8 +89,9 @@ class MemoryTrace final : public logformat::TraceReader {
                  logformat::DiscardCause cause);
   void LoseOfThread(std::uint64_t begin_ns, std::int32_t pid, std::int32_t tid,
                     std::uint64_t count, logformat::DiscardCause cause);
+  // `end_ns`: 0, like `begin_ns`.
   void LosePackets(std::uint64_t begin_ns, std::int32_t cpu,
-                   const std::string& reason);
+                   const std::string& reason, std::uint64_t end_ns = 0);
   void set_session_discarded(logformat::DiscardCause cause,
                              std::uint64_t records) {
     session_discarded_[static_cast<std::size_t>(cause)] = records;

@@ -85,6 +85,12 @@ TEST_CASE("snapshot: each CPU ends with its own dump", "[rmap][snapshot]") {
   trace.Dispatch(2020, 0, 50, 0, 1, {1020});
   trace.Dispatch(2030, 1, 0, 60, 0, {1030});
   trace.Dump(2040, 1, CountersReason::kSnapshot, 60, {1040});
+  // Records of hooks that were lost later are of no table, wherever a CPU ends.
+  trace.LoseOfThread(2005, 50, 50, 3, logformat::DiscardCause::kNoSubBuffer);
+  // Those of a CPU are, until it ends.
+  const bool lost = GENERATE(false, true);
+  trace.LoseOnCpu(lost ? 2035 : 2045, 1, 1,
+                  logformat::DiscardCause::kKernelRingFull);
   trace.Dispatch(2050, 1, 60, 0, 1, {1050});
   trace.Dispatch(2060, 0, 0, 70, 0, {1060});
   trace.Dump(3000, 0, CountersReason::kEnd, 70, {2000});
@@ -96,17 +102,18 @@ TEST_CASE("snapshot: each CPU ends with its own dump", "[rmap][snapshot]") {
   CHECK(report->hidden_switches == 0);
   REQUIRE(report->threads.size() == 2);
   for (const ThreadRow& row : report->threads) {
-    CHECK(row.on_cpu_ns == (row.tid == 50 ? 1010u : 10u));
+    CHECK(row.on_cpu_ns == (row.tid == 50 ? 1010u : lost ? 0u : 10u));
     CHECK(row.dispatches == 1);
-    CHECK(row.bounds.empty());
+    if (row.tid == 60) CHECK(row.bounds.empty() != lost);
   }
   for (const CpuRow& row : report->cpu_rows) {
     CHECK(row.wall_ns == (row.cpu == 0 ? 1010u : 1040u));
-    CHECK(row.unattributed_ns == 0);
+    CHECK(row.unattributed_ns == (row.cpu == 1 && lost ? 10u : 0u));
   }
   REQUIRE(report->segment_paths.size() == 1);
   CHECK(report->segment_paths[0].calls == 1);
   CHECK(report->segment_paths[0].on_cpu->incl == 410);
+  CHECK(report->segment_paths[0].quality == Quality::kInferred);
 }
 
 }  // namespace

@@ -85,5 +85,55 @@ TEST_CASE("snapshot: a loss where the tables begin is in them",
   }
 }
 
+TEST_CASE("snapshot: packets lost over the begin of the tables are in them",
+          "[rmap][snapshot][loss]") {
+  MemoryTrace trace = Snapshot();
+  trace.LosePackets(1100, 0, "damaged", /*end_ns=*/kBeginNs + 50);
+  End(trace);
+  const auto report = Reconstruct(trace, {});
+  REQUIRE(report.ok());
+  CHECK(Row(*report, 60).bounds.Of(Number::kOnCpu));
+  CHECK(report->cpu_rows[0].wall_ns == 400);
+}
+
+TEST_CASE("snapshot: an interrupt that is open where the tables begin",
+          "[rmap][snapshot]") {
+  constexpr std::uint32_t kTimer = 12288;
+  MemoryTrace trace = Snapshot();
+  trace.AddHook(kTimer, logformat::HookKind::kSegment, "irq", "timer",
+                logformat::HookOrigin::kInterrupt);
+  trace.KernelHook(1400, 0, {50, 50, kTimer, false});
+  trace.KernelHook(1550, 0, {50, 50, kTimer, true});
+  trace.Dump(2000, 0, CountersReason::kEnd, 50, {1000, 99});
+  const auto report = Reconstruct(trace, {});
+  REQUIRE(report.ok());
+  CHECK(report->cpu_rows[0].wall_ns == 500);
+  CHECK(report->cpu_rows[0].interrupts_ns == 50);
+  CHECK(report->cpu_rows[0].busy_ns == 450);
+}
+
+// A switch was not shown: what was counted until the next record is no thread's
+// for sure, and the observer gets it as what threads may have.
+TEST_CASE("loss: an observer sees what threads may have counted",
+          "[rmap][loss]") {
+  class Unseen final : public TimelineObserver {
+   public:
+    void OnUnseen(const UnseenCount& unseen) override {
+      if (unseen.event == 1u) counts += unseen.count;
+    }
+    std::uint64_t counts = 0;
+  } unseen;
+  MemoryTrace trace = Snapshot();
+  trace.set_complete_from(0);
+  trace.LoseOnCpu(1100, 0, 2, DiscardCause::kKernelRingFull);
+  End(trace);
+  PipelineOptions options;
+  options.observer = &unseen;
+  const auto report = Reconstruct(trace, options);
+  REQUIRE(report.ok());
+  CHECK(unseen.counts == 90);
+  CHECK(report->books[1].unattributed == 90);
+}
+
 }  // namespace
 }  // namespace countrace::rmap

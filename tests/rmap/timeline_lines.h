@@ -26,6 +26,10 @@ class TimelineLines final : public rmap::TimelineObserver {
     Line("counts", count.cpu, count.account, count.thread, count.begin_ns,
          count.end_ns, count.event, count.count);
   }
+  void OnUnseen(const rmap::UnseenCount& unseen) override {
+    Line("unseen", unseen.begin_ns, unseen.end_ns, unseen.event.value_or(~0u),
+         unseen.count);
+  }
   void OnDispatch(const rmap::DispatchSpan& span) override {
     Line("dispatch", span.cpu, span.thread, span.begin_ns, span.end_ns,
          span.end_state, span.interrupts_ns, span.begin_inferred,
