@@ -1,5 +1,4 @@
 #include "logformat/repair/trace_snapshot.h"
-#include "base/posix/errno_status.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "base/posix/errno_status.h"
 #include "base/posix/file_mapping.h"
 #include "base/posix/file_output.h"
 #include "base/posix/scoped_fd.h"

@@ -155,12 +155,18 @@ __attribute__((noinline)) int walk(int n, int (*visit)(int)) {
 }
 int outer_walk(int n, int (*visit)(int)) { return walk(n, visit) + 1; }
 '''
+# A part of another library; its symbols have no versions.
+FAR_LIBRARY = '''
+int walk(int n, int (*visit)(int));
+int far_walk(int n, int (*visit)(int)) { return walk(n, visit) + 2; }
+'''
 CALLBACK_PROGRAM = '''
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
 extern "C" int walk(int n, int (*visit)(int));
 extern "C" int outer_walk(int n, int (*visit)(int));
+extern "C" int far_walk(int n, int (*visit)(int));
 static int visit(int i) {
   if (i == 3) throw std::runtime_error("stop");
   return i;
@@ -168,11 +174,12 @@ static int visit(int i) {
 static int compare(const void*, const void*) { return visit(3); }
 int main() {
   int caught = 0, values[] = {3, 2, 1};
-  for (int i = 0; i < 60; ++i) {
+  for (int i = 0; i < 80; ++i) {
     try {
-      if (i % 3 == 0) walk(10, visit);
-      if (i % 3 == 1) outer_walk(10, visit);
-      if (i % 3 == 2) qsort(values, 3, sizeof values[0], compare);
+      if (i % 4 == 0) walk(10, visit);
+      if (i % 4 == 1) outer_walk(10, visit);
+      if (i % 4 == 2) qsort(values, 3, sizeof values[0], compare);
+      if (i % 4 == 3) far_walk(10, visit);
     } catch (const std::exception&) {
       ++caught;
     }
@@ -371,26 +378,30 @@ class OtherRuntimes(Recording):
             self.skipTest('SKIPPED: functions that call back are recognised '
                           'on x86-64')
         library, program = self.work / 'libwalk.so', self.work / 'callbacks'
+        far = self.work / 'libfar.so'
+        shared = ['-shared', '-fPIC']
         for text, output, compiler, options in (
-                (CALLBACK_LIBRARY, library, 'gcc', ['-shared', '-fPIC']),
-                (CALLBACK_PROGRAM, program, 'g++', [library])):
+                (CALLBACK_LIBRARY, library, 'gcc', shared),
+                (FAR_LIBRARY, far, 'gcc', [*shared, library]),
+                (CALLBACK_PROGRAM, program, 'g++', [library, far])):
             source = output.with_suffix('.c' if compiler == 'gcc' else '.cc')
             source.write_text(text)
             subprocess.run([compiler, '-O1', source, '-o', output, *options],
                            check=True, timeout=120)
         run = self.countrace(
             'record', '--hook', f'uprobe:{library}:*walk',
+            '--hook', f'uprobe:{far}:far_walk',
             '--hook', 'uprobe:libc.so.6:qsort', '-o', self.trace, '--',
             program, check=False)
-        self.assertEqual((run.returncode, run.stdout), (7, 'caught 60\n'),
+        self.assertEqual((run.returncode, run.stdout), (7, 'caught 80\n'),
                          run.stderr)
         hits = {row['hook']: row['hits']
                 for row in self.report('--by', 'hook')['hooks']}
         hits |= {row['segment']: row['calls']
                  for row in self.report()['segments']}
         self.assertEqual([hits.get(each) for each in (
-            'libwalk.so:walk', 'libwalk.so:outer_walk', 'libc.so.6:qsort')],
-            [40, 20, 20], hits)
+            'libwalk.so:walk', 'libwalk.so:outer_walk', 'libc.so.6:qsort',
+            'libfar.so:far_walk')], [60, 20, 20, 20], hits)
 
     def test_threads_end_through_functions_with_probes(self):
         self.needs_root()

@@ -58,15 +58,20 @@ class Reach {
                        [this](std::uint64_t to) { return TakesTarget(to); });
   }
 
-  // A function of this file, or of another.
-  bool TakesLinked(const std::string& name) {
-    // Initialization that runs once is a library's own code.
-    if (name.find("_once") != std::string::npos) return false;
-    if (CallsBack(name) || MayEndThread(name)) return true;
+  // A function of this file, or of another. True for those of libraries other
+  // than the C library, which are not looked into.
+  bool TakesLinked(const LinkedFunction& linked) {
+    const std::string& name = linked.name;
+    if (linked.of_c_library) {
+      // Initialization that runs once is a library's own code.
+      return name.find("_once") == std::string::npos &&
+             (CallsBack(name) || MayEndThread(name));
+    }
     const auto function = std::find_if(
         object_.functions.begin(), object_.functions.end(),
         [&](const FunctionSymbol& each) { return each.symbol == name; });
-    if (function != object_.functions.end()) Add(*function);
+    if (function == object_.functions.end()) return true;
+    Add(*function);
     return false;
   }
 
@@ -77,8 +82,8 @@ class Reach {
     };
     const Linkage& linkage = object_.linkage;
     if (std::any_of(linkage.ranges.begin(), linkage.ranges.end(), holds)) {
-      const auto name = linkage.names.find(to);
-      return name == linkage.names.end() || TakesLinked(name->second);
+      const auto linked = linkage.functions.find(to);
+      return linked == linkage.functions.end() || TakesLinked(linked->second);
     }
     if (std::any_of(own_.begin(), own_.end(), holds)) return false;
     const auto after = std::upper_bound(

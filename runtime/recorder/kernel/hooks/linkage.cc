@@ -2,14 +2,58 @@
 
 #include <cstddef>
 #include <cstring>
+#include <set>
 #include <string_view>
 
 namespace countrace::runtime {
 namespace {
 
-// The names that the loader writes addresses for, by the place of the address.
-std::map<std::uint64_t, std::string> Slots(Elf* elf) {
-  std::map<std::uint64_t, std::string> slots;
+using Slots = std::map<std::uint64_t, LinkedFunction>;
+
+// The numbers that symbols of the C library have in the table of versions.
+std::set<int> VersionsOfCLibrary(Elf* elf) {
+  std::set<int> numbers;
+  for (Elf_Scn* section = elf_nextscn(elf, nullptr); section != nullptr;
+       section = elf_nextscn(elf, section)) {
+    GElf_Shdr header;
+    if (gelf_getshdr(section, &header) == nullptr) continue;
+    if (header.sh_type != SHT_GNU_verneed) continue;
+    Elf_Data* const data = elf_getdata(section, nullptr);
+    GElf_Verneed file;
+    for (int at = 0; data != nullptr && gelf_getverneed(data, at, &file);) {
+      int version_at = at + static_cast<int>(file.vn_aux);
+      GElf_Vernaux version;
+      for (int i = 0; i < file.vn_cnt; ++i) {
+        if (gelf_getvernaux(data, version_at, &version) == nullptr) break;
+        const char* const name =
+            elf_strptr(elf, header.sh_link, version.vna_name);
+        if (name != nullptr && std::string_view(name).starts_with("GLIBC_")) {
+          numbers.insert(version.vna_other);
+        }
+        version_at += static_cast<int>(version.vna_next);
+      }
+      if (file.vn_next == 0) break;
+      at += static_cast<int>(file.vn_next);
+    }
+  }
+  return numbers;
+}
+
+Elf_Data* VersionsOfSymbols(Elf* elf) {
+  for (Elf_Scn* section = elf_nextscn(elf, nullptr); section != nullptr;
+       section = elf_nextscn(elf, section)) {
+    GElf_Shdr header;
+    if (gelf_getshdr(section, &header) == nullptr) continue;
+    if (header.sh_type == SHT_GNU_versym) return elf_getdata(section, nullptr);
+  }
+  return nullptr;
+}
+
+// What the loader writes addresses of, by the place of the address.
+Slots SlotsOf(Elf* elf) {
+  Slots slots;
+  const std::set<int> of_c_library = VersionsOfCLibrary(elf);
+  Elf_Data* const versions = VersionsOfSymbols(elf);
   for (Elf_Scn* section = elf_nextscn(elf, nullptr); section != nullptr;
        section = elf_nextscn(elf, section)) {
     GElf_Shdr header, symbols;
@@ -34,7 +78,13 @@ std::map<std::uint64_t, std::string> Slots(Elf* elf) {
         continue;
       }
       const char* const name = elf_strptr(elf, symbols.sh_link, symbol.st_name);
-      if (name != nullptr) slots.emplace(entry.r_offset, name);
+      if (name == nullptr) continue;
+      GElf_Versym version = 0;
+      const bool has_version =
+          versions != nullptr && gelf_getversym(versions, number, &version);
+      slots.emplace(
+          entry.r_offset,
+          LinkedFunction{name, has_version && of_c_library.contains(version)});
     }
   }
   return slots;
@@ -43,8 +93,7 @@ std::map<std::uint64_t, std::string> Slots(Elf* elf) {
 // A stub is `jmp *slot(%rip)`, perhaps behind `endbr64` and a prefix. Stubs
 // begin at multiples of 8.
 void TakeStubs(const GElf_Shdr& header, const Elf_Data& code,
-               const std::map<std::uint64_t, std::string>& slots,
-               Linkage& linkage) {
+               const Slots& slots, Linkage& linkage) {
   constexpr std::size_t kJump = 6, kStub = 8;
   const auto* const bytes = static_cast<const unsigned char*>(code.d_buf);
   for (std::size_t at = 0; at + kJump <= code.d_size; ++at) {
@@ -54,7 +103,8 @@ void TakeStubs(const GElf_Shdr& header, const Elf_Data& code,
     const auto slot = slots.find(header.sh_addr + at + kJump +
                                  static_cast<std::uint64_t>(distance));
     if (slot == slots.end()) continue;
-    linkage.names.emplace(header.sh_offset + at / kStub * kStub, slot->second);
+    linkage.functions.emplace(header.sh_offset + at / kStub * kStub,
+                              slot->second);
   }
 }
 
@@ -68,9 +118,7 @@ Linkage ReadLinkage(Elf* elf) {
       elf_getshdrstrndx(elf, &names) != 0) {
     return linkage;
   }
-  const auto slots = file.e_machine == EM_X86_64
-                         ? Slots(elf)
-                         : std::map<std::uint64_t, std::string>();
+  const Slots slots = file.e_machine == EM_X86_64 ? SlotsOf(elf) : Slots();
   for (Elf_Scn* section = elf_nextscn(elf, nullptr); section != nullptr;
        section = elf_nextscn(elf, section)) {
     GElf_Shdr header;

@@ -13,11 +13,17 @@
 
 namespace countrace::runtime {
 
+// What a stub calls.
+struct LinkedFunction {
+  std::string name;
+  bool of_c_library = false;  // by the version of its symbol
+};
+
 struct Linkage {
   std::vector<CodeRange> ranges;
-  // What a stub calls, by its offset in the file. Of x86-64 only; a stub that
-  // is not here may call anything.
-  std::map<std::uint64_t, std::string> names;
+  // By the offset of the stub in the file. Of x86-64 only; a stub that is not
+  // here may call anything.
+  std::map<std::uint64_t, LinkedFunction> functions;
 };
 
 Linkage ReadLinkage(Elf* elf);

@@ -174,8 +174,9 @@ TEST_CASE("function exits: stubs have the names of what they call") {
   CHECK_FALSE(own->linkage.ranges.empty());
   if (!CodeIsFollowed()) return;
   std::set<std::string> names;
-  for (const auto& [offset, name] : own->linkage.names) {
-    names.insert(name);
+  for (const auto& [offset, linked] : own->linkage.functions) {
+    if (linked.of_c_library) names.insert(linked.name);
+    if (linked.name.starts_with("_Z")) CHECK_FALSE(linked.of_c_library);
     CHECK(offset % 8 == 0);
     CHECK(std::any_of(own->linkage.ranges.begin(), own->linkage.ranges.end(),
                       [offset = offset](const CodeRange& range) {
