@@ -68,7 +68,9 @@ int RunSnapshot(const Arguments& arguments) {
   if (output.empty()) output = trace + ".snapshot";
   // The tables end with these dumps. Without them the snapshot is complete up
   // to the last records of each CPU, and the report bounds the rest.
+  logformat::KeptStreams kept(trace);
   logformat::SnapshotContent content;
+  content.kept = &kept;
   if (const auto dumped = runtime::RequestSnapshotDumps(trace); dumped.ok()) {
     content.dumped_ns = *dumped;
   } else if (!absl::IsNotFound(dumped.status())) {

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_format.h"
@@ -29,18 +30,13 @@
 namespace countrace::logformat {
 namespace {
 
-class SharedLock {
- public:
-  explicit SharedLock(const std::string& path)
-      : fd_(open(path.c_str(),
-                 O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)) {
-    if (fd_.is_open()) flock(fd_.get(), LOCK_SH);
-  }
-  int get() const { return fd_.get(); }
-
- private:
-  base::ScopedFd fd_;
-};
+// A stream that a flight recording overwrites nothing in while it is open.
+base::ScopedFd OpenKept(const std::string& path) {
+  base::ScopedFd fd(
+      open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (fd.is_open()) flock(fd.get(), LOCK_SH);
+  return fd;
+}
 
 absl::Status CopyBytes(const std::string& from, const std::string& to) {
   const auto source = base::FileMapping::Open(from);
@@ -95,8 +91,8 @@ absl::Status CopyPacket(int fd, std::uint64_t offset, PacketHead head,
 }
 
 absl::Status CopyStream(const std::string& from, const std::string& to) {
-  const SharedLock source(from);
-  if (source.get() < 0) {
+  const base::ScopedFd source = OpenKept(from);
+  if (!source.is_open()) {
     return absl::ErrnoToStatus(errno, absl::StrFormat("Cannot open %s", from));
   }
   base::FileOutput out;
@@ -158,16 +154,18 @@ absl::Status CopySession(const std::string& from, const std::string& to,
                      std::as_bytes(std::span(&snapshot_ns, 1)));
 }
 
-absl::Status CopyFiles(const TraceDirectory& source, std::uint64_t dumped_ns,
-                       const std::string& to) {
-  // Hooks come last: a hook is registered before its first record.
+absl::Status CopyFiles(const TraceDirectory& source,
+                       const SnapshotContent& content, const std::string& to) {
   for (const StreamFile& stream : source.streams) {
     const absl::Status copied =
         CopyStream(source.path + "/" + stream.name, to + "/" + stream.name);
     if (!copied.ok()) return copied;
   }
-  const absl::Status session = CopySession(source.path + "/" + kSessionFile,
-                                           to + "/" + kSessionFile, dumped_ns);
+  if (content.kept != nullptr) content.kept->Release();
+  // Hooks come last: a hook is registered before its first record.
+  const absl::Status session =
+      CopySession(source.path + "/" + kSessionFile, to + "/" + kSessionFile,
+                  content.dumped_ns);
   if (!session.ok()) return session;
   for (const char* name :
        {kHooksFile, kKernelHooksFile, kThreadIdsFile, kOwnersFile}) {
@@ -188,6 +186,18 @@ absl::Status CopyFiles(const TraceDirectory& source, std::uint64_t dumped_ns,
 
 }  // namespace
 
+KeptStreams::KeptStreams(const std::string& trace) {
+  constexpr std::size_t kMost = 512;  // of 1,024 descriptors
+  const auto directory = ListTraceDirectory(trace);
+  if (!directory.ok() || !directory->incomplete) return;
+  // Sorted by name: "cpu-0" comes before "thread-1-0".
+  for (const StreamFile& stream : directory->streams) {
+    if (locks_.size() == kMost) return;
+    base::ScopedFd fd = OpenKept(trace + "/" + stream.name);
+    if (fd.is_open()) locks_.push_back(std::move(fd));
+  }
+}
+
 absl::StatusOr<FinishResult> SnapshotTrace(const std::string& from,
                                            const std::string& to,
                                            const SnapshotContent& content) {
@@ -207,7 +217,7 @@ absl::StatusOr<FinishResult> SnapshotTrace(const std::string& from,
     return base::OutputStatus(errno, absl::StrFormat("Cannot create %s", to));
   }
   absl::Status copied = WriteReasons(content.reasons, to);
-  if (copied.ok()) copied = CopyFiles(*source, content.dumped_ns, to);
+  if (copied.ok()) copied = CopyFiles(*source, content, to);
   if (!copied.ok()) return copied;
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);

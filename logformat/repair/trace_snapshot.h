@@ -7,15 +7,31 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/posix/scoped_fd.h"
 #include "logformat/repair/trace_finish.h"
 #include "logformat/trace_info.h"
 
 namespace countrace::logformat {
 
+// While it lives, a flight recording overwrites nothing in the streams of
+// `trace`. For a snapshot whose tables end with dumps of the recorder: newer
+// records could overwrite these before they are copied, or what other streams
+// have from before. Of many streams 512 are kept, those of CPUs first.
+class KeptStreams {
+ public:
+  explicit KeptStreams(const std::string& trace);
+  void Release() { locks_.clear(); }
+
+ private:
+  std::vector<base::ScopedFd> locks_;
+};
+
 struct SnapshotContent {
   std::vector<TriggerFiring> reasons;  // the triggers that caused it
   // TraceInfo::snapshot_ns: the time before the recorder's dumps for it.
   std::uint64_t dumped_ns = 0;
+  // Released as soon as the streams are copied; may be null.
+  KeptStreams* kept = nullptr;
 };
 
 // Copies the streams of the recording in `from` to the new directory `to` and
