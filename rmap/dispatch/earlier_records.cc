@@ -67,7 +67,7 @@ void DispatchTracker::BeginInside(CpuState& cpu, std::uint64_t time_ns) {
   cpu.begin_ns = cpu.last_ns = cpu.seen_ns = time_ns;
   coverage_.any = true;
   coverage_.latest_begin_ns = std::max(coverage_.latest_begin_ns, time_ns);
-  cpu.counters.cut = true;
+  cpu.counters.cut = cpu.counters.dispatch_cut = true;
   Occupy(cpu, cpu.earlier_tid, time_ns, /*inferred=*/true);
   if (cpu.earlier_interrupts == 0) return;
   cpu.open_interrupts = cpu.earlier_interrupts;

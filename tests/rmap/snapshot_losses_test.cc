@@ -112,6 +112,28 @@ TEST_CASE("snapshot: an interrupt that is open where the tables begin",
   CHECK(report->cpu_rows[0].busy_ns == 450);
 }
 
+TEST_CASE("snapshot: run time of a dispatch that the tables' begin cuts",
+          "[rmap][snapshot]") {
+  MemoryTrace trace;
+  logformat::TraceInfo& info = trace.mutable_info();
+  info.cpus = 1;
+  info.scope = logformat::SessionScope::kSystem;
+  info.cpu_events = {"task-clock", "exec-runtime"};
+  trace.Dump(1000, 0, CountersReason::kBegin, 50, {0, 0});
+  trace.State(1000, 0, {50, 50}, "app");
+  trace.set_complete_from(kBeginNs);
+  trace.Dispatch(1800, 0, 50, 0, logformat::kSwitchRunnable, {800, 680});
+  trace.Dump(2000, 0, CountersReason::kEnd, 0, {1000, 680});
+  const auto report = Reconstruct(trace, {});
+  REQUIRE(report.ok());
+  const ThreadRow& row = Row(*report, 50);
+  CHECK(row.on_cpu_ns == 300u);
+  const auto run_time = row.bounds.Of(CountNumber(1, CountPart::kWhole));
+  REQUIRE(run_time);
+  CHECK(run_time->lo == 0);
+  CHECK(run_time->hi >= 300);
+}
+
 // A switch was not shown: what was counted until the next record is no thread's
 // for sure, and the observer gets it as what threads may have.
 TEST_CASE("loss: an observer sees what threads may have counted",
