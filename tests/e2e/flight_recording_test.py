@@ -77,6 +77,16 @@ class Flight(running.Running):
         self.await_joined(process)
         return process, recorder
 
+    def begin_with_kernel(self):
+        recorder = subprocess.Popen(
+            [running.COUNTRACE, 'record', '-a', '--flight', '2M', '--kernel',
+             'syscalls', '-o', str(self.trace)], stderr=subprocess.PIPE,
+            text=True)
+        self.addCleanup(recorder.wait)
+        self.addCleanup(recorder.kill)
+        self.addCleanup(recorder.stderr.close)
+        return recorder
+
     def wait_for_overwriting(self, recorder):
         running.wait_until(
             lambda: any(path.stat().st_size > path.stat().st_blocks * 512 +
@@ -185,13 +195,7 @@ class Flight(running.Running):
         if os.geteuid() != 0:
             self.skipTest('needs root')
         process = self.start_ticks()
-        recorder = subprocess.Popen(
-            [running.COUNTRACE, 'record', '-a', '--flight', '2M', '--kernel',
-             'syscalls', '-o', str(self.trace)], stderr=subprocess.PIPE,
-            text=True)
-        self.addCleanup(recorder.wait)
-        self.addCleanup(recorder.kill)
-        self.addCleanup(recorder.stderr.close)
+        recorder = self.begin_with_kernel()
         self.await_joined(process)
         self.wait_for_overwriting(recorder)
         time.sleep(0.5)
@@ -233,13 +237,7 @@ class Flight(running.Running):
                 stderr=subprocess.DEVNULL)
             self.addCleanup(busy.wait)
             self.addCleanup(busy.kill)
-        recorder = subprocess.Popen(
-            [running.COUNTRACE, 'record', '-a', '--flight', '2M', '--kernel',
-             'syscalls', '-o', str(self.trace)], stderr=subprocess.PIPE,
-            text=True)
-        self.addCleanup(recorder.wait)
-        self.addCleanup(recorder.kill)
-        self.addCleanup(recorder.stderr.close)
+        recorder = self.begin_with_kernel()
         self.await_joined(process)
         self.wait_for_overwriting(recorder)
         ends = []
