@@ -32,6 +32,11 @@ void AddFindings(const FindingSources& in, LossLedger& ledger) {
         "count%s: the time around them is unattributed",
         in.dispatches.contradictions(), where));
   }
+  if (in.registry.may_lack_marks()) {
+    ledger.AddMessage(
+        "kernel records were lost: a process is outside, too, if it descends "
+        "from a marked one, but its fork or its name was lost");
+  }
   for (const CounterDoubts* doubts :
        {&in.dispatches.doubts(), &in.cpu_counters.doubts()}) {
     for (std::string& message :

@@ -95,7 +95,7 @@ class Aligner {
   void LimitOnCpuTime(const Report& report, Side side, std::size_t run) {
     for (std::size_t i = 0; i < metrics_.size(); ++i) {
       if (metrics_[i].kind != MetricKind::kOnCpu) continue;
-      const double most = Unattributed(report, metrics_[i]);
+      const double most = MostMissing(report, metrics_[i]);
       for (auto& [key, row] : rows_) {
         std::optional<Amount>& amount = (row.*side)[run].amounts[i];
         if (amount) amount->Limit(most);

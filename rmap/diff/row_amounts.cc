@@ -200,8 +200,12 @@ std::optional<Amount> ProcessTotal(const Report& report, const Metric& metric) {
     add(AmountOf(report, metric, process));
   }
   if (sum) {
-    // Together they lack at most the unattributed part of the books.
-    sum->self.above = std::min(sum->self.above, Unattributed(report, metric));
+    // Together they lack no more than the books do. A process that is outside
+    // has no row.
+    const double most = MostMissing(report, metric);
+    sum->self.above = IsOutsideUnsure(report)
+                          ? most
+                          : std::min(sum->self.above, most);
     return sum;
   }
   for (const SegmentRow& row : report.segment_paths) {

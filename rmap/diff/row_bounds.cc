@@ -1,5 +1,6 @@
 #include "rmap/diff/row_bounds.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 
@@ -10,15 +11,17 @@ namespace {
 constexpr double kAnything = std::numeric_limits<double>::infinity();
 constexpr Interval kNoBound = {-kAnything, kAnything};
 
-double UnattributedTime(const Report& report) {
+double MissingTime(const Report& report) {
+  const bool outside = IsOutsideUnsure(report);
   double sum = 0;
   for (const CpuRow& row : report.cpu_rows) {
     sum += static_cast<double>(row.unattributed_ns);
+    if (outside) sum += static_cast<double>(row.outside_ns);
   }
   return sum;
 }
 
-double UnattributedCount(const Report& report, std::size_t event) {
+double MissingCount(const Report& report, std::size_t event) {
   if (event >= report.books.size() || !report.books[event].known ||
       report.books[event].doubt.any()) {
     return kAnything;
@@ -26,7 +29,9 @@ double UnattributedCount(const Report& report, std::size_t event) {
   // The unattributed count in the set's rotations says little about the time
   // between them.
   if (report.books[event].scaled) return kAnything;
-  return static_cast<double>(report.books[event].unattributed);
+  const Books& books = report.books[event];
+  return static_cast<double>(books.unattributed +
+                             (IsOutsideUnsure(report) ? books.outside : 0));
 }
 
 // The event of "counts.EVENT" or of "counts.EVENT.excl".
@@ -79,10 +84,18 @@ std::optional<Interval> BoundsOf(const Report& report, const ProcessRow& row,
   return BoundsIn(report, row, name);
 }
 
-double Unattributed(const Report& report, const Metric& metric) {
-  if (metric.kind != MetricKind::kEvent) return UnattributedTime(report);
+bool IsOutsideUnsure(const Report& report) {
+  return std::any_of(report.cpu_rows.begin(), report.cpu_rows.end(),
+                     [](const CpuRow& row) {
+                       const auto bounds = row.bounds.Of(Number::kOutside);
+                       return bounds && bounds->lo < row.outside_ns;
+                     });
+}
+
+double MostMissing(const Report& report, const Metric& metric) {
+  if (metric.kind != MetricKind::kEvent) return MissingTime(report);
   const auto event = EventIndex(report.events, metric.name);
-  return event ? UnattributedCount(report, *event) : kAnything;
+  return event ? MissingCount(report, *event) : kAnything;
 }
 
 }  // namespace countrace::rmap::diff

@@ -21,9 +21,13 @@ std::optional<Interval> BoundsOf(const Report& report, const SegmentRow& row,
 std::optional<Interval> BoundsOf(const Report& report, const ProcessRow& row,
                                  const std::string& name);
 
+// Some of the time outside may be that of processes whose fork was lost.
+bool IsOutsideUnsure(const Report& report);
+
 // The most that all processes together may lack: the unattributed part of the
-// books. Infinite without books.
-double Unattributed(const Report& report, const Metric& metric);
+// books, and what is outside where some of it may be their children's. Infinite
+// without books.
+double MostMissing(const Report& report, const Metric& metric);
 
 }  // namespace countrace::rmap::diff
 

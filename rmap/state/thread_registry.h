@@ -96,6 +96,9 @@ class ThreadRegistry {
 
   // Kernel records were lost: from now on a fork or exit may be missing.
   void NoteLoss() { loss_ = true; }
+  // Marks chosen now spread by forks and names. Some of those are lost: a
+  // process that does not count may descend from one that does.
+  bool may_lack_marks() const { return loss_ && gate_.has_own_marks(); }
   // `records` (kUnbounded: unknown) of hooks of a thread of `pid` were lost
   // between the two instants. This concerns each process that had the pid then,
   // including those not seen yet. Returns false if none is known.

@@ -78,6 +78,9 @@ UnseenBounds::UnseenBounds(const TableInput& input)
       outside_counts_[i] += cpu.outside.counts[i];
     }
   }
+  if (input.in.registry.may_lack_marks()) {
+    outside_ns_ = std::max(outside_ns_, outside_account_ns_);
+  }
 }
 
 std::uint64_t UnseenBounds::LifeNs(const ThreadState& thread) const {
