@@ -20,6 +20,7 @@ extern const char kStateHelp[];
 extern const char kVerifyHelp[];
 extern const char kVersionHelp[];
 extern const char kViewHelp[];
+extern const char kReplayHelp[];
 // Texts that belong to no verb: `countrace help`, `countrace help trace`.
 extern const char kOverviewHelp[];
 extern const char kTraceHelp[];

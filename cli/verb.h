@@ -26,6 +26,7 @@ extern const Verb kReportVerb;
 extern const Verb kDiffVerb;
 extern const Verb kStateVerb;
 extern const Verb kViewVerb;
+extern const Verb kReplayVerb;
 extern const Verb kScriptVerb;
 extern const Verb kInfoVerb;
 extern const Verb kVerifyVerb;

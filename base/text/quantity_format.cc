@@ -17,6 +17,17 @@ std::string FormatCount(std::uint64_t value) {
   return out;
 }
 
+std::string FormatShortCount(double value) {
+  constexpr const char* kUnits[] = {"k", "M", "G", "T", "P", "E"};
+  if (value < 100'000) return FormatCount(static_cast<std::uint64_t>(value));
+  std::size_t unit = 0;
+  for (value /= 1000; value >= 999.5 && unit + 1 < std::size(kUnits); ++unit) {
+    value /= 1000;
+  }
+  const int digits = value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+  return absl::StrFormat("%.*f %s", digits, value, kUnits[unit]);
+}
+
 std::string FormatNanoseconds(double ns) {
   struct Scale {
     double ns;

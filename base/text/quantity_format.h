@@ -9,6 +9,9 @@ namespace countrace::base {
 
 // 1234567 -> "1,234,567".
 std::string FormatCount(std::uint64_t value);
+// At most 8 columns below 1e21, with three significant digits from 100,000 on:
+// "12,345", "1.23 M".
+std::string FormatShortCount(double value);
 // A duration with three significant digits and a suitable unit: "0", "431 ns",
 // "12.3 us", "4.56 ms", "78.9 s".
 std::string FormatNanoseconds(double ns);

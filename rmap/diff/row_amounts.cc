@@ -203,9 +203,8 @@ std::optional<Amount> ProcessTotal(const Report& report, const Metric& metric) {
     // Together they lack no more than the books do. A process that is outside
     // has no row.
     const double most = MostMissing(report, metric);
-    sum->self.above = IsOutsideUnsure(report)
-                          ? most
-                          : std::min(sum->self.above, most);
+    sum->self.above =
+        IsOutsideUnsure(report) ? most : std::min(sum->self.above, most);
     return sum;
   }
   for (const SegmentRow& row : report.segment_paths) {

@@ -37,6 +37,14 @@ TEST_CASE("quantity_format: instants and clocks", "[base][quantity]") {
 
 TEST_CASE("quantity_format: sizes change unit where the rounded one is long",
           "[base][quantity]") {
+  CHECK(FormatShortCount(0) == "0");
+  CHECK(FormatShortCount(99'999.9) == "99,999");
+  CHECK(FormatShortCount(100'000) == "100 k");
+  CHECK(FormatShortCount(999'499) == "999 k");
+  CHECK(FormatShortCount(999'500) == "1.00 M");
+  CHECK(FormatShortCount(9'995'000) == "10.0 M");
+  CHECK(FormatShortCount(2e9) == "2.00 G");
+  CHECK(FormatShortCount(1e24) == "1000000 E");
   CHECK(FormatBytes(0) == "0 B");
   CHECK(FormatBytes(1023) == "1023 B");
   CHECK(FormatBytes(1024) == "1.0 KiB");

@@ -20,7 +20,7 @@ import unittest
 import urllib.request
 
 HELP = pathlib.Path(__file__).parents[2] / "cli/help"
-VERBS = ["record", "report", "diff", "state", "view", "script", "info", "verify",
+VERBS = ["record", "report", "diff", "state", "view", "replay", "script", "info", "verify",
          "recover", "import", "hooks", "snapshot",
          "list", "doctor", "help", "version"]
 READING_VERBS = ["report", "state", "script", "view", "info", "verify", "recover"]
@@ -1067,7 +1067,7 @@ class Completion(InFolder):
 
     def test_every_verb_is_offered(self):
         self.assertEqual(sorted(VERBS), sorted(self.complete("")))
-        self.assertEqual(["record", "recover", "report"],
+        self.assertEqual(["record", "recover", "replay", "report"],
                          sorted(self.complete("re")))
 
     def test_every_option_of_a_verb_is_offered(self):

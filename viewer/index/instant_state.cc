@@ -178,6 +178,7 @@ class StateReader {
 
   bool IsWanted(const ThreadState& thread) const {
     if (!thread.open.empty()) return true;
+    if (options_.also.contains(thread.thread)) return true;
     switch (options_.threads) {
       case StateThreads::kWithSegments:
         return false;

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "viewer/index/row_limits.h"
@@ -94,7 +95,8 @@ enum class StateThreads : std::uint8_t {
 
 struct StateOptions {
   StateThreads threads = StateThreads::kWithSegments;
-  std::uint64_t window_ns = 0;  // of rates; 0: none
+  std::set<std::uint32_t> also = {};  // threads, whatever they do
+  std::uint64_t window_ns = 0;        // of rates; 0: none
 };
 
 struct InstantState {

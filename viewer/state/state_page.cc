@@ -71,27 +71,24 @@ std::vector<std::string> EventNames(const TimelineIndex& index) {
   return names;
 }
 
-namespace {
-
-// Marks multiplexed events, which were counted for a part of the time only.
-void MarkEventsInTurns(const TimelineIndex& index, InstantState& state) {
+std::set<std::size_t> EventsInTurns(const TimelineIndex& index) {
+  std::set<std::size_t> events;
   const nlohmann::json facts =
       nlohmann::json::parse(index.facts(), nullptr, false);
-  if (!facts.is_object() || !facts.contains("events_in_turns")) return;
+  if (!facts.is_object() || !facts.contains("events_in_turns")) return events;
   for (const nlohmann::json& event : facts["events_in_turns"]) {
-    if (!event.is_number_unsigned()) continue;
-    const auto at = event.get<std::size_t>();
-    if (at < state.events.size()) state.events[at].gap = true;
+    if (event.is_number_unsigned()) events.insert(event.get<std::size_t>());
   }
+  return events;
 }
-
-}  // namespace
 
 StatePage CollectPage(const TimelineIndex& index, std::uint64_t time_ns,
                       const StateOptions& options, std::optional<Step> step) {
   StatePage page;
   page.state = StateAt(index, time_ns, options);
-  MarkEventsInTurns(index, page.state);
+  for (const std::size_t event : EventsInTurns(index)) {
+    if (event < page.state.events.size()) page.state.events[event].gap = true;
+  }
   page.step = step;
   for (const NamedKind& near : kNearKinds) {
     NearSteps steps{near.name, NearestStep(index, time_ns, false, near.kind),

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,6 +49,9 @@ std::string DescribeStep(const TimelineIndex& index, const Step& step);
 // Names for an index's numbers; "?" where there is none.
 std::string HookName(const TimelineIndex& index, std::uint32_t hook_id);
 std::vector<std::string> EventNames(const TimelineIndex& index);
+// Multiplexed events, which were counted for a part of the time only: what was
+// counted is a lower bound.
+std::set<std::size_t> EventsInTurns(const TimelineIndex& index);
 
 struct StateTextOptions {
   std::string path;

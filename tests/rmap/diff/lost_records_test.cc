@@ -34,10 +34,10 @@ std::optional<Report> Run(std::uint32_t seed, bool lost,
 
 // What ran before a CPU's first dump and after its last is in no account.
 bool CoverTheSame(const Report& a, const Report& b) {
-  return std::equal(
-      a.cpu_rows.begin(), a.cpu_rows.end(), b.cpu_rows.begin(),
-      b.cpu_rows.end(),
-      [](const CpuRow& x, const CpuRow& y) { return x.wall_ns == y.wall_ns; });
+  return std::equal(a.cpu_rows.begin(), a.cpu_rows.end(), b.cpu_rows.begin(),
+                    b.cpu_rows.end(), [](const CpuRow& x, const CpuRow& y) {
+                      return x.wall_ns == y.wall_ns;
+                    });
 }
 
 // Returns how many totals had an interval.

@@ -1,0 +1,72 @@
+#include "viewer/replay/frame.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "viewer/index/thread_run.h"
+
+namespace countrace::viewer {
+namespace {
+
+void Sort(std::vector<RecentTime>& times) {
+  std::stable_sort(times.begin(), times.end(),
+                   [](const RecentTime& a, const RecentTime& b) {
+                     return a.on_cpu_ns > b.on_cpu_ns;
+                   });
+}
+
+void AddRecentTimes(const TimelineIndex& index, TimeRange window,
+                    Frame& frame) {
+  const InterruptRows interrupts(index);
+  std::map<std::uint32_t, std::uint64_t> processes;
+  const auto rows = index.rows();
+  for (std::uint32_t row = 0; row < rows.size(); ++row) {
+    if (rows[row].kind != RowKind::kThreadRun) continue;
+    const std::uint32_t thread = rows[row].owner;
+    const ThreadEntry& entry = index.threads()[thread];
+    if (entry.last_seen_ns < window.begin_ns ||
+        entry.first_seen_ns > window.end_ns) {
+      continue;
+    }
+    const ThreadRun run(index, row, interrupts);
+    const std::uint64_t ns =
+        run.OnCpuBefore(window.end_ns) - run.OnCpuBefore(window.begin_ns);
+    if (ns == 0) continue;
+    frame.threads.push_back({thread, ns});
+    processes[index.ProcessOf(thread)] += ns;
+  }
+  processes.erase(kNoKey);
+  for (const auto& [process, ns] : processes) {
+    frame.processes.push_back({process, ns});
+  }
+  Sort(frame.threads);
+  Sort(frame.processes);
+}
+
+}  // namespace
+
+Frame FrameAt(const TimelineIndex& index, std::uint64_t time_ns,
+              std::uint64_t window_ns, std::set<std::uint32_t> also) {
+  Frame frame;
+  AddRecentTimes(index, {time_ns - std::min(time_ns, window_ns), time_ns},
+                 frame);
+  for (const RecentTime& recent : frame.threads) {
+    if (also.size() >= kMaxStateThreads / 2) break;
+    also.insert(recent.number);
+  }
+  frame.state = StateAt(index, time_ns,
+                        {.threads = StateThreads::kActive,
+                         .also = std::move(also),
+                         .window_ns = window_ns});
+  return frame;
+}
+
+bool IsIdle(const InstantState& state) {
+  return std::all_of(
+      state.cpus.begin(), state.cpus.end(), [](const CpuState& cpu) {
+        return cpu.known && cpu.thread == kNoKey && !cpu.in_interrupt;
+      });
+}
+
+}  // namespace countrace::viewer

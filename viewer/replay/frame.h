@@ -1,0 +1,39 @@
+// What a replay shows of one instant. Every frame is exact: it is the state at
+// its time, and sums over the window before it, asked of the index.
+//
+// Cost: O(log n) for each row of the index.
+#ifndef COUNTRACE_VIEWER_REPLAY_FRAME_H_
+#define COUNTRACE_VIEWER_REPLAY_FRAME_H_
+
+#include <cstdint>
+#include <set>
+#include <vector>
+
+#include "viewer/index/instant_state.h"
+#include "viewer/index/timeline_index.h"
+
+namespace countrace::viewer {
+
+// CPU time in the window before a frame.
+struct RecentTime {
+  std::uint32_t number = 0;  // of the process or thread
+  std::uint64_t on_cpu_ns = 0;
+};
+
+struct Frame {
+  // Threads that run, wait for a CPU or are inside a segment; and those of
+  // `threads`, and that were asked for.
+  InstantState state;
+  // Largest first; none without time there.
+  std::vector<RecentTime> processes, threads;
+};
+
+Frame FrameAt(const TimelineIndex& index, std::uint64_t time_ns,
+              std::uint64_t window_ns, std::set<std::uint32_t> also = {});
+
+// No CPU has a thread of the trace.
+bool IsIdle(const InstantState& state);
+
+}  // namespace countrace::viewer
+
+#endif  // COUNTRACE_VIEWER_REPLAY_FRAME_H_
