@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "viewer/replay/stage.h"
+#include "viewer/replay/stage_layout.h"
 
 namespace countrace::viewer {
 

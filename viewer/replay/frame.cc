@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "viewer/index/range_totals.h"
 #include "viewer/index/thread_run.h"
 
 namespace countrace::viewer {
@@ -44,13 +45,30 @@ void AddRecentTimes(const TimelineIndex& index, TimeRange window,
   Sort(frame.processes);
 }
 
+void AddHits(const TimelineIndex& index, TimeRange window, Frame& frame) {
+  constexpr RangeTables kHooks = {.segments = false, .hooks = true};
+  std::map<std::uint32_t, HookHits> hooks;
+  for (const HookTotals& sum :
+       TotalsIn(index, {0, window.end_ns}, kHooks).hooks) {
+    hooks[sum.hook_id].total += sum.hits;
+  }
+  for (const HookTotals& sum : TotalsIn(index, window, kHooks).hooks) {
+    hooks[sum.hook_id].recent += sum.hits;
+  }
+  for (auto& [id, hits] : hooks) {
+    hits.hook_id = id;
+    frame.hooks.push_back(hits);
+  }
+}
+
 }  // namespace
 
 Frame FrameAt(const TimelineIndex& index, std::uint64_t time_ns,
               std::uint64_t window_ns, std::set<std::uint32_t> also) {
   Frame frame;
-  AddRecentTimes(index, {time_ns - std::min(time_ns, window_ns), time_ns},
-                 frame);
+  const TimeRange window = {time_ns - std::min(time_ns, window_ns), time_ns};
+  AddRecentTimes(index, window, frame);
+  if (index.header().events == 0) AddHits(index, window, frame);
   for (const RecentTime& recent : frame.threads) {
     if (also.size() >= kMaxStateThreads / 2) break;
     also.insert(recent.number);

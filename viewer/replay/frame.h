@@ -20,12 +20,21 @@ struct RecentTime {
   std::uint64_t on_cpu_ns = 0;
 };
 
+// Hits of a point hook in the window, and up to the frame.
+struct HookHits {
+  std::uint32_t hook_id = 0;
+  std::uint64_t recent = 0, total = 0;
+};
+
 struct Frame {
   // Threads that run, wait for a CPU or are inside a segment; and those of
   // `threads`, and that were asked for.
   InstantState state;
   // Largest first; none without time there.
   std::vector<RecentTime> processes, threads;
+  // Of a trace without counters, which has samples or points of another tool:
+  // by hook.
+  std::vector<HookHits> hooks;
 };
 
 Frame FrameAt(const TimelineIndex& index, std::uint64_t time_ns,

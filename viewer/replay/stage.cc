@@ -8,6 +8,7 @@
 #include "base/text/name_escape.h"
 #include "base/text/quantity_format.h"
 #include "viewer/replay/screen_line.h"
+#include "viewer/replay/stage_layout.h"
 #include "viewer/state/state_page.h"
 
 namespace countrace::viewer {
@@ -17,8 +18,8 @@ using base::EscapeName;
 
 constexpr std::size_t kNameColumns = 16, kTidColumns = 8, kTimeColumns = 9;
 constexpr char kKeys[] =
-    "J K L back, pause, on   Space   , . step   < > hook   - + speed   "
-    "Home End   q quit";
+    "J K L back, pause, on  Space  , . step  < > hook  - + speed  0 $ ends  "
+    "Q quit";
 
 std::string Duration(std::uint64_t ns) {
   return base::FormatNanoseconds(static_cast<double>(ns));
@@ -28,27 +29,6 @@ std::string ShortState(const ThreadState& thread) {
   return thread.state == RunState::kRunning && thread.cpu
              ? absl::StrFormat("CPU %d", *thread.cpu)
              : RunStateName(thread.state);
-}
-
-// The lines of the blocks: what the CPUs leave, five parts for threads to three
-// for processes.
-struct Blocks {
-  std::size_t cpu_lines = 0, cpus_a_line = 1, threads = 0, processes = 0;
-};
-
-Blocks Divide(StageSize size, std::size_t cpus) {
-  constexpr std::size_t kCpuColumns = 40;
-  constexpr std::size_t kFixed = 2 + 3 + 1;  // title, bar; headings; keys
-  Blocks blocks;
-  const std::size_t most = std::max<std::size_t>(size.lines / 4, 1);
-  if (cpus > most)
-    blocks.cpus_a_line = std::max<std::size_t>(size.columns / kCpuColumns, 1);
-  blocks.cpu_lines =
-      std::min(most, (cpus + blocks.cpus_a_line - 1) / blocks.cpus_a_line);
-  const std::size_t rest = size.lines - kFixed - blocks.cpu_lines;
-  blocks.processes = rest * 3 / 8;
-  blocks.threads = rest - blocks.processes;
-  return blocks;
 }
 
 }  // namespace
@@ -64,7 +44,7 @@ class Stage::Drawing {
         playhead_(playhead),
         size_(size),
         color_(color),
-        blocks_(Divide(size, frame.state.cpus.size())) {
+        layout_(LayoutOf(size, frame.state.cpus.size())) {
     for (const ThreadState& thread : state_.threads) {
       threads_[thread.thread] = &thread;
     }
@@ -143,7 +123,7 @@ class Stage::Drawing {
                                                   : "< ";
     const std::string speed =
         absl::StrFormat(" %s %s%s", way, SpeedText(playhead_.per_second_ns()),
-                        state_.in_loss ? "  RECORDS LOST" : "");
+                        state_.in_loss ? "  LOST" : "");
     const std::size_t fixed = time.size() + speed.size() + 1;
     if (line.left() > fixed) {
       line.Field(EscapeName(stage_.shown_as_), line.left() - fixed,
@@ -217,15 +197,15 @@ class Stage::Drawing {
   }
 
   void Cpus() {
-    const std::size_t shown = blocks_.cpu_lines * blocks_.cpus_a_line;
+    const std::size_t shown = layout_.cpu_lines * layout_.cpus_a_line;
     Heading(
         shown >= state_.cpus.size()
             ? " CPU"
             : absl::StrFormat(" CPU (%d of %d)", shown, state_.cpus.size()));
-    const std::size_t columns = size_.columns / blocks_.cpus_a_line;
-    for (std::size_t first = 0; first < shown; first += blocks_.cpus_a_line) {
+    const std::size_t columns = size_.columns / layout_.cpus_a_line;
+    for (std::size_t first = 0; first < shown; first += layout_.cpus_a_line) {
       ScreenLine line = Line();
-      for (std::size_t i = first; i < first + blocks_.cpus_a_line; ++i) {
+      for (std::size_t i = first; i < first + layout_.cpus_a_line; ++i) {
         if (i < state_.cpus.size()) Cpu(state_.cpus[i], columns, line);
       }
       Add(line);
@@ -241,7 +221,7 @@ class Stage::Drawing {
       ranked.push_back(thread.thread);
     }
     Unique(ranked);
-    stage_.threads_.Update(ranked, blocks_.threads);
+    stage_.threads_.Update(ranked, layout_.threads);
     Heading(" THREADS          tid  state        since  inside");
     for (const auto& place : stage_.threads_.places()) {
       ScreenLine line = Line();
@@ -283,7 +263,7 @@ class Stage::Drawing {
       ranked.push_back(time.number);
       recent[time.number] = time.on_cpu_ns;
     }
-    stage_.processes_.Update(ranked, blocks_.processes);
+    stage_.processes_.Update(ranked, layout_.processes);
     const std::uint64_t window_ns =
         state_.time_ns - std::min(state_.time_ns, playhead_.per_second_ns());
     const std::uint64_t width_ns = state_.time_ns - window_ns;
@@ -292,9 +272,11 @@ class Stage::Drawing {
     heading.Field(
         absl::StrFormat(" PROCESSES in the last %s", Duration(width_ns)), half,
         Style::kBold);
-    heading.Rest(" COUNTERS             per s       total", Style::kBold);
+    heading.Rest(absl::StrFormat(" %-17s    per s       total",
+                                 frame_.hooks.empty() ? "COUNTERS" : "HOOKS"),
+                 Style::kBold);
     Add(heading);
-    for (std::size_t i = 0; i < blocks_.processes; ++i) {
+    for (std::size_t i = 0; i < layout_.processes; ++i) {
       ScreenLine line = Line();
       if (const auto place = stage_.processes_.places()[i]) {
         const auto time = recent.find(*place);
@@ -304,6 +286,7 @@ class Stage::Drawing {
         line.Field("", half);
       }
       if (i < state_.events.size()) Counter(i, line);
+      if (i < frame_.hooks.size()) Hits(frame_.hooks[i], width_ns, line);
       Add(line);
     }
   }
@@ -326,6 +309,18 @@ class Stage::Drawing {
     line.Number(absl::StrFormat("%.1f %%", 100 * share), 8, style);
     line.Field("", 1);
     line.Field(BarOf(share, bar - 1, '#'), bar, style, number + 1);
+  }
+
+  void Hits(const HookHits& hits, std::uint64_t window_ns,
+            ScreenLine& line) const {
+    line.Field(" " + EscapeName(HookName(index_, hits.hook_id)), 18,
+               hits.recent != 0 ? Style::kBold : Style::kDim);
+    line.Number(window_ns == 0 ? "-"
+                               : base::FormatShortCount(
+                                     static_cast<double>(hits.recent) * 1e9 /
+                                     static_cast<double>(window_ns)),
+                9);
+    line.Number(base::FormatShortCount(static_cast<double>(hits.total)), 12);
   }
 
   void Counter(std::size_t event, ScreenLine& line) {
@@ -354,7 +349,7 @@ class Stage::Drawing {
   const Playhead& playhead_;
   StageSize size_;
   bool color_;
-  Blocks blocks_;
+  StageLayout layout_;
   std::map<std::uint32_t, const ThreadState*> threads_;
   std::vector<std::string> lines_;
 

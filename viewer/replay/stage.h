@@ -23,13 +23,9 @@
 #include "viewer/replay/fixed_places.h"
 #include "viewer/replay/frame.h"
 #include "viewer/replay/playhead.h"
+#include "viewer/replay/stage_layout.h"
 
 namespace countrace::viewer {
-
-struct StageSize {
-  std::size_t columns = 80, lines = 24;
-};
-inline constexpr StageSize kLeastStage = {80, 24};
 
 class Stage {
  public:
