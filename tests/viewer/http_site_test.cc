@@ -217,7 +217,7 @@ TEST_CASE("api: wrong numbers are 400, never a guess", "[viewer][http]") {
                              "aggregate?from=0&to=4&sort=counts.99",
                              "aggregate?from=0&to=4&sort=hits&order=up",
                              "aggregate?from=0&to=4&tables=",
-                             "aggregate?from=0&to=4&tables=processes,cpus",
+                             "aggregate?from=0&to=4&tables=processes,events",
                              "step?t=1&dir=next&hook=x",
                              "durations?process=0&hook=1&from=0",
                              "durations?process=0&hook=x&from=0&to=5",

@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 #include <filesystem>
+#include <utility>
 
 #include "viewer/index/index_builder.h"
 
@@ -23,8 +24,12 @@ TemporaryDirectory::~TemporaryDirectory() {
 }
 
 BuiltIndex BuildSyntheticIndex(const SyntheticOptions& options) {
+  return BuildIndexOf(MakeSyntheticTrace(options));
+}
+
+BuiltIndex BuildIndexOf(SyntheticTrace trace) {
   BuiltIndex built;
-  built.trace = MakeSyntheticTrace(options);
+  built.trace = std::move(trace);
   built.directory = std::make_unique<TemporaryDirectory>();
   built.path = built.directory->path() + "/" + kIndexFile;
   auto builder =

@@ -36,6 +36,7 @@ inline constexpr Fingerprint kTestFingerprint{
     .uuid = {1, 2, 3}, .stream_bytes = 4096, .stream_hash = 77};
 
 // Fails the running test if the index cannot be built.
+BuiltIndex BuildIndexOf(SyntheticTrace trace);
 BuiltIndex BuildSyntheticIndex(const SyntheticOptions& options);
 
 }  // namespace countrace::viewer

@@ -1,8 +1,9 @@
 // The page's numbers of a range are the report's:
 //   range_agreement_test.mjs COUNTRACE
-// Records the whole machine with system calls, interrupts, faults and disk
-// requests, then compares `report --from --to` with `aggregate`, cell by cell,
-// on random ranges: 20, or 200 with COUNTRACE_TEST_FULL.
+// Records the whole machine with system calls, interrupts, faults, wake-ups and
+// disk requests, then compares `report --from --to` with `aggregate`, cell by
+// cell, on random ranges: 20, or 200 with COUNTRACE_TEST_FULL. Then the same
+// with losses: the intervals of both must have common values.
 import assert from 'node:assert/strict';
 import {spawnSync} from 'node:child_process';
 import {existsSync, mkdtempSync, rmSync} from 'node:fs';
@@ -15,7 +16,6 @@ const RANGES = process.env.COUNTRACE_TEST_FULL ? 200 : 20;
 const ROWS = 1000; // of a page of the server's tables
 const [countrace] = process.argv.slice(2);
 const directory = mkdtempSync(join(tmpdir(), 'countrace-range-'));
-const trace = join(directory, 'machine.ctf');
 // Reads files, faults, blocks, and leaves processes behind.
 const WORK = 'i=0; while [ $i -lt 25 ]; do ls -R /usr/lib/python3 >/dev/null 2>&1; ' +
     'grep -rs countrace /usr/include/linux >/dev/null; sleep 0.01; i=$((i+1)); done';
@@ -38,9 +38,13 @@ function compare(what, report, page) {
       if (row.every((cell) => cell === 0)) continue;
       cells.set(key, [...(cells.get(key) ?? []), JSON.stringify(row)].sort());
     }
-    return [...cells].sort(([a], [b]) => a < b ? -1 : 1);
+    return cells;
   };
-  assert.deepEqual(table(page), table(report), what);
+  const [theirs, ours] = [table(report), table(page)];
+  const differ = [...new Set([...theirs.keys(), ...ours.keys()])]
+      .filter((key) => `${theirs.get(key)}` !== `${ours.get(key)}`)
+      .map((key) => `  ${key}: report ${theirs.get(key)}, page ${ours.get(key)}`);
+  assert.ok(differ.length === 0, `${what}: ${differ.length} rows differ\n${differ.slice(0, 20).join('\n')}`);
 }
 // One row of sums for each key.
 function summed(rows) {
@@ -52,106 +56,180 @@ function summed(rows) {
   return [...sums];
 }
 
-let server;
+// Numbers that are not exact: both sides have an interval with the truth.
+// Returns how many were compared.
+function compareBounded(where, report, page, {processes, threads, events}) {
+  let compared = 0;
+  const numbers = (row, bounds) => [
+    'on_cpu_ns', 'dispatches', 'wait_ns', 'blocked_ns', ...events.map((event) => `counts.${event}`),
+  ].map((name) => {
+    const event = events.indexOf(name.replace(/^counts\./, ''));
+    const value = event < 0 ? row[name] : row.counts[name.slice(7)] ?? row.counts[event];
+    return [name, bounds[name] ?? bounds[`counts.${event}`] ?? [value, value]];
+  });
+  const unique = (rows, key) => new Map(rows.map((row) => [key(row), row])
+      .filter(([id]) => rows.filter((row) => key(row) === id).length === 1));
+  for (const [table, key, name] of [['processes', 'pid', (row) => processes.get(row.process)?.pid],
+                                    ['threads', 'tid', (row) => threads.get(row.thread)?.tid]]) {
+    const theirs = unique(report[table], (row) => row[key]);
+    for (const [id, row] of unique(page[table], name)) {
+      const other = theirs.get(id);
+      if (!other) continue;
+      const reported = new Map(numbers(other, other.bounds ?? {}));
+      for (const [what, [low, high]] of numbers(row, row.bounds)) {
+        const [least, most] = reported.get(what);
+        if (typeof low !== 'number' || typeof least !== 'number') continue;
+        assert.ok((most === null || low <= most) && (high === null || least <= high),
+                  `${where}: ${what} of ${key} ${id}: page ${low} to ${high}, report ${least} to ${most}`);
+        ++compared;
+      }
+    }
+  }
+  return compared;
+}
+
+// Compares all tables of `trace` on random ranges.
+async function check(trace, lossy) {
+  const server = await startServer(countrace, ['view', trace]);
+  try {
+    const {origin, searchParams} = new URL(server.url);
+    const headers = {Authorization: `Bearer ${searchParams.get('token')}`};
+    const get = async (path) => {
+      const answer = await fetch(`${origin}/api/v1/${path}`, {headers});
+      assert.equal(answer.status, 200, path);
+      return answer.json();
+    };
+    const all = async (name, id) => {
+      const items = new Map();
+      for (let offset = 0, total = 1; offset < total;) {
+        const page = await get(`${name}?offset=${offset}`);
+        for (const item of page.items) items.set(item[id], item);
+        [offset, total] = [page.next, page.total];
+      }
+      return items;
+    };
+    const info = await get('trace');
+    const processes = await all('processes', 'process');
+    const threads = await all('threads', 'thread');
+    const hooks = await all('hooks', 'hook');
+    const pid = (row) => processes.get(row.process)?.pid;
+    // Handlers belong to no process; the page has their time, not their calls.
+    const isHandler = (name) => /^(irq|softirq):/.test(name);
+    // The report also counts the records of calls; the page has them as segments.
+    const isCall = (name) => /^(syscall|fault|irq|softirq):/.test(name);
+    let cells = 0;
+    let spread = 0;
+    for (let i = 0; i < RANGES; ++i) {
+      const cuts = [random(info.duration_ns), random(info.duration_ns)].sort((a, b) => a - b);
+      const [from, to] = i === 0 ? [0, info.duration_ns] : cuts;
+      const where = `range ${i}: ${from} to ${to} ns`;
+      const done = run('report', '--format', 'json', '--from', `${from}ns`, '--to', `${to}ns`, trace);
+      assert.equal(done.status, 0, done.stderr);
+      const report = JSON.parse(done.stdout);
+      const tables = ['threads', 'segments', 'hooks', 'cpus', 'waits'];
+      const ask = `aggregate?from=${from}&to=${to}&tables=${tables}`;
+      const page = await get(ask);
+      for (const table of tables) {
+        for (let offset = ROWS; offset < page[`${table}_total`]; offset += ROWS) {
+          page[table].push(...(await get(`${ask}&offset=${offset}`))[table]);
+        }
+        assert.equal(page[table].length, page[`${table}_total`]);
+      }
+      assert.equal(page.processes_left_out, 0);
+
+      const parts = sum(page.processes, (row) => row.on_cpu_ns) + page.idle.on_cpu_ns +
+          page.outside.on_cpu_ns + page.interrupts_ns + page.unknown_ns;
+      assert.equal(parts, page.cpu_ns, `${where}: sum of the rows`);
+      if (lossy) {
+        cells += compareBounded(where, report, page, {processes, threads, events: info.events});
+        continue;
+      }
+      // Time: each thread's, and 100 % in all.
+      const events = report.trace.events;
+      assert.deepEqual(events, info.events);
+      // Counts of which an edge cuts an interval are in the limits only.
+      const whole = events.filter((event) => event !== 'exec-runtime');
+      const counts = (row) => whole.map((event) => row.counts[events.indexOf(event)] ?? 0);
+      compare(`${where}: processes`,
+              report.processes.map((row) => [row.pid, [row.on_cpu_ns ?? 0, row.dispatches,
+                                                       ...whole.map((event) => row.counts[event] ?? 0)]]),
+              page.processes.map((row) => [pid(row), [row.on_cpu_ns, row.dispatches, ...counts(row)]]));
+      const tid = (row) => threads.get(row.thread)?.tid;
+      compare(`${where}: threads`,
+              report.threads.map((row) => [row.tid, [row.on_cpu_ns ?? 0, row.dispatches, row.wait_ns ?? 0, row.blocked_ns ?? 0,
+                                                     ...whole.map((event) => row.counts[event] ?? 0)]]),
+              page.threads.map((row) => [tid(row), [row.on_cpu_ns, row.dispatches, row.wait_ns, row.blocked_ns ?? 0, ...counts(row)]]));
+      compare(`${where}: CPUs`,
+              report.cpus.map((row) => [row.cpu, [row.busy_ns, row.idle_ns, row.outside_ns, row.interrupts_ns, row.dispatches]]),
+              page.cpus.map((row) => [row.cpu, [row.busy_ns, row.idle_ns, row.outside_ns, row.interrupts_ns, row.dispatches]]));
+      for (const [name, value] of [['idle_ns', page.idle.on_cpu_ns], ['interrupts_ns', page.interrupts_ns],
+                                   ['outside_ns', page.outside.on_cpu_ns]]) {
+        assert.equal(value, sum(report.cpus, (cpu) => cpu[name]), `${where}: ${name}`);
+      }
+      // Before its first record the report has no time of a CPU, the page has it
+      // as not known.
+      assert.equal(page.cpu_ns - page.unknown_ns, sum(report.cpus, (cpu) => cpu.wall_ns - cpu.unattributed_ns),
+                   `${where}: known time`);
+      // An edge cuts an interval of the others, and each side has its limits.
+      const index = events.indexOf('exec-runtime');
+      if (index >= 0) {
+        for (const row of page.processes) {
+          const found = report.processes.filter((item) => item.pid === pid(row));
+          if (found.length !== 1) continue;
+          const [low, high] = row.bounds[`counts.${index}`] ?? [row.counts[index], row.counts[index]];
+          const value = found[0].counts['exec-runtime'];
+          const [least, most] = found[0].bounds?.['counts.exec-runtime'] ?? [value, value];
+          assert.ok((most === null || low <= most) && (high === null || least <= high),
+                    `${where}: exec-runtime of ${pid(row)}: page ${low} to ${high}, report ${least} to ${most}`);
+          ++spread;
+        }
+      }
+
+      compare(`${where}: wakers`,
+              summed(report.wakers.map((row) => [
+                `${row.pid} ${row.segment ?? ''} ${row.waker.kind} ${row.waker.pid ?? ''}`, [row.blocked_ns, row.times]])),
+              summed(page.waits.filter((row) => info.wakeups && row.state === 'blocked').map((row) => [
+                `${pid(row)} ${hooks.get(row.call)?.name ?? ''} ${row.by} ${threads.get(row.by_thread)?.pid ?? ''}`, [row.ns, row.times]])));
+      compare(`${where}: preemptors`,
+              summed(report.preemptors.map((row) => [
+                `${row.pid} ${row.preemptor.kind} ${row.preemptor.tid ?? ''}`, [row.wait_ns]])),
+              summed(page.waits.filter((row) => row.state === 'waiting').map((row) => [
+                `${pid(row)} ${row.by} ${threads.get(row.by_thread)?.tid ?? ''}`, [row.ns]])));
+
+      compare(`${where}: segments`,
+              summed(report.segments.filter((row) => !isHandler(row.segment)).map((row) => [
+                `${row.pid} ${row.segment}`, [row.calls, row.wall_ns.incl, row.wall_ns.excl]])),
+              summed(page.segments.map((row) => [
+                `${pid(row)} ${hooks.get(row.hook)?.name}`, [row.calls, row.wall_incl_ns, row.wall_excl_ns]])));
+      compare(`${where}: hooks`,
+              summed(report.hooks.filter((row) => row.pid !== 0 && !isCall(row.hook)).map((row) => [`${row.pid} ${row.hook}`, [row.hits]])),
+              summed(page.hooks.map((row) => [`${pid(row)} ${hooks.get(row.hook)?.name}`, [row.hits]])));
+      cells += report.processes.length * (2 + whole.length) + 3 * report.segments.length + report.hooks.length + 6;
+    }
+    console.log(`${info.records} records, ${RANGES} ranges, ${cells} cells ${lossy ? 'have common values' : 'equal'}, ` +
+                `${spread} within their limits`);
+  } finally {
+    await server.stop();
+  }
+}
+
+const record = (trace, ...options) => run(
+    'record', '-a', '--kernel', 'syscalls,irq,softirq,faults,block,wakeups', ...options, '-o', trace,
+    '--', 'timeout', '1', 'sh', '-c', WORK);
+
 try {
-  const recorded = run('record', '-a', '--kernel', 'syscalls,irq,softirq,faults,block', '-o', trace,
-                       '--', 'timeout', '1', 'sh', '-c', WORK);
+  const trace = join(directory, 'machine.ctf');
+  const recorded = record(trace);
   if (recorded.status === 5 || /needs? BPF|privilege/.test(recorded.stderr) && !existsSync(trace)) {
     console.log(`SKIPPED: cannot record the whole machine: ${recorded.stderr.split('\n')[0]}`);
     process.exit(0);
   }
   assert.ok(existsSync(trace), recorded.stderr);
-  server = await startServer(countrace, ['view', trace]);
-  const {origin, searchParams} = new URL(server.url);
-  const headers = {Authorization: `Bearer ${searchParams.get('token')}`};
-  const get = async (path) => {
-    const answer = await fetch(`${origin}/api/v1/${path}`, {headers});
-    assert.equal(answer.status, 200, path);
-    return answer.json();
-  };
-  const all = async (name, id) => {
-    const items = new Map();
-    for (let offset = 0, total = 1; offset < total;) {
-      const page = await get(`${name}?offset=${offset}`);
-      for (const item of page.items) items.set(item[id], item);
-      [offset, total] = [page.next, page.total];
-    }
-    return items;
-  };
-  const info = await get('trace');
-  const processes = await all('processes', 'process');
-  const hooks = await all('hooks', 'hook');
-  const pid = (row) => processes.get(row.process)?.pid;
-  // Handlers belong to no process; the page has their time, not their calls.
-  const isHandler = (name) => /^(irq|softirq):/.test(name);
-  // The report also counts the records of calls; the page has them as segments.
-  const isCall = (name) => /^(syscall|fault|irq|softirq):/.test(name);
-  let cells = 0;
-  let spread = 0;
-  for (let i = 0; i < RANGES; ++i) {
-    const cuts = [random(info.duration_ns), random(info.duration_ns)].sort((a, b) => a - b);
-    const [from, to] = i === 0 ? [0, info.duration_ns] : cuts;
-    const where = `range ${i}: ${from} to ${to} ns`;
-    const done = run('report', '--format', 'json', '--from', `${from}ns`, '--to', `${to}ns`, trace);
-    assert.equal(done.status, 0, done.stderr);
-    const report = JSON.parse(done.stdout);
-    const page = await get(`aggregate?from=${from}&to=${to}`);
-    for (const table of ['segments', 'hooks']) {
-      for (let offset = ROWS; offset < page[`${table}_total`]; offset += ROWS) {
-        page[table].push(...(await get(`aggregate?from=${from}&to=${to}&offset=${offset}`))[table]);
-      }
-      assert.equal(page[table].length, page[`${table}_total`]);
-    }
-    assert.equal(page.processes_left_out, 0);
-
-    // Time: each thread's, and 100 % in all.
-    const events = report.trace.events;
-    assert.deepEqual(events, info.events);
-    // Counts of which an edge cuts an interval are in the limits only.
-    const whole = events.filter((event) => event !== 'exec-runtime');
-    const counts = (row) => whole.map((event) => row.counts[events.indexOf(event)] ?? 0);
-    compare(`${where}: processes`,
-            report.processes.map((row) => [row.pid, [row.on_cpu_ns ?? 0, row.dispatches,
-                                                     ...whole.map((event) => row.counts[event] ?? 0)]]),
-            page.processes.map((row) => [pid(row), [row.on_cpu_ns, row.dispatches, ...counts(row)]]));
-    const parts = sum(page.processes, (row) => row.on_cpu_ns) + page.idle.on_cpu_ns +
-        page.outside.on_cpu_ns + page.interrupts_ns + page.unknown_ns;
-    assert.equal(parts, page.cpu_ns, `${where}: sum of the rows`);
-    for (const [name, value] of [['idle_ns', page.idle.on_cpu_ns], ['interrupts_ns', page.interrupts_ns],
-                                 ['outside_ns', page.outside.on_cpu_ns]]) {
-      assert.equal(value, sum(report.cpus, (cpu) => cpu[name]), `${where}: ${name}`);
-    }
-    // Before its first record the report has no time of a CPU, the page has it
-    // as not known.
-    assert.equal(page.cpu_ns - page.unknown_ns, sum(report.cpus, (cpu) => cpu.wall_ns - cpu.unattributed_ns),
-                 `${where}: known time`);
-    // An edge cuts an interval of the others, and each side has its limits.
-    const index = events.indexOf('exec-runtime');
-    if (index >= 0) {
-      for (const row of page.processes) {
-        const found = report.processes.filter((item) => item.pid === pid(row));
-        if (found.length !== 1) continue;
-        const [low, high] = row.bounds[`counts.${index}`] ?? [row.counts[index], row.counts[index]];
-        const value = found[0].counts['exec-runtime'];
-        const [least, most] = found[0].bounds?.['counts.exec-runtime'] ?? [value, value];
-        assert.ok((most === null || low <= most) && (high === null || least <= high),
-                  `${where}: exec-runtime of ${pid(row)}: page ${low} to ${high}, report ${least} to ${most}`);
-        ++spread;
-      }
-    }
-
-    compare(`${where}: segments`,
-            summed(report.segments.filter((row) => !isHandler(row.segment)).map((row) => [
-              `${row.pid} ${row.segment}`, [row.calls, row.wall_ns.incl, row.wall_ns.excl]])),
-            summed(page.segments.map((row) => [
-              `${pid(row)} ${hooks.get(row.hook)?.name}`, [row.calls, row.wall_incl_ns, row.wall_excl_ns]])));
-    compare(`${where}: hooks`,
-            summed(report.hooks.filter((row) => row.pid !== 0 && !isCall(row.hook)).map((row) => [`${row.pid} ${row.hook}`, [row.hits]])),
-            summed(page.hooks.map((row) => [`${pid(row)} ${hooks.get(row.hook)?.name}`, [row.hits]])));
-    cells += report.processes.length * (2 + whole.length) + 3 * report.segments.length + report.hooks.length + 6;
-  }
-  console.log(`${info.records} records, ${RANGES} ranges, ${cells} cells equal, ${spread} within their limits`);
+  await check(trace, false);
+  // A ring that is full again and again.
+  const lossy = join(directory, 'lossy.ctf');
+  record(lossy, '--kernel-ring', '64K');
+  await check(lossy, true);
 } finally {
-  await server?.stop();
   rmSync(directory, {recursive: true, force: true});
 }

@@ -14,9 +14,10 @@ namespace countrace::viewer {
 namespace {
 
 const TrueDispatch* DispatchOf(const BuiltIndex& built, std::uint32_t thread,
-                               std::uint64_t begin_ns) {
+                               std::uint64_t at_ns,
+                               std::uint64_t TrueDispatch::*edge_ns) {
   for (const TrueDispatch& one : built.trace.dispatches) {
-    if (one.thread == thread && one.begin_ns == begin_ns) return &one;
+    if (one.thread == thread && one.*edge_ns == at_ns) return &one;
   }
   return nullptr;
 }
@@ -74,10 +75,16 @@ TEST_CASE("wait_split: each wait has its waker and the holders of its CPU",
     } else {
       CHECK(!split->waker_kind.has_value());
     }
-    const TrueDispatch* next = DispatchOf(built, wait.thread, wait.end_ns);
-    REQUIRE(next != nullptr);
-    CHECK(split->cpu == next->cpu);
-    auto truth = TrueHolders(built, next->cpu, wait.begin_ns, wait.end_ns);
+    // The CPU that it left, or where it ran then.
+    const TrueDispatch* queued =
+        DispatchOf(built, wait.thread, wait.begin_ns, &TrueDispatch::end_ns);
+    if (queued == nullptr) {
+      queued =
+          DispatchOf(built, wait.thread, wait.end_ns, &TrueDispatch::begin_ns);
+    }
+    REQUIRE(queued != nullptr);
+    CHECK(split->cpu == queued->cpu);
+    auto truth = TrueHolders(built, queued->cpu, wait.begin_ns, wait.end_ns);
     CHECK(split->idle_ns == truth[kNoKey]);
     truth.erase(kNoKey);
     std::uint64_t sum = split->others_ns + split->idle_ns + split->outside_ns +

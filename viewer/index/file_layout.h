@@ -15,7 +15,7 @@ inline constexpr char kIndexFile[] = ".timeline.pvx";
 inline constexpr std::uint64_t kIndexMagic = 0x3130787650747463;  // "ctPvx01"
 // Incremented with every change of a structure below; indexes of another
 // version are rebuilt.
-inline constexpr std::uint32_t kIndexVersion = 9;
+inline constexpr std::uint32_t kIndexVersion = 10;
 
 inline constexpr std::uint32_t kNoKey = 0xffffffffu;
 inline constexpr std::uint64_t kUnknownTime = ~std::uint64_t{0};
@@ -64,6 +64,7 @@ enum HeaderFlags : std::uint32_t {
   kOwnersUnknown = 1u << 0,
   // Forks before the first record may be unknown.
   kOwnersUnknownAtBegin = 1u << 1,
+  kWakeups = 1u << 2,  // were recorded: blocked time ends where it ended
 };
 
 struct FileHeader {
@@ -240,7 +241,9 @@ struct ThreadEntry {
 };
 static_assert(sizeof(ThreadEntry) == 48);
 struct HookEntry {
-  std::uint32_t id, kind;  // logformat::HookKind
+  std::uint32_t id;
+  std::uint16_t kind;    // logformat::HookKind
+  std::uint16_t origin;  // logformat::HookOrigin
   NameRef name, location;
 };
 static_assert(sizeof(HookEntry) == 24);

@@ -81,12 +81,13 @@ class DispatchGaps {
   // was blocked; 0 if that is not known.
   std::uint64_t BlockedBefore(const IntervalLeaf& leaf) {
     const std::uint64_t since_ns = std::exchange(last_end_ns_, leaf.end_ns);
-    const bool blocked = std::exchange(blocks_, LeavesBlocked(leaf.flags));
+    bool blocked = std::exchange(blocks_, LeavesBlocked(leaf.flags));
     std::uint64_t waited_ns = 0;
     for (; next_ != nullptr; next_ = waits_->Next()) {
       IntervalLeaf wait;
       std::memcpy(&wait, next_, sizeof(wait));
       if (wait.begin_ns >= leaf.begin_ns) break;
+      if (waited_ns == 0 && WasWoken(wait.flags)) blocked = since_ns != 0;
       waited_ns += wait.end_ns - wait.begin_ns;
     }
     const std::uint64_t gap_ns =
@@ -200,6 +201,7 @@ class Assembler {
     if (in_.owners_unknown_since_ns <= in_.begin_ns) {
       header.flags |= kOwnersUnknownAtBegin;
     }
+    if (in_.report.wakeups) header.flags |= kWakeups;
     return header;
   }
 
@@ -255,7 +257,8 @@ class Assembler {
     }
     for (const logformat::HookInfo& hook : in_.info.hooks) {
       hooks_.push_back({.id = hook.id,
-                        .kind = static_cast<std::uint32_t>(hook.kind),
+                        .kind = static_cast<std::uint16_t>(hook.kind),
+                        .origin = static_cast<std::uint16_t>(hook.origin),
                         .name = strings_.Add(hook.FullName()),
                         .location = strings_.Add(hook.location)});
     }
@@ -704,6 +707,7 @@ class Assembler {
     facts["hostname"] = report.hostname;
     facts["kernel_release"] = report.kernel_release;
     facts["records"] = report.records;
+    facts["wakeups"] = report.wakeups;
     facts["finished"] = report.finished;
     facts["realtime_offset_ns"] =
         std::to_string(in_.info.realtime_offset_ns);  // beyond 2^53

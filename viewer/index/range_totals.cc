@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "viewer/index/run_limits.h"
 #include "viewer/index/unknown_time.h"
 #include "viewer/index/unseen_counts.h"
 
@@ -23,37 +24,6 @@ void SetLimits(std::uint64_t unknown_ns, RunTotals& run) {
   if (unknown_ns == 0) return;
   run.dispatches_limits.hi = kUnknownTime;
   for (Limits& limits : run.count_limits) limits.hi = kUnknownTime;
-}
-
-// What a process may lack in the whole trace, it may lack in this range, of
-// which `unknown_ns` are unknown.
-void SetLimits(const TimelineIndex& index, std::uint32_t process,
-               std::uint64_t cpu_ns, std::uint64_t unknown_ns,
-               const UnseenCounts& unseen, RunTotals& run) {
-  const std::uint64_t limit = index.ProcessLimit(process, kLimitOnCpu);
-  const std::uint64_t ns = AtMost(run.on_cpu_ns, LimitIn(limit, unknown_ns));
-  const bool known = unknown_ns == 0 && limit != kUnknownTime;
-  run.on_cpu_limits = {run.on_cpu_ns,
-                       std::max(run.on_cpu_ns, std::min(ns, cpu_ns))};
-  run.dispatches_limits = {
-      run.dispatches -
-          std::min(run.dispatches,
-                   index.ProcessLimit(process, kLimitDispatchesLess) +
-                       (known ? 0 : unseen.begun_before())),
-      AtMost(run.dispatches,
-             known ? 0
-                   : unseen.LimitIn(
-                         index.ProcessLimit(process, kLimitDispatches),
-                         index.ProcessLimit(process, kUnplacedDispatches),
-                         index.header().events))};
-  const std::uint32_t events = index.header().events;
-  for (std::uint32_t i = 0; i < run.count_limits.size(); ++i) {
-    run.count_limits[i].hi =
-        AtMost(run.count_limits[i].hi,
-               unseen.LimitIn(
-                   index.ProcessLimit(process, CountLimit(i)),
-                   index.ProcessLimit(process, UnplacedCount(i, events)), i));
-  }
 }
 
 void SetLimits(const TimelineIndex& index, std::uint64_t cpu_ns,
@@ -303,6 +273,7 @@ RangeTotals TotalsIn(const TimelineIndex& index, TimeRange range,
     range.end_ns = index.duration_ns() + 1;
   }
   range.begin_ns = std::min(range.begin_ns, range.end_ns);
+  const bool whole = range.begin_ns == 0 && range.end_ns > index.duration_ns();
   totals.idle.counts.resize(events);
   totals.outside.counts.resize(events);
   std::map<std::uint32_t, RunTotals> processes;
@@ -398,7 +369,11 @@ RangeTotals TotalsIn(const TimelineIndex& index, TimeRange range,
   const UnseenCounts unseen(index, range);
   for (auto& [process, run] : processes) {
     if (run.dispatches == 0 && run.on_cpu_ns == 0) continue;
-    SetLimits(index, process, totals.cpu_ns, unknown_ns, unseen, run);
+    SetRowLimits(
+        [&index, number = process](std::size_t field) {
+          return index.ProcessLimit(number, field);
+        },
+        totals.cpu_ns, unknown_ns, unseen, events, whole, run);
     totals.processes.push_back({process, std::move(run)});
   }
   for (auto& [key, segment] : segments) {

@@ -154,13 +154,39 @@ bool LeavesBlocked(std::uint32_t flags) {
   return (state & logformat::kSwitchDead) == 0 && (state & kBlocks) != 0;
 }
 
+bool ThreadRun::IsBlockedAfter(std::uint64_t dispatch) const {
+  const IntervalLeaf& leaf = dispatches_.leaf(dispatch);
+  if (LeavesBlocked(leaf.flags)) return true;
+  if (!waits_) return false;
+  const IntervalRow waits(index_, *waits_);
+  const std::uint64_t next = waits.FirstBeginning(leaf.end_ns);
+  return next < waits.size() && WasWoken(waits.leaf(next).flags) &&
+         (dispatch + 1 == dispatches_.size() ||
+          waits.leaf(next).begin_ns < dispatches_.leaf(dispatch + 1).begin_ns);
+}
+
+std::optional<std::uint64_t> ThreadRun::SleepShownLater(
+    std::uint64_t time_ns) const {
+  const std::uint64_t end = dispatches_.FirstBeginning(time_ns);
+  if (end == 0) return std::nullopt;
+  const IntervalLeaf& last = dispatches_.leaf(end - 1);
+  if (last.end_ns >= time_ns || LeavesBlocked(last.flags) ||
+      !IsBlockedAfter(end - 1)) {
+    return std::nullopt;
+  }
+  const IntervalRow waits(index_, *waits_);
+  const std::uint64_t wait = waits.FirstBeginning(last.end_ns);
+  if (waits.leaf(wait).begin_ns < time_ns) return std::nullopt;
+  return last.end_ns;
+}
+
 std::uint64_t ThreadRun::BlockedBefore(std::uint64_t time_ns) const {
   const std::uint64_t end = dispatches_.FirstBeginning(time_ns);
   if (end == 0) return 0;
   const std::uint32_t which = dispatches_.entry().extras - 1;
   const std::uint64_t before_ns = dispatches_.SumOfFirst(end, which);
   const IntervalLeaf& last = dispatches_.leaf(end - 1);
-  if (last.end_ns >= time_ns || !LeavesBlocked(last.flags)) return before_ns;
+  if (last.end_ns >= time_ns || !IsBlockedAfter(end - 1)) return before_ns;
   std::uint64_t waited_ns = 0;
   if (waits_) {
     const IntervalRow waits(index_, *waits_);

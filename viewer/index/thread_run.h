@@ -49,6 +49,12 @@ class ThreadRun {
   // uncounted.
   Limits FaultLimitsIn(TimeRange range, std::uint32_t event) const;
   CountRule RuleOf(std::uint32_t event) const { return index_.RuleOf(event); }
+  // True if it was blocked from the end of a dispatch to the next wait or
+  // dispatch. Requires: dispatch < dispatches().size().
+  bool IsBlockedAfter(std::uint64_t dispatch) const;
+  // If only a record after `time_ns` shows that the thread is blocked then: the
+  // begin of this sleep.
+  std::optional<std::uint64_t> SleepShownLater(std::uint64_t time_ns) const;
   // Time before `time_ns` in which the thread was blocked; without the time of
   // which that is not known. Exact.
   std::uint64_t BlockedBefore(std::uint64_t time_ns) const;
@@ -65,6 +71,13 @@ class ThreadRun {
 
 // True if a dispatch with these LeafFlags left its CPU to block.
 bool LeavesBlocked(std::uint32_t flags);
+
+// True if a wait with these LeafFlags began when something ended the thread's
+// sleep: whatever state it left its CPU in (an idle kernel thread's is none of
+// the known ones), it was blocked.
+constexpr bool WasWoken(std::uint32_t flags) {
+  return flags >> kLeafWakerShift != 0;
+}
 
 }  // namespace countrace::viewer
 

@@ -66,10 +66,8 @@ std::uint32_t ThreadStates::CallAt(std::uint64_t time_ns) const {
   return kNoKey;
 }
 
-void ThreadStates::AddGap(const IntervalLeaf* before, TimeRange gap,
-                          TimeRange range,
+void ThreadStates::AddGap(bool blocked, TimeRange gap, TimeRange range,
                           std::vector<ThreadStretch>& out) const {
-  const bool blocked = before != nullptr && LeavesBlocked(before->flags);
   const auto add_rest = [&](std::uint64_t begin_ns, std::uint64_t end_ns) {
     if (begin_ns >= end_ns || end_ns <= range.begin_ns ||
         begin_ns >= range.end_ns) {
@@ -113,7 +111,10 @@ std::vector<ThreadStretch> ThreadStates::Stretches(TimeRange range) const {
     const std::uint64_t end_ns = i == row.size()
                                      ? std::max(life_.end_ns, begin_ns)
                                      : row.leaf(i).begin_ns;
-    if (begin_ns < end_ns) AddGap(before, {begin_ns, end_ns}, range, out);
+    if (begin_ns < end_ns) {
+      AddGap(before != nullptr && run_.IsBlockedAfter(i - 1),
+             {begin_ns, end_ns}, range, out);
+    }
     if (i == last) break;
     const IntervalLeaf& dispatch = row.leaf(i);
     constexpr std::uint32_t kLeafMask = (1u << 8) - 1;

@@ -44,6 +44,7 @@ class ThreadStates {
   ThreadStates(const TimelineIndex& index, std::uint32_t row,
                const InterruptRows& interrupts);
 
+  const ThreadRun& run() const { return run_; }
   const IntervalRow& dispatches() const { return run_.dispatches(); }
   // Exact, whatever the length of the range. O(log n).
   StateTimes In(TimeRange range) const;
@@ -51,8 +52,8 @@ class ThreadStates {
   std::vector<ThreadStretch> Stretches(TimeRange range) const;
 
  private:
-  // What lies between two dispatches, of which `before` may be absent.
-  void AddGap(const IntervalLeaf* before, TimeRange gap, TimeRange range,
+  // What lies between two dispatches; `blocked`: its time without waits.
+  void AddGap(bool blocked, TimeRange gap, TimeRange range,
               std::vector<ThreadStretch>& out) const;
   std::uint32_t CallAt(std::uint64_t time_ns) const;
 

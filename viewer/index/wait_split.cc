@@ -76,6 +76,21 @@ void SetWaker(const ThreadStretch& wait, WaitSplit& split) {
 
 }  // namespace
 
+std::optional<std::uint32_t> WaitedFor(const IntervalRow& dispatches,
+                                       TimeRange wait, std::uint64_t until_ns) {
+  const std::uint64_t next = dispatches.FirstBeginning(wait.end_ns);
+  if (next > 0) {
+    const IntervalLeaf& left =
+        dispatches.leaf(std::min(next, dispatches.size()) - 1);
+    if (left.end_ns == wait.begin_ns) return left.key;
+  }
+  if (next < dispatches.size() && wait.end_ns <= until_ns &&
+      dispatches.leaf(next).begin_ns == wait.end_ns) {
+    return dispatches.leaf(next).key;
+  }
+  return std::nullopt;
+}
+
 std::optional<WaitSplit> SplitWait(const TimelineIndex& index,
                                    std::uint32_t thread,
                                    std::uint64_t time_ns) {
@@ -126,11 +141,11 @@ std::optional<WaitSplit> SplitWait(const TimelineIndex& index,
       }
     }
   }
-  if (next >= row.size() || row.leaf(next).begin_ns != range.end_ns) {
+  split.cpu = WaitedFor(row, range);
+  if (!split.cpu) {
     split.unknown_ns = range.end_ns - range.begin_ns;
     return split;
   }
-  split.cpu = row.leaf(next).key;
   const auto cpu = RowOf(index, RowKind::kCpu, *split.cpu);
   if (!cpu) {
     split.unknown_ns = range.end_ns - range.begin_ns;

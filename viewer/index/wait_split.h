@@ -23,8 +23,8 @@ struct WaitSplit {
   std::optional<rmap::WakerKind> waker_kind;
   std::uint32_t waker = kNoKey;         // WakerKind::kThread
   std::uint32_t preempted_by = kNoKey;  // had the CPU when the wait began
-  // A wait has the CPU where the thread ran next, and its time until then. The
-  // sum of all but `interrupts_ns` is the length of the wait.
+  // A wait has the CPU that the thread waited for (WaitedFor), and its time
+  // until then. The sum of all but `interrupts_ns` is the length of the wait.
   std::optional<std::uint32_t> cpu;
   std::vector<CpuHolder> holders;  // heaviest first, at most kMaxHolders
   std::uint64_t others_ns = 0;     // of further threads
@@ -36,6 +36,14 @@ inline constexpr std::size_t kMaxHolders = 8;
 // Dispatches of a wait that are looked at; what comes after is in `others_ns`
 // or idle.
 inline constexpr std::uint64_t kMaxSplitLeaves = 1 << 16;
+
+// The CPU that a thread waited for, as in the report's preemptors: the one that
+// it left for others, or where it ran when its wait was over; absent: that is
+// not known. `dispatches` are the thread's; where it runs after `until_ns` is
+// not known.
+std::optional<std::uint32_t> WaitedFor(const IntervalRow& dispatches,
+                                       TimeRange wait,
+                                       std::uint64_t until_ns = kUnknownTime);
 
 // Absent: the thread runs at `time_ns`, does not live, or what it does is not
 // known.

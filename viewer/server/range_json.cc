@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <type_traits>
 #include <utility>
+#include <variant>
 
 #include "viewer/server/state_json.h"
 
@@ -67,6 +69,61 @@ Json SegmentJson(const SegmentTotals& row) {
   }
   item["bounds"] = SegmentBoundsJson(row);
   return item;
+}
+
+Json HookJson(const HookTotals& row) {
+  return {{"process", row.process}, {"hook", row.hook_id}, {"hits", row.hits}};
+}
+
+Json ThreadJson(const ThreadTotals& row) {
+  Json item = RunJson(row.run);
+  item["thread"] = row.thread;
+  item["wait_ns"] = row.wait_ns;
+  item["blocked_ns"] = row.blocked_ns ? Json(*row.blocked_ns) : Json(nullptr);
+  if (!row.wait_limits.IsExact(row.wait_ns)) {
+    item["bounds"]["wait_ns"] = LimitsJson(row.wait_limits);
+  }
+  if (row.blocked_ns && !row.blocked_limits.IsExact(*row.blocked_ns)) {
+    item["bounds"]["blocked_ns"] = LimitsJson(row.blocked_limits);
+  }
+  return item;
+}
+
+Json CpuJson(const CpuTotals& row) {
+  return {{"cpu", row.cpu},
+          {"busy_ns", row.busy_ns},
+          {"idle_ns", row.idle_ns},
+          {"outside_ns", row.outside_ns},
+          {"interrupts_ns", row.interrupts_ns},
+          {"unknown_ns", row.unknown_ns},
+          {"dispatches", row.dispatches}};
+}
+
+Json WaitRowJson(const WaitRow& row) {
+  const auto key = [](std::uint32_t number) {
+    return number == kNoKey ? Json(nullptr) : Json(number);
+  };
+  return {
+      {"process", row.process},
+      {"state", row.is_blocked() ? "blocked" : "waiting"},
+      {"by",
+       std::visit(
+           [](auto kind) -> const char* {
+             if constexpr (std::is_same_v<decltype(kind), rmap::WakerKind>) {
+               return rmap::WakerKindName(kind);
+             } else {
+               return rmap::PreemptorKindName(kind);
+             }
+           },
+           row.by)},
+      {"by_thread", key(row.by_thread)},
+      {"call", key(row.call)},
+      {"times", row.times},
+      {"ns", row.ns},
+      {"longest",
+       {{"thread", row.longest_thread},
+        {"begin_ns", row.longest_begin_ns},
+        {"end_ns", row.longest_begin_ns + row.longest_ns}}}};
 }
 
 }  // namespace countrace::viewer

@@ -4,12 +4,19 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "viewer/index/cpu_totals.h"
 #include "viewer/index/range_totals.h"
+#include "viewer/index/thread_totals.h"
+#include "viewer/index/wait_totals.h"
 
 namespace countrace::viewer {
 
 nlohmann::json RunJson(const RunTotals& run);
 nlohmann::json SegmentJson(const SegmentTotals& row);
+nlohmann::json HookJson(const HookTotals& row);
+nlohmann::json ThreadJson(const ThreadTotals& row);
+nlohmann::json CpuJson(const CpuTotals& row);
+nlohmann::json WaitRowJson(const WaitRow& row);
 
 }  // namespace countrace::viewer
 

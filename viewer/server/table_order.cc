@@ -42,15 +42,28 @@ class Columns {
 
   // Absent: the table has no such column.
   std::optional<Key> operator()(const ProcessTotals& row) const {
-    if (column_ == "on_cpu_ns") return Of(row.run.on_cpu_ns);
-    if (column_ == "dispatches") return Of(row.run.dispatches);
     if (column_ == "pid") {
       return Key{{}, static_cast<double>(Process(row.process).pid)};
     }
-    if (event_) {
-      return Of(*event_ < row.run.counts.size() ? row.run.counts[*event_] : 0);
-    }
+    if (const std::optional<Key> key = Run(row.run)) return key;
     return Names(row.process, std::nullopt);
+  }
+  std::optional<Key> operator()(const ThreadTotals& row) const {
+    if (column_ == "wait_ns") return Of(row.wait_ns);
+    if (column_ == "blocked_ns") return Of(row.blocked_ns.value_or(0));
+    if (column_ == "tid") return Key{{}, static_cast<double>(Thread(row).tid)};
+    if (column_ == "thread") {
+      return Key{index_.Text(Thread(row).comm),
+                 static_cast<double>(Thread(row).tid)};
+    }
+    if (const std::optional<Key> key = Run(row.run)) return key;
+    return Names(Thread(row).process, std::nullopt);
+  }
+  std::optional<Key> operator()(const WaitRow& row) const {
+    if (column_ == "ns") return Of(row.ns);
+    if (column_ == "times") return Of(row.times);
+    if (column_ == "longest_ns") return Of(row.longest_ns);
+    return Names(row.process, row.call);
   }
   std::optional<Key> operator()(const SegmentTotals& row) const {
     if (column_ == "calls") return Of(row.calls);
@@ -74,6 +87,16 @@ class Columns {
  private:
   static Key OnCpu(const SegmentTotals& row, std::uint64_t ns) {
     return row.on_cpu_known ? Of(ns) : Key{{}, -1};
+  }
+  std::optional<Key> Run(const RunTotals& run) const {
+    if (column_ == "on_cpu_ns") return Of(run.on_cpu_ns);
+    if (column_ == "dispatches") return Of(run.dispatches);
+    if (!event_) return std::nullopt;
+    return Of(*event_ < run.counts.size() ? run.counts[*event_] : 0);
+  }
+  ThreadEntry Thread(const ThreadTotals& row) const {
+    return row.thread < index_.threads().size() ? index_.threads()[row.thread]
+                                                : ThreadEntry{};
   }
   ProcessEntry Process(std::uint32_t number) const {
     return number < index_.processes().size() ? index_.processes()[number]
@@ -116,12 +139,17 @@ bool SortRows(const Columns& key_of, bool descending, std::vector<Row>& rows) {
 }  // namespace
 
 bool SortTables(const TimelineIndex& index, TableOrder order,
-                RangeTotals& totals) {
+                SortedTables& tables) {
   const Columns columns(index, order.column);
-  const bool processes = SortRows(columns, order.descending, totals.processes);
-  const bool segments = SortRows(columns, order.descending, totals.segments);
-  const bool hooks = SortRows(columns, order.descending, totals.hooks);
-  return processes || segments || hooks;
+  const auto sort = [&](auto& rows) {
+    return SortRows(columns, order.descending, rows);
+  };
+  const bool processes = sort(tables.totals.processes);
+  const bool segments = sort(tables.totals.segments);
+  const bool hooks = sort(tables.totals.hooks);
+  const bool threads = sort(tables.threads);
+  const bool waits = sort(tables.waits);
+  return processes || segments || hooks || threads || waits;
 }
 
 }  // namespace countrace::viewer

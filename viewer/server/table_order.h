@@ -4,9 +4,12 @@
 #define COUNTRACE_VIEWER_SERVER_TABLE_ORDER_H_
 
 #include <string_view>
+#include <vector>
 
 #include "viewer/index/range_totals.h"
+#include "viewer/index/thread_totals.h"
 #include "viewer/index/timeline_index.h"
+#include "viewer/index/wait_totals.h"
 
 namespace countrace::viewer {
 
@@ -15,10 +18,17 @@ struct TableOrder {
   bool descending = true;
 };
 
+// Tables that were not requested are empty. CPUs are always by number.
+struct SortedTables {
+  RangeTotals totals;
+  std::vector<ThreadTotals> threads = {};
+  std::vector<WaitRow> waits = {};
+};
+
 // Sorts the rows of each table that has the column; rows with equal values
 // stay in their order. Returns false if no table has it.
 bool SortTables(const TimelineIndex& index, TableOrder order,
-                RangeTotals& totals);
+                SortedTables& tables);
 
 }  // namespace countrace::viewer
 

@@ -10,12 +10,6 @@
 
 namespace countrace::viewer {
 
-// Bounds named in API.md.
-inline constexpr std::size_t kMaxTilesInRequest = 1024;
-inline constexpr std::size_t kMaxTilesBytes = std::size_t{4} << 20;
-inline constexpr std::size_t kPageItems = 1000;
-inline constexpr std::size_t kMaxTableRows = 1000;
-
 // Requires: the guard let the request in; its path begins with "/api/".
 HttpResponse AnswerApi(const TimelineIndex& index, const HttpRequest& request);
 

@@ -1,0 +1,174 @@
+#include "viewer/index/wait_totals.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_format.h"
+#include "viewer/index/thread_run.h"
+#include "viewer/index/thread_states.h"
+#include "viewer/index/wait_split.h"
+
+namespace countrace::viewer {
+namespace {
+
+using rmap::PreemptorKind;
+using rmap::WakerKind;
+
+class Waits {
+ public:
+  Waits(const TimelineIndex& index, TimeRange range)
+      : index_(index), range_(range), interrupts_(index) {
+    for (std::uint32_t number = 0; number < index.rows().size(); ++number) {
+      const RowEntry& entry = index.rows()[number];
+      if (entry.kind == RowKind::kCpu) cpus_.emplace(entry.owner, number);
+    }
+  }
+
+  void AddThread(std::uint32_t number) {
+    thread_ = index_.rows()[number].owner;
+    process_ = index_.ProcessOf(thread_);
+    const ThreadStates states(index_, number, interrupts_);
+    const std::vector<ThreadStretch> stretches = states.Stretches(range_);
+    // As in the report, what comes after the range says nothing about it.
+    const bool end_known =
+        !states.run().SleepShownLater(range_.end_ns).has_value();
+    for (std::size_t i = 0; i < stretches.size(); ++i) {
+      const ThreadStretch& stretch = stretches[i];
+      if ((stretch.flags & kStateBlocked) != 0) {
+        if (!end_known && stretch.range.end_ns >= range_.end_ns) continue;
+        AddBlocked(stretch,
+                   i + 1 < stretches.size() ? &stretches[i + 1] : nullptr);
+      } else if ((stretch.flags & kStateWaiting) != 0) {
+        AddWaiting(stretch, states.dispatches());
+      }
+    }
+  }
+
+  std::vector<WaitRow> Take() {
+    std::vector<WaitRow> rows;
+    for (auto& [key, row] : rows_) rows.push_back(std::move(row));
+    // Ties by key, so that answers are deterministic (the map is sorted).
+    std::stable_sort(
+        rows.begin(), rows.end(),
+        [](const WaitRow& a, const WaitRow& b) { return a.ns > b.ns; });
+    return rows;
+  }
+
+ private:
+  using By = std::variant<WakerKind, PreemptorKind>;
+  using Key = std::tuple<std::uint32_t, By, std::uint32_t, std::uint32_t>;
+
+  TimeRange Inside(TimeRange part) const {
+    const std::uint64_t begin_ns = std::max(part.begin_ns, range_.begin_ns);
+    return {begin_ns, std::max(begin_ns, std::min(part.end_ns, range_.end_ns))};
+  }
+
+  void Add(By by, std::uint32_t by_thread, std::uint32_t call, TimeRange part,
+           std::uint64_t ns) {
+    if (ns == 0) return;
+    WaitRow& row = rows_[Key{process_, by, by_thread, call}];
+    row.process = process_;
+    row.by = by;
+    row.by_thread = by_thread;
+    row.call = call;
+    ++row.times;
+    row.ns += ns;
+    if (ns <= row.longest_ns) return;
+    row.longest_ns = ns;
+    row.longest_thread = thread_;
+    row.longest_begin_ns = part.begin_ns;
+  }
+
+  void AddBlocked(const ThreadStretch& stretch, const ThreadStretch* next) {
+    const TimeRange part = Inside(stretch.range);
+    WakerKind kind = WakerKind::kNotTold;
+    std::uint32_t waker = kNoKey;
+    if (stretch.range.end_ns >= range_.end_ns) {
+      kind = WakerKind::kStillBlocked;
+    } else if (next != nullptr && (next->flags & kStateWaiting) != 0 &&
+               next->range.begin_ns == stretch.range.end_ns) {
+      const std::uint32_t woken = next->flags >> kWakerShift;
+      if (woken != 0 &&
+          woken <= 1u + static_cast<unsigned>(WakerKind::kOther)) {
+        kind = static_cast<WakerKind>(woken - 1);
+      }
+      if (kind == WakerKind::kThread) waker = next->key;
+    }
+    Add(kind, waker, stretch.key, part, part.end_ns - part.begin_ns);
+  }
+
+  void AddWaiting(const ThreadStretch& stretch, const IntervalRow& dispatches) {
+    const TimeRange wait = Inside(stretch.range);
+    std::uint64_t rest_ns = wait.end_ns - wait.begin_ns;
+    // As in the report, a CPU that it gets after the range is not known.
+    const std::optional<std::uint32_t> cpu =
+        WaitedFor(dispatches, stretch.range, range_.end_ns);
+    const auto number = cpu ? cpus_.find(*cpu) : cpus_.end();
+    if (number != cpus_.end()) {
+      const IntervalRow row(index_, number->second);
+      const std::uint64_t first = row.FirstNotOver(wait.begin_ns);
+      const std::uint64_t last = row.FirstBeginning(wait.end_ns, first);
+      for (std::uint64_t i = first; i < last; ++i) {
+        const IntervalLeaf& leaf = row.leaf(i);
+        const TimeRange part{
+            std::max(leaf.begin_ns, wait.begin_ns),
+            std::max(leaf.begin_ns, std::min(leaf.end_ns, wait.end_ns))};
+        if (part.end_ns <= part.begin_ns) continue;
+        const std::uint64_t ns = std::min(part.end_ns - part.begin_ns, rest_ns);
+        const std::uint64_t interrupts_ns =
+            std::min(ns, interrupts_.TimeIn(*cpu, part));
+        rest_ns -= ns;
+        const bool idle = (leaf.flags & kLeafIdle) != 0;
+        const bool outside = (leaf.flags & kLeafOutside) != 0;
+        Add(idle      ? PreemptorKind::kIdle
+            : outside ? PreemptorKind::kOutside
+                      : PreemptorKind::kThread,
+            idle || outside ? kNoKey : leaf.key, kNoKey, part,
+            ns - interrupts_ns);
+        Add(PreemptorKind::kInterrupts, kNoKey, kNoKey, part, interrupts_ns);
+      }
+    }
+    Add(PreemptorKind::kNotKnown, kNoKey, kNoKey, wait, rest_ns);
+  }
+
+  const TimelineIndex& index_;
+  const TimeRange range_;
+  const InterruptRows interrupts_;
+  std::map<std::uint32_t, std::uint32_t> cpus_;  // rows
+  std::uint32_t thread_ = kNoKey, process_ = kNoKey;
+  std::map<Key, WaitRow> rows_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::vector<WaitRow>> WaitsIn(const TimelineIndex& index,
+                                             TimeRange range) {
+  range.end_ns = std::min(range.end_ns, index.duration_ns());
+  range.begin_ns = std::min(range.begin_ns, range.end_ns);
+  std::uint64_t leaves = 0;
+  for (std::uint32_t number = 0; number < index.rows().size(); ++number) {
+    if (index.rows()[number].kind != RowKind::kThreadRun) continue;
+    const IntervalRow row(index, number);
+    leaves +=
+        row.FirstBeginning(range.end_ns) - row.FirstBeginning(range.begin_ns);
+  }
+  if (leaves > kMaxWaitLeaves) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "The range has too many dispatches to say why threads wait; select a "
+        "part of it: dispatches=%d, most=%d",
+        leaves, kMaxWaitLeaves));
+  }
+  Waits waits(index, range);
+  if (range.begin_ns == range.end_ns) return waits.Take();
+  for (std::uint32_t number = 0; number < index.rows().size(); ++number) {
+    if (index.rows()[number].kind == RowKind::kThreadRun) {
+      waits.AddThread(number);
+    }
+  }
+  return waits.Take();
+}
+
+}  // namespace countrace::viewer

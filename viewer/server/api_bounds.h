@@ -1,0 +1,17 @@
+// How large an answer may be.
+#ifndef COUNTRACE_VIEWER_SERVER_API_BOUNDS_H_
+#define COUNTRACE_VIEWER_SERVER_API_BOUNDS_H_
+
+#include <cstddef>
+
+namespace countrace::viewer {
+
+// Bounds named in API.md.
+inline constexpr std::size_t kMaxTilesInRequest = 1024;
+inline constexpr std::size_t kMaxTilesBytes = std::size_t{4} << 20;
+inline constexpr std::size_t kPageItems = 1000;
+inline constexpr std::size_t kMaxTableRows = 1000;
+
+}  // namespace countrace::viewer
+
+#endif  // COUNTRACE_VIEWER_SERVER_API_BOUNDS_H_

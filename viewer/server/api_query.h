@@ -1,0 +1,48 @@
+// The parameters of a request, checked: what is wrong with one is 400 with the
+// reason, never a guess.
+#ifndef COUNTRACE_VIEWER_SERVER_API_QUERY_H_
+#define COUNTRACE_VIEWER_SERVER_API_QUERY_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "viewer/index/interval_row.h"
+#include "viewer/server/http_message.h"
+#include "viewer/server/query_string.h"
+
+namespace countrace::viewer {
+
+// Short-lived; refers to the request.
+class ApiQuery {
+ public:
+  explicit ApiQuery(const HttpRequest& request)
+      : request_(request), target_(ParseTarget(request.target)) {}
+
+  const HttpRequest& request() const { return request_; }
+  std::string_view path() const { return target_.path; }
+  // Empty: absent, or empty.
+  std::string_view Word(std::string_view name) const;
+  bool Has(std::string_view name) const {
+    return target_.parameters.contains(name);
+  }
+
+  // Absent, with error() set: it is missing (and `otherwise` is absent), no
+  // number, or above `most`.
+  std::optional<std::uint64_t> Number(std::string_view name,
+                                      std::optional<std::uint64_t> otherwise,
+                                      std::uint64_t most = ~std::uint64_t{0});
+  // `from` and `to`.
+  std::optional<TimeRange> Range();
+  const std::string& error() const { return error_; }
+
+ private:
+  const HttpRequest& request_;
+  const Target target_;
+  std::string error_;
+};
+
+}  // namespace countrace::viewer
+
+#endif  // COUNTRACE_VIEWER_SERVER_API_QUERY_H_

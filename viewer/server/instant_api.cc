@@ -1,0 +1,133 @@
+#include "viewer/server/instant_api.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_format.h"
+#include "viewer/index/instant_state.h"
+#include "viewer/index/nearest_step.h"
+#include "viewer/index/wait_split.h"
+#include "viewer/server/api_answer.h"
+#include "viewer/server/catalog_api.h"
+#include "viewer/server/state_json.h"
+#include "viewer/server/wait_json.h"
+
+namespace countrace::viewer {
+namespace {
+
+class Instant {
+ public:
+  Instant(const TimelineIndex& index, ApiQuery& query)
+      : index_(index), query_(query) {}
+
+  HttpResponse State() {
+    const std::optional<std::uint64_t> time_ns =
+        query_.Number("t", std::nullopt);
+    if (!time_ns) return Refuse(400, query_.error());
+    const std::optional<std::uint64_t> window_ns = query_.Number("window", 0);
+    if (!window_ns) return Refuse(400, query_.error());
+    StateOptions options;
+    options.window_ns = *window_ns;
+    if (query_.Has("threads")) {
+      const std::string_view which = query_.Word("threads");
+      if (which == "active") {
+        options.threads = StateThreads::kActive;
+      } else if (which == "all") {
+        options.threads = StateThreads::kAll;
+      } else if (which != "segments") {
+        return Refuse(400,
+                      "Parameter threads: expected segments, active or all");
+      }
+    }
+    return AnswerJson(StateJson(StateAt(index_, *time_ns, options)));
+  }
+
+  HttpResponse Wait() {
+    const std::optional<std::uint64_t> time_ns =
+        query_.Number("t", std::nullopt);
+    if (!time_ns) return Refuse(400, query_.error());
+    const std::optional<std::uint64_t> thread =
+        query_.Number("thread", std::nullopt);
+    if (!thread) return Refuse(400, query_.error());
+    if (*thread >= index_.threads().size()) {
+      return Refuse(404, absl::StrFormat("No such thread: thread=%d", *thread));
+    }
+    const std::optional<WaitSplit> split =
+        SplitWait(index_, static_cast<std::uint32_t>(*thread), *time_ns);
+    if (!split) return AnswerJson({{"found", false}});
+    return AnswerJson(WaitJson(*thread, *split));
+  }
+
+  HttpResponse NextStep() {
+    const std::optional<std::uint64_t> time_ns =
+        query_.Number("t", std::nullopt);
+    if (!time_ns) return Refuse(400, query_.error());
+    const std::string_view direction = query_.Word("dir");
+    if (direction != "next" && direction != "previous") {
+      return Refuse(400, "Parameter dir: expected next or previous");
+    }
+    std::uint32_t kinds = kStepDispatch | kStepSegment | kStepHook;
+    if (query_.Has("kind") && query_.Word("kind") != "any") {
+      const std::optional<std::uint32_t> kind =
+          StepKindNamed(query_.Word("kind"));
+      if (!kind) {
+        return Refuse(400,
+                      "Parameter kind: expected dispatch, segment, hook, "
+                      "interrupt, loss or any");
+      }
+      kinds = *kind;
+    }
+    StepFilter filter;
+    if (query_.Has("row")) {
+      const std::optional<std::uint64_t> number =
+          query_.Number("row", std::nullopt);
+      if (!number) return Refuse(400, query_.error());
+      if (*number >= index_.rows().size()) {
+        return Refuse(404, absl::StrFormat("No such row: row=%d, rows=%d",
+                                           *number, index_.rows().size()));
+      }
+      filter.row = static_cast<std::uint32_t>(*number);
+      if (index_.rows()[*filter.row].kind == RowKind::kThreadRun) {
+        kinds |= kStepDispatch;
+      }
+    }
+    if (query_.Has("hook")) {
+      const std::optional<std::uint64_t> hook =
+          query_.Number("hook", std::nullopt);
+      if (!hook) return Refuse(400, query_.error());
+      filter.hooks = {
+          static_cast<std::uint32_t>(std::min<std::uint64_t>(*hook, kNoKey))};
+      filter.begins_only = true;
+      kinds = kStepSegment | kStepHook | kStepInterrupt;
+    }
+    const std::optional<Step> step =
+        NearestStep(index_, *time_ns, direction == "next", kinds, filter);
+    if (!step) return AnswerJson({{"found", false}});
+    return AnswerJson({{"found", true},
+                       {"t", step->time_ns},
+                       {"row", step->row},
+                       {"kind", RowKindName(index_.rows()[step->row].kind)},
+                       {"owner", index_.rows()[step->row].owner},
+                       {"leaf", step->leaf},
+                       {"edge", step->at_end ? "end" : "begin"}});
+  }
+
+ private:
+  const TimelineIndex& index_;
+  ApiQuery& query_;
+};
+
+}  // namespace
+
+std::optional<HttpResponse> AnswerInstant(const TimelineIndex& index,
+                                          std::string_view name,
+                                          ApiQuery& query) {
+  Instant instant(index, query);
+  if (name == "state") return instant.State();
+  if (name == "step") return instant.NextStep();
+  if (name == "wait") return instant.Wait();
+  return std::nullopt;
+}
+
+}  // namespace countrace::viewer

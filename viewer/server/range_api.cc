@@ -1,0 +1,193 @@
+#include "viewer/server/range_api.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "viewer/index/call_durations.h"
+#include "viewer/index/cpu_totals.h"
+#include "viewer/index/range_totals.h"
+#include "viewer/server/api_answer.h"
+#include "viewer/server/api_bounds.h"
+#include "viewer/server/range_json.h"
+#include "viewer/server/table_order.h"
+#include "viewer/server/wait_json.h"
+
+namespace countrace::viewer {
+namespace {
+
+using Json = nlohmann::json;
+
+struct Wanted {
+  RangeTables totals;
+  bool threads = false, cpus = false, waits = false;
+};
+
+// Absent: a table has a wrong name.
+std::optional<Wanted> WantedTables(const ApiQuery& query) {
+  if (!query.Has("tables")) return Wanted{};
+  Wanted wanted{.totals = {.segments = false, .hooks = false}};
+  const std::vector<std::string> names =
+      absl::StrSplit(std::string(query.Word("tables")), ',');
+  for (const std::string& name : names) {
+    if (name == "segments") {
+      wanted.totals.segments = true;
+    } else if (name == "hooks") {
+      wanted.totals.hooks = true;
+    } else if (name == "threads") {
+      wanted.threads = true;
+    } else if (name == "cpus") {
+      wanted.cpus = true;
+    } else if (name == "waits") {
+      wanted.waits = true;
+    } else if (name != "processes") {
+      return std::nullopt;
+    }
+  }
+  return wanted;
+}
+
+// The rows that were requested, of a table that was.
+struct Page {
+  std::uint64_t offset, limit;
+
+  template <typename Row, typename Write>
+  void Put(Json& answer, const std::string& name, bool wanted,
+           const std::vector<Row>& rows, Write write) const {
+    const std::size_t begin = std::min<std::uint64_t>(offset, rows.size());
+    Json items = Json::array();
+    for (const Row& row : std::span(rows).subspan(
+             begin, std::min<std::size_t>(limit, rows.size() - begin))) {
+      items.push_back(write(row));
+    }
+    answer[name] = std::move(items);
+    answer[name + "_total"] = wanted ? Json(rows.size()) : Json(nullptr);
+  }
+};
+
+// `top` processes from `first` on, and the sum of the others.
+void PutProcesses(Json& answer, const RangeTotals& totals, std::uint64_t first,
+                  std::uint64_t top, std::uint32_t events) {
+  Json processes = Json::array();
+  RunTotals others;
+  others.counts.resize(events);
+  std::size_t left_out = 0;
+  for (std::size_t i = 0; i < totals.processes.size(); ++i) {
+    const ProcessTotals& row = totals.processes[i];
+    if (i < first || processes.size() >= top) {
+      ++left_out;
+      AddTotals(others, row.run);
+      continue;
+    }
+    Json item = RunJson(row.run);
+    item["process"] = row.process;
+    processes.push_back(std::move(item));
+  }
+  answer["processes"] = std::move(processes);
+  answer["processes_left_out"] = left_out;
+  answer["others"] = RunJson(others);
+}
+
+HttpResponse Aggregate(const TimelineIndex& index, ApiQuery& query) {
+  const std::optional<TimeRange> range = query.Range();
+  if (!range) return Refuse(400, query.error());
+  Page page{};
+  std::uint64_t first = 0, top = 0;
+  const struct {
+    const char* name;
+    std::uint64_t otherwise, most;
+    std::uint64_t& value;
+  } numbers[] = {{"offset", 0, ~std::uint64_t{0}, page.offset},
+                 {"limit", kMaxTableRows, kMaxTableRows, page.limit},
+                 {"first", 0, ~std::uint64_t{0}, first},
+                 {"top", kMaxTableRows, kMaxTableRows, top}};
+  for (const auto& number : numbers) {
+    const std::optional<std::uint64_t> value =
+        query.Number(number.name, number.otherwise, number.most);
+    if (!value) return Refuse(400, query.error());
+    number.value = *value;
+  }
+  const std::optional<Wanted> wanted = WantedTables(query);
+  if (!wanted) {
+    return Refuse(400,
+                  "Parameter tables: expected processes, threads, segments, "
+                  "hooks, cpus and waits, separated by commas");
+  }
+  const std::string_view order = query.Word("order");
+  if (query.Has("order") && order != "ascending" && order != "descending") {
+    return Refuse(400, "Parameter order: expected ascending or descending");
+  }
+  SortedTables tables{.totals = TotalsIn(index, *range, wanted->totals)};
+  if (wanted->threads) tables.threads = ThreadsIn(index, *range);
+  if (wanted->waits) {
+    absl::StatusOr<std::vector<WaitRow>> waits = WaitsIn(index, *range);
+    if (!waits.ok()) return Refuse(waits.status());
+    tables.waits = *std::move(waits);
+  }
+  if (query.Has("sort") && !SortTables(index,
+                                       {.column = query.Word("sort"),
+                                        .descending = order != "ascending"},
+                                       tables)) {
+    return Refuse(400, absl::StrFormat("No table has the column: sort=%s",
+                                       query.Word("sort")));
+  }
+  const RangeTotals& totals = tables.totals;
+  Json answer = {{"from", range->begin_ns},
+                 {"to", range->end_ns},
+                 {"cpu_ns", totals.cpu_ns},
+                 {"unknown_ns", totals.unknown_ns},
+                 {"interrupts_ns", totals.interrupts_ns},
+                 {"idle", RunJson(totals.idle)},
+                 {"outside", RunJson(totals.outside)}};
+  PutProcesses(answer, totals, first, top, index.header().events);
+  page.Put(answer, "segments", wanted->totals.segments, totals.segments,
+           SegmentJson);
+  page.Put(answer, "hooks", wanted->totals.hooks, totals.hooks, HookJson);
+  if (wanted->threads) {
+    page.Put(answer, "threads", true, tables.threads, ThreadJson);
+  }
+  if (wanted->cpus)
+    page.Put(answer, "cpus", true, CpusIn(index, *range), CpuJson);
+  if (wanted->waits) page.Put(answer, "waits", true, tables.waits, WaitRowJson);
+  return AnswerJson(answer);
+}
+
+HttpResponse Durations(const TimelineIndex& index, ApiQuery& query) {
+  std::uint64_t numbers[2];
+  constexpr std::string_view kNames[] = {"process", "hook"};
+  for (std::size_t i = 0; i < std::size(kNames); ++i) {
+    const std::optional<std::uint64_t> value =
+        query.Number(kNames[i], std::nullopt);
+    if (!value) return Refuse(400, query.error());
+    numbers[i] = *value;
+  }
+  const auto [process, hook] = numbers;
+  const std::optional<TimeRange> range = query.Range();
+  if (!range) return Refuse(400, query.error());
+  const auto narrow = [](std::uint64_t number) {
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(number, kNoKey));
+  };
+  const absl::StatusOr<CallDurations> durations =
+      DurationsIn(index, narrow(process), narrow(hook), *range);
+  if (!durations.ok()) return Refuse(durations.status());
+  return AnswerJson(DurationsJson(process, hook, *durations));
+}
+
+}  // namespace
+
+std::optional<HttpResponse> AnswerRange(const TimelineIndex& index,
+                                        std::string_view name,
+                                        ApiQuery& query) {
+  if (name == "aggregate") return Aggregate(index, query);
+  if (name == "durations") return Durations(index, query);
+  return std::nullopt;
+}
+
+}  // namespace countrace::viewer
