@@ -16,21 +16,10 @@
 
 #include "viewer/index/interval_row.h"
 #include "viewer/index/row_limits.h"
-#include "viewer/index/thread_run.h"
+#include "viewer/index/run_totals.h"
 #include "viewer/index/timeline_index.h"
 
 namespace countrace::viewer {
-
-struct RunTotals {
-  std::uint64_t on_cpu_ns = 0;
-  std::uint64_t dispatches = 0;
-  std::vector<std::uint64_t> counts;  // one for each event
-  // They hold the truth (row_limits.h).
-  Limits on_cpu_limits, dispatches_limits;
-  std::vector<Limits> count_limits;
-  bool estimated = false;   // an edge cut counts: see count_limits
-  bool incomplete = false;  // a dispatch has no counts
-};
 
 struct ProcessTotals {
   std::uint32_t process;
@@ -65,8 +54,6 @@ struct RangeTotals {
   std::uint64_t unknown_ns = 0;  // part of cpu_ns that cannot be attributed
 };
 
-void AddTotals(RunTotals& sum, const RunTotals& part);
-
 // Tables to compute beside the processes'; one that is not stays empty. Their
 // rows are most of an index's.
 struct RangeTables {
@@ -76,10 +63,6 @@ struct RangeTables {
 
 RangeTotals TotalsIn(const TimelineIndex& index, TimeRange range,
                      RangeTables tables = {});
-
-// Totals of one row with counts (thread, idle or outside).
-RunTotals RunTotalsIn(const ThreadRun& run, TimeRange range,
-                      std::uint32_t events);
 
 }  // namespace countrace::viewer
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "viewer/index/range_totals.h"
+#include "viewer/index/run_totals.h"
 #include "viewer/index/unseen_counts.h"
 
 namespace countrace::viewer {
