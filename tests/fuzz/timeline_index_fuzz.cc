@@ -105,7 +105,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
     return 0;
   }
   for (const auto& request : countrace::fuzz::ApiRequests(**index)) {
-    (void)countrace::viewer::AnswerApi(**index, request);
+    (void)countrace::viewer::AnswerApi(**index, nullptr, request);
   }
   return 0;
 }

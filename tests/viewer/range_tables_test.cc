@@ -37,7 +37,7 @@ nlohmann::json Ask(const BuiltIndex& built, const std::string& path) {
   HttpRequest request;
   request.method = "GET";
   request.target = "/api/v1/" + path;
-  const HttpResponse response = AnswerApi(*built.index, request);
+  const HttpResponse response = AnswerApi(*built.index, nullptr, request);
   CAPTURE(response.body);
   REQUIRE(response.status == 200);
   return nlohmann::json::parse(response.body);

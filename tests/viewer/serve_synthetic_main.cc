@@ -86,7 +86,7 @@ int main(int argc, char** argv) {
     return 1;
   }
   const absl::Status served =
-      ServeIndex(**index, 0, [](const std::string& url) {
+      ServeIndex(**index, nullptr, 0, [](const std::string& url) {
         std::printf("%s\n", url.c_str());
         std::fflush(stdout);
       });

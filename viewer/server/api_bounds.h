@@ -11,6 +11,7 @@ inline constexpr std::size_t kMaxTilesInRequest = 1024;
 inline constexpr std::size_t kMaxTilesBytes = std::size_t{4} << 20;
 inline constexpr std::size_t kPageItems = 1000;
 inline constexpr std::size_t kMaxTableRows = 1000;
+inline constexpr std::size_t kMaxEvents = 200;
 
 }  // namespace countrace::viewer
 

@@ -27,7 +27,7 @@ absl::StatusOr<std::unique_ptr<HttpServer>> ListenOn(
 }  // namespace
 
 absl::Status ServeIndex(
-    const TimelineIndex& index, std::uint16_t port,
+    const TimelineIndex& index, const TraceEvents* events, std::uint16_t port,
     const std::function<void(const std::string& url)>& on_ready) {
   const std::string path = KeptAddressPath(index.header().trace.uuid);
   const std::optional<KeptAddress> kept = ReadKeptAddress(path);
@@ -39,7 +39,7 @@ absl::Status ServeIndex(
           : RequestGuard::Create((*server)->port());
   if (!guard.ok()) return guard.status();
   KeepAddress(path, {(*server)->port(), guard->token()});
-  const ViewerSite site(index, *std::move(guard));
+  const ViewerSite site(index, events, *std::move(guard));
   if (on_ready) on_ready(site.guard().Url());
   (*server)->Run(
       [&site](const HttpRequest& request) { return site.Answer(request); },

@@ -3,6 +3,7 @@
 #include "viewer/index/open_or_build.h"
 #include "viewer/server.h"
 #include "viewer/server/serve.h"
+#include "viewer/server/trace_events.h"
 
 namespace countrace::viewer {
 
@@ -13,7 +14,8 @@ absl::Status Serve(const ServeOptions& options) {
   absl::StatusOr<std::string> place = "";
   if (options.place) place = options.place(**index);
   if (!place.ok()) return place.status();
-  return ServeIndex(**index, options.port, [&](const std::string& url) {
+  const TraceEvents events(options.trace_path);
+  return ServeIndex(**index, &events, options.port, [&](const std::string& url) {
     if (options.on_ready) {
       options.on_ready(place->empty() ? url : url + "#" + *place);
     }

@@ -1,5 +1,5 @@
-// Answers requests under /api/v1/ from an open index (API.md). No sockets, no
-// state: every answer is a function of the request, and bounded.
+// Answers requests under /api/v1/ from an open index, and its trace's records
+// (API.md). No sockets, no state: every answer is a function of the request, and bounded.
 //
 // Thread: any.
 #ifndef COUNTRACE_VIEWER_SERVER_TIMELINE_API_H_
@@ -7,11 +7,14 @@
 
 #include "viewer/index/timeline_index.h"
 #include "viewer/server/http_message.h"
+#include "viewer/server/trace_events.h"
 
 namespace countrace::viewer {
 
 // Requires: the guard let the request in; its path begins with "/api/".
-HttpResponse AnswerApi(const TimelineIndex& index, const HttpRequest& request);
+// `events`: null if there is no trace beside the index.
+HttpResponse AnswerApi(const TimelineIndex& index, const TraceEvents* events,
+                       const HttpRequest& request);
 
 }  // namespace countrace::viewer
 

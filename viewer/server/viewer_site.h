@@ -7,14 +7,16 @@
 #include "viewer/index/timeline_index.h"
 #include "viewer/server/http_message.h"
 #include "viewer/server/request_guard.h"
+#include "viewer/server/trace_events.h"
 
 namespace countrace::viewer {
 
 class ViewerSite {
  public:
-  // `index` must outlive the site.
-  ViewerSite(const TimelineIndex& index, RequestGuard guard)
-      : index_(index), guard_(std::move(guard)) {}
+  // `index` and `events` (may be null: no trace) must outlive the site.
+  ViewerSite(const TimelineIndex& index, const TraceEvents* events,
+             RequestGuard guard)
+      : index_(index), events_(events), guard_(std::move(guard)) {}
 
   HttpResponse Answer(const HttpRequest& request) const;
   const RequestGuard& guard() const { return guard_; }
@@ -23,6 +25,7 @@ class ViewerSite {
   HttpResponse Route(const HttpRequest& request) const;
 
   const TimelineIndex& index_;
+  const TraceEvents* events_;
   RequestGuard guard_;
 };
 
