@@ -35,7 +35,8 @@ const char* QualityOf(std::uint32_t listed) {
 }
 
 bool IsDrawn(RowKind kind) {
-  return kind < RowKind::kIdleRun || kind == RowKind::kInterruptTime;
+  return kind < RowKind::kIdleRun || kind == RowKind::kInterrupt ||
+         kind == RowKind::kInterruptTime;
 }
 
 // Its name does not say so: a program may have a provider `block`.
@@ -208,6 +209,8 @@ const char* RowKindName(RowKind kind) {
       return "segment";
     case RowKind::kInterruptTime:
       return "interrupts";
+    case RowKind::kInterrupt:
+      return "handler";
     default:
       return "other";
   }

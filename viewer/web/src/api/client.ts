@@ -1,6 +1,6 @@
 // The server's endpoints as functions. Counts the requests (window.__pv).
 
-import type {Aggregate, Durations, HookItem, InstantState, LossItem, Page, ProcessItem, RowItem, StepAnswer, ThreadItem, TraceInfo, WaitAnswer} from './schema';
+import type {Aggregate, Durations, EventPage, EventPlace, HookItem, InstantState, LossItem, Page, ProcessItem, RowItem, StepAnswer, ThreadItem, TraceInfo, WaitAnswer} from './schema';
 import {decodeTiles, type Tile, type TileKey} from './tile_decode';
 
 export class ApiError extends Error {
@@ -57,14 +57,19 @@ export class Client {
   // `limit` rows from `offset` on of one table, ordered by a column of it.
   aggregate(
       from: number, to: number,
-      page: {table: 'processes'|'segments'|'hooks'; column: string; down: boolean; offset: number; limit: number},
+      page: {table: string; column: string; down: boolean; offset: number; limit: number},
       signal?: AbortSignal): Promise<Aggregate> {
     const {table, column, down, offset, limit} = page;
-    const rows = table === 'processes' ? `&first=${offset}&top=${limit}` : `&top=1&offset=${offset}&limit=${limit}`;
+    const rows = table === 'processes' ? `&first=${offset}&top=${limit}` : `&top=0&offset=${offset}&limit=${limit}`;
     return this.json(
         `aggregate?from=${Math.max(0, Math.round(from))}&to=${Math.max(0, Math.round(to))}&tables=${table}${rows}` +
-            `&sort=${column}&order=${down ? 'descending' : 'ascending'}`,
+            (column === '' ? '' : `&sort=${column}&order=${down ? 'descending' : 'ascending'}`),
         signal);
+  }
+  // `limit` records from a place on, or before it.
+  events(place: EventPlace, forward: boolean, limit: number): Promise<EventPage> {
+    return this.json(`events?t=${Math.max(0, place.t)}&nth=${place.nth}&dir=${
+        forward ? 'next' : 'previous'}&limit=${limit}`);
   }
   // The heaviest processes of [0, at) and the sum of the others.
   soFar(at: number, top: number): Promise<Aggregate> {

@@ -8,6 +8,7 @@ export interface TraceInfo {
   hostname?: string;
   kernel_release?: string;
   records?: number;
+  wakeups?: boolean; // were recorded
   finished?: boolean;
   begin_ns: string;
   duration_ns: number;
@@ -70,11 +71,12 @@ export interface HookItem {
   hook: number;
   calls: number; // or hits, in the whole trace
   kind: number;
+  origin: 'program'|'probe'|'kernel'|'interrupt'|'unknown';
   name: string;
   location: string;
 }
 export type RowKind =
-    'quality'|'cpu'|'run'|'hook'|'segment'|'interrupts'|'other';
+    'quality'|'cpu'|'run'|'hook'|'segment'|'interrupts'|'handler'|'other';
 export interface RowItem {
   row: number;
   kind: RowKind;
@@ -124,6 +126,31 @@ export interface HookTotals {
   hook: number;
   hits: number;
 }
+export interface ThreadTotals extends RunTotals {
+  thread: number;
+  wait_ns: number;
+  blocked_ns: number|null; // null: no wake-ups were recorded
+}
+export interface CpuTotals {
+  cpu: number;
+  busy_ns: number;
+  idle_ns: number;
+  outside_ns: number;
+  interrupts_ns: number;
+  unknown_ns: number;
+  dispatches: number;
+}
+// What kept the threads of a process from running (API.md, "aggregate").
+export interface WaitTotals {
+  process: number;
+  state: 'blocked'|'waiting';
+  by: 'thread'|'interrupt'|'interrupts'|'idle'|'outside'|'not_told'|'not_known'|'still_blocked'|'other';
+  by_thread: number|null;
+  call: number|null;
+  times: number;
+  ns: number;
+  longest: TimedCall;
+}
 export interface Aggregate {
   from: number;
   to: number;
@@ -139,6 +166,30 @@ export interface Aggregate {
   segments_total: number|null; // null: not requested
   hooks: HookTotals[];
   hooks_total: number|null;
+  // These are there if they were requested.
+  threads?: ThreadTotals[];
+  threads_total?: number;
+  cpus?: CpuTotals[];
+  cpus_total?: number;
+  waits?: WaitTotals[];
+  waits_total?: number;
+}
+
+// A place between records: before record `nth` of those at `t`.
+export interface EventPlace {
+  t: number;
+  nth: number;
+}
+export interface EventItem extends EventPlace {
+  event: string;
+  cpu?: number; // of a CPU's stream; else pid and tid
+  pid?: number;
+  tid?: number;
+  fields: Record<string, string|number|null>;
+}
+export interface EventPage {
+  items: EventItem[];
+  more: boolean;
 }
 
 export interface CpuState {

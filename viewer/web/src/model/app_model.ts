@@ -4,11 +4,14 @@
 import {computed, effect, type ReadonlySignal, type Signal, signal} from '@preact/signals-core';
 
 import {type Client, isAbort, isLost} from '../api/client';
-import type {Aggregate, Durations, InstantState, TimedCall, WaitAnswer} from '../api/schema';
+import type {Durations, TimedCall, WaitAnswer} from '../api/schema';
 import {CLOSED_TREE, type CounterChoice, type Lane, layOut, totalHeight, type Tree, visibleLanes} from './lanes';
 import {hookName, type Names, processName, processOf} from './names';
-import {advance, autoRate, faster, type Playback} from './playback';
+import {runCommand} from './commands';
+import {advance, autoRate, type Playback} from './playback';
 import {addressOf, treeOf} from './page_address';
+import {PlayheadState} from './playhead_state';
+import {RangeTables} from './range_tables';
 import {decodeHash} from './url_hash';
 import {isTimeEvent} from '../units';
 import * as viewport from './viewport';
@@ -20,20 +23,6 @@ export interface Selection {
 }
 
 const RECONNECT_MS = 1000;
-
-export const TABLE_ROWS = 100; // of a page of a table
-export const SO_FAR_PROCESSES = 8; // with a bar in the now panel
-
-export type Tab = 'processes'|'segments'|'hooks';
-export interface Order {
-  column: string; // API.md, "aggregate"
-  down: boolean;
-}
-export const FIRST_ORDER: Record<Tab, Order> = {
-  processes: {column: 'on_cpu_ns', down: true},
-  segments: {column: 'wall_excl_ns', down: true},
-  hooks: {column: 'hits', down: true},
-};
 
 export interface Hover {
   x: number;
@@ -56,40 +45,34 @@ export class AppModel {
   readonly counter: Signal<CounterChoice>;
   readonly highlight: Signal<number|null> = signal(null); // process
   readonly hover: Signal<Hover|null> = signal(null);
-  readonly tab: Signal<Tab> = signal('processes');
-  readonly order: Signal<Order> = signal(FIRST_ORDER.processes); // of the table
-  readonly tableOffset = signal(0); // first row of the table's page
+  readonly tables: RangeTables;
   readonly panelOpen = signal(true);
   readonly helpOpen = signal(false);
   readonly error: Signal<string|null> = signal(null);
   readonly lost = signal(false); // the server cannot be reached
-  readonly aggregate: Signal<Aggregate|null> = signal(null);
-  readonly instant: Signal<InstantState|null> = signal(null);
-  readonly instantOf: Signal<number|null> = signal(null); // playhead of `instant`
-  readonly soFar: Signal<Aggregate|null> = signal(null); // start to playhead
+  readonly now: PlayheadState;
   // Selected: why a thread does not run.
   readonly wait: Signal<WaitAnswer|null> = signal(null);
   // How long the calls of the selected segment took, in the range of the tables.
   readonly durations: Signal<Durations|null> = signal(null);
   readonly announcement = signal('');
-  readonly counterTop = signal(0); // of the counter strip's scale, per second
+  // Scales of the counter strips in sight, per second, by row.
+  readonly counterTops: Signal<ReadonlyMap<number, number>> = signal(new Map());
   readonly tree: Signal<Tree> = signal(CLOSED_TREE);
   readonly lanes: ReadonlySignal<Lane[]>;
   // The now panel shows an earlier instant than the playhead's.
   readonly late: ReadonlySignal<boolean>;
   readonly durationNs: number;
 
-  private aggregateAbort: AbortController|null = null;
-  private stateBusy = false;
-  private stateWanted: number|null = null;
   private hashTimer: ReturnType<typeof setTimeout>|undefined;
-  private aggregateTimer: ReturnType<typeof setTimeout>|undefined;
   // Called before the view jumps: Back returns to what is shown now.
   onJump: () => void = () => undefined;
   pending = 0; // requests under way, for settled()
 
   constructor(readonly client: Client, readonly names: Names, hash: string) {
     this.durationNs = Math.max(names.trace.duration_ns, 1);
+    this.tables = new RangeTables(this);
+    this.now = new PlayheadState(this);
     const saved = decodeHash(hash);
     const from = saved.from ?? 0;
     const to = saved.to ?? this.durationNs;
@@ -102,9 +85,9 @@ export class AppModel {
     });
     this.lanes = computed(() => layOut(names, this.counter.value, this.tree.value));
     this.late = computed(
-        () => Math.floor(this.playback.value.at) !== this.instantOf.value);
+        () => Math.floor(this.playback.value.at) !== this.now.instantOf.value);
     // Without kernel records there are no processes to show, only segments.
-    if (!names.rows.some((row) => row.kind === 'cpu')) this.showTab('segments');
+    if (!names.rows.some((row) => row.kind === 'cpu')) this.tables.show('segments');
     this.scrollY.value = saved.y ?? 0;
     this.playback.value = {
       at: Math.min(saved.t ?? 0, this.durationNs),
@@ -122,19 +105,9 @@ export class AppModel {
   // fragment, at most four times a second.
   start(saveHash: (hash: string) => void): void {
     this.client.onLost = () => void this.reconnect();
+    this.tables.start();
     effect(() => {
-      const range = this.selection.value;
-      if (this.lost.value) return;
-      void [this.tableOffset.value, this.tab.value, this.order.value];
-      // Dragging changes the range at every move: send the request when it
-      // stops.
-      clearTimeout(this.aggregateTimer);
-      this.aggregateTimer = setTimeout(
-          () => void this.loadAggregate(range ?? {from: 0, to: this.durationNs}),
-          40);
-    });
-    effect(() => {
-      if (!this.lost.value) this.requestState(this.playback.value.at);
+      if (!this.lost.value) this.now.request(this.playback.value.at);
     });
     effect(() => {
       void [this.view.value, this.selection.value, this.playback.value, this.counter.value, this.scrollY.value,
@@ -183,7 +156,7 @@ export class AppModel {
   select(a: number, b: number): void {
     const from = Math.max(0, Math.round(Math.min(a, b)));
     const to = Math.min(this.durationNs, Math.round(Math.max(a, b)));
-    this.tableOffset.value = 0;
+    this.tables.offset.value = 0;
     this.selection.value = to > from ? {from, to} : null;
   }
 
@@ -232,6 +205,10 @@ export class AppModel {
     this.tree.value = {...this.tree.value, toggled};
     this.scroll(0);
   }
+  toggleHandlers(): void {
+    this.tree.value = {...this.tree.value, handlers: !this.tree.value.handlers};
+    this.scroll(0);
+  }
   unfold(): void {
     this.tree.value = {...this.tree.value, unfolded: true, hidden: new Set()};
   }
@@ -256,7 +233,7 @@ export class AppModel {
     this.scroll(0);
   }
   // The process of the lane under the pointer, else the highlighted one.
-  private processMeant(): number|null {
+  processMeant(): number|null {
     const hover = this.hover.value;
     const y = this.scrollY.value + (hover?.y ?? -1);
     const lane = hover ? visibleLanes(this.lanes.value, y, y + 1)[0] : undefined;
@@ -298,19 +275,6 @@ export class AppModel {
         this.reveal(processOf(this.names, found.owner), found.owner);
       }
     });
-  }
-
-  showTab(tab: Tab): void {
-    if (tab === this.tab.value) return;
-    this.tab.value = tab;
-    this.tableOffset.value = 0;
-    this.order.value = FIRST_ORDER[tab];
-  }
-  // The table by another column; by the same one, the other way.
-  orderBy(column: string, down: boolean): void {
-    const {order} = this;
-    this.tableOffset.value = 0;
-    order.value = {column, down: order.value.column === column ? !order.value.down : down};
   }
 
   // Pauses; or plays, from the other end where there is nothing left to play.
@@ -373,66 +337,7 @@ export class AppModel {
   }
 
   run(command: string, pointerX: number|null): void {
-    const view = this.view.value;
-    const x = pointerX ?? view.widthPx / 2;
-    const span = view.nsPerPx * view.widthPx;
-    const range = this.selection.value;
-    const at = this.playback.value.at;
-    switch (command) {
-      case 'zoom-in': return this.zoom(x, 1 / 1.5);
-      case 'zoom-out': return this.zoom(x, 1.5);
-      case 'pan-left': return this.pan(-view.widthPx / 8);
-      case 'pan-right': return this.pan(view.widthPx / 8);
-      case 'scroll-up': return this.scroll(-60);
-      case 'scroll-down': return this.scroll(60);
-      case 'fit': return this.fitAll();
-      case 'zoom-selection':
-        if (this.wait.value) this.show(this.wait.value.begin_ns, this.wait.value.end_ns);
-        else if (range) this.show(range.from, range.to);
-        else this.view.value = viewport.centre(view, at, this.durationNs);
-        return;
-      case 'play': return this.togglePlay();
-      case 'play-back': return this.togglePlay(true);
-      case 'next': return void this.step(true, 'any');
-      case 'previous': return void this.step(false, 'any');
-      case 'next-segment': return void this.step(true, 'segment');
-      case 'previous-segment': return void this.step(false, 'segment');
-      case 'slower': return this.setSpeed(faster(this.playback.value.speed, -1));
-      case 'faster': return this.setSpeed(faster(this.playback.value.speed, 1));
-      case 'start': return this.movePlayhead(0);
-      case 'end': return this.movePlayhead(this.durationNs);
-      case 'nudge-left': return this.movePlayhead(at - span / 100);
-      case 'nudge-right': return this.movePlayhead(at + span / 100);
-      case 'select-left':
-      case 'select-right': {
-        const delta = (command === 'select-left' ? -1 : 1) * span / 50;
-        const anchor = range ?? {from: at, to: at};
-        // The far edge moves; the near one stays at the playhead's old place.
-        if (delta > 0) this.select(anchor.from, anchor.to + delta);
-        else if (range && range.to > at) this.select(anchor.from, anchor.to + delta);
-        else this.select(anchor.from + delta, anchor.to);
-        return;
-      }
-      case 'pin':
-      case 'hide': {
-        const process = this.processMeant();
-        if (process === null) return;
-        return command === 'pin' ? this.togglePin(process) : this.hide(process);
-      }
-      case 'loop': this.loop.value = !this.loop.value; return;
-      case 'panel': this.panelOpen.value = !this.panelOpen.value; return;
-      case 'clear':
-        if (this.helpOpen.value) this.helpOpen.value = false;
-        else {
-          this.selection.value = null;
-          this.highlight.value = null;
-          this.wait.value = null;
-          this.durations.value = null;
-        }
-        return;
-      case 'help': this.helpOpen.value = !this.helpOpen.value; return;
-      default: return;
-    }
+    runCommand(this, command, pointerX);
   }
 
   // Waits for a server of the same trace; what is shown stays, and what is
@@ -468,64 +373,5 @@ export class AppModel {
     } finally {
       --this.pending;
     }
-  }
-
-  private async loadAggregate(range: Selection): Promise<void> {
-    this.aggregateAbort?.abort();
-    const abort = new AbortController();
-    this.aggregateAbort = abort;
-    await this.guard(async () => {
-      const answer =
-          await this.client.aggregate(
-              range.from, range.to,
-              {table: this.tab.peek(), ...this.order.peek(), offset: this.tableOffset.peek(), limit: TABLE_ROWS},
-              abort.signal);
-      this.aggregate.value = answer;
-      if (this.selection.value && this.tab.peek() === 'processes') {
-        const top = answer.processes.reduce<typeof answer.processes[number]|undefined>(
-            (most, row) => most && most.on_cpu_ns >= row.on_cpu_ns ? most : row, undefined);
-        this.announcement.value = top ?
-            `Selected; most CPU time: ${this.names.processes.get(top.process)?.comm ?? '?'}` :
-            'Selected; nothing ran';
-      }
-    });
-  }
-
-  // The state at an instant. At the ends of the trace, where nothing is on
-  // record, the nearest at which something is.
-  private async stateNear(at: number): Promise<InstantState> {
-    const state = await this.client.state(Math.min(at, this.durationNs - 1));
-    if (at > 0 || state.threads.length > 0 || state.cpus.some((cpu) => cpu.known)) {
-      return state;
-    }
-    const step = await this.client.step(at, true, 'dispatch');
-    return step.found && step.t !== undefined ? this.client.state(step.t) : state;
-  }
-
-  // At most one request under way; a newer one replaces a waiting one.
-  private requestState(at: number): void {
-    this.stateWanted = at;
-    if (this.stateBusy) return;
-    this.stateBusy = true;
-    void this.guard(async () => {
-      try {
-        while (this.stateWanted !== null) {
-          const wanted = this.stateWanted;
-          this.stateWanted = null;
-          const [state, soFar] = await Promise.all([
-            this.stateNear(Math.floor(wanted)), this.client.soFar(wanted, SO_FAR_PROCESSES),
-          ]);
-          this.instant.value = state;
-          this.instantOf.value = Math.floor(wanted);
-          this.soFar.value = soFar;
-          // While playing, ten answers a second are enough.
-          if (this.stateWanted !== null && this.playback.value.playing) {
-            await new Promise((done) => setTimeout(done, 80));
-          }
-        }
-      } finally {
-        this.stateBusy = false;
-      }
-    });
   }
 }

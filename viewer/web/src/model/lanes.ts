@@ -2,7 +2,7 @@
 // process, which open and close. Pure.
 
 import type {RowItem} from '../api/schema';
-import {formatCount, formatPercent} from '../units';
+import {formatCount, formatPercent, isTimeEvent} from '../units';
 import {type Names, processName, processOf, threadName} from './names';
 
 export interface SubRow {
@@ -15,7 +15,7 @@ export interface SubRow {
 }
 export interface Lane {
   id: string;
-  kind: 'heading'|'cpu'|'counter'|'process'|'thread'|'fold';
+  kind: 'heading'|'cpu'|'counter'|'small-counter'|'process'|'thread'|'fold';
   // A process that opens and closes, of this lane; else null.
   toggle: {process: number; open: boolean; pinned: boolean}|null;
   label: string;
@@ -30,6 +30,7 @@ const HEADING = 26;
 const CPU = 22;
 const INTERRUPTS = 3;
 const COUNTER = 64;
+const SMALL_COUNTER = 30;
 const RUN = 13;
 const SEGMENT = 17;
 const HOOK = 9;
@@ -79,19 +80,23 @@ export function layOut(names: Names, counter: CounterChoice, tree: Tree = CLOSED
           [{row: line, kind: 'interrupts', process: -1, y: 1, height: INTERRUPTS}];
       const top = 1 + (interrupts.size > 0 ? INTERRUPTS + 1 : 0);
       parts.push({row: row.row, kind: 'cpu', process: -1, y: top, height: CPU});
+      const depths = tree.handlers ? names.rows.filter((item) => item.kind === 'handler' && item.owner === row.owner) : [];
+      for (const {row: number, depth} of depths) {
+        parts.push({row: number, kind: 'segment', process: -1, y: top + CPU + 2 + depth * SEGMENT, height: SEGMENT - 1});
+      }
       add({
         id: `cpu${row.owner}`,
         kind: 'cpu',
         label: `CPU ${row.owner}`,
         detail: '',
         owner: row.owner,
-        height: top + CPU + 3,
+        height: top + CPU + 3 + (depths.length > 0 ? 2 + depths.length * SEGMENT : 0),
         rows: parts,
       });
     }
   }
   if (names.events.length > 0 && cpus.length > 0) {
-    heading('counters', 'Counter', 'rate over time');
+    heading('counters', 'Counters', 'rates over time');
     add({
       id: 'counter',
       kind: 'counter',
@@ -101,6 +106,19 @@ export function layOut(names: Names, counter: CounterChoice, tree: Tree = CLOSED
       height: COUNTER,
       rows: [{row: counterRow(names, counter), kind: 'counter', process: -1, y: 3, height: COUNTER - 6}],
     });
+    // The clock of all CPUs together is constant.
+    for (const [event, name] of names.events.entries()) {
+      if (event === counter.event || isTimeEvent(name)) continue;
+      add({
+        id: `counter${event}`,
+        kind: 'small-counter',
+        label: name,
+        detail: '',
+        owner: event,
+        height: SMALL_COUNTER,
+        rows: [{row: counterRow(names, {event, cpu: counter.cpu}), kind: 'counter', process: -1, y: 2, height: SMALL_COUNTER - 4}],
+      });
+    }
   }
 
   const byThread = new Map<number, typeof names.rows>();
@@ -150,8 +168,9 @@ export interface Tree {
   unfolded: boolean; // the light processes are shown too
   pinned: readonly number[]; // processes that come first, in this order
   hidden: ReadonlySet<number>; // processes that fold whatever they used
+  handlers: boolean; // interrupts are shown under their CPUs
 }
-export const CLOSED_TREE: Tree = {toggled: new Set(), unfolded: false, pinned: [], hidden: new Set()};
+export const CLOSED_TREE: Tree = {toggled: new Set(), unfolded: false, pinned: [], hidden: new Set(), handlers: false};
 
 interface Group {
   process: number;

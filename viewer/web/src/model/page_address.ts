@@ -22,6 +22,7 @@ export function addressOf(model: AppModel): string {
     speed: play.speed,
     toggled: [...tree.toggled],
     unfolded: tree.unfolded,
+    handlers: tree.handlers,
     pinned: [...tree.pinned],
     hidden: [...tree.hidden],
     ...(range ? {selection: [range.from, range.to] as [number, number]} : {}),
@@ -45,6 +46,7 @@ export function treeOf(saved: SavedView): Tree {
   return {
     toggled: new Set(saved.toggled ?? []),
     unfolded: saved.unfolded ?? false,
+    handlers: saved.handlers ?? false,
     pinned: saved.pinned ?? [],
     hidden: new Set(saved.hidden ?? []),
   };

@@ -12,6 +12,7 @@ export interface SavedView {
   speed?: number;
   toggled?: number[]; // processes that were opened or closed
   unfolded?: boolean;
+  handlers?: boolean; // of interrupts, under the CPUs
   pinned?: number[]; // processes
   hidden?: number[];
   process?: number; // highlighted
@@ -43,6 +44,7 @@ export function encodeHash(view: SavedView): string {
   list('pin', view.pinned);
   list('hide', view.hidden);
   if (view.unfolded) parts.push('all=1');
+  if (view.handlers) parts.push('irq=1');
   return `#${parts.join('&')}`;
 }
 
@@ -77,6 +79,7 @@ export function decodeHash(hash: string): SavedView {
       case 'process': view.process = Math.max(0, Math.floor(value)); break;
       case 'speed': view.speed = value; break;
       case 'all': view.unfolded = value === 1; break;
+      case 'irq': view.handlers = value === 1; break;
       default: break;
     }
   }

@@ -3,7 +3,7 @@
 // arguments.
 
 import {COUNTER_EMPTY, COUNTER_GAP, LEAF_IDLE, LEAF_INFERRED, LEAF_OUTSIDE, NO_KEY, STATE_BLOCKED, STATE_UNKNOWN, STATE_WAITING} from '../api/schema';
-import {type ColumnsTile, type CounterTile, type Item, type ItemsTile, type StripTile, stripCoverage, stripKey, type Tile, TILE_COLUMNS, type TileKey} from '../api/tile_decode';
+import {type ColumnsTile, type CounterTile, type Item, type ItemsTile, TILE_COLUMNS, type TileKey} from '../api/tile_decode';
 import type {Lane, SubRow} from '../model/lanes';
 import {hookName, type Names, processName, processOf, threadName} from '../model/names';
 import type {Patch, TileCache} from '../model/tile_cache';
@@ -22,7 +22,7 @@ export interface Scene {
   ratio: number; // device pixels per CSS pixel
   highlight: number|null;
   stamp: number;
-  counterTop: number; // of the scale of the counter strip, per second
+  counterTops: ReadonlyMap<number, number>; // scales of counter rows, per second
 }
 
 interface Label {
@@ -255,7 +255,8 @@ export class TimelinePainter {
       row: SubRow, top: number, tile: CounterTile, x0: number, x1: number): void {
     const {view} = scene;
     const theme = book.theme;
-    const scale = scene.counterTop > 0 ? row.height / scene.counterTop : 0;
+    const most = scene.counterTops.get(row.row) ?? 0;
+    const scale = most > 0 ? row.height / most : 0;
     const bottom = top + row.height;
     const y = (rate: number): number =>
         Math.max(top, bottom - Math.max(rate * scale, rate > 0 ? 1 : 0));
@@ -370,46 +371,4 @@ function clip(context: CanvasRenderingContext2D, text: string, room: number): st
   if (width <= room) return text;
   const keep = Math.floor(text.length * room / width) - 1;
   return keep >= 2 ? `${text.slice(0, keep)}\u2026` : '';
-}
-
-// Top of the counter scale: the largest mean in view, rounded up to a mark, so
-// that it does not change with every frame.
-export function counterTop(
-    cache: TileCache, row: number, view: Viewport, level: number,
-    durationNs: number): number {
-  let most = 0;
-  const span = tileSpan(view.startNs, endNs(view), level, TILE_COLUMNS, durationNs);
-  for (let index = span.first; index <= span.last; ++index) {
-    for (const {tile} of cache.cover({row, level, index}, TILE_COLUMNS)) {
-      if (tile.kind !== 'counter') continue;
-      for (let column = 0; column < TILE_COLUMNS; ++column) {
-        const at = tile.beginNs + column * tile.columnNs;
-        if (at + tile.columnNs < view.startNs || at > endNs(view)) continue;
-        most = Math.max(most, tile.values[4 * column + 2] ?? 0);
-      }
-    }
-  }
-  if (most <= 0) return 0;
-  const power = 10 ** Math.floor(Math.log10(most));
-  for (const factor of [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8]) {
-    // Slightly above a mark is rounding, not a reason for another scale.
-    if (factor * power >= most * 0.99) return factor * power;
-  }
-  return 10 * power;
-}
-
-// The item of a row at an instant, for tooltips and tests.
-export function itemAt(tile: Tile, at: number): Item|null {
-  if (tile.kind !== 'items') return null;
-  return tile.items.find((item) => item.beginNs <= at && at < item.endNs) ?? null;
-}
-
-export function columnAt(tile: StripTile, at: number): {key: number; coverage: number; column: number}|null {
-  const column = Math.floor((at - tile.beginNs) / tile.columnNs);
-  if (column < 0 || column >= TILE_COLUMNS) return null;
-  return {
-    column,
-    key: stripKey(tile.words, column),
-    coverage: stripCoverage(tile.words, column) / 255,
-  };
 }

@@ -30,6 +30,13 @@ function doing(thread: ThreadState, at: number): string {
   }
 }
 
+// Those that run first. Of which it is not known what they do (their first
+// record comes later, or some were lost) are only counted.
+const RANK: Record<ThreadState['state'], number> = {running: 0, waiting: 1, blocked: 2, 'off-cpu': 3, ended: 4, unknown: 5};
+function telling(threads: readonly ThreadState[]): ThreadState[] {
+  return threads.filter((thread) => thread.state !== 'unknown').sort((a, b) => RANK[a.state] - RANK[b.state]);
+}
+
 // Why the panel does not show the playhead's own instant.
 function edgeNote(state: InstantState, playhead: number): string|null {
   if (state.t < playhead) return 'The end of the trace: what its last instant was.';
@@ -38,8 +45,8 @@ function edgeNote(state: InstantState, playhead: number): string|null {
 }
 
 export function NowPanel({model, engine}: {model: AppModel; engine: TimelineEngine}) {
-  const state = useSignal(model.instant);
-  const soFar = useSignal(model.soFar);
+  const state = useSignal(model.now.instant);
+  const soFar = useSignal(model.now.soFar);
   const late = useSignal(model.late);
   const highlight = useSignal(model.highlight);
   const playhead = Math.floor(useSignal(model.playback).at);
@@ -48,6 +55,8 @@ export function NowPanel({model, engine}: {model: AppModel; engine: TimelineEngi
   if (!state) return <aside class="now" aria-label="Now" />;
   const book = engine.book;
   const most = Math.max(1, ...(soFar?.processes.map((row) => row.on_cpu_ns) ?? []));
+  const stacks = telling(state.threads);
+  const notKnown = state.threads.length - stacks.length;
   const edge = late ? null : edgeNote(state, playhead);
   return (
     <aside class="now" aria-label="Now">
@@ -87,7 +96,7 @@ export function NowPanel({model, engine}: {model: AppModel; engine: TimelineEngi
       <h3>Open segments</h3>
       {state.threads.length === 0 && <p class="faint">none</p>}
       <ul class="stacks">
-        {state.threads.slice(0, MOST_THREADS).map((thread) => (
+        {stacks.slice(0, MOST_THREADS).map((thread) => (
           <li key={thread.thread}>
             <div class="stack-head">
               <span class="who">{threadName(names, thread.thread)}</span>
@@ -103,8 +112,9 @@ export function NowPanel({model, engine}: {model: AppModel; engine: TimelineEngi
           </li>
         ))}
       </ul>
-      {state.threads.length > MOST_THREADS &&
-          <p class="faint">and {state.threads.length - MOST_THREADS + state.threads_left_out} more threads</p>}
+      {stacks.length + state.threads_left_out > MOST_THREADS &&
+          <p class="faint">and {Math.max(stacks.length - MOST_THREADS, 0) + state.threads_left_out} more threads</p>}
+      {notKnown > 0 && <p class="faint">{notKnown} threads in segments: what they do is not known here</p>}
 
       {state.events.length > 0 && <h3>Counted so far</h3>}
       <table class="counters"><tbody>

@@ -5,7 +5,7 @@ import type {AppModel} from '../model/app_model';
 import {TILE_COLUMNS} from '../api/tile_decode';
 import {endNs, tileSpan} from '../model/viewport';
 import type {TimelineEngine} from './timeline_engine';
-import {describe} from './timeline_view';
+import {describe} from './tooltip';
 
 export function installTestHook(model: AppModel, engine: TimelineEngine): void {
   engine.manualClock = true;
@@ -66,9 +66,10 @@ export function installTestHook(model: AppModel, engine: TimelineEngine): void {
     ].map(({r, g, b}) => [r, g, b]),
     describe: (x: number, y: number) => describe(model, engine, x, y),
     wait: () => model.wait.value,
-    state: () => model.instant.value,
-    aggregate: () => model.aggregate.value,
-    soFar: () => model.soFar.value,
+    state: () => model.now.instant.value,
+    aggregate: () => model.tables.aggregate.value,
+    events: () => model.tables.events.value,
+    soFar: () => model.now.soFar.value,
     tick: (ms: number) => model.tick(ms),
     frames: () => engine.stats,
     net: () => model.client.net,

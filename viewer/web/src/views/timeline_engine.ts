@@ -6,7 +6,7 @@ import {effect} from '@preact/signals-core';
 import type {LossItem} from '../api/schema';
 import {type Tile, TILE_COLUMNS} from '../api/tile_decode';
 import type {AppModel} from '../model/app_model';
-import {counterRow, type Lane, type SubRow, visibleLanes} from '../model/lanes';
+import {type Lane, type SubRow, visibleLanes} from '../model/lanes';
 import {TileCache} from '../model/tile_cache';
 import {TileLoader} from '../model/tile_loader';
 import {endNs, levelFor, tileSpan, toNs, toPx} from '../model/viewport';
@@ -15,7 +15,8 @@ import {type Extent, paintOverlay, type WaitMark} from '../render/overlay_painte
 import {paintRuler} from '../render/ruler_painter';
 import {StripAtlas} from '../render/strip_atlas';
 import {StyleBook} from '../render/style_book';
-import {counterTop, type Scene, TimelinePainter} from '../render/timeline_painter';
+import {counterTop} from '../render/tile_lookup';
+import {type Scene, TimelinePainter} from '../render/timeline_painter';
 import {theme} from './theme';
 
 const CACHE_BYTES = 64 << 20;
@@ -116,7 +117,7 @@ export class TimelineEngine {
       ratio: devicePixelRatio || 1,
       highlight: this.model.highlight.peek(),
       stamp: this.stamp,
-      counterTop: this.model.counterTop.peek(),
+      counterTops: this.model.counterTops.peek(),
     };
   }
 
@@ -201,15 +202,21 @@ export class TimelineEngine {
     const keys = this.painter.wanted(scene);
     const quality = this.qualityKeys();
     if (!this.model.lost.peek()) this.loader.want([...keys, ...quality]);
-    const counter = scene.lanes.find((lane) => lane.kind === 'counter');
-    if (counter) {
-      const top = counterTop(
-          this.cache, counterRow(this.model.names, this.model.counter.peek()),
-          scene.view, this.painter.level(scene, 'counter'), scene.durationNs);
-      scene.counterTop = top;
-      this.model.counterTop.value = top;
-    }
+    scene.counterTops = this.counterTops(scene);
     this.painter.paint(context, scene, this.book);
+  }
+
+  // The scales of the counter strips in sight.
+  private counterTops(scene: Scene): ReadonlyMap<number, number> {
+    const tops = new Map<number, number>();
+    for (const {row, kind} of scene.lanes.flatMap((lane) => lane.rows)) {
+      if (kind !== 'counter') continue;
+      tops.set(row, counterTop(this.cache, row, scene.view, this.painter.level(scene, 'counter'), scene.durationNs));
+    }
+    const old = this.model.counterTops.peek();
+    if (old.size === tops.size && [...tops].every(([row, top]) => old.get(row) === top)) return old;
+    this.model.counterTops.value = tops;
+    return tops;
   }
 
   private qualityKeys(): {row: number; level: number; index: number}[] {

@@ -1,0 +1,69 @@
+// What the commands of the keymap do.
+
+import type {AppModel} from './app_model';
+import {faster} from './playback';
+import * as viewport from './viewport';
+
+// `pointerX`: of the timeline, where zooming keeps its place; null: the middle.
+export function runCommand(model: AppModel, command: string, pointerX: number|null): void {
+  const view = model.view.value;
+  const x = pointerX ?? view.widthPx / 2;
+  const span = view.nsPerPx * view.widthPx;
+  const range = model.selection.value;
+  const at = model.playback.value.at;
+  switch (command) {
+    case 'zoom-in': return model.zoom(x, 1 / 1.5);
+    case 'zoom-out': return model.zoom(x, 1.5);
+    case 'pan-left': return model.pan(-view.widthPx / 8);
+    case 'pan-right': return model.pan(view.widthPx / 8);
+    case 'scroll-up': return model.scroll(-60);
+    case 'scroll-down': return model.scroll(60);
+    case 'fit': return model.fitAll();
+    case 'zoom-selection':
+      if (model.wait.value) model.show(model.wait.value.begin_ns, model.wait.value.end_ns);
+      else if (range) model.show(range.from, range.to);
+      else model.view.value = viewport.centre(view, at, model.durationNs);
+      return;
+    case 'play': return model.togglePlay();
+    case 'play-back': return model.togglePlay(true);
+    case 'next': return void model.step(true, 'any');
+    case 'previous': return void model.step(false, 'any');
+    case 'next-segment': return void model.step(true, 'segment');
+    case 'previous-segment': return void model.step(false, 'segment');
+    case 'slower': return model.setSpeed(faster(model.playback.value.speed, -1));
+    case 'faster': return model.setSpeed(faster(model.playback.value.speed, 1));
+    case 'start': return model.movePlayhead(0);
+    case 'end': return model.movePlayhead(model.durationNs);
+    case 'nudge-left': return model.movePlayhead(at - span / 100);
+    case 'nudge-right': return model.movePlayhead(at + span / 100);
+    case 'select-left':
+    case 'select-right': {
+      const delta = (command === 'select-left' ? -1 : 1) * span / 50;
+      const anchor = range ?? {from: at, to: at};
+      // The far edge moves; the near one stays at the playhead's old place.
+      if (delta > 0) model.select(anchor.from, anchor.to + delta);
+      else if (range && range.to > at) model.select(anchor.from, anchor.to + delta);
+      else model.select(anchor.from + delta, anchor.to);
+      return;
+    }
+    case 'pin':
+    case 'hide': {
+      const process = model.processMeant();
+      if (process === null) return;
+      return command === 'pin' ? model.togglePin(process) : model.hide(process);
+    }
+    case 'loop': model.loop.value = !model.loop.value; return;
+    case 'panel': model.panelOpen.value = !model.panelOpen.value; return;
+    case 'clear':
+      if (model.helpOpen.value) model.helpOpen.value = false;
+      else {
+        model.selection.value = null;
+        model.highlight.value = null;
+        model.wait.value = null;
+        model.durations.value = null;
+      }
+      return;
+    case 'help': model.helpOpen.value = !model.helpOpen.value; return;
+    default: return;
+  }
+}

@@ -1,0 +1,57 @@
+// What the server says of the playhead's instant.
+
+import {type Signal, signal} from '@preact/signals-core';
+
+import type {Aggregate, InstantState} from '../api/schema';
+import type {AppModel} from './app_model';
+
+const SO_FAR_PROCESSES = 8; // with a bar in the now panel
+
+export class PlayheadState {
+  readonly instant: Signal<InstantState|null> = signal(null);
+  readonly instantOf: Signal<number|null> = signal(null); // playhead of `instant`
+  readonly soFar: Signal<Aggregate|null> = signal(null); // start to playhead
+
+  private busy = false;
+  private wanted: number|null = null;
+
+  constructor(private readonly model: AppModel) {}
+
+  // The state at an instant. At the ends of the trace, where nothing is on
+  // record, the nearest at which something is.
+  private async stateNear(at: number): Promise<InstantState> {
+    const state = await this.model.client.state(Math.min(at, this.model.durationNs - 1));
+    if (at > 0 || state.threads.length > 0 || state.cpus.some((cpu) => cpu.known)) {
+      return state;
+    }
+    const step = await this.model.client.step(at, true, 'dispatch');
+    return step.found && step.t !== undefined ? this.model.client.state(step.t) : state;
+  }
+
+  // At most one request under way; a newer one replaces a waiting one.
+  request(at: number): void {
+    this.wanted = at;
+    if (this.busy) return;
+    this.busy = true;
+    void this.model.guard(async () => {
+      try {
+        while (this.wanted !== null) {
+          const wanted = this.wanted;
+          this.wanted = null;
+          const [state, soFar] = await Promise.all([
+            this.stateNear(Math.floor(wanted)), this.model.client.soFar(wanted, SO_FAR_PROCESSES),
+          ]);
+          this.instant.value = state;
+          this.instantOf.value = Math.floor(wanted);
+          this.soFar.value = soFar;
+          // While playing, ten answers a second are enough.
+          if (this.wanted !== null && this.model.playback.value.playing) {
+            await new Promise((done) => setTimeout(done, 80));
+          }
+        }
+      } finally {
+        this.busy = false;
+      }
+    });
+  }
+}

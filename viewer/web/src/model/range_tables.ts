@@ -1,0 +1,147 @@
+// The tables of the selection, or of the whole trace: which one is shown, its
+// order and page, and the answers.
+
+import {effect, type Signal, signal} from '@preact/signals-core';
+
+import type {Aggregate, EventItem, EventPage} from '../api/schema';
+import type {AppModel, Selection} from './app_model';
+
+export const TABLE_ROWS = 100; // of a page of a table
+export const EVENT_ROWS = 100; // of a page of records
+
+export type Table = 'processes'|'threads'|'segments'|'hooks'|'cpus'|'waits';
+export type Tab = Table|'events';
+export interface Order {
+  column: string; // API.md, "aggregate"
+  down: boolean;
+}
+export const FIRST_ORDER: Record<Table, Order> = {
+  processes: {column: 'on_cpu_ns', down: true},
+  threads: {column: 'on_cpu_ns', down: true},
+  segments: {column: 'wall_excl_ns', down: true},
+  hooks: {column: 'hits', down: true},
+  cpus: {column: '', down: false}, // by number
+  waits: {column: 'ns', down: true},
+};
+
+// The table that an answer holds.
+export function tableOf(data: Aggregate): Table {
+  for (const table of ['threads', 'segments', 'hooks', 'cpus', 'waits'] as const) {
+    if (typeof data[`${table}_total`] === 'number') return table;
+  }
+  return 'processes';
+}
+
+export class RangeTables {
+  readonly tab: Signal<Tab> = signal('processes');
+  readonly order: Signal<Order> = signal(FIRST_ORDER.processes);
+  readonly offset = signal(0); // first row of the page
+  readonly aggregate: Signal<Aggregate|null> = signal(null);
+  // Why the server has no such table of this range.
+  readonly refused: Signal<string|null> = signal(null);
+  readonly events: Signal<EventPage|null> = signal(null);
+
+  private abort: AbortController|null = null;
+  private timer: ReturnType<typeof setTimeout>|undefined;
+  private eventsBusy = false;
+  private eventsWanted: number|null = null;
+
+  constructor(private readonly model: AppModel) {}
+
+  // Starts the requests that follow the signals.
+  start(): void {
+    effect(() => {
+      const range = this.model.selection.value;
+      if (this.model.lost.value || this.tab.value === 'events') return;
+      void [this.offset.value, this.order.value];
+      // Dragging changes the range at every move: send the request when it
+      // stops.
+      clearTimeout(this.timer);
+      this.timer = setTimeout(
+          () => void this.load(range ?? {from: 0, to: this.model.durationNs}), 40);
+    });
+    effect(() => {
+      const play = this.model.playback.value;
+      if (this.model.lost.value || this.tab.value !== 'events' || play.playing) return;
+      this.loadEventsAt(play.at);
+    });
+  }
+
+  show(tab: Tab): void {
+    if (tab === this.tab.value) return;
+    this.tab.value = tab;
+    this.offset.value = 0;
+    if (tab !== 'events') this.order.value = FIRST_ORDER[tab];
+  }
+  // The table by another column; by the same one, the other way.
+  orderBy(column: string, down: boolean): void {
+    const {order} = this;
+    this.offset.value = 0;
+    order.value = {column, down: order.value.column === column ? !order.value.down : down};
+  }
+
+  // The page of records behind the shown one, or before it.
+  async turnEvents(forward: boolean): Promise<void> {
+    const items = this.events.value?.items ?? [];
+    const edge: EventItem|undefined = forward ? items[items.length - 1] : items[0];
+    if (!edge) return;
+    await this.model.guard(async () => {
+      const page = await this.model.client.events(
+          {t: edge.t, nth: edge.nth + (forward ? 1 : 0)}, forward, EVENT_ROWS);
+      if (page.items.length > 0) this.events.value = page;
+    });
+  }
+
+  // At most one request under way; a newer one replaces a waiting one.
+  private loadEventsAt(at: number): void {
+    this.eventsWanted = Math.floor(at);
+    if (this.eventsBusy) return;
+    this.eventsBusy = true;
+    void this.model.guard(async () => {
+      try {
+        while (this.eventsWanted !== null) {
+          const t = this.eventsWanted;
+          this.eventsWanted = null;
+          const page = this.events.peek();
+          // A click on a record of the page moves the playhead, not the page.
+          if (page?.items.some((item) => item.t === t)) continue;
+          this.events.value = await this.model.client.events({t, nth: 0}, true, EVENT_ROWS);
+        }
+      } finally {
+        this.eventsBusy = false;
+      }
+    });
+  }
+
+  private async load(range: Selection): Promise<void> {
+    this.abort?.abort();
+    const abort = new AbortController();
+    this.abort = abort;
+    const table = this.tab.peek();
+    if (table === 'events') return;
+    await this.model.guard(async () => {
+      this.refused.value = null;
+      try {
+        const answer = await this.model.client.aggregate(
+            range.from, range.to,
+            {table, ...this.order.peek(), offset: this.offset.peek(), limit: TABLE_ROWS},
+            abort.signal);
+        this.aggregate.value = answer;
+        this.announce(answer);
+      } catch (error) {
+        if (table !== 'waits' || !(error instanceof Error) || !/too many dispatches/.test(error.message)) throw error;
+        this.refused.value = 'The range has too many dispatches to say why threads wait. Select a part of it.';
+      }
+    });
+  }
+
+  private announce(answer: Aggregate): void {
+    const {model} = this;
+    if (!model.selection.value || this.tab.peek() !== 'processes') return;
+    const top = answer.processes.reduce<typeof answer.processes[number]|undefined>(
+        (most, row) => most && most.on_cpu_ns >= row.on_cpu_ns ? most : row, undefined);
+    model.announcement.value = top ?
+        `Selected; most CPU time: ${model.names.processes.get(top.process)?.comm ?? '?'}` :
+        'Selected; nothing ran';
+  }
+}

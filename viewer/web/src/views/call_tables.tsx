@@ -1,0 +1,45 @@
+// What was called: tables of segments and of point hooks.
+
+import type {Aggregate} from '../api/schema';
+import type {AppModel} from '../model/app_model';
+import {hookName, processName} from '../model/names';
+import {css} from '../render/palette';
+import {formatCount, formatDuration} from '../units';
+import {type Column, DataTable} from './data_table';
+import type {TimelineEngine} from './timeline_engine';
+import {useSignal} from './use_signal';
+
+export function SegmentTable({model, engine, data}: {model: AppModel; engine: TimelineEngine; data: Aggregate}) {
+  type Row = Aggregate['segments'][number];
+  const names = model.names;
+  const durations = useSignal(model.durations);
+  const time = (value: number|null): string => value === null ? '\u2013' : formatDuration(value);
+  const columns: Column<Row>[] = [
+    {title: 'Segment', says: 'provider:name', number: false, by: 'hook', text: (row) => hookName(names, row.hook)},
+    {title: 'Process', says: 'Process', number: false, by: 'process',
+     text: (row) => `${processName(names, row.process)} ${names.processes.get(row.process)?.pid ?? ''}`},
+    {title: 'Calls', says: 'Calls that begin in the range', number: true, by: 'calls', text: (row) => formatCount(row.calls)},
+    {title: 'Wall', says: 'Time inside the segment, its callees included', number: true, by: 'wall_incl_ns', text: (row) => formatDuration(row.wall_incl_ns)},
+    {title: 'Wall, own', says: 'Without the segments inside it', number: true, by: 'wall_excl_ns', text: (row) => formatDuration(row.wall_excl_ns)},
+    {title: 'On CPU', says: 'Time on a CPU, callees included', number: true, by: 'on_cpu_incl_ns', text: (row) => time(row.on_cpu_incl_ns)},
+    {title: 'On CPU, own', says: 'Time on a CPU without the segments inside it', number: true, by: 'on_cpu_excl_ns', text: (row) => time(row.on_cpu_excl_ns)},
+    {title: 'Mean', says: 'Wall time a call', number: true, by: 'mean_ns',
+     text: (row) => row.calls > 0 ? formatDuration(row.wall_incl_ns / row.calls) : '\u2013'},
+  ];
+  return <DataTable columns={columns} rows={data.segments} model={model} rowKey={(row) => `${row.process}/${row.hook}`}
+                    swatch={(row) => css(engine.book.hook(row.hook))}
+                    selected={(row) => row.process === durations?.process && row.hook === durations.hook}
+                    onClick={(row) => void model.selectSegment(row.process, row.hook)} />;
+}
+
+export function HookTable({model, data}: {model: AppModel; data: Aggregate}) {
+  type Row = Aggregate['hooks'][number];
+  const names = model.names;
+  const columns: Column<Row>[] = [
+    {title: 'Hook', says: 'provider:name', number: false, by: 'hook', text: (row) => hookName(names, row.hook)},
+    {title: 'Process', says: 'Process', number: false, by: 'process',
+     text: (row) => `${processName(names, row.process)} ${names.processes.get(row.process)?.pid ?? ''}`},
+    {title: 'Hits', says: 'Hits in the range', number: true, by: 'hits', text: (row) => formatCount(row.hits)},
+  ];
+  return <DataTable columns={columns} rows={data.hooks} model={model} rowKey={(row) => `${row.process}/${row.hook}`} swatch={() => null} />;
+}

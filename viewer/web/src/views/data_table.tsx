@@ -1,0 +1,81 @@
+// A table of the server's rows: sorted by its columns, a page at a time.
+
+import type {AppModel} from '../model/app_model';
+import {TABLE_ROWS} from '../model/range_tables';
+import {formatCount} from '../units';
+import {useSignal} from './use_signal';
+
+export interface Column<Row> {
+  title: string;
+  says: string;
+  number: boolean;
+  by: string; // as the server names its order; empty: it has none
+  text: (row: Row) => string;
+}
+
+interface TableProps<Row> {
+  sum?: string[]; // a last row
+  columns: Column<Row>[];
+  rows: Row[];
+  model: AppModel;
+  swatch: (row: Row) => string|null;
+  rowKey: (row: Row) => string;
+  selected?: (row: Row) => boolean;
+  onClick?: (row: Row) => void;
+}
+
+export function DataTable<Row>({sum, columns, rows, model, swatch, rowKey, selected, onClick}: TableProps<Row>) {
+  const order = useSignal(model.tables.order);
+  const sorted = (column: Column<Row>): 'ascending'|'descending'|'none' =>
+      columns.find(({by}) => by === order.column) !== column ? 'none' : order.down ? 'descending' : 'ascending';
+  return (
+    <table class="data">
+      <thead><tr>
+        {columns.map((column, index) => (
+          <th key={index} class={column.number ? 'number' : ''} title={column.says}
+              aria-sort={sorted(column)}>
+            {column.by !== '' ?
+              <button onClick={() => model.tables.orderBy(column.by, column.number)}>
+                {column.title}<span class="arrow">{{ascending: '\u25b4', descending: '\u25be', none: ''}[sorted(column)]}</span>
+              </button> : <span class="title">{column.title}</span>}
+          </th>
+        ))}
+      </tr></thead>
+      <tbody>
+        {rows.map((row) => (
+          <tr key={rowKey(row)} class={`${onClick ? 'clickable' : ''} ${selected?.(row) ? 'selected' : ''}`}
+              tabIndex={onClick ? 0 : -1} onClick={() => onClick?.(row)}
+              onKeyDown={(event) => {
+                if (event.key === 'Enter') onClick?.(row);
+              }}>
+            {columns.map((column, index) => (
+              <td key={index} class={column.number ? 'number' : ''}>
+                {index === 0 && swatch(row) !== null && <span class="swatch" style={{background: swatch(row) ?? ''}} />}
+                {column.text(row)}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+      {sum && <tfoot><tr>
+        {columns.map((column, index) => <td key={index} class={column.number ? 'number' : ''}>{sum[index] ?? ''}</td>)}
+      </tr></tfoot>}
+    </table>
+  );
+}
+
+// Which of the server's rows are shown, and the way to the others.
+export function Pages({model, total}: {model: AppModel; total: number}) {
+  const offset = useSignal(model.tables.offset);
+  if (total <= TABLE_ROWS && offset === 0) return null;
+  const go = (to: number): void => {
+    model.tables.offset.value = Math.max(0, to);
+  };
+  return (
+    <div class="pages">
+      <span>Rows {formatCount(Math.min(offset + 1, total))} to {formatCount(Math.min(offset + TABLE_ROWS, total))} of {formatCount(total)}.</span>
+      <button disabled={offset === 0} onClick={() => go(offset - TABLE_ROWS)}>Previous</button>
+      <button disabled={offset + TABLE_ROWS >= total} onClick={() => go(offset + TABLE_ROWS)}>Next</button>
+    </div>
+  );
+}

@@ -1,0 +1,46 @@
+// The trace's records from the playhead on, as `countrace script` prints them.
+// A click moves the playhead to a record.
+
+import type {EventItem} from '../api/schema';
+import type {AppModel} from '../model/app_model';
+import {clean} from '../model/names';
+import {formatInstant} from '../units';
+import {useSignal} from './use_signal';
+
+function fields(item: EventItem): string {
+  return Object.entries(item.fields).map(([name, value]) => `${clean(name)}=${clean(String(value))}`).join('  ');
+}
+
+export function EventsTable({model}: {model: AppModel}) {
+  const page = useSignal(model.tables.events);
+  const at = Math.floor(useSignal(model.playback).at);
+  if (!page) return null;
+  return (
+    <>
+      <div class="pages">
+        <span>Records from {page.items[0] ? formatInstant(page.items[0].t, 1) : 'the playhead'} on.</span>
+        <button onClick={() => void model.tables.turnEvents(false)}>Earlier</button>
+        <button disabled={!page.more} onClick={() => void model.tables.turnEvents(true)}>Later</button>
+      </div>
+      <table class="data events">
+        <thead><tr>
+          {['Time', 'Where', 'Record', 'Fields'].map((title) => <th key={title}><span class="title">{title}</span></th>)}
+        </tr></thead>
+        <tbody>
+          {page.items.map((item) => (
+            <tr key={`${item.t}/${item.nth}`} class={`clickable ${item.t === at ? 'selected' : ''}`} tabIndex={0}
+                onClick={() => model.movePlayhead(item.t)}
+                onKeyDown={(event) => {
+                  if (event.key === 'Enter') model.movePlayhead(item.t);
+                }}>
+              <td class="number">{formatInstant(item.t, 1)}</td>
+              <td>{item.cpu !== undefined ? `CPU ${item.cpu}` : `${item.pid}/${item.tid}`}</td>
+              <td>{clean(item.event)}</td>
+              <td class="fields">{fields(item)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </>
+  );
+}

@@ -1,0 +1,87 @@
+// The labels of the lanes in sight, and what they let one change.
+
+import type {AppModel} from '../model/app_model';
+import {visibleLanes} from '../model/lanes';
+import {formatEventRate} from '../units';
+import {useSignal} from './use_signal';
+
+const TWO_LINES = 38; // px that a label of two lines needs
+
+export function Labels({model}: {model: AppModel}) {
+  const lanes = useSignal(model.lanes);
+  const scrollY = useSignal(model.scrollY);
+  const height = useSignal(model.viewHeight);
+  const {handlers} = useSignal(model.tree);
+  const hasHandlers = model.names.rows.some((row) => row.kind === 'handler');
+  const inSight = visibleLanes(lanes, scrollY, scrollY + height);
+  return (
+    <div class="gutter labels">
+      {inSight.map((lane) => (
+        <div key={lane.id} class={`label ${lane.kind} ${lane.height < TWO_LINES ? 'short' : ''} ${lane.toggle?.pinned ? 'pinned' : ''}`}
+             style={{top: `${lane.y - scrollY}px`, height: `${lane.height}px`}}>
+          {lane.kind === 'counter' ? <CounterPicker model={model} /> : (
+            <>
+              {lane.toggle && (
+                <button class="toggle" aria-expanded={lane.toggle.open} aria-label={`${lane.label}: ${lane.toggle.open ? 'close' : 'open'}`}
+                        onClick={() => model.toggleProcess(lane.toggle?.process ?? -1)}>{lane.toggle.open ? '\u25be' : '\u25b8'}</button>
+              )}
+              {lane.toggle && (
+                <span class="lane-tools">
+                  <button aria-label={`${lane.label}: ${lane.toggle.pinned ? 'unpin' : 'pin'}`} aria-pressed={lane.toggle.pinned}
+                          title="Pin to the top  (P)" onClick={() => model.togglePin(lane.toggle?.process ?? -1)}>{'\u2191'}</button>
+                  <button aria-label={`${lane.label}: hide`} title="Hide  (H)"
+                          onClick={() => model.hide(lane.toggle?.process ?? -1)}>{'\u00d7'}</button>
+                </span>
+              )}
+              {lane.id === 'cpus' && hasHandlers && (
+                <button class="handlers" aria-pressed={handlers} title="Interrupt handlers under their CPUs"
+                        onClick={() => model.toggleHandlers()}>interrupts</button>
+              )}
+              {lane.kind === 'fold' && <button class="unfold" onClick={() => model.unfold()}>show</button>}
+              <span class="name" title={lane.label}>{lane.label}</span>
+              {lane.detail && <span class="detail" title={lane.detail}>{lane.detail}</span>}
+            </>
+          )}
+        </div>
+      ))}
+    </div>
+  );
+}
+
+// The values at the tops of the counter strips.
+export function CounterScales({model}: {model: AppModel}) {
+  const tops = useSignal(model.counterTops);
+  const scrollY = useSignal(model.scrollY);
+  const lanes = useSignal(model.lanes);
+  return (
+    <>
+      {lanes.map((lane) => {
+        const row = lane.kind === 'counter' || lane.kind === 'small-counter' ? lane.rows[0]?.row ?? -1 : -1;
+        const top = tops.get(row) ?? 0;
+        return top <= 0 ? null : (
+          <div class="scale" key={lane.id} style={{top: `${lane.y - scrollY + (lane.kind === 'counter' ? 4 : 1)}px`}}>
+            {formatEventRate(model.names.events[lane.owner] ?? '', top)}
+          </div>
+        );
+      })}
+    </>
+  );
+}
+
+function CounterPicker({model}: {model: AppModel}) {
+  const counter = useSignal(model.counter);
+  const {names} = model;
+  return (
+    <div class="picker">
+      <select aria-label="Counter event" value={counter.event}
+              onChange={(event) => (model.counter.value = {...counter, event: Number(event.currentTarget.value)})}>
+        {names.events.map((name, index) => <option value={index} key={index}>{name}</option>)}
+      </select>
+      <select aria-label="Counter CPU" value={counter.cpu}
+              onChange={(event) => (model.counter.value = {...counter, cpu: Number(event.currentTarget.value)})}>
+        <option value={-1}>all CPUs</option>
+        {Array.from({length: names.trace.cpus}, (_, cpu) => <option value={cpu} key={cpu}>CPU {cpu}</option>)}
+      </select>
+    </div>
+  );
+}
