@@ -607,7 +607,7 @@ try {
 
   // Those that run first; not those of which it is not known what they do.
   const ranks = ['running', 'waiting', 'blocked', 'off-cpu', 'ended'];
-  const told = (threads) => threads.filter(({state}) => state !== 'unknown')
+  const listed = (threads) => threads.filter(({state}) => state !== 'unknown')
       .sort((a, b) => ranks.indexOf(a.state) - ranks.indexOf(b.state));
   await claims.claim('the now panel is the server\'s state at the playhead', async () => {
     const {playhead} = await view();
@@ -619,7 +619,7 @@ try {
     const expected = await session.api(`aggregate?from=0&to=${at}&tables=processes&top=8`);
     assert.deepEqual(await session.ask('__pv.soFar()'), expected);
     const shown = await page.locator('.now .stacks > li').count();
-    assert.equal(shown, Math.min(told(state.threads).length, 12));
+    assert.equal(shown, Math.min(listed(state.threads).length, 12));
   });
 
   await claims.claim('the now panel says what each thread does, and what it does not run for', async () => {
@@ -631,11 +631,11 @@ try {
       await session.settled();
       const {threads} = await session.ask('__pv.state()');
       const shown = await page.locator('.now .stacks .doing').allInnerTexts();
-      for (const [k, thread] of told(threads).slice(0, 12).entries()) {
+      for (const [k, thread] of listed(threads).slice(0, 12).entries()) {
         assert.match(shown[k], words[thread.state] ?? /ended/);
         seen.add(thread.state);
       }
-      const hidden = threads.length - told(threads).length;
+      const hidden = threads.length - listed(threads).length;
       if (hidden > 0) assert.match(await page.locator('.now').innerText(), new RegExp(`${hidden} threads in segments`));
     }
     for (const state of ['running', 'waiting', 'blocked']) assert.ok(seen.has(state), state);

@@ -68,6 +68,96 @@ try {
     }
   });
 
+  const tab = async (name) => {
+    await session.page.getByRole('tab', {name}).click();
+    await session.page.waitForTimeout(100); // the request waits for a drag to end
+    await session.settled();
+  };
+  const cells = async () => (await session.page.locator('.data tbody tr').evaluateAll(
+      (rows) => rows.map((row) => [...row.cells].map((cell) => cell.innerText.trim()))));
+  await claims.claim('each tab shows the report\'s rows', async () => {
+    for (const [name, rows] of [['Threads', report.threads], ['Segments', null], ['CPUs', report.cpus], ['Waits', null], ['Hooks', null]]) {
+      await tab(name);
+      const shown = await cells();
+      const answer = await session.ask('__pv.aggregate()');
+      assert.equal(shown.length, Math.min(answer[`${name.toLowerCase()}_total`], 100), name);
+      if (rows) assert.equal(shown.length, Math.min(rows.filter((row) => (row.dispatches ?? 0) > 0 || row.wall_ns).length, 100), name);
+    }
+    await tab('Threads');
+    const [busiest] = [...report.threads].sort((a, b) => b.on_cpu_ns - a.on_cpu_ns);
+    assert.equal((await cells())[0][1], String(busiest.tid));
+    await tab('CPUs');
+    assert.match((await session.page.locator('.data tfoot').innerText()).replaceAll('\u2009', ''), /^All/);
+    await session.shot(shots, 'trace-cpus');
+  });
+
+  await claims.claim('a click on a wait shows its longest', async () => {
+    await tab('Waits');
+    const [first] = (await session.ask('__pv.aggregate()')).waits;
+    await session.page.locator('.data tbody tr').first().click();
+    await session.settled();
+    assert.equal((await session.ask('__pv.view()')).playhead, first.longest.begin_ns);
+    const wait = await session.ask('__pv.wait()');
+    assert.equal(wait.thread, first.longest.thread);
+    assert.equal(wait.state, first.state);
+    await session.shot(shots, 'trace-wait');
+    await session.key('Escape');
+    await session.key('0');
+  });
+
+  await claims.claim('events are the records of `countrace script`, in step with the playhead', async () => {
+    const begin = BigInt((await session.api('trace')).begin_ns);
+    const records = run('script', '--format', 'jsonl', trace).trim().split('\n').map((line) => {
+      const {time_ns: time, ...record} = JSON.parse(line.replace(/"time_ns":(\d+)/, '"time_ns":"$1"'));
+      return {...record, t: Number(BigInt(time) - begin)};
+    });
+    const plain = ({nth, ...record}) => record;
+    await tab('Events');
+    for (const share of [0, 0.7]) {
+      const at = Math.floor((await session.ask('__pv.view()')).durationNs * share);
+      await session.ask(`__pv.movePlayhead(${at})`);
+      await session.settled();
+      const first = records.findIndex((record) => record.t >= at);
+      const shown = (await session.ask('__pv.events()')).items;
+      assert.deepEqual(shown.map(plain), records.slice(first, first + 100));
+      if (share === 0) continue;
+      await session.page.getByRole('button', {name: 'Later'}).click();
+      await session.settled();
+      const later = records.slice(first + 100, first + 200);
+      if (later.length > 0) assert.deepEqual((await session.ask('__pv.events()')).items.map(plain), later);
+      await session.page.getByRole('button', {name: 'Earlier'}).click();
+      await session.settled();
+      if (later.length > 0) assert.deepEqual((await session.ask('__pv.events()')).items.map(plain), records.slice(first, first + 100));
+    }
+    assert.equal((await cells()).length, 100);
+    await session.page.locator('.data tbody tr').nth(5).click();
+    await session.settled();
+    const {items} = await session.ask('__pv.events()');
+    assert.equal((await session.ask('__pv.view()')).playhead, items[5].t);
+    await session.shot(shots, 'trace-events');
+    await tab('Processes');
+  });
+
+  await claims.claim('axe-core has no finding, light and dark, at 1440 and 800 px', async () => {
+    const axe = readFileSync(join(import.meta.dirname, '../../viewer/web/node_modules/axe-core/axe.min.js'), 'utf8');
+    await session.ask(`${axe};0`);
+    const size = session.page.viewportSize();
+    for (const [width, name] of [[800, 'Events'], [1440, 'Waits']]) {
+      await session.page.setViewportSize({...size, width});
+      await session.page.getByRole('button', {name: 'Light or dark'}).click();
+      await tab(name);
+      const found = await session.ask(
+          'axe.run(document, {resultTypes: ["violations"]}).then(({violations}) => ' +
+          'violations.map(({impact, id, nodes}) => [impact, id, ...nodes.map(({html}) => html.slice(0, 120))]))');
+      assert.deepEqual(found, [], `${width} px, ${name}`);
+      // The timeline has the most room.
+      const {width: area} = await session.page.locator('.area').boundingBox();
+      if (width === 800) assert.ok(area >= 0.6 * width, `${area} of ${width} px`);
+    }
+    await session.page.setViewportSize(size);
+    await tab('Processes');
+  });
+
   await claims.claim('halfway, the page shows open segments and who runs', async () => {
     const segment = (await session.ask('__pv.rows()')).find((row) => row.kind === 'segment');
     assert.ok(segment, 'no segment row in sight');

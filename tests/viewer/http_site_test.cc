@@ -32,8 +32,8 @@ class RunningSite {
     server_ = *std::move(server);
     auto guard = RequestGuard::Create(server_->port());
     REQUIRE(guard.ok());
-    site_ = std::make_unique<ViewerSite>(*built_.index, nullptr,
-                                         *std::move(guard));
+    site_ =
+        std::make_unique<ViewerSite>(*built_.index, nullptr, *std::move(guard));
     thread_ = std::thread([this] {
       server_->Run([this](const HttpRequest& r) { return site_->Answer(r); },
                    /*stop_on_signals=*/false);

@@ -15,11 +15,12 @@ absl::Status Serve(const ServeOptions& options) {
   if (options.place) place = options.place(**index);
   if (!place.ok()) return place.status();
   const TraceEvents events(options.trace_path);
-  return ServeIndex(**index, &events, options.port, [&](const std::string& url) {
-    if (options.on_ready) {
-      options.on_ready(place->empty() ? url : url + "#" + *place);
-    }
-  });
+  return ServeIndex(
+      **index, &events, options.port, [&](const std::string& url) {
+        if (options.on_ready) {
+          options.on_ready(place->empty() ? url : url + "#" + *place);
+        }
+      });
 }
 
 }  // namespace countrace::viewer

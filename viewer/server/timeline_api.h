@@ -1,5 +1,6 @@
 // Answers requests under /api/v1/ from an open index, and its trace's records
-// (API.md). No sockets, no state: every answer is a function of the request, and bounded.
+// (API.md). No sockets, no state: every answer is a function of the request,
+// and bounded.
 //
 // Thread: any.
 #ifndef COUNTRACE_VIEWER_SERVER_TIMELINE_API_H_

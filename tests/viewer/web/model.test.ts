@@ -171,6 +171,20 @@ describe('lanes', () => {
     // event 1 of CPU 0: 1 * (cpus + 1) + 0 + 1.
     expect(lanes.find((lane) => lane.kind === 'counter')?.rows[0]?.row).toBe(1e6 + 3);
   });
+  test('each event that is no clock has a strip; handlers are under their CPU on demand', () => {
+    const more: Names = {...names(4), events: ['task-clock', 'page-faults', 'cycles']};
+    more.rows.push({row: 900, kind: 'handler', owner: 0, depth: 0, leaves: 3}, {row: 901, kind: 'handler', owner: 0, depth: 1, leaves: 1});
+    const strips = (lanes: Lane[]): string[] => lanes.filter(({kind}) => kind.endsWith('counter')).map(({label}) => label);
+    expect(strips(layOut(more, {event: 2, cpu: -1}))).toEqual(['cycles', 'page-faults']);
+    const cpu = (handlers: boolean): Lane|undefined =>
+        layOut(more, {event: 1, cpu: -1}, {...CLOSED_TREE, handlers}).find(({id}) => id === 'cpu0');
+    expect(cpu(false)?.rows.map(({row}) => row)).toEqual([1]);
+    const lane = cpu(true);
+    expect(lane?.rows.map(({row}) => row)).toEqual([1, 900, 901]);
+    const [first, , last] = lane?.rows ?? [];
+    expect((last?.y ?? 0) + (last?.height ?? 0)).toBeLessThanOrEqual(lane?.height ?? 0);
+    expect(lane?.rows[1]?.y).toBeGreaterThanOrEqual((first?.y ?? 0) + (first?.height ?? 0));
+  });
   const counter = {event: 0, cpu: -1};
   const kinds = (lanes: Lane[], kind: string): number[] =>
       lanes.filter((lane) => lane.kind === kind).map((lane) => lane.owner);
@@ -245,7 +259,7 @@ describe('find', () => {
 describe('find, hooks', () => {
   test('segments and hooks by name, those with the most calls first, after the processes', () => {
     const hook = (number: number, name: string, calls: number): HookItem =>
-        ({hook: number, kind: 2, name, location: '', calls});
+        ({hook: number, origin: 'program', kind: 2, name, location: '', calls});
     const all: Names = {
       ...names(4),
       hooks: new Map([

@@ -59,7 +59,7 @@ export function NowPanel({model, engine}: {model: AppModel; engine: TimelineEngi
   const notKnown = state.threads.length - stacks.length;
   const edge = late ? null : edgeNote(state, playhead);
   return (
-    <aside class="now" aria-label="Now">
+    <aside class="now" aria-label="Now" tabIndex={0}>
       <div class="now-head">
         <h2>Now</h2>
         <span class="now-time">{late ? '~ ' : ''}{formatInstant(state.t, 1)}</span>

@@ -31,7 +31,7 @@ export function Toolbar({model}: {model: AppModel}) {
   const title = trace.path?.replace(/\/+$/, '').split('/').pop() || 'trace';
   return (
     <header class="toolbar">
-      <div class="brand"><span class="mark" aria-hidden="true" />countrace</div>
+      <h1 class="brand"><span class="mark" aria-hidden="true" />countrace</h1>
       <div class="trace" title={trace.command || title}>
         <span class="trace-name">{title}</span>
         <span class="trace-facts">
