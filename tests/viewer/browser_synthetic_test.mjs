@@ -537,6 +537,29 @@ try {
     await session.settled();
   });
 
+  await claims.claim('in view: only processes that run in the visible time, when a zoom rests', async () => {
+    const {startNs, endNs} = await view();
+    const names = (await session.api('processes')).items;
+    await page.locator('.lane-choice', {hasText: 'in view'}).click();
+    const [begin, end] = truth.cpu0.find((item) => item[2] !== 0xffffffff);
+    await session.ask(`__pv.setWindow(${begin}, ${end})`);
+    await page.waitForTimeout(300);
+    await session.settled();
+    const run = (await session.api(`aggregate?from=${begin}&to=${end}&tables=processes`)).processes.filter((row) => row.on_cpu_ns > 0);
+    const folded = names.length - run.length;
+    assert.ok(folded > 0 && run.length > 0);
+    await page.mouse.wheel(0, 50000);
+    await session.settled();
+    assert.equal(await page.locator('.label.fold .name').innerText(), `${folded} more`);
+    assert.match(new URL(page.url()).hash, /here=1/);
+    await page.locator('.unfold').click();
+    await page.mouse.wheel(0, -50000);
+    await session.ask(`__pv.setWindow(${startNs}, ${endNs})`);
+    await page.waitForTimeout(400);
+    await session.settled();
+    assert.doesNotMatch(new URL(page.url()).hash, /here=1/);
+  });
+
   await claims.claim('the link shows the same place in a fresh page', async () => {
     await page.waitForTimeout(400);
     const before = await view();

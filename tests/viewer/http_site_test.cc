@@ -226,6 +226,11 @@ TEST_CASE("api: wrong numbers are 400, never a guess", "[viewer][http]") {
                              "wait?t=5",
                              "wait?thread=0",
                              "wait?thread=-1&t=5",
+                             "events",
+                             "events?t=x",
+                             "events?t=1&nth=-1",
+                             "events?t=1&limit=201",
+                             "events?t=1&dir=up",
                              "step?t=1",
                              "step?t=1&dir=sideways",
                              "step?t=1&dir=next&kind=all",
@@ -243,6 +248,7 @@ TEST_CASE("api: wrong numbers are 400, never a guess", "[viewer][http]") {
   CHECK(site.GetAllowed("/api/v1/tile/4000000/20/0").status == 404);
   CHECK(site.GetAllowed("/api/v1/step?t=1&dir=next&row=999999").status == 404);
   CHECK(site.GetAllowed("/api/v1/wait?thread=999999&t=1").status == 404);
+  CHECK(site.GetAllowed("/api/v1/events?t=1").status == 404);  // no trace
   CHECK(site.GetAllowed("/api/v1/nothing").status == 404);
 }
 

@@ -116,7 +116,7 @@ async function check(trace, lossy) {
     // Handlers belong to no process; the page has their time, not their calls.
     const isHandler = (name) => /^(irq|softirq):/.test(name);
     // The report also counts the records of calls; the page has them as segments.
-    const isCall = (name) => /^(syscall|fault|irq|softirq):/.test(name);
+    const calls = new Set([...hooks.values()].filter(({kind}) => kind === 2).map(({name}) => name));
     let cells = 0;
     let spread = 0;
     for (let i = 0; i < RANGES; ++i) {
@@ -202,7 +202,7 @@ async function check(trace, lossy) {
               summed(page.segments.map((row) => [
                 `${pid(row)} ${hooks.get(row.hook)?.name}`, [row.calls, row.wall_incl_ns, row.wall_excl_ns]])));
       compare(`${where}: hooks`,
-              summed(report.hooks.filter((row) => row.pid !== 0 && !isCall(row.hook)).map((row) => [`${row.pid} ${row.hook}`, [row.hits]])),
+              summed(report.hooks.filter((row) => row.pid !== 0 && !calls.has(row.hook)).map((row) => [`${row.pid} ${row.hook}`, [row.hits]])),
               summed(page.hooks.map((row) => [`${pid(row)} ${hooks.get(row.hook)?.name}`, [row.hits]])));
       cells += report.processes.length * (2 + whole.length) + 3 * report.segments.length + report.hooks.length + 6;
     }

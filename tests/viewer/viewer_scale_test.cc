@@ -6,11 +6,14 @@
 #include <filesystem>
 #include <random>
 #include <string>
+#include <string_view>
 
+#include "absl/strings/str_format.h"
 #include "tests/viewer/index_fixture.h"
 #include "viewer/index/instant_state.h"
 #include "viewer/index/range_totals.h"
 #include "viewer/index/tile.h"
+#include "viewer/server/timeline_api.h"
 
 namespace countrace::viewer {
 namespace {
@@ -80,6 +83,38 @@ TEST_CASE("viewer: a million dispatches cost what a thousand cost to look at",
         static_cast<unsigned long long>(std::filesystem::file_size(built.path)),
         1000 * tile_ms / static_cast<double>(tiles), largest, totals_ms,
         state_ms);
+  }
+}
+
+TEST_CASE("viewer: a page of a table of 6,000 rows is at most 32 KB",
+          "[viewer][slow]") {
+  const BuiltIndex built = BuildSyntheticIndex({.seed = 4,
+                                                .cpus = 4,
+                                                .processes = 2000,
+                                                .threads_per_process = 3,
+                                                .dispatches = 20'000,
+                                                .max_depth = 2});
+  const std::uint64_t duration_ns = built.index->duration_ns();
+  for (const char* table :
+       {"processes", "threads", "segments", "hooks", "cpus", "waits"}) {
+    std::size_t largest = 0;
+    const Clock::time_point begin = Clock::now();
+    constexpr int kTimes = 20;
+    for (int i = 0; i < kTimes; ++i) {
+      HttpRequest request;
+      request.method = "GET";
+      request.target = absl::StrFormat(
+          "/api/v1/aggregate?from=%d&to=%d&tables=%s&limit=100&top=%d",
+          duration_ns / 100 * i, duration_ns - duration_ns / 100 * i, table,
+          std::string_view(table) == "processes" ? 100 : 0);
+      const HttpResponse response = AnswerApi(*built.index, nullptr, request);
+      CHECK(response.status == 200);
+      largest = std::max(largest, response.body.size());
+    }
+    std::printf("table=%s rows=%zu aggregate-ms=%.2f largest-bytes=%zu\n",
+                table, built.index->rows().size(), Milliseconds(begin) / kTimes,
+                largest);
+    CHECK(largest <= 32u << 10);
   }
 }
 

@@ -61,7 +61,11 @@ StateTimes ThreadStates::In(TimeRange range) const {
 std::uint32_t ThreadStates::CallAt(std::uint64_t time_ns) const {
   for (auto row = segments_.rbegin(); row != segments_.rend(); ++row) {
     const IntervalRow calls(index_, *row);
-    if (const auto call = calls.Covering(time_ns)) return calls.leaf(*call).key;
+    const std::optional<std::uint64_t> call = calls.Covering(time_ns);
+    // Where a call began that no record shows is not known: perhaps later.
+    if (call && (calls.leaf(*call).flags & kLeafBeginInferred) == 0) {
+      return calls.leaf(*call).key;
+    }
   }
   return kNoKey;
 }

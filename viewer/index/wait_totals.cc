@@ -47,6 +47,20 @@ class Waits {
     }
   }
 
+  // It waited and never ran: the CPU that it waited for is not known.
+  void AddThreadThatNeverRan(std::uint32_t number) {
+    thread_ = index_.rows()[number].owner;
+    process_ = index_.ProcessOf(thread_);
+    const IntervalRow waits(index_, number);
+    for (std::uint64_t i = waits.FirstNotOver(range_.begin_ns);
+         i < waits.size() && waits.leaf(i).begin_ns < range_.end_ns; ++i) {
+      const TimeRange part =
+          Inside({waits.leaf(i).begin_ns, waits.leaf(i).end_ns});
+      Add(PreemptorKind::kNotKnown, kNoKey, kNoKey, part,
+          part.end_ns - part.begin_ns);
+    }
+  }
+
   std::vector<WaitRow> Take() {
     std::vector<WaitRow> rows;
     for (auto& [key, row] : rows_) rows.push_back(std::move(row));
@@ -117,6 +131,11 @@ class Waits {
             std::max(leaf.begin_ns, wait.begin_ns),
             std::max(leaf.begin_ns, std::min(leaf.end_ns, wait.end_ns))};
         if (part.end_ns <= part.begin_ns) continue;
+        if (++stays_ > kMaxStays) {
+          Add(PreemptorKind::kOther, kNoKey, kNoKey,
+              {part.begin_ns, wait.end_ns}, rest_ns);
+          return;
+        }
         const std::uint64_t ns = std::min(part.end_ns - part.begin_ns, rest_ns);
         const std::uint64_t interrupts_ns =
             std::min(ns, interrupts_.TimeIn(*cpu, part));
@@ -139,6 +158,7 @@ class Waits {
   const InterruptRows interrupts_;
   std::map<std::uint32_t, std::uint32_t> cpus_;  // rows
   std::uint32_t thread_ = kNoKey, process_ = kNoKey;
+  std::uint64_t stays_ = 0;  // looked at
   std::map<Key, WaitRow> rows_;
 };
 
@@ -163,9 +183,14 @@ absl::StatusOr<std::vector<WaitRow>> WaitsIn(const TimelineIndex& index,
   }
   Waits waits(index, range);
   if (range.begin_ns == range.end_ns) return waits.Take();
+  std::uint32_t ran = kNoKey;  // the thread of the last row of dispatches
   for (std::uint32_t number = 0; number < index.rows().size(); ++number) {
-    if (index.rows()[number].kind == RowKind::kThreadRun) {
+    const RowEntry& entry = index.rows()[number];
+    if (entry.kind == RowKind::kThreadRun) {
+      ran = entry.owner;
       waits.AddThread(number);
+    } else if (entry.kind == RowKind::kThreadWait && entry.owner != ran) {
+      waits.AddThreadThatNeverRan(number);
     }
   }
   return waits.Take();

@@ -38,6 +38,10 @@ struct WaitRow {
 // Dispatches in a range that are looked at; a range with more is refused.
 inline constexpr std::uint64_t kMaxWaitLeaves = 1 << 20;
 
+// Stays on the CPUs of waiting threads that are looked at; what had them in the
+// others is PreemptorKind::kOther.
+inline constexpr std::uint64_t kMaxStays = 1 << 21;
+
 // Most time first. Of a process the blocked rows add up to the blocked time of
 // its threads, the others to their waiting time.
 //

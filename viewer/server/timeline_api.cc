@@ -28,7 +28,6 @@ HttpResponse WrongMethod(const char* allowed) {
 
 HttpResponse Events(const TimelineIndex& index, const TraceEvents* events,
                     ApiQuery& query) {
-  if (events == nullptr) return Refuse(404, "No trace beside the index");
   const std::optional<std::uint64_t> time_ns = query.Number("t", std::nullopt);
   if (!time_ns) return Refuse(400, query.error());
   const std::optional<std::uint64_t> nth = query.Number("nth", 0);
@@ -40,6 +39,7 @@ HttpResponse Events(const TimelineIndex& index, const TraceEvents* events,
   if (query.Has("dir") && direction != "next" && direction != "previous") {
     return Refuse(400, "Parameter dir: expected next or previous");
   }
+  if (events == nullptr) return Refuse(404, "No trace beside the index");
   const auto page =
       events->Page(index.header().begin_ns, {*time_ns, *nth},
                    direction == "previous", static_cast<std::size_t>(*limit));

@@ -205,6 +205,15 @@ describe('lanes', () => {
     const toggled = layOut(hooked, counter, {...CLOSED_TREE, toggled: new Set([7, 3])});
     expect(toggled.filter((lane) => lane.toggle?.open).map((lane) => lane.owner)).toEqual([0, 1, 2, 3]);
   });
+  test('in view: processes that do not run there fold, in the order of the others', () => {
+    const inView = new Map([[8, 3e6], [2, 1e6]]);
+    const lanes = layOut(names(40), counter, {...CLOSED_TREE, inView: true, pinned: [5]}, inView);
+    expect(kinds(lanes, 'process')).toEqual([5, 2, 8]);
+    const folded = lanes[lanes.length - 1];
+    expect(folded?.label).toBe('7 more');
+    expect(folded?.detail.replaceAll('\u2009', '')).toBe('0% of the CPU time in view');
+    expect(kinds(layOut(names(40), counter, CLOSED_TREE, inView), 'process').length).toBe(10);
+  });
   test('light processes fold into one lane that says how many and how much', () => {
     const many = names(4000);
     const lanes = layOut(many, counter);

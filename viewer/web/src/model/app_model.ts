@@ -59,11 +59,14 @@ export class AppModel {
   // Scales of the counter strips in sight, per second, by row.
   readonly counterTops: Signal<ReadonlyMap<number, number>> = signal(new Map());
   readonly tree: Signal<Tree> = signal(CLOSED_TREE);
+  // CPU time of the processes that run in the window, where it last rested.
+  readonly inView: Signal<ReadonlyMap<number, number>|null> = signal(null);
   readonly lanes: ReadonlySignal<Lane[]>;
   // The now panel shows an earlier instant than the playhead's.
   readonly late: ReadonlySignal<boolean>;
   readonly durationNs: number;
 
+  private inViewTimer: ReturnType<typeof setTimeout>|undefined;
   private hashTimer: ReturnType<typeof setTimeout>|undefined;
   // Called before the view jumps: Back returns to what is shown now.
   onJump: () => void = () => undefined;
@@ -83,7 +86,7 @@ export class AppModel {
       event: Math.min(saved.event ?? tellingEvent(names.events), Math.max(names.events.length - 1, 0)),
       cpu: Math.min(saved.cpu ?? -1, names.trace.cpus - 1),
     });
-    this.lanes = computed(() => layOut(names, this.counter.value, this.tree.value));
+    this.lanes = computed(() => layOut(names, this.counter.value, this.tree.value, this.inView.value));
     this.late = computed(
         () => Math.floor(this.playback.value.at) !== this.now.instantOf.value);
     // Without kernel records there are no processes to show, only segments.
@@ -106,6 +109,13 @@ export class AppModel {
   start(saveHash: (hash: string) => void): void {
     this.client.onLost = () => void this.reconnect();
     this.tables.start();
+    effect(() => {
+      void this.view.value;
+      clearTimeout(this.inViewTimer);
+      if (!this.tree.value.inView || this.lost.value) return;
+      // Rows come and go when a zoom rests, not while it moves.
+      this.inViewTimer = setTimeout(() => void this.loadInView(), 200);
+    });
     effect(() => {
       if (!this.lost.value) this.now.request(this.playback.value.at);
     });
@@ -205,12 +215,26 @@ export class AppModel {
     this.tree.value = {...this.tree.value, toggled};
     this.scroll(0);
   }
+  // Only processes that run in the window, or all.
+  toggleInView(): void {
+    this.tree.value = {...this.tree.value, inView: !this.tree.value.inView};
+    this.scroll(0);
+  }
+  private async loadInView(): Promise<void> {
+    const view = this.view.peek();
+    await this.guard(async () => {
+      const answer = await this.client.aggregate(
+          view.startNs, Math.min(viewport.endNs(view), this.durationNs),
+          {table: 'processes', column: 'on_cpu_ns', down: true, offset: 0, limit: 1000});
+      this.inView.value = new Map(answer.processes.map((row) => [row.process, row.on_cpu_ns]));
+    });
+  }
   toggleHandlers(): void {
     this.tree.value = {...this.tree.value, handlers: !this.tree.value.handlers};
     this.scroll(0);
   }
   unfold(): void {
-    this.tree.value = {...this.tree.value, unfolded: true, hidden: new Set()};
+    this.tree.value = {...this.tree.value, unfolded: true, inView: false, hidden: new Set()};
   }
   // Pinned processes come first, the last pinned one above the others.
   togglePin(process: number): void {

@@ -47,7 +47,11 @@ export function counterRow(names: Names, choice: CounterChoice): number {
       choice.event * (names.trace.cpus + 1) + choice.cpu + 1;
 }
 
-export function layOut(names: Names, counter: CounterChoice, tree: Tree = CLOSED_TREE): Lane[] {
+// `inView`: CPU time of the processes that ran in the window, if only these are
+// wanted.
+export function layOut(
+    names: Names, counter: CounterChoice, tree: Tree = CLOSED_TREE,
+    inView: ReadonlyMap<number, number>|null = null): Lane[] {
   const lanes: Lane[] = [];
   let y = 0;
   const add = (lane: Omit<Lane, 'y'|'toggle'>, toggle: Lane['toggle'] = null): void => {
@@ -135,7 +139,7 @@ export function layOut(names: Names, counter: CounterChoice, tree: Tree = CLOSED
     heading('threads', 'Processes', `${formatCount(byThread.size)} threads`);
   }
   const open = openProcesses(groups, tree);
-  const {shown, folded} = fold(groups, open, tree);
+  const {shown, folded} = fold(groups, open, tree, tree.inView ? inView : null);
   for (const group of shown) {
     const isOpen = open.has(group.process);
     const toggle = {process: group.process, open: isOpen, pinned: tree.pinned.includes(group.process)};
@@ -147,13 +151,15 @@ export function layOut(names: Names, counter: CounterChoice, tree: Tree = CLOSED
     }
   }
   if (folded.length > 0) {
-    const all = groups.reduce((sum, group) => sum + group.onCpuNs, 0);
-    const rest = folded.reduce((sum, group) => sum + group.onCpuNs, 0);
+    const ns = (group: Group): number =>
+        tree.inView && inView ? inView.get(group.process) ?? 0 : group.onCpuNs;
+    const all = groups.reduce((sum, group) => sum + ns(group), 0);
+    const rest = folded.reduce((sum, group) => sum + ns(group), 0);
     add({
       id: 'folded',
       kind: 'fold',
       label: `${formatCount(folded.length)} more`,
-      detail: all > 0 ? `${formatPercent(rest / all)} of the CPU time` : '',
+      detail: all > 0 ? `${formatPercent(rest / all)} of the CPU time${tree.inView ? ' in view' : ''}` : '',
       owner: -1,
       height: 38,
       rows: [],
@@ -169,8 +175,9 @@ export interface Tree {
   pinned: readonly number[]; // processes that come first, in this order
   hidden: ReadonlySet<number>; // processes that fold whatever they used
   handlers: boolean; // interrupts are shown under their CPUs
+  inView: boolean; // processes that do not run in the window fold
 }
-export const CLOSED_TREE: Tree = {toggled: new Set(), unfolded: false, pinned: [], hidden: new Set(), handlers: false};
+export const CLOSED_TREE: Tree = {toggled: new Set(), unfolded: false, pinned: [], hidden: new Set(), handlers: false, inView: false};
 
 interface Group {
   process: number;
@@ -220,14 +227,16 @@ function openProcesses(groups: readonly Group[], tree: Tree): Set<number> {
 }
 
 // Pinned ones come first, and never fold.
-function fold(groups: readonly Group[], open: ReadonlySet<number>, tree: Tree):
+function fold(
+    groups: readonly Group[], open: ReadonlySet<number>, tree: Tree, inView: ReadonlyMap<number, number>|null):
     {shown: Group[]; folded: Group[]} {
   const {pinned, hidden, unfolded} = tree;
   const all = groups.reduce((sum, group) => sum + group.onCpuNs, 0);
   const first = pinned.flatMap((process) => groups.find((group) => group.process === process) ?? []);
   const folded = groups.filter((group, rank) => !first.includes(group) &&
       (hidden.has(group.process) ||
-       !unfolded && rank >= KEEP && !open.has(group.process) && group.onCpuNs < FOLD_BELOW * all));
+       inView !== null && (inView.get(group.process) ?? 0) === 0 ||
+       inView === null && !unfolded && rank >= KEEP && !open.has(group.process) && group.onCpuNs < FOLD_BELOW * all));
   const rest = new Set([...first, ...folded]);
   return {shown: [...first, ...groups.filter((group) => !rest.has(group))], folded};
 }

@@ -23,6 +23,7 @@ export function addressOf(model: AppModel): string {
     toggled: [...tree.toggled],
     unfolded: tree.unfolded,
     handlers: tree.handlers,
+    inView: tree.inView,
     pinned: [...tree.pinned],
     hidden: [...tree.hidden],
     ...(range ? {selection: [range.from, range.to] as [number, number]} : {}),
@@ -47,6 +48,7 @@ export function treeOf(saved: SavedView): Tree {
     toggled: new Set(saved.toggled ?? []),
     unfolded: saved.unfolded ?? false,
     handlers: saved.handlers ?? false,
+    inView: saved.inView ?? false,
     pinned: saved.pinned ?? [],
     hidden: new Set(saved.hidden ?? []),
   };

@@ -13,6 +13,7 @@ export interface SavedView {
   toggled?: number[]; // processes that were opened or closed
   unfolded?: boolean;
   handlers?: boolean; // of interrupts, under the CPUs
+  inView?: boolean; // processes that do not run in the window fold
   pinned?: number[]; // processes
   hidden?: number[];
   process?: number; // highlighted
@@ -45,6 +46,7 @@ export function encodeHash(view: SavedView): string {
   list('hide', view.hidden);
   if (view.unfolded) parts.push('all=1');
   if (view.handlers) parts.push('irq=1');
+  if (view.inView) parts.push('here=1');
   return `#${parts.join('&')}`;
 }
 
@@ -80,6 +82,7 @@ export function decodeHash(hash: string): SavedView {
       case 'speed': view.speed = value; break;
       case 'all': view.unfolded = value === 1; break;
       case 'irq': view.handlers = value === 1; break;
+      case 'here': view.inView = value === 1; break;
       default: break;
     }
   }

@@ -11,7 +11,7 @@ export function Labels({model}: {model: AppModel}) {
   const lanes = useSignal(model.lanes);
   const scrollY = useSignal(model.scrollY);
   const height = useSignal(model.viewHeight);
-  const {handlers} = useSignal(model.tree);
+  const {handlers, inView} = useSignal(model.tree);
   const hasHandlers = model.names.rows.some((row) => row.kind === 'handler');
   const inSight = visibleLanes(lanes, scrollY, scrollY + height);
   return (
@@ -34,8 +34,12 @@ export function Labels({model}: {model: AppModel}) {
                 </span>
               )}
               {lane.id === 'cpus' && hasHandlers && (
-                <button class="handlers" aria-pressed={handlers} title="Interrupt handlers under their CPUs"
+                <button class="lane-choice" aria-pressed={handlers} title="Interrupt handlers under their CPUs"
                         onClick={() => model.toggleHandlers()}>interrupts</button>
+              )}
+              {lane.id === 'threads' && (
+                <button class="lane-choice" aria-pressed={inView} title="Only processes that run in the visible time"
+                        onClick={() => model.toggleInView()}>in view</button>
               )}
               {lane.kind === 'fold' && <button class="unfold" onClick={() => model.unfold()}>show</button>}
               <span class="name" title={lane.label}>{lane.label}</span>
