@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_format.h"
 #include "viewer/index/thread_run.h"
@@ -63,17 +64,21 @@ class Waits {
 
   std::vector<WaitRow> Take() {
     std::vector<WaitRow> rows;
+    rows.reserve(rows_.size());
     for (auto& [key, row] : rows_) rows.push_back(std::move(row));
-    // Ties by key, so that answers are deterministic (the map is sorted).
-    std::stable_sort(
-        rows.begin(), rows.end(),
-        [](const WaitRow& a, const WaitRow& b) { return a.ns > b.ns; });
+    // Ties by key, so that answers are deterministic.
+    std::sort(rows.begin(), rows.end(), [](const WaitRow& a, const WaitRow& b) {
+      return std::tuple(b.ns, KeyOf(a)) < std::tuple(a.ns, KeyOf(b));
+    });
     return rows;
   }
 
  private:
   using By = std::variant<WakerKind, PreemptorKind>;
   using Key = std::tuple<std::uint32_t, By, std::uint32_t, std::uint32_t>;
+  static Key KeyOf(const WaitRow& row) {
+    return {row.process, row.by, row.by_thread, row.call};
+  }
 
   TimeRange Inside(TimeRange part) const {
     const std::uint64_t begin_ns = std::max(part.begin_ns, range_.begin_ns);
@@ -83,7 +88,14 @@ class Waits {
   void Add(By by, std::uint32_t by_thread, std::uint32_t call, TimeRange part,
            std::uint64_t ns) {
     if (ns == 0) return;
-    WaitRow& row = rows_[Key{process_, by, by_thread, call}];
+    Key key{process_, by, by_thread, call};
+    if (rows_.size() >= kMaxWaitRows && !rows_.contains(key)) {
+      by = std::holds_alternative<WakerKind>(by) ? By(WakerKind::kOther)
+                                                 : By(PreemptorKind::kOther);
+      by_thread = call = kNoKey;
+      key = {process_, by, by_thread, call};
+    }
+    WaitRow& row = rows_[key];
     row.process = process_;
     row.by = by;
     row.by_thread = by_thread;
@@ -159,7 +171,7 @@ class Waits {
   std::map<std::uint32_t, std::uint32_t> cpus_;  // rows
   std::uint32_t thread_ = kNoKey, process_ = kNoKey;
   std::uint64_t stays_ = 0;  // looked at
-  std::map<Key, WaitRow> rows_;
+  absl::flat_hash_map<Key, WaitRow> rows_;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #ifndef COUNTRACE_VIEWER_INDEX_WAIT_TOTALS_H_
 #define COUNTRACE_VIEWER_INDEX_WAIT_TOTALS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <variant>
@@ -41,6 +42,9 @@ inline constexpr std::uint64_t kMaxWaitLeaves = 1 << 20;
 // Stays on the CPUs of waiting threads that are looked at; what had them in the
 // others is PreemptorKind::kOther.
 inline constexpr std::uint64_t kMaxStays = 1 << 21;
+
+// Further kinds are one of ...Kind::kOther for each process.
+inline constexpr std::size_t kMaxWaitRows = 1 << 16;
 
 // Most time first. Of a process the blocked rows add up to the blocked time of
 // its threads, the others to their waiting time.
