@@ -62,7 +62,7 @@ class Site {
       : folder_(countrace::test_support::TempDirectory::Place::kMemory),
         index_(*TimelineIndex::Open(
             countrace::fuzz::WriteSmallIndex(folder_.path()), nullptr)),
-        site_(*index_, *RequestGuard::Create(kPort)) {}
+        site_(*index_, nullptr, *RequestGuard::Create(kPort)) {}
   const ViewerSite& site() const { return site_; }
 
  private:

@@ -45,6 +45,8 @@ std::vector<HttpRequest> ApiRequests(const TimelineIndex& index) {
   const std::uint64_t end = index.duration_ns();
   for (const std::uint64_t at : {std::uint64_t{0}, end / 3, end, ~end}) {
     get(absl::StrFormat("aggregate?from=%d&to=%d", at, end));
+    get(absl::StrFormat("aggregate?from=%d&to=%d&tables=threads,cpus,waits", at,
+                        end));
     get(absl::StrFormat("state?t=%d&window=%d&threads=all", at, end / 2));
     for (const char* direction : {"next", "previous"}) {
       get(absl::StrFormat("step?t=%d&dir=%s&kind=any", at, direction));
