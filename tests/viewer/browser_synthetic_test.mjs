@@ -628,13 +628,46 @@ try {
     assert.ok(await frames() > first + 5);
   });
 
+  await claims.claim('while it plays, forwards and backwards, all that is shown is of the playhead\'s instant', async () => {
+    const shown = [];
+    for (const [keys, way] of [['Space', 1], ['Equal', 1], ['Shift+Space', -1], ['Minus', -1], ['Minus', -1]]) {
+      await page.keyboard.press(keys);
+      const seen = await page.evaluate(async () => {
+        const samples = [];
+        for (let i = 0; i < 12; ++i) {
+          await new Promise((done) => setTimeout(done, 60));
+          samples.push({playhead: __pv.view().playhead, state: __pv.state(), soFar: __pv.soFar()});
+        }
+        return samples;
+      });
+      // The first may be from before the key.
+      for (let i = 2; i < seen.length; ++i) {
+        assert.ok((seen[i].playhead - seen[i - 1].playhead) * way >= 0, keys);
+      }
+      assert.ok(seen.at(-1).playhead !== seen[1].playhead, `${keys}: the playhead moves`);
+      shown.push(...seen);
+    }
+    await page.keyboard.press('Shift+Space');
+    await session.settled();
+    assert.equal((await view()).playing, false);
+    for (const {playhead, state, soFar} of shown) {
+      assert.equal(state.t, playhead);
+      assert.equal(soFar.to, playhead);
+    }
+    for (let i = 0; i < shown.length; i += 3) {
+      const {playhead, state, soFar} = shown[i];
+      assert.deepEqual(state, await session.api(`state?t=${playhead}&top=12`));
+      assert.deepEqual(soFar, await session.api(`aggregate?from=0&to=${playhead}&tables=processes&top=8`));
+    }
+  });
+
   // Those that run first; not those of which it is not known what they do.
   const ranks = ['running', 'waiting', 'blocked', 'off-cpu', 'ended'];
   const listed = (threads) => threads.filter(({state}) => state !== 'unknown')
       .sort((a, b) => ranks.indexOf(a.state) - ranks.indexOf(b.state));
   await claims.claim('the now panel is the server\'s state at the playhead', async () => {
     const {playhead} = await view();
-    const state = await session.api(`state?t=${Math.floor(playhead)}`);
+    const state = await session.api(`state?t=${Math.floor(playhead)}&top=12`);
     assert.deepEqual(await session.ask('__pv.state()'), state);
     const at = Math.floor(playhead);
     const running = truth.cpu0.find(([begin, end]) => begin <= at && at < end);
@@ -652,13 +685,12 @@ try {
     for (let i = 1; i < 12 && seen.size < 4; ++i) {
       await session.ask(`__pv.movePlayhead(${Math.floor(durationNs * i / 12)})`);
       await session.settled();
-      const {threads} = await session.ask('__pv.state()');
+      const {threads, threads_unknown: hidden} = await session.ask('__pv.state()');
       const shown = await page.locator('.now .stacks .doing').allInnerTexts();
       for (const [k, thread] of listed(threads).slice(0, 12).entries()) {
         assert.match(shown[k], words[thread.state] ?? /ended/);
         seen.add(thread.state);
       }
-      const hidden = threads.length - listed(threads).length;
       if (hidden > 0) assert.match(await page.locator('.now').innerText(), new RegExp(`${hidden} threads in segments`));
     }
     for (const state of ['running', 'waiting', 'blocked']) assert.ok(seen.has(state), state);

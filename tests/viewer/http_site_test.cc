@@ -16,6 +16,8 @@
 #include "viewer/server/viewer_site.h"
 
 namespace countrace::viewer {
+
+using Json = nlohmann::json;
 namespace {
 
 using Answer = HttpAnswer;
@@ -66,8 +68,12 @@ class RunningSite {
     return Get(target, bearer());
   }
   Answer PostTiles(const std::string& body, const std::string& headers) const {
-    return Send("POST /api/v1/tiles HTTP/1.1\r\nHost: " + host() + "\r\n" +
-                bearer() + headers +
+    return Post("tiles", body, headers);
+  }
+  Answer Post(const std::string& name, const std::string& body,
+              const std::string& headers) const {
+    return Send("POST /api/v1/" + name + " HTTP/1.1\r\nHost: " + host() +
+                "\r\n" + bearer() + headers +
                 "Content-Length: " + std::to_string(body.size()) +
                 "\r\nConnection: close\r\n\r\n" + body);
   }
@@ -196,6 +202,71 @@ TEST_CASE("site: what is not a request is refused and the server lives on",
   CHECK(site.GetAllowed("/api/v1/trace").status == 200);
 }
 
+TEST_CASE("api: frames are the state and the sums of each instant",
+          "[viewer][http]") {
+  const RunningSite site;
+  const std::uint64_t end_ns = site.index().duration_ns();
+  std::vector<std::uint64_t> times = {0, end_ns, end_ns / 3, end_ns + 5};
+  for (std::uint64_t i = 1; i < 20; ++i) times.push_back(end_ns * i / 20);
+  const Json request = {{"times", times}, {"threads", 3}, {"processes", 2}};
+  const Answer answer = site.Post("frames", request.dump(), kJsonType);
+  REQUIRE(answer.status == 200);
+  const Json frames = Json::parse(answer.body)["frames"];
+  REQUIRE(frames.size() == times.size());
+  std::size_t shown = 0, left_out = 0;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    const std::string time = std::to_string(times[i]);
+    CAPTURE(time);
+    const Json state =
+        Json::parse(site.GetAllowed("/api/v1/state?t=" + time + "&top=3").body);
+    CHECK(frames[i]["state"] == state);
+    CHECK(frames[i]["so_far"] ==
+          Json::parse(site.GetAllowed("/api/v1/aggregate?from=0&to=" + time +
+                                      "&tables=processes&top=2")
+                          .body));
+    // The same threads as in the whole answer: none is lost without a word.
+    const Json whole =
+        Json::parse(site.GetAllowed("/api/v1/state?t=" + time).body);
+    CHECK(state["threads"].size() <= 3);
+    CHECK(state["threads"].size() +
+              state["threads_left_out"].get<std::size_t>() +
+              state["threads_unknown"].get<std::size_t>() ==
+          whole["threads"].size());
+    for (const Json& thread : state["threads"]) {
+      CHECK(thread["state"] != "unknown");
+      CHECK(std::count(whole["threads"].begin(), whole["threads"].end(),
+                       thread) == 1);
+    }
+    shown += state["threads"].size();
+    left_out += state["threads_left_out"].get<std::size_t>();
+  }
+  CHECK(shown > 0);
+  CHECK(left_out > 0);
+}
+
+TEST_CASE("api: wrong frames are refused", "[viewer][http]") {
+  const RunningSite site;
+  const auto status = [&site](const std::string& body) {
+    return site.Post("frames", body, kJsonType).status;
+  };
+  CHECK(site.GetAllowed("/api/v1/frames").status == 405);
+  CHECK(site.Post("frames", R"({"times":[1]})", "").status == 415);
+  CHECK(status(R"({"times":[]})") == 200);
+  for (const char* body :
+       {"", "[]", "{}", R"({"times":1})", R"({"times":[-1]})",
+        R"({"times":[1.5]})", R"({"times":["1"]})", R"({"times":[null]})",
+        R"({"times":[1],"threads":-1})", R"({"times":[1],"threads":1001})",
+        R"({"times":[1],"processes":"8"})"}) {
+    CAPTURE(body);
+    CHECK(status(body) == 400);
+  }
+  CHECK(status(Json({{"times", std::vector<int>(120, 7)}}).dump()) == 200);
+  const Answer many = site.Post(
+      "frames", Json({{"times", std::vector<int>(121, 7)}}).dump(), kJsonType);
+  CHECK(many.status == 400);
+  CHECK(many.body.find("times=121, limit=120") != std::string::npos);
+}
+
 TEST_CASE("api: wrong numbers are 400, never a guess", "[viewer][http]") {
   const RunningSite site;
   for (const char* target : {"state",
@@ -204,6 +275,8 @@ TEST_CASE("api: wrong numbers are 400, never a guess", "[viewer][http]") {
                              "state?t=1e9",
                              "state?t=0x10",
                              "state?t=99999999999999999999999",
+                             "state?t=1&top=x",
+                             "state?t=1&top=1001",
                              "aggregate?from=1",
                              "aggregate?from=5&to=4",
                              "aggregate?from=a&to=4",

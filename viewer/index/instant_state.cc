@@ -363,4 +363,39 @@ InstantState StateAt(const TimelineIndex& index, std::uint64_t time_ns,
   return StateReader(index, time_ns, options).Read();
 }
 
+void KeepTelling(InstantState& state, std::size_t most) {
+  const auto rank = [](const ThreadState& thread) {
+    switch (thread.state) {
+      case RunState::kRunning:
+        return 0;
+      case RunState::kWaiting:
+        return 1;
+      case RunState::kBlocked:
+        return 2;
+      case RunState::kOffCpu:
+        return 3;
+      case RunState::kEnded:
+        return 4;
+      case RunState::kUnknown:
+        break;
+    }
+    return 5;
+  };
+  std::stable_sort(state.threads.begin(), state.threads.end(),
+                   [&](const ThreadState& a, const ThreadState& b) {
+                     return rank(a) < rank(b);
+                   });
+  const auto unknown = std::find_if(state.threads.begin(), state.threads.end(),
+                                    [](const ThreadState& thread) {
+                                      return thread.state == RunState::kUnknown;
+                                    });
+  state.threads_unknown +=
+      static_cast<std::uint64_t>(state.threads.end() - unknown);
+  state.threads.erase(unknown, state.threads.end());
+  if (state.threads.size() <= most) return;
+  state.threads_left_out += state.threads.size() - most;
+  state.threads.erase(state.threads.begin() + static_cast<std::ptrdiff_t>(most),
+                      state.threads.end());
+}
+
 }  // namespace countrace::viewer

@@ -105,7 +105,8 @@ struct InstantState {
   std::vector<CpuState> cpus;
   std::vector<std::uint32_t> counter_cpus;  // those of EventState::by_cpu
   std::vector<ThreadState> threads;         // in the report's order
-  std::uint64_t threads_left_out = 0;       // above kMaxStateThreads
+  std::uint64_t threads_left_out = 0;  // above kMaxStateThreads, or the request
+  std::uint64_t threads_unknown = 0;   // left out by KeepTelling()
   std::uint64_t threads_not_shown = 0;  // alive, but not of the requested kind
   std::vector<EventState> events;
   bool in_loss = false;
@@ -116,6 +117,11 @@ inline constexpr std::size_t kMaxStateThreads = 1000;
 
 InstantState StateAt(const TimelineIndex& index, std::uint64_t time_ns,
                      const StateOptions& options = {});
+
+// Keeps the `most` threads that say most: those that run, wait for a CPU, are
+// blocked, off CPU, have ended. Those of which it is not known what they do are
+// only counted.
+void KeepTelling(InstantState& state, std::size_t most);
 
 }  // namespace countrace::viewer
 

@@ -9,6 +9,8 @@ namespace countrace::viewer {
 // Bounds named in API.md.
 inline constexpr std::size_t kMaxTilesInRequest = 1024;
 inline constexpr std::size_t kMaxTilesBytes = std::size_t{4} << 20;
+inline constexpr std::size_t kMaxFrames = 120;
+inline constexpr std::size_t kMaxFramesBytes = std::size_t{4} << 20;
 inline constexpr std::size_t kPageItems = 1000;
 inline constexpr std::size_t kMaxTableRows = 1000;
 inline constexpr std::size_t kMaxEvents = 200;

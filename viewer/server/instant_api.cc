@@ -40,7 +40,13 @@ class Instant {
                       "Parameter threads: expected segments, active or all");
       }
     }
-    return AnswerJson(StateJson(StateAt(index_, *time_ns, options)));
+    InstantState state = StateAt(index_, *time_ns, options);
+    if (query_.Has("top")) {
+      const auto top = query_.Number("top", std::nullopt, kMaxStateThreads);
+      if (!top) return Refuse(400, query_.error());
+      KeepTelling(state, *top);
+    }
+    return AnswerJson(StateJson(state));
   }
 
   HttpResponse Wait() {

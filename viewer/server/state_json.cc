@@ -108,6 +108,7 @@ Json StateJson(const InstantState& state) {
           {"cpus", std::move(cpus)},
           {"threads", std::move(threads)},
           {"threads_left_out", state.threads_left_out},
+          {"threads_unknown", state.threads_unknown},
           {"threads_not_shown", state.threads_not_shown},
           {"events", std::move(events)},
           {"losses", state.losses},

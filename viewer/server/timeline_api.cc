@@ -12,6 +12,7 @@
 #include "viewer/server/api_bounds.h"
 #include "viewer/server/api_query.h"
 #include "viewer/server/catalog_api.h"
+#include "viewer/server/frames_api.h"
 #include "viewer/server/instant_api.h"
 #include "viewer/server/range_api.h"
 #include "viewer/server/tiles_api.h"
@@ -59,6 +60,10 @@ HttpResponse Route(const TimelineIndex& index, const TraceEvents* events,
   const std::string_view name = query.path().substr(kPrefix.size());
   if (name == "tiles") {
     return request.method == "POST" ? AnswerTiles(index, request)
+                                    : WrongMethod("POST");
+  }
+  if (name == "frames") {
+    return request.method == "POST" ? AnswerFrames(index, request)
                                     : WrongMethod("POST");
   }
   if (request.method != "GET" && request.method != "HEAD") {

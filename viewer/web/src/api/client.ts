@@ -1,6 +1,6 @@
 // The server's endpoints as functions. Counts the requests (window.__pv).
 
-import type {Aggregate, Durations, EventPage, EventPlace, HookItem, InstantState, LossItem, Page, ProcessItem, RowItem, StepAnswer, ThreadItem, TraceInfo, WaitAnswer} from './schema';
+import type {Aggregate, Durations, EventPage, EventPlace, Frame, HookItem, InstantState, LossItem, Page, ProcessItem, RowItem, StepAnswer, ThreadItem, TraceInfo, WaitAnswer} from './schema';
 import {decodeTiles, type Tile, type TileKey} from './tile_decode';
 
 export class ApiError extends Error {
@@ -75,8 +75,18 @@ export class Client {
   soFar(at: number, top: number): Promise<Aggregate> {
     return this.json(`aggregate?from=0&to=${Math.max(0, Math.floor(at))}&tables=processes&top=${top}`);
   }
-  state(at: number, signal?: AbortSignal): Promise<InstantState> {
-    return this.json(`state?t=${Math.max(0, Math.floor(at))}`, signal);
+  // With the `top` threads that say most.
+  state(at: number, top: number, signal?: AbortSignal): Promise<InstantState> {
+    return this.json(`state?t=${Math.max(0, Math.floor(at))}&top=${top}`, signal);
+  }
+  // state() and soFar() of each instant; those that did not fit are not there.
+  async frames(times: readonly number[], threads: number, processes: number): Promise<Frame[]> {
+    const bytes = await this.bytes('frames', {
+      method: 'POST',
+      headers: {'Content-Type': 'application/json'},
+      body: JSON.stringify({times, threads, processes}),
+    });
+    return (JSON.parse(new TextDecoder().decode(bytes)) as {frames: Frame[]}).frames;
   }
   step(at: number, forward: boolean, kind: string): Promise<StepAnswer> {
     return this.json(`step?t=${Math.max(0, Math.floor(at))}&dir=${

@@ -248,9 +248,16 @@ export interface InstantState {
   threads: ThreadState[];
   threads_left_out: number;
   threads_not_shown: number;
+  threads_unknown: number; // left out of `threads`: what they do is not known
   losses: number[];
   events: EventState[];
   in_loss: boolean;
+}
+
+// An instant of a replay.
+export interface Frame {
+  state: InstantState;
+  so_far: Aggregate;
 }
 
 export interface StepAnswer {

@@ -1,10 +1,11 @@
 // The state of all views, as signals, and the commands that change it. Sends
 // requests to the server; does not use the DOM. One instance per page.
 
-import {computed, effect, type ReadonlySignal, type Signal, signal} from '@preact/signals-core';
+import {batch, computed, effect, type ReadonlySignal, type Signal, signal} from '@preact/signals-core';
 
 import {type Client, isAbort, isLost} from '../api/client';
 import type {Durations, TimedCall, WaitAnswer} from '../api/schema';
+import {FRAMES_PER_SECOND} from './frame_buffer';
 import {CLOSED_TREE, type CounterChoice, type Lane, layOut, totalHeight, type Tree, visibleLanes} from './lanes';
 import {hookName, type Names, processName, processOf} from './names';
 import {runCommand} from './commands';
@@ -326,21 +327,57 @@ export class AppModel {
         {from: 0, to: this.durationNs, loop: this.loop.value};
   }
 
+  // Trace time in a second of playing, at speed 1.
+  private rate(): number {
+    const view = this.view.value;
+    return autoRate(view.nsPerPx * view.widthPx);
+  }
+
   // Advances the playhead by wall time and keeps it in view.
   tick(elapsedMs: number): void {
     const play = this.playback.value;
     if (!play.playing) return;
+    this.playback.value = advance(play, elapsedMs, this.rate(), this.playRange());
+    this.turnPage();
+  }
+
+  // The same, but the playhead moves only to instants whose state has arrived,
+  // and all that is shown is of that instant.
+  play(elapsedMs: number): void {
+    const play = this.playback.value;
+    if (!play.playing || this.lost.value) return;
+    const range = this.playRange();
+    const frames = this.now.frames;
+    const at = Math.min(Math.max(Math.round(play.at), range.from), range.to);
+    const stepNs = this.rate() * play.speed / FRAMES_PER_SECOND;
+    frames.follow(at, {
+      stepNs: play.backward ? -stepNs : stepNs,
+      // After its last instant a trace has no state.
+      from: Math.round(range.from), to: Math.round(Math.min(range.to, this.durationNs - 1)), loop: range.loop,
+    });
+    const frame = frames.next(elapsedMs);
+    batch(() => {
+      if (frame !== null) {
+        this.now.show(frame);
+        this.playback.value = {...play, at: frame.t};
+        this.turnPage();
+      }
+      if (frames.ended) {
+        frames.stop();
+        this.playback.value = {...play, at: play.backward ? range.from : range.to, playing: false};
+      }
+    });
+  }
+
+  // The playhead appears again near the edge it comes from.
+  private turnPage(): void {
+    const {at, backward} = this.playback.value;
     const view = this.view.value;
-    const rate = autoRate(view.nsPerPx * view.widthPx);
-    const next = advance(play, elapsedMs, rate, this.playRange());
-    this.playback.value = next;
-    if (next.at < view.startNs || next.at > viewport.endNs(view)) {
-      // Turn the page: the playhead appears again near the edge it comes from.
-      const share = next.backward ? 0.95 : 0.05;
-      this.view.value = viewport.clamp(
-          {...view, startNs: next.at - share * view.nsPerPx * view.widthPx},
-          this.durationNs);
-    }
+    if (at >= view.startNs && at <= viewport.endNs(view)) return;
+    const share = backward ? 0.95 : 0.05;
+    this.view.value = viewport.clamp(
+        {...view, startNs: at - share * view.nsPerPx * view.widthPx},
+        this.durationNs);
   }
 
   async step(forward: boolean, kind: string): Promise<void> {

@@ -2,10 +2,16 @@
 
 import {type Signal, signal} from '@preact/signals-core';
 
-import type {Aggregate, InstantState} from '../api/schema';
+import type {Aggregate, Frame, InstantState} from '../api/schema';
+import {FrameBuffer} from './frame_buffer';
 import type {AppModel} from './app_model';
 
 const SO_FAR_PROCESSES = 8; // with a bar in the now panel
+const THREADS = 12; // with their stacks
+
+interface ShownFrame extends Frame {
+  t: number;
+}
 
 export class PlayheadState {
   readonly instant: Signal<InstantState|null> = signal(null);
@@ -20,16 +26,34 @@ export class PlayheadState {
   // The state at an instant. At the ends of the trace, where nothing is on
   // record, the nearest at which something is.
   private async stateNear(at: number): Promise<InstantState> {
-    const state = await this.model.client.state(Math.min(at, this.model.durationNs - 1));
+    const state = await this.model.client.state(Math.min(at, this.model.durationNs - 1), THREADS);
     if (at > 0 || state.threads.length > 0 || state.cpus.some((cpu) => cpu.known)) {
       return state;
     }
     const step = await this.model.client.step(at, true, 'dispatch');
-    return step.found && step.t !== undefined ? this.model.client.state(step.t) : state;
+    return step.found && step.t !== undefined ? this.model.client.state(step.t, THREADS) : state;
+  }
+
+  // What the replay shows: all of it arrived before the playhead moves there.
+  readonly frames = new FrameBuffer<ShownFrame>(async (times) => {
+    let answers: Frame[] = [];
+    await this.model.guard(async () => {
+      answers = await this.model.client.frames(times, THREADS, SO_FAR_PROCESSES);
+    });
+    if (answers.length === 0) throw new Error('no frames');
+    return answers.map((frame) => ({...frame, t: frame.state.t}));
+  });
+
+  show(frame: ShownFrame): void {
+    this.instant.value = frame.state;
+    this.instantOf.value = frame.t;
+    this.soFar.value = frame.so_far;
   }
 
   // At most one request under way; a newer one replaces a waiting one.
   request(at: number): void {
+    // A frame of the replay is there already.
+    if (this.instantOf.peek() === Math.floor(at)) return;
     this.wanted = at;
     if (this.busy) return;
     this.busy = true;
@@ -44,10 +68,6 @@ export class PlayheadState {
           this.instant.value = state;
           this.instantOf.value = Math.floor(wanted);
           this.soFar.value = soFar;
-          // While playing, ten answers a second are enough.
-          if (this.wanted !== null && this.model.playback.value.playing) {
-            await new Promise((done) => setTimeout(done, 80));
-          }
         }
       } finally {
         this.busy = false;

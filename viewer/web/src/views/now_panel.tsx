@@ -14,8 +14,6 @@ import {theme} from './theme';
 import {useSignal} from './use_signal';
 import {WaitPanel} from './wait_panel';
 
-const MOST_THREADS = 12;
-
 // "blocked 1.2 ms".
 function doing(thread: ThreadState, at: number): string {
   const since = thread.since_ns === null ? '' :
@@ -28,13 +26,6 @@ function doing(thread: ThreadState, at: number): string {
     case 'ended': return 'ended';
     case 'unknown': return 'not known';
   }
-}
-
-// Those that run first. Of which it is not known what they do (their first
-// record comes later, or some were lost) are only counted.
-const RANK: Record<ThreadState['state'], number> = {running: 0, waiting: 1, blocked: 2, 'off-cpu': 3, ended: 4, unknown: 5};
-function telling(threads: readonly ThreadState[]): ThreadState[] {
-  return threads.filter((thread) => thread.state !== 'unknown').sort((a, b) => RANK[a.state] - RANK[b.state]);
 }
 
 // Why the panel does not show the playhead's own instant.
@@ -55,8 +46,6 @@ export function NowPanel({model, engine}: {model: AppModel; engine: TimelineEngi
   if (!state) return <aside class="now" aria-label="Now" />;
   const book = engine.book;
   const most = Math.max(1, ...(soFar?.processes.map((row) => row.on_cpu_ns) ?? []));
-  const stacks = telling(state.threads);
-  const notKnown = state.threads.length - stacks.length;
   const edge = late ? null : edgeNote(state, playhead);
   return (
     <aside class="now" aria-label="Now" tabIndex={0}>
@@ -96,7 +85,7 @@ export function NowPanel({model, engine}: {model: AppModel; engine: TimelineEngi
       <h3>Open segments</h3>
       {state.threads.length === 0 && <p class="faint">none</p>}
       <ul class="stacks">
-        {stacks.slice(0, MOST_THREADS).map((thread) => (
+        {state.threads.map((thread) => (
           <li key={thread.thread}>
             <div class="stack-head">
               <span class="who">{threadName(names, thread.thread)}</span>
@@ -112,9 +101,8 @@ export function NowPanel({model, engine}: {model: AppModel; engine: TimelineEngi
           </li>
         ))}
       </ul>
-      {stacks.length + state.threads_left_out > MOST_THREADS &&
-          <p class="faint">and {Math.max(stacks.length - MOST_THREADS, 0) + state.threads_left_out} more threads</p>}
-      {notKnown > 0 && <p class="faint">{notKnown} threads in segments: what they do is not known here</p>}
+      {state.threads_left_out > 0 && <p class="faint">and {state.threads_left_out} more threads</p>}
+      {state.threads_unknown > 0 && <p class="faint">{state.threads_unknown} threads in segments: what they do is not known here</p>}
 
       {state.events.length > 0 && <h3>Counted so far</h3>}
       <table class="counters"><tbody>

@@ -1,0 +1,111 @@
+// The frames that a replay shows next, requested ahead. Every frame that is
+// shown has arrived: where frames are late the replay is slower, and it skips
+// none of the trace. Pure but for `ask`.
+
+export const FRAMES_PER_SECOND = 30;
+const AHEAD = 2 * FRAMES_PER_SECOND; // frames, requested ahead
+const IN_A_REQUEST = 15;
+
+export interface Motion {
+  stepNs: number; // from frame to frame, at least 1; below 0: backwards
+  from: number;
+  to: number;
+  loop: boolean;
+}
+
+// Null: there is no frame after it.
+export function instantAfter(at: number, motion: Motion): number|null {
+  const {stepNs, from, to, loop} = motion;
+  const end = stepNs < 0 ? from : to;
+  if (at === end) return loop && to > from ? (stepNs < 0 ? to : from) : null;
+  // Whole, so that a run backwards meets the instants of a run forwards.
+  const way = Math.max(1, Math.round(Math.abs(stepNs)));
+  return stepNs < 0 ? Math.max(at - way, from) : Math.min(at + way, to);
+}
+
+interface Timed {
+  t: number; // the instant that was requested
+}
+
+export class FrameBuffer<Frame extends Timed> {
+  private motion: Motion|null = null;
+  private shown = 0; // the instant of the last frame
+  private planned: number|null = null; // the last that was requested
+  private frames: Frame[] = [];
+  private credit = 0; // frames that real time allows
+  private run = 0; // answers of earlier runs are dropped
+  private busy = false;
+
+  constructor(private readonly ask: (times: number[]) => Promise<Frame[]>) {}
+
+  // A new run from `at`, unless the playhead is where the last frame was and
+  // moves as before.
+  follow(at: number, motion: Motion): void {
+    const same = this.motion !== null && this.shown === at &&
+        this.motion.stepNs === motion.stepNs && this.motion.from === motion.from &&
+        this.motion.to === motion.to && this.motion.loop === motion.loop;
+    if (same) return;
+    this.motion = motion;
+    this.shown = at;
+    this.planned = at;
+    this.frames = [];
+    this.credit = 0;
+    ++this.run;
+    this.fill();
+  }
+
+  stop(): void {
+    this.motion = null;
+    this.frames = [];
+    ++this.run;
+  }
+
+  // The frame after `elapsedMs` more; null: none yet.
+  next(elapsedMs: number): Frame|null {
+    this.credit += elapsedMs * FRAMES_PER_SECOND / 1000;
+    const due = Math.min(Math.floor(this.credit), this.frames.length);
+    // What late frames would have shown is not made up for.
+    this.credit = due < Math.floor(this.credit) ? 0 : this.credit - due;
+    const passed = this.frames.splice(0, due);
+    const frame = passed[passed.length - 1] ?? null;
+    if (frame !== null) this.shown = frame.t;
+    this.fill();
+    return frame;
+  }
+
+  // All frames of the run have been shown.
+  get ended(): boolean {
+    return this.motion !== null && !this.busy && this.frames.length === 0 && this.planned === null;
+  }
+  get buffered(): number {
+    return this.frames.length;
+  }
+
+  private fill(): void {
+    if (this.busy || this.motion === null || this.planned === null || this.frames.length > AHEAD - IN_A_REQUEST) return;
+    const times: number[] = [];
+    while (times.length < IN_A_REQUEST && this.planned !== null) {
+      const time = instantAfter(this.planned, this.motion);
+      if (time !== null) times.push(time);
+      this.planned = time;
+    }
+    if (times.length === 0) return;
+    this.busy = true;
+    const run = this.run;
+    void this.ask(times).then(
+        (frames) => {
+          this.busy = false;
+          if (run === this.run) {
+            this.frames.push(...frames);
+            // Those that did not fit are requested again.
+            const last = frames[frames.length - 1];
+            if (frames.length < times.length && last) this.planned = last.t;
+          }
+          this.fill();
+        },
+        () => {
+          this.busy = false;
+          if (run === this.run) this.planned = this.frames[this.frames.length - 1]?.t ?? this.shown;
+        });
+  }
+}
