@@ -1,18 +1,17 @@
-import {describe, expect, it} from 'vitest';
-
 import {FrameBuffer, FRAMES_PER_SECOND, instantAfter, type Motion} from '../../../viewer/web/src/model/frame_buffer';
 
 const FRAME_MS = 1000 / FRAMES_PER_SECOND;
 
 // A server whose answers arrive when the test says so.
-function server(most = 1000) {
+function server(most = 1000, idle: readonly [number, number]|null = null) {
   const waiting: {times: number[]; answer: (ok: boolean) => void}[] = [];
   const asked: number[] = [];
-  const buffer = new FrameBuffer<{t: number}>((times) => new Promise((done, fail) => {
+  const buffer = new FrameBuffer<{t: number; idle: readonly [number, number]|null}>((times) => new Promise((done, fail) => {
     asked.push(...times.slice(0, most));
     waiting.push({
       times,
-      answer: (ok) => ok ? done(times.slice(0, most).map((t) => ({t}))) : fail(new Error('no')),
+      answer: (ok) => ok ? done(times.slice(0, most).map(
+          (t) => ({t, idle: idle && idle[0] <= t && t <= idle[1] ? idle : null}))) : fail(new Error('no')),
     });
   }));
   const answer = async (ok = true) => {
@@ -22,7 +21,7 @@ function server(most = 1000) {
   return {buffer, waiting, asked, answer};
 }
 
-const motion = (stepNs: number, more: Partial<Motion> = {}): Motion => ({stepNs, from: 0, to: 10_000, loop: false, ...more});
+const motion = (stepNs: number, more: Partial<Motion> = {}): Motion => ({stepNs, from: 0, to: 10_000, loop: false, skip: false, ...more});
 
 describe('instants', () => {
   it('go to the end itself, and not beyond', () => {
@@ -104,5 +103,23 @@ describe('frames', () => {
     for (let i = 0; i < 4; ++i) await answer();
     expect(asked.slice(0, 12)).toEqual([...Array(12).keys()].map((i) => 100 * (i + 1)));
     expect(buffer.next(FRAME_MS * 6)?.t).toBe(600);
+  });
+  it('go on behind idle time, both ways', async () => {
+    for (const way of [1, -1]) {
+      const {buffer, answer, asked} = server(1000, [3_050, 8_949]);
+      const run = motion(100 * way, {skip: true});
+      buffer.follow(way > 0 ? 2_000 : 9_500, run);
+      const seen: number[] = [];
+      for (let i = 0; i < 40; ++i) {
+        await answer();
+        const frame = buffer.next(FRAME_MS);
+        if (frame) seen.push(frame.t);
+      }
+      const inside = seen.filter((t) => t >= 3_050 && t <= 8_949);
+      expect(inside).toEqual([way > 0 ? 3_100 : 8_900]); // it is seen to be idle
+      expect(seen).toContain(way > 0 ? 8_950 : 3_049);
+      expect(asked.length).toBeLessThan(100);
+      expect(new Set(seen.map((t, i) => Math.sign(t - (seen[i - 1] ?? t - way))))).toEqual(new Set([way]));
+    }
   });
 });

@@ -79,7 +79,7 @@ describe('keymap', () => {
   test('every command that a key gives is in the help', () => {
     const codes = ['KeyW', 'KeyS', 'KeyA', 'KeyD', 'ArrowUp', 'ArrowDown', 'ArrowLeft', 'ArrowRight',
                    'Digit0', 'KeyF', 'Space', 'Period', 'Comma', 'Minus', 'Equal', 'Home', 'End',
-                   'KeyL', 'KeyQ', 'Escape'];
+                   'KeyJ', 'KeyK', 'KeyL', 'KeyO', 'KeyI', 'KeyQ', 'Escape'];
     const known = new Set(COMMANDS.map((command) => command.id));
     for (const code of codes) {
       for (const shiftKey of [false, true]) {

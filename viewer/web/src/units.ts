@@ -24,6 +24,14 @@ function significant(value: number): string {
   return value.toFixed(size >= 100 ? 1 : size >= 10 ? 2 : 3);
 }
 
+// "1 s shown = 10.00 ms, 100 times slow".
+export function formatSpeed(nsPerSecond: number): string {
+  const slow = 1e9 / nsPerSecond;
+  const times = (value: number) => value >= 10 ? value.toFixed(0) : value.toPrecision(2);
+  return `1${THIN}s shown = ${formatDuration(nsPerSecond)}` +
+      (slow >= 1.05 ? `, ${times(slow)}\u00d7 slow` : slow <= 0.95 ? `, ${times(1 / slow)}\u00d7 fast` : '');
+}
+
 // An instant, as exactly as the step between neighbours needs: "1.204 512 s"
 // with groups of three decimals.
 export function formatInstant(value: number, stepNs: number): string {

@@ -9,7 +9,7 @@ import {FRAMES_PER_SECOND} from './frame_buffer';
 import {CLOSED_TREE, type CounterChoice, type Lane, layOut, totalHeight, type Tree, visibleLanes} from './lanes';
 import {hookName, type Names, processName, processOf} from './names';
 import {runCommand} from './commands';
-import {advance, autoRate, type Playback} from './playback';
+import {advance, autoRate, faster, type Playback} from './playback';
 import {addressOf, treeOf} from './page_address';
 import {PlayheadState} from './playhead_state';
 import {RangeTables} from './range_tables';
@@ -43,6 +43,7 @@ export class AppModel {
   readonly playback: Signal<Playback> =
       signal({at: 0, playing: false, speed: 1});
   readonly loop = signal(false);
+  readonly skipIdle: Signal<boolean> = signal(false); // when playing
   readonly counter: Signal<CounterChoice>;
   readonly highlight: Signal<number|null> = signal(null); // process
   readonly hover: Signal<Hover|null> = signal(null);
@@ -316,6 +317,17 @@ export class AppModel {
     };
   }
 
+  pause(): void {
+    this.playback.value = {...this.playback.value, playing: false};
+  }
+
+  // J and L of a video editor: again in the same direction is faster.
+  shuttle(backward: boolean): void {
+    const play = this.playback.value;
+    if (play.playing && backward === (play.backward ?? false)) this.setSpeed(faster(play.speed, 1));
+    else this.togglePlay(backward);
+  }
+
   setSpeed(speed: number): void {
     this.playback.value = {...this.playback.value, speed};
   }
@@ -331,6 +343,10 @@ export class AppModel {
   private rate(): number {
     const view = this.view.value;
     return autoRate(view.nsPerPx * view.widthPx);
+  }
+  // At the speed that is set.
+  nsPerSecond(): number {
+    return this.rate() * this.playback.value.speed;
   }
 
   // Advances the playhead by wall time and keeps it in view.
@@ -349,11 +365,12 @@ export class AppModel {
     const range = this.playRange();
     const frames = this.now.frames;
     const at = Math.min(Math.max(Math.round(play.at), range.from), range.to);
-    const stepNs = this.rate() * play.speed / FRAMES_PER_SECOND;
+    const stepNs = this.nsPerSecond() / FRAMES_PER_SECOND;
     frames.follow(at, {
       stepNs: play.backward ? -stepNs : stepNs,
       // After its last instant a trace has no state.
       from: Math.round(range.from), to: Math.round(Math.min(range.to, this.durationNs - 1)), loop: range.loop,
+      skip: this.skipIdle.value,
     });
     const frame = frames.next(elapsedMs);
     batch(() => {

@@ -26,6 +26,9 @@ export function runCommand(model: AppModel, command: string, pointerX: number|nu
       return;
     case 'play': return model.togglePlay();
     case 'play-back': return model.togglePlay(true);
+    case 'reverse': return model.shuttle(true);
+    case 'forward': return model.shuttle(false);
+    case 'pause': return model.pause();
     case 'next': return void model.step(true, 'any');
     case 'previous': return void model.step(false, 'any');
     case 'next-segment': return void model.step(true, 'segment');
@@ -53,6 +56,7 @@ export function runCommand(model: AppModel, command: string, pointerX: number|nu
       return command === 'pin' ? model.togglePin(process) : model.hide(process);
     }
     case 'loop': model.loop.value = !model.loop.value; return;
+    case 'skip-idle': model.skipIdle.value = !model.skipIdle.value; return;
     case 'panel': model.panelOpen.value = !model.panelOpen.value; return;
     case 'clear':
       if (model.helpOpen.value) model.helpOpen.value = false;

@@ -11,6 +11,7 @@ export interface Motion {
   from: number;
   to: number;
   loop: boolean;
+  skip: boolean; // go on behind idle time
 }
 
 // Null: there is no frame after it.
@@ -25,12 +26,15 @@ export function instantAfter(at: number, motion: Motion): number|null {
 
 interface Timed {
   t: number; // the instant that was requested
+  // Nothing runs from the first to the second instant, both included.
+  idle: readonly [number, number]|null;
 }
 
 export class FrameBuffer<Frame extends Timed> {
   private motion: Motion|null = null;
   private shown = 0; // the instant of the last frame
   private planned: number|null = null; // the last that was requested
+  private resume: number|null = null; // the next, after idle time
   private frames: Frame[] = [];
   private credit = 0; // frames that real time allows
   private run = 0; // answers of earlier runs are dropped
@@ -43,11 +47,12 @@ export class FrameBuffer<Frame extends Timed> {
   follow(at: number, motion: Motion): void {
     const same = this.motion !== null && this.shown === at &&
         this.motion.stepNs === motion.stepNs && this.motion.from === motion.from &&
-        this.motion.to === motion.to && this.motion.loop === motion.loop;
+        this.motion.to === motion.to && this.motion.loop === motion.loop && this.motion.skip === motion.skip;
     if (same) return;
     this.motion = motion;
     this.shown = at;
     this.planned = at;
+    this.resume = null;
     this.frames = [];
     this.credit = 0;
     ++this.run;
@@ -81,11 +86,28 @@ export class FrameBuffer<Frame extends Timed> {
     return this.frames.length;
   }
 
+  private add(frame: Frame): void {
+    const motion = this.motion as Motion;
+    const before = this.frames[this.frames.length - 1];
+    const end = before?.idle && motion.skip ? before.idle[motion.stepNs < 0 ? 0 : 1] : null;
+    const inIdle = end !== null && before !== undefined &&
+        (motion.stepNs < 0 ? frame.t < before.t && frame.t >= end : frame.t > before.t && frame.t <= end);
+    if (!inIdle) this.frames.push(frame);
+    // What is requested next would be idle, too.
+    this.resume = null;
+    const last = this.frames[this.frames.length - 1];
+    if (!motion.skip || !last?.idle || this.planned === null) return;
+    const after = motion.stepNs < 0 ? last.idle[0] - 1 : last.idle[1] + 1;
+    const beyond = motion.stepNs < 0 ? after < this.planned && after > motion.from : after > this.planned && after < motion.to;
+    if (beyond) this.resume = after;
+  }
+
   private fill(): void {
     if (this.busy || this.motion === null || this.planned === null || this.frames.length > AHEAD - IN_A_REQUEST) return;
     const times: number[] = [];
     while (times.length < IN_A_REQUEST && this.planned !== null) {
-      const time = instantAfter(this.planned, this.motion);
+      const time: number|null = this.resume ?? instantAfter(this.planned, this.motion);
+      this.resume = null;
       if (time !== null) times.push(time);
       this.planned = time;
     }
@@ -96,10 +118,10 @@ export class FrameBuffer<Frame extends Timed> {
         (frames) => {
           this.busy = false;
           if (run === this.run) {
-            this.frames.push(...frames);
             // Those that did not fit are requested again.
             const last = frames[frames.length - 1];
             if (frames.length < times.length && last) this.planned = last.t;
+            for (const frame of frames) this.add(frame);
           }
           this.fill();
         },

@@ -18,6 +18,9 @@ export const COMMANDS: readonly Command[] = [
   {id: 'zoom-selection', keys: 'F', says: 'fit the selection, or centre the playhead'},
   {id: 'play', keys: 'Space', says: 'play, pause'},
   {id: 'play-back', keys: 'Shift Space', says: 'play backwards'},
+  {id: 'reverse', keys: 'J', says: 'play backwards; again: faster'},
+  {id: 'pause', keys: 'K', says: 'pause'},
+  {id: 'forward', keys: 'L', says: 'play; again: faster'},
   {id: 'next', keys: '.', says: 'step to the next boundary'},
   {id: 'previous', keys: ',', says: 'step to the previous boundary'},
   {id: 'next-segment', keys: 'Shift .', says: 'next segment boundary'},
@@ -32,7 +35,8 @@ export const COMMANDS: readonly Command[] = [
   {id: 'nudge-right', keys: '\u2192', says: 'move the playhead right'},
   {id: 'pin', keys: 'P', says: 'pin the process under the pointer, or the highlighted one, to the top'},
   {id: 'hide', keys: 'H', says: 'hide that process'},
-  {id: 'loop', keys: 'L', says: 'loop inside the selection'},
+  {id: 'loop', keys: 'O', says: 'loop inside the selection'},
+  {id: 'skip-idle', keys: 'I', says: 'leave out time in which all CPUs are idle'},
   {id: 'panel', keys: 'Q', says: 'show or hide the tables'},
   {id: 'find', keys: '/', says: 'find a process, a thread, a segment or a hook'},
   {id: 'clear', keys: 'Esc', says: 'clear the selection and the highlight'},
@@ -53,7 +57,7 @@ const PLAIN: Record<string, string> = {
   ArrowUp: 'scroll-up', ArrowDown: 'scroll-down', ArrowLeft: 'nudge-left',
   ArrowRight: 'nudge-right', Digit0: 'fit', KeyF: 'zoom-selection',
   Space: 'play', Period: 'next', Comma: 'previous', Minus: 'slower',
-  Equal: 'faster', Home: 'start', End: 'end', KeyL: 'loop', KeyP: 'pin', KeyH: 'hide', KeyQ: 'panel',
+  Equal: 'faster', Home: 'start', End: 'end', KeyJ: 'reverse', KeyK: 'pause', KeyL: 'forward', KeyO: 'loop', KeyI: 'skip-idle', KeyP: 'pin', KeyH: 'hide', KeyQ: 'panel',
   Escape: 'clear',
 };
 const SHIFTED: Record<string, string> = {

@@ -11,6 +11,19 @@ const THREADS = 12; // with their stacks
 
 interface ShownFrame extends Frame {
   t: number;
+  idle: readonly [number, number]|null;
+}
+
+// The instants around the state's at which no CPU has a thread.
+export function idleAround(state: InstantState): readonly [number, number]|null {
+  let [begin, end] = [0, Number.MAX_SAFE_INTEGER];
+  for (const cpu of state.cpus) {
+    const idle = cpu.known && (cpu.thread ?? null) === null && !cpu.in_interrupt;
+    if (!idle || cpu.begin_ns === undefined || cpu.end_ns === undefined) return null;
+    begin = Math.max(begin, cpu.begin_ns);
+    end = Math.min(end, cpu.end_ns - 1);
+  }
+  return state.cpus.length > 0 ? [begin, end] : null;
 }
 
 export class PlayheadState {
@@ -41,7 +54,7 @@ export class PlayheadState {
       answers = await this.model.client.frames(times, THREADS, SO_FAR_PROCESSES);
     });
     if (answers.length === 0) throw new Error('no frames');
-    return answers.map((frame) => ({...frame, t: frame.state.t}));
+    return answers.map((frame) => ({...frame, t: frame.state.t, idle: idleAround(frame.state)}));
   });
 
   show(frame: ShownFrame): void {

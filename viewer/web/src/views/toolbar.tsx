@@ -3,7 +3,7 @@
 import type {AppModel} from '../model/app_model';
 import {SPEEDS} from '../model/playback';
 import {endNs} from '../model/viewport';
-import {formatDuration, formatInstant} from '../units';
+import {formatDuration, formatInstant, formatSpeed} from '../units';
 import {FindBox} from './find_box';
 import {safePalette, theme, togglePalette, toggleTheme} from './theme';
 import {useSignal} from './use_signal';
@@ -20,10 +20,13 @@ const BACK = 'M4 3h1.6v10H4zM13 3v10L6.5 8z';
 const FORWARD = 'M10.4 3H12v10h-1.6zM3 3v10l6.5-5z';
 const LOOP = 'M4 5h6V3l4 3.2L10 9.4V7H5v2H3V6a1 1 0 0 1 1-1zm8 6H6v2l-4-3.2L6 6.6V9h5V7.4h2V10a1 1 0 0 1-1 1z';
 
+const SKIP = 'M2 3v10l5-5zM8 3v10l5-5zM13.4 3H15v10h-1.6z';
+
 export function Toolbar({model}: {model: AppModel}) {
   const play = useSignal(model.playback);
   const view = useSignal(model.view);
   const loop = useSignal(model.loop);
+  const skip = useSignal(model.skipIdle);
   const selection = useSignal(model.selection);
   const dark = useSignal(theme).dark;
   const safe = useSignal(safePalette);
@@ -45,8 +48,10 @@ export function Toolbar({model}: {model: AppModel}) {
           <Icon path={play.playing ? PAUSE : PLAY} />
         </button>
         <button title="Next boundary  ( . )" aria-label="Next boundary" onClick={() => model.run('next', null)}><Icon path={FORWARD} /></button>
-        <button class={loop ? 'on' : ''} title="Loop inside the selection  (L)" aria-label="Loop" aria-pressed={loop}
+        <button class={loop ? 'on' : ''} title="Loop inside the selection  (O)" aria-label="Loop" aria-pressed={loop}
                 onClick={() => (model.loop.value = !loop)}><Icon path={LOOP} /></button>
+        <button class={skip ? 'on' : ''} title="Leave out time in which all CPUs are idle  (I)" aria-label="Skip idle time" aria-pressed={skip}
+                onClick={() => model.run('skip-idle', null)}><Icon path={SKIP} /></button>
         <select aria-label="Speed" title="Speed; 1\u00d7 takes ten seconds for the window  ( - = )" value={play.speed}
                 onChange={(event) => model.setSpeed(Number(event.currentTarget.value))}>
           {SPEEDS.map((speed) => <option value={speed} key={speed}>{speed}{'\u00d7'}</option>)}
@@ -55,7 +60,9 @@ export function Toolbar({model}: {model: AppModel}) {
       <output class="clock" title="Playhead">{formatInstant(play.at, Math.min(view.nsPerPx, 999))}</output>
       <div class="window">
         {selection ? <span class="chip">selected {formatDuration(selection.to - selection.from)}</span> : null}
-        <span title="Visible window">{formatDuration(Math.min(endNs(view), model.durationNs) - Math.max(view.startNs, 0))} in view</span>
+        {play.playing ?
+          <span title="Speed of the replay">{formatSpeed(model.nsPerSecond())}</span> :
+          <span title="Visible window">{formatDuration(Math.min(endNs(view), model.durationNs) - Math.max(view.startNs, 0))} in view</span>}
       </div>
       <FindBox model={model} />
       <div class="tools">
