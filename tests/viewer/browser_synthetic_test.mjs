@@ -662,6 +662,30 @@ try {
     }
   });
 
+  await claims.claim('while it plays nothing in the now panel moves; threads that run are lit', async () => {
+    await session.key('Home');
+    await page.keyboard.press('l');
+    const seen = await page.evaluate(async () => {
+      const boxes = () => [...document.querySelectorAll('.now h3, .now .cpus li, .now .stacks > li')]
+          .map((box) => Math.round(box.getBoundingClientRect().y)).join();
+      const lit = new Set(), places = new Set();
+      let last = -1;
+      for (let i = 0; i < 60; ++i) {
+        await new Promise((done) => setTimeout(done, 50));
+        if (document.querySelector('.stacks.playing')) places.add(boxes());
+        for (const label of document.querySelectorAll('.label.lit .name')) lit.add(label.title);
+        last = __pv.view().playhead;
+      }
+      return {places: [...places], lit: [...lit], last};
+    });
+    await session.shot(shots, 'playing-frames');
+    await page.keyboard.press('k');
+    await session.settled();
+    assert.equal(seen.places.length, 1, seen.places.join(' | '));
+    assert.ok(seen.lit.length > 0);
+    assert.equal(await page.locator('.label.lit').count(), 0);
+  });
+
   // Those that run first; not those of which it is not known what they do.
   const ranks = ['running', 'waiting', 'blocked', 'off-cpu', 'ended'];
   const listed = (threads) => threads.filter(({state}) => state !== 'unknown')

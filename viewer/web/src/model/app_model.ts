@@ -65,6 +65,7 @@ export class AppModel {
   readonly inView: Signal<ReadonlyMap<number, number>|null> = signal(null);
   readonly lanes: ReadonlySignal<Lane[]>;
   // The now panel shows an earlier instant than the playhead's.
+  readonly running: ReadonlySignal<ReadonlySet<number>>; // threads on a CPU at the playhead, while it plays
   readonly late: ReadonlySignal<boolean>;
   readonly durationNs: number;
 
@@ -89,6 +90,8 @@ export class AppModel {
       cpu: Math.min(saved.cpu ?? -1, names.trace.cpus - 1),
     });
     this.lanes = computed(() => layOut(names, this.counter.value, this.tree.value, this.inView.value));
+    this.running = computed(() => new Set(
+        this.playback.value.playing ? this.now.instant.value?.cpus.flatMap((cpu) => cpu.thread ?? []) ?? [] : []));
     this.late = computed(
         () => Math.floor(this.playback.value.at) !== this.now.instantOf.value);
     // Without kernel records there are no processes to show, only segments.

@@ -3,6 +3,7 @@
 import {type Signal, signal} from '@preact/signals-core';
 
 import type {Aggregate, Frame, InstantState} from '../api/schema';
+import {placesAfter} from './fixed_places';
 import {FrameBuffer} from './frame_buffer';
 import type {AppModel} from './app_model';
 
@@ -30,6 +31,10 @@ export class PlayheadState {
   readonly instant: Signal<InstantState|null> = signal(null);
   readonly instantOf: Signal<number|null> = signal(null); // playhead of `instant`
   readonly soFar: Signal<Aggregate|null> = signal(null); // start to playhead
+
+  // While it plays: the threads and processes that have a place in the panel.
+  readonly threadPlaces: Signal<readonly (number|null)[]> = signal([]);
+  readonly processPlaces: Signal<readonly (number|null)[]> = signal([]);
 
   private busy = false;
   private wanted: number|null = null;
@@ -61,6 +66,11 @@ export class PlayheadState {
     this.instant.value = frame.state;
     this.instantOf.value = frame.t;
     this.soFar.value = frame.so_far;
+    this.threadPlaces.value = placesAfter(
+        this.threadPlaces.peek(), frame.state.threads.map((thread) => thread.thread),
+        Math.min(THREADS, this.model.names.threads.size));
+    this.processPlaces.value = placesAfter(
+        this.processPlaces.peek(), frame.so_far.processes.map((row) => row.process), SO_FAR_PROCESSES);
   }
 
   // At most one request under way; a newer one replaces a waiting one.

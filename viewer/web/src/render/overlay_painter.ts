@@ -14,6 +14,7 @@ export interface OverlayScene {
   durationNs: number;
   selection: {from: number; to: number}|null;
   playhead: number;
+  playing: boolean;
   pointerX: number|null;
   quality: Tile[];
   wait: WaitMark|null;
@@ -69,6 +70,13 @@ export function paintOverlay(
     context.globalAlpha = 1;
   }
   const at = toPx(view, scene.playhead);
+  // What has not happened yet.
+  if (scene.playing && at < view.widthPx) {
+    context.fillStyle = css(theme.background);
+    context.globalAlpha = 0.6;
+    context.fillRect(Math.max(at, 0), 0, view.widthPx, height);
+    context.globalAlpha = 1;
+  }
   if (at >= -2 && at <= view.widthPx + 2) {
     context.fillStyle = css(theme.loss);
     context.fillRect(Math.round(at) - 0.75, 0, 1.5, height);

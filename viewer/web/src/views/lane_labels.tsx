@@ -13,11 +13,12 @@ export function Labels({model}: {model: AppModel}) {
   const height = useSignal(model.viewHeight);
   const {handlers, inView} = useSignal(model.tree);
   const hasHandlers = model.names.rows.some((row) => row.kind === 'handler');
+  const running = useSignal(model.running);
   const inSight = visibleLanes(lanes, scrollY, scrollY + height);
   return (
     <div class="gutter labels">
       {inSight.map((lane) => (
-        <div key={lane.id} class={`label ${lane.kind} ${lane.height < TWO_LINES ? 'short' : ''} ${lane.toggle?.pinned ? 'pinned' : ''}`}
+        <div key={lane.id} class={`label ${lane.kind} ${lane.height < TWO_LINES ? 'short' : ''} ${lane.toggle?.pinned ? 'pinned' : ''} ${lane.kind === 'thread' && running.has(lane.owner) ? 'lit' : ''}`}
              style={{top: `${lane.y - scrollY}px`, height: `${lane.height}px`}}>
           {lane.kind === 'counter' ? <CounterPicker model={model} /> : (
             <>

@@ -3,7 +3,7 @@
 // tilde.
 
 import {LEAF_IDLE, LEAF_INFERRED, LEAF_OUTSIDE} from '../api/schema';
-import type {InstantState, ThreadState} from '../api/schema';
+import type {InstantState, ProcessTotals, ThreadState} from '../api/schema';
 import type {AppModel} from '../model/app_model';
 import {hookName, processName, processOf, threadName} from '../model/names';
 import {css} from '../render/palette';
@@ -28,6 +28,22 @@ function doing(thread: ThreadState, at: number): string {
   }
 }
 
+// While it plays, each process stays where it is.
+function inPlaces(rows: readonly ProcessTotals[], places: readonly (number|null)[]): ProcessTotals[] {
+  const rank = (row: ProcessTotals) => {
+    const place = places.indexOf(row.process);
+    return place < 0 ? places.length : place;
+  };
+  return [...rows].sort((a, b) => rank(a) - rank(b));
+}
+
+function othersNote(state: InstantState): string {
+  return [
+    state.threads_left_out > 0 ? `and ${state.threads_left_out} more threads` : '',
+    state.threads_unknown > 0 ? `${state.threads_unknown} threads in segments: what they do is not known here` : '',
+  ].filter(Boolean).join('; ');
+}
+
 // Why the panel does not show the playhead's own instant.
 function edgeNote(state: InstantState, playhead: number): string|null {
   if (state.t < playhead) return 'The end of the trace: what its last instant was.';
@@ -35,12 +51,60 @@ function edgeNote(state: InstantState, playhead: number): string|null {
   return null;
 }
 
+function Stacks({model, engine, state}: {model: AppModel; engine: TimelineEngine; state: InstantState}) {
+  const names = model.names;
+  return (
+    <ul class="stacks">
+      {state.threads.map((thread) => (
+        <li key={thread.thread}>
+          <div class="stack-head">
+            <span class="who">{threadName(names, thread.thread)}</span>
+            <span class={`doing ${thread.state}`}>{doing(thread, state.t)}</span>
+          </div>
+          {thread.open.map((segment) => (
+            <div class="frame" key={segment.row} style={{paddingLeft: `${8 + Math.min(segment.depth, 8) * 10}px`}}>
+              <span class="swatch" style={{background: css(engine.book.hook(segment.hook))}} />
+              <span class="who" title={hookName(names, segment.hook)}>{hookName(names, segment.hook)}</span>
+              <span class="since">{formatDuration(state.t - segment.begin_ns)}</span>
+            </div>
+          ))}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+// Places of one height, so that nothing jumps.
+function PlayingThreads({model, state}: {model: AppModel; state: InstantState}) {
+  const places = useSignal(model.now.threadPlaces);
+  const names = model.names;
+  return (
+    <ul class="stacks playing">
+      {places.map((number, place) => {
+        const thread = state.threads.find((item) => item.thread === number);
+        return (
+          <li key={place} class={thread ? '' : 'gone'}>
+            <div class="stack-head">
+              <span class="who">{number === null ? '' : threadName(names, number)}</span>
+              <span class={`doing ${thread?.state ?? ''}`}>{thread ? doing(thread, state.t) : ''}</span>
+            </div>
+            <div class="path"><bdi>{thread?.open.map((segment) => hookName(names, segment.hook)).join(' \u203a ') ?? ''}</bdi></div>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
 export function NowPanel({model, engine}: {model: AppModel; engine: TimelineEngine}) {
   const state = useSignal(model.now.instant);
   const soFar = useSignal(model.now.soFar);
   const late = useSignal(model.late);
   const highlight = useSignal(model.highlight);
-  const playhead = Math.floor(useSignal(model.playback).at);
+  const playback = useSignal(model.playback);
+  const places = useSignal(model.now.processPlaces);
+  const playhead = Math.floor(playback.at);
+  const playing = playback.playing && !late;
   useSignal(theme);
   const names = model.names;
   if (!state) return <aside class="now" aria-label="Now" />;
@@ -50,13 +114,13 @@ export function NowPanel({model, engine}: {model: AppModel; engine: TimelineEngi
   return (
     <aside class="now" aria-label="Now" tabIndex={0}>
       <div class="now-head">
-        <h2>Now</h2>
+        <h2>Now {playing && state.in_loss && <span class="loss-mark">records lost</span>}</h2>
         <span class="now-time">{late ? '~ ' : ''}{formatInstant(state.t, 1)}</span>
       </div>
       <DurationsPanel model={model} engine={engine} />
       <WaitPanel model={model} engine={engine} />
       {edge !== null && <p class="edge-note faint">{edge}</p>}
-      {state.in_loss && <p class="loss-note">Records were lost at this instant; what is shown may be incomplete.</p>}
+      {state.in_loss && !playing && <p class="loss-note">Records were lost at this instant; what is shown may be incomplete.</p>}
 
       <h3>On the CPUs</h3>
       <ul class="cpus">
@@ -83,26 +147,9 @@ export function NowPanel({model, engine}: {model: AppModel; engine: TimelineEngi
       </ul>
 
       <h3>Open segments</h3>
-      {state.threads.length === 0 && <p class="faint">none</p>}
-      <ul class="stacks">
-        {state.threads.map((thread) => (
-          <li key={thread.thread}>
-            <div class="stack-head">
-              <span class="who">{threadName(names, thread.thread)}</span>
-              <span class={`doing ${thread.state}`}>{doing(thread, state.t)}</span>
-            </div>
-            {thread.open.map((segment) => (
-              <div class="frame" key={segment.row} style={{paddingLeft: `${8 + Math.min(segment.depth, 8) * 10}px`}}>
-                <span class="swatch" style={{background: css(book.hook(segment.hook))}} />
-                <span class="who" title={hookName(names, segment.hook)}>{hookName(names, segment.hook)}</span>
-                <span class="since">{formatDuration(state.t - segment.begin_ns)}</span>
-              </div>
-            ))}
-          </li>
-        ))}
-      </ul>
-      {state.threads_left_out > 0 && <p class="faint">and {state.threads_left_out} more threads</p>}
-      {state.threads_unknown > 0 && <p class="faint">{state.threads_unknown} threads in segments: what they do is not known here</p>}
+      {!playing && state.threads.length === 0 && <p class="faint">none</p>}
+      {playing ? <PlayingThreads model={model} state={state} /> : <Stacks model={model} engine={engine} state={state} />}
+      {(playing || state.threads_left_out + state.threads_unknown > 0) && <p class="faint others">{othersNote(state)}</p>}
 
       {state.events.length > 0 && <h3>Counted so far</h3>}
       <table class="counters"><tbody>
@@ -118,7 +165,7 @@ export function NowPanel({model, engine}: {model: AppModel; engine: TimelineEngi
 
       {soFar && soFar.processes.length > 0 && <h3>CPU time so far <span class="faint">share of all CPUs</span></h3>}
       <ul class="bars">
-        {soFar?.processes.map((row) => (
+        {soFar && inPlaces(soFar.processes, playing ? places : []).map((row) => (
           <li key={row.process} class={highlight !== null && highlight !== row.process ? 'dim' : ''}>
             <span class="bar" style={{width: `${row.on_cpu_ns / most * 100}%`, background: css(book.process(row.process))}} />
             <span class="who" title={processName(names, row.process)}>

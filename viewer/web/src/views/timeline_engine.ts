@@ -247,6 +247,7 @@ export class TimelineEngine {
               view, height, ratio, selection,
               durationNs: model.durationNs,
               playhead: play.at,
+              playing: play.playing,
               wait: this.waitMark(),
               pointerX: model.hover.peek()?.x ?? null,
               quality: this.qualityKeys().flatMap(
