@@ -20,6 +20,7 @@ import tempfile
 import time
 
 import benchmark_page
+import replay_frames
 
 HEADER = ('what', 'countrace', 'beside it', 'its figure', 'ratio', 'goal')
 ROWS = []
@@ -33,6 +34,7 @@ TITLES = {
     'load': 'A server under load',
     'compile': 'A compilation',
     'foreign': 'Traces of LTTng',
+    'replay': 'Replay',
 }
 
 
@@ -522,6 +524,24 @@ def foreign_rows(build, work, runs, events=10_000_000):
         'of 3 tenths as many', small, '1')
 
 
+def replay_rows(build, work, records):
+    """Exact frames, of which the page and the terminal show 30 a second."""
+    def rows(trace, what):
+        rate, processes = replay_frames.of_the_server(build, trace)
+        what = what or f'{processes:,} processes'
+        row(f'frames of the page, {what}', rate, '/s of CPU', 'shown', 30,
+            '>= 1 x')
+        row(f'frames in the terminal, {what}',
+            replay_frames.of_the_terminal(build, trace, work), '/s of CPU',
+            'shown', 30, '>= 1 x')
+
+    rows(replay_frames.fork_storm(build, work, 1400), '')
+    long = work / 'long.ctf'
+    run([build / 'tests/bench/synthetic_trace', long, str(records), '20',
+         '200'])
+    rows(long, f'{records / 1e6:.0f} M records')
+
+
 def in_repository(build):
     """The build directory as a reader of the page would type it."""
     root = pathlib.Path(__file__).resolve().parents[2]
@@ -582,6 +602,7 @@ def main():
         'load': lambda work: load_rows(build, work, options.runs),
         'compile': lambda work: compile_rows(build, work, options.runs),
         'foreign': lambda work: foreign_rows(build, work, options.runs),
+        'replay': lambda work: replay_rows(build, work, options.records),
     }
     for name in chosen:
         begin, load = len(ROWS), os.getloadavg()[0]
@@ -590,7 +611,7 @@ def main():
         if options.write and len(ROWS) > begin:
             command = (f'python3 tests/bench/run_bench.py {in_repository(build)} '
                        f'--only {name} --runs {options.runs}')
-            if name == 'reading':
+            if name in ('reading', 'replay'):
                 command += f' --records {options.records}'
             benchmark_page.write(options.write, TITLES, name, command,
                                  surroundings(build, load),
