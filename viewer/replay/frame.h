@@ -32,8 +32,7 @@ struct Frame {
   InstantState state;
   // Largest first; none without time there.
   std::vector<RecentTime> processes, threads;
-  // Of a trace without counters, which has samples or points of another tool:
-  // by hook.
+  // By hook, of a trace without counters: samples or points of another tool.
   std::vector<HookHits> hooks;
 };
 
