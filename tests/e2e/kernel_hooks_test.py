@@ -473,7 +473,7 @@ for call, path in ((os.rmdir, '/none'), (os.rmdir, '/proc'), (os.rmdir, '/none')
                 (['--hook', '/dev/null'], 2, 'uprobe:FILE:FUNCTION'),
                 (['--hook', f'usdt:{WORKLOAD}:e2e:no'], 2, 'no USDT probe'),
                 (['--hook', 'usdt:sh:a:b'], 2, 'no USDT probes'),
-                (['--hook', 'tracepoint:sched:no'], 1, 'list tracepoints'),
+                (['--hook', 'tracepoint:sched:no'], 2, 'list tracepoints'),
                 (['--hook', f'uprobe:{WORKLOAD}:*', '--no-kernel'], 2,
                  '--no-kernel'),
                 (['--kernel', 'irq', '--backend', 'perf'], 2,

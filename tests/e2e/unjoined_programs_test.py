@@ -56,11 +56,12 @@ class Unjoined(unittest.TestCase):
         subprocess.run(['cc', '-O1', '-I', INCLUDE, *options, '-o',
                         self.program, source], check=True)
 
-    def record(self, *command):
+    def record(self, *command, options=('--no-kernel',)):
         run = subprocess.run(
-            [COUNTRACE, 'record', '--no-kernel', '--force', '-o',
+            [COUNTRACE, 'record', *options, '--force', '-o',
              self.work / 'trace.ctf', '--', *(command or (self.program,))],
-            text=True, capture_output=True, timeout=60, check=False)
+            text=True, capture_output=True, timeout=60, check=False,
+            cwd=self.work)
         self.assertEqual(0, run.returncode, run.stderr)
         return run.stderr
 
@@ -217,6 +218,51 @@ class Unjoined(unittest.TestCase):
         os.close(reader)
         self.record('true')
         self.assertFalse(left.exists())
+
+    def needs_kernel_records(self):
+        if os.geteuid() != 0:
+            self.skipTest('SKIPPED: kernel records need root')
+        if 'Cannot' in self.record('true', options=('--best-effort',
+                                                    '--backend', 'bpf')):
+            self.skipTest('SKIPPED: needs BPF')
+
+    def test_each_process_of_a_command(self):
+        """Not only the command's own program: also what ran for a
+        millisecond, from other folders, by a script."""
+        self.needs_kernel_records()
+        self.build(HOOKS, '-static')
+        static = self.program.rename(self.work / 'static')
+        self.build(HOOKS)
+        script = self.work / 'script'
+        script.write_text(f'#!{static}\n')
+        script.chmod(0o755)
+        said = self.record(
+            'sh', '-c', f'cd /; env -i {self.program}; cd {self.work}; ./app; '
+            f'./static; {script}; :', options=())
+        self.assertIn(f'{self.program} has hooks but did not join. Did it get '
+                      'an empty environment?', said)
+        self.assertIn(f'{static} has hooks but is static', said)
+        self.assertIn('1 processes with hooks joined; 3 processes with hooks '
+                      'did not join', said)
+        loss = json.loads(subprocess.run(
+            [COUNTRACE, 'report', '--format', 'json',
+             self.work / 'trace.ctf'], text=True, capture_output=True,
+            timeout=60, check=True).stdout)['loss']
+        self.assertEqual(3, loss['not_joined'])
+        self.assertIn('3 processes with hooks joined; nothing was lost',
+                      self.record('sh', '-c', './app; ./app; exec ./app',
+                                  options=()))
+
+    def test_programs_that_run_during_a_recording_of_the_machine(self):
+        """Not one that began before and ended after it, but each that began
+        and ended meanwhile."""
+        self.needs_kernel_records()
+        self.build(HOOKS)
+        said = self.record('env', '-u', 'LD_PRELOAD', 'sh', '-c',
+                           './app; ./app', options=('-a',))
+        self.assertIn(f'{self.program} has hooks but started without the '
+                      'runtime library: link countrace::runtime', said)
+        self.assertIn('2 processes with hooks did not join', said)
 
     def test_instrumented_functions(self):
         self.build(PLAIN, '-finstrument-functions')

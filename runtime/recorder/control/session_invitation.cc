@@ -82,6 +82,7 @@ bool SessionInvitation::ProgramHasHooks(std::int32_t pid) {
 void SessionInvitation::Refuse(std::int32_t pid, const absl::Status& status,
                                bool has_hooks) {
   if (!IsProcessAlive(pid)) return;
+  known_.insert(pid);
   // Beside another recording of the whole machine, these are all processes.
   if (pids_.empty() && status.GetPayload(kOtherRecordingPayload).has_value()) {
     if (elsewhere_++ == 0) first_elsewhere_ = base::StatusText(status);
@@ -176,7 +177,10 @@ void SessionInvitation::InviteNew() {
         for (const std::int32_t pid : RunningProcesses()) fresh.insert(pid);
       }
       if (event->len == 0) continue;
-      if (const auto pid = ControlFilePid(event->name)) fresh.insert(*pid);
+      if (const auto pid = ControlFilePid(event->name)) {
+        fresh.insert(*pid);
+        known_.insert(*pid);
+      }
     }
   }
   for (const auto& [pid, until] : locked_) fresh.insert(pid);

@@ -40,6 +40,8 @@ class SessionInvitation {
   // descendants of them. Does not wait for answers; processes those that have
   // arrived.
   void InviteNew();
+  // Whether the runtime is in the process, or a message names it.
+  bool Covers(std::int32_t pid) const { return known_.contains(pid); }
   // Readable when InviteNew() has work; -1: not on this system.
   int descriptor() const { return watch_.get(); }
 
@@ -50,6 +52,7 @@ class SessionInvitation {
 
   // Programs of other users: their sessions.
   UserSessions& users() { return users_; }
+  const UserSessions& users() const { return users_; }
   // Processes of other users that joined.
   std::size_t others_joined() const { return others_joined_; }
 
@@ -82,6 +85,7 @@ class SessionInvitation {
   // them.
   std::map<std::int32_t, std::uint64_t> locked_;
   std::set<std::int32_t> asked_early_;  // that ran when the recording began
+  std::set<std::int32_t> known_;
   // By device and inode of a program's file: it has hooks.
   std::map<std::pair<std::uint64_t, std::uint64_t>, bool> programs_;
   static constexpr std::size_t kMostNamed = 20;

@@ -91,18 +91,20 @@ UnjoinedPipe::~UnjoinedPipe() {
   if (!place_.empty()) unlink(place_.c_str());
 }
 
-std::vector<logformat::NotRecorded> UnjoinedPipe::Take() {
+std::vector<UnjoinedPipe::Report> UnjoinedPipe::Take() {
   std::map<std::pair<std::string, int>, std::uint64_t> programs, of_others;
   if (fd_.is_open()) Count(fd_.get(), programs);
   if (place_fd_.is_open()) Count(place_fd_.get(), of_others);
-  std::vector<logformat::NotRecorded> all;
+  std::vector<Report> all;
   for (const auto& [program, count] : programs) {
-    all.push_back({logformat::kNotJoined, count,
-                   MessageOf(program.first, program.second, directory_)});
+    all.push_back({program.first,
+                   {logformat::kNotJoined, count,
+                    MessageOf(program.first, program.second, directory_)}});
   }
   for (const auto& [program, count] : of_others) {
-    all.push_back({logformat::kNotJoined, count,
-                   MessageOfOtherUser(program.first, directory_)});
+    all.push_back({program.first,
+                   {logformat::kNotJoined, count,
+                    MessageOfOtherUser(program.first, directory_)}});
   }
   return all;
 }

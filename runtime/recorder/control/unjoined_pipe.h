@@ -25,9 +25,13 @@ class UnjoinedPipe {
   UnjoinedPipe(const UnjoinedPipe&) = delete;
   UnjoinedPipe& operator=(const UnjoinedPipe&) = delete;
 
+  struct Report {
+    std::string program;  // its file, as it sees it
+    logformat::NotRecorded what;
+  };
   // At the end of the recording: one for each program's file and reason. A pipe
   // holds 128 reports; more are not stored.
-  std::vector<logformat::NotRecorded> Take();
+  std::vector<Report> Take();
 
  private:
   std::string directory_, place_;

@@ -139,4 +139,13 @@ std::vector<std::int32_t> SessionFile::AttachedProcesses() const {
   return pids;
 }
 
+std::vector<std::uint64_t> SessionFile::JoinedProcesses() const {
+  std::vector<std::uint64_t> owners;
+  for (const logformat::ProcessSlot& slot : control_->processes) {
+    const std::uint64_t owner = slot.owner.load(std::memory_order_acquire);
+    if (owner != 0) owners.push_back(owner);
+  }
+  return owners;
+}
+
 }  // namespace countrace::runtime

@@ -39,6 +39,8 @@ class SessionFile {
   void Stop();
   // Living processes that may still write to the session.
   std::vector<std::int32_t> AttachedProcesses() const;
+  // SlotOwner() of all that joined, at most kProcessSlots.
+  std::vector<std::uint64_t> JoinedProcesses() const;
 
  private:
   SessionFile(logformat::SessionControl* control, std::string path)

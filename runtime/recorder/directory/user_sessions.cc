@@ -75,6 +75,17 @@ std::unique_ptr<SessionControl> Copy(const SessionControl& session) {
   return copy;
 }
 
+// Null: its user cut it.
+std::unique_ptr<SessionControl> Read(int session) {
+  auto copy = std::make_unique<SessionControl>();
+  void* const to = copy.get();
+  if (pread(session, to, sizeof(*copy), 0) !=
+      static_cast<ssize_t>(sizeof(*copy))) {
+    return nullptr;
+  }
+  return copy;
+}
+
 }  // namespace
 
 void UserSessions::Unmapper::operator()(void* page) const {
@@ -177,15 +188,23 @@ void UserSessions::Stop() {
   }
 }
 
+std::vector<std::uint64_t> UserSessions::JoinedProcesses() const {
+  std::vector<std::uint64_t> owners;
+  for (const auto& [user, session] : users_) {
+    const auto copy = Read(session.session.get());
+    if (copy == nullptr) continue;
+    for (const ProcessSlot& slot : copy->processes) {
+      if (slot.owner.load() != 0) owners.push_back(slot.owner.load());
+    }
+  }
+  return owners;
+}
+
 std::vector<std::int32_t> UserSessions::AttachedProcesses() const {
   std::vector<std::int32_t> pids;
   for (const auto& [user, session] : users_) {
-    auto copy = std::make_unique<SessionControl>();
-    void* const to = copy.get();
-    if (pread(session.session.get(), to, sizeof(*copy), 0) !=
-        static_cast<ssize_t>(sizeof(*copy))) {
-      continue;
-    }
+    const auto copy = Read(session.session.get());
+    if (copy == nullptr) continue;
     for (const ProcessSlot& slot : copy->processes) {
       const std::uint64_t owner = slot.owner.load();
       if (owner == 0 || slot.detached.load() != 0) continue;

@@ -41,6 +41,8 @@ class UserSessions {
   void Stop();
   // Living processes of these users that may still write.
   std::vector<std::int32_t> AttachedProcesses() const;
+  // As SessionFile::JoinedProcesses(); their users can change it.
+  std::vector<std::uint64_t> JoinedProcesses() const;
 
  private:
   struct Unmapper {

@@ -19,6 +19,7 @@
 #include "runtime/recorder/kernel/hooks/kernel_hook_request.h"
 #include "runtime/recorder/kernel/hooks/kernel_hook_rules.h"
 #include "runtime/recorder/kernel/process_marks.h"
+#include "runtime/recorder/kernel/program_start.h"
 
 namespace countrace::runtime {
 
@@ -86,6 +87,10 @@ class KernelRecorder {
   virtual absl::Status DumpForSnapshot() = 0;
   // Stores the last counters of every CPU and closes the streams. Idempotent.
   virtual absl::Status End() = 0;
+
+  // The programs that recorded processes executed, since the last call. BPF
+  // only.
+  virtual std::vector<ProgramStart> TakePrograms() { return {}; }
 
   // Descriptors that become readable when Drain() should be called before its
   // timer.

@@ -15,8 +15,10 @@
 #include <poll.h>
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,6 +34,7 @@
 #include "runtime/recorder/kernel/kernel_recorder.h"
 #include "runtime/recorder/record_options.h"
 #include "runtime/recorder/session/command.h"
+#include "runtime/recorder/session/started_programs.h"
 #include "runtime/recorder/session/stop_signals.h"
 #include "runtime/recorder/system/monotonic_clock.h"
 #include "runtime/recorder/system/thread_placement.h"
@@ -95,7 +98,10 @@ class Recording {
   bool WaitForProcesses();
   void NoteMissedRecords();
   void StoreNotRecorded() const;
-  bool TakeUnjoined();
+  bool IsCovered(const ProgramStart& start,
+                 const std::set<std::uint64_t>& joined) const;
+  std::map<std::string, std::uint64_t> UnjoinedStarts() const;
+  bool NameUnjoined();
   void DescribeHooks(const logformat::SessionControl& control);
   void CalibrateHooks(logformat::SessionControl& control);
   void DescribeDumpRules();
@@ -110,6 +116,7 @@ class Recording {
   StopSignals signals_;
   std::unique_ptr<Command> command_;
   std::optional<UnjoinedPipe> unjoined_;
+  StartedPrograms started_;
   std::optional<SessionInvitation> invitation_;  // with -a or -p
   std::optional<FlightKeeper> flight_;
   std::optional<TriggerWatcher> watcher_;  // with triggers

@@ -1,4 +1,7 @@
+#include <filesystem>
+#include <map>
 #include <numeric>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -17,9 +20,14 @@
 namespace countrace::runtime {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr std::uint64_t kMillisecond = 1'000'000;
 // Time that live processes have to leave the session at the end.
 constexpr std::uint64_t kDetachNs = 1000 * kMillisecond;
+constexpr std::size_t kMostNamed = 20;
+// From exec to a program's first hook.
+constexpr std::uint64_t kJoinNs = 1000 * kMillisecond;
 
 }  // namespace
 
@@ -28,6 +36,7 @@ using logformat::SessionControl;
 void Recording::CloseKernel() {
   if (kernel_ == nullptr) return;
   const absl::Status status = kernel_->End();
+  started_.Add(kernel_->TakePrograms());
   if (!status.ok()) {
     result_.messages.push_back(
         absl::StrFormat("The kernel's last counters are incomplete: %s",
@@ -98,11 +107,68 @@ bool Recording::WaitForProcesses() {
   }
 }
 
+// Whether its process joined, or need not be named.
+bool Recording::IsCovered(const ProgramStart& start,
+                          const std::set<std::uint64_t>& joined) const {
+  for (const std::uint64_t owner :
+       {logformat::SlotOwner(start.pid, 0),
+        logformat::SlotOwner(start.own_pid, start.pid_namespace),
+        logformat::SlotOwner(start.own_pid, 0)}) {
+    if (joined.contains(owner)) return true;
+  }
+  if (invitation_ && invitation_->Covers(start.pid)) return true;
+  // It may not have come to its hooks yet.
+  return start.time_ns + kJoinNs > begin_ns_ + result_.elapsed_ns &&
+         IsProcessAlive(start.pid);
+}
+
+// By the program's file. Beyond kProcessSlots it is not known who joined.
+std::map<std::string, std::uint64_t> Recording::UnjoinedStarts() const {
+  if (!preloaded_ && !invitation_) return {};
+  if (!options_.dynamic_hooks.empty()) return {};  // perhaps its probes
+  std::vector<std::uint64_t> owners = session_.JoinedProcesses();
+  if (owners.size() >= logformat::kProcessSlots) return {};
+  if (invitation_) {
+    const auto others = invitation_->users().JoinedProcesses();
+    owners.insert(owners.end(), others.begin(), others.end());
+  }
+  const std::set<std::uint64_t> joined(owners.begin(), owners.end());
+  return started_.NotJoined([this, &joined](const ProgramStart& start) {
+    return IsCovered(start, joined);
+  });
+}
+
 // True if there is one.
-bool Recording::TakeUnjoined() {
-  if (!unjoined_) return false;
-  std::vector<logformat::NotRecorded> programs = unjoined_->Take();
-  unjoined_.reset();
+bool Recording::NameUnjoined() {
+  std::map<std::string, std::uint64_t> reported;  // by the file's name
+  std::uint64_t more = 0;
+  std::vector<logformat::NotRecorded> programs;
+  if (unjoined_) {
+    for (UnjoinedPipe::Report& report : unjoined_->Take()) {
+      reported[fs::path(report.program).filename()] += report.what.count;
+      programs.push_back(std::move(report.what));
+    }
+    unjoined_.reset();
+  }
+  for (const auto& [file, processes] : UnjoinedStarts()) {
+    const std::uint64_t by_itself = reported[fs::path(file).filename()];
+    if (processes <= by_itself) continue;
+    if (programs.size() >= kMostNamed) {
+      more += processes - by_itself;
+      continue;
+    }
+    std::string why = WhyNotJoined(file, preloaded_ && !invitation_);
+    if (why.empty()) {  // of another mount namespace, or removed
+      why = absl::StrFormat("%s has hooks but did not join", file);
+    }
+    programs.push_back(
+        {logformat::kNotJoined, processes - by_itself, std::move(why)});
+  }
+  if (more != 0) {
+    programs.push_back(
+        {logformat::kNotJoined, more,
+         absl::StrFormat("%d more processes with hooks did not join", more)});
+  }
   for (logformat::NotRecorded& what : programs) {
     result_.messages.push_back(what.text);
     not_recorded_.push_back(std::move(what));
@@ -114,10 +180,10 @@ void Recording::DescribeHooks(const SessionControl& control) {
   result_.processes_joined =
       control.processes_joined.load(std::memory_order_relaxed);
   if (invitation_) result_.processes_joined += invitation_->others_joined();
-  const bool named = TakeUnjoined();
+  const bool named = NameUnjoined();
   if (result_.processes_joined != 0 || named) return;
   if (preloaded_ && !program_.empty() && options_.dynamic_hooks.empty()) {
-    if (std::string why = WhyNotJoined(program_); !why.empty()) {
+    if (std::string why = WhyNotJoined(program_, true); !why.empty()) {
       if (HasHooks(program_)) {
         not_recorded_.push_back({logformat::kNotJoined, 1, why});
       }

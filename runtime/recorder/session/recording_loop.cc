@@ -37,7 +37,10 @@ std::vector<pollfd> Recording::PollSet() const {
 void Recording::Drain() {
   // The time before: older records are in the streams afterwards.
   const std::uint64_t now_ns = MonotonicNs();
-  if (kernel_ != nullptr) kernel_->Drain();
+  if (kernel_ != nullptr) {
+    kernel_->Drain();
+    started_.Add(kernel_->TakePrograms());
+  }
   AnswerDumpRequests();
   // Before the oldest records are overwritten.
   if (watcher_) watcher_->Look(now_ns, flight_ ? &*flight_ : nullptr);

@@ -118,7 +118,7 @@ bool HasHooks(const std::string& path) {
   return file.is_open() && TraitsOf(file.get()).has_hooks;
 }
 
-std::string WhyNotJoined(const std::string& path) {
+std::string WhyNotJoined(const std::string& path, bool preloaded) {
   const base::ScopedFd file(
       open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file.is_open()) return "";
@@ -141,6 +141,13 @@ std::string WhyNotJoined(const std::string& path) {
         "%s has hooks but is %s, so that the loader preloads nothing: link "
         "countrace::runtime, or record its probes: %s",
         path, privilege, hooks);
+  }
+  if (traits.has_hooks && !preloaded) {
+    return absl::StrFormat(
+        "%s has hooks but started without the runtime library: link "
+        "countrace::runtime, or use `countrace record -- COMMAND`, or record "
+        "its probes: %s",
+        path, hooks);
   }
   if (traits.has_hooks) {
     return absl::StrFormat(

@@ -11,12 +11,12 @@ namespace countrace::runtime {
 // not known (a program of $PATH that has ended already).
 std::string ProgramFileOf(std::int32_t pid, const std::string& command);
 
-// One sentence with the reason and the remedy, for a program that ran with the
-// runtime library preloaded and did not join: it is static, its privileges
-// forbid a preload, it is built with -finstrument-functions, or it has only
-// USDT probes of others. Empty: it is a program without hooks, or not an ELF
-// file.
-std::string WhyNotJoined(const std::string& path);
+// One sentence with the reason and the remedy, for a program that did not join
+// although it ran with the runtime library `preloaded`, or ran without: it is
+// static, its privileges forbid a preload, it is built with
+// -finstrument-functions, or it has only USDT probes of others. Empty: it is a
+// program without hooks, or not an ELF file.
+std::string WhyNotJoined(const std::string& path, bool preloaded);
 
 // Whether the file is a program with hooks of countrace.
 bool HasHooks(const std::string& path);

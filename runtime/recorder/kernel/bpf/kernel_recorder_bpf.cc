@@ -58,6 +58,9 @@ class BpfKernelRecorder final : public KernelRecorder {
   void Drain() override;
   absl::Status DumpForSnapshot() override;
   absl::Status End() override;
+  std::vector<ProgramStart> TakePrograms() override {
+    return std::exchange(program_starts_, {});
+  }
   std::vector<int> WakeDescriptors() const override { return {}; }
   KernelRecorderStatistics statistics() const override;
   const std::vector<std::string>& messages() const override {
@@ -90,6 +93,7 @@ class BpfKernelRecorder final : public KernelRecorder {
   std::uint64_t recursion_missed_ = 0;     // known at the end
   std::vector<KernelRingReader> readers_;  // beside streams_.all()
   std::optional<ThreadIdsFile> thread_ids_;
+  std::vector<ProgramStart> program_starts_;
   std::vector<std::string> messages_;
   std::uint64_t lost_seen_ = 0;  // losses that FindLostMembers() has handled
   bool began_ = false;
@@ -154,6 +158,9 @@ void BpfKernelRecorder::ReadRings() {
   for (std::size_t i = 0; i < readers_.size(); ++i) {
     readers_[i].Drain(streams_.all()[i].batch);
     thread_ids_->Add(readers_[i].TakeThreadIds());
+    for (ProgramStart& start : readers_[i].TakePrograms()) {
+      program_starts_.push_back(std::move(start));
+    }
   }
 }
 

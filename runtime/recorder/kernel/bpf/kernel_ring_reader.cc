@@ -23,6 +23,7 @@ bool IsHookEvent(std::uint16_t event_id) {
 std::size_t RecordBytes(std::uint16_t event_id, std::size_t counters) {
   if (event_id == COUNTRACE_EVENT_LOST) return 16;
   if (event_id == COUNTRACE_EVENT_THREAD_IDS) return 32;
+  if (event_id == COUNTRACE_EVENT_PROGRAM) return COUNTRACE_PROGRAM_BYTES;
   if (IsHookEvent(event_id)) {
     std::size_t bytes = sizeof(logformat::KernelHookRecord);
     if ((event_id & COUNTRACE_EVENT_DUMP) != 0) bytes += counters * 8;
@@ -87,6 +88,21 @@ void KernelRingReader::AddThreadIds(const std::byte* at) {
   entry.own_tid = static_cast<std::int32_t>(words[3]);
   entry.pid_namespace = words[4];
   thread_ids_.push_back(entry);
+}
+
+void KernelRingReader::AddProgram(const std::byte* at) {
+  std::uint32_t words[4] = {};
+  std::memcpy(words, at + 8, sizeof(words));
+  ProgramStart start;
+  start.time_ns = last_ns_;
+  start.pid = static_cast<std::int32_t>(words[0]);
+  start.own_pid = static_cast<std::int32_t>(words[1]);
+  start.pid_namespace = words[2];
+  start.parent_pid = static_cast<std::int32_t>(words[3]);
+  std::memcpy(&start.inode, at + 24, sizeof(start.inode));
+  const char* const path = reinterpret_cast<const char*>(at + 32);
+  start.path.assign(path, strnlen(path, COUNTRACE_PROGRAM_PATH_BYTES));
+  programs_.push_back(std::move(start));
 }
 
 void KernelRingReader::FindRefused(std::byte* dump, RecordBatch& batch) {
@@ -188,6 +204,8 @@ void KernelRingReader::Drain(RecordBatch& batch) {
       AddLosses(lost, batch);
     } else if (event_id == COUNTRACE_EVENT_THREAD_IDS) {
       AddThreadIds(at);
+    } else if (event_id == COUNTRACE_EVENT_PROGRAM) {
+      AddProgram(at);
     } else {
       AddRecord(at, event_id, bytes, batch);
     }

@@ -13,6 +13,7 @@
 #include "runtime/recorder/kernel/hooks/kernel_hook_registry.h"
 #include "runtime/recorder/kernel/hooks/kernel_ring.h"
 #include "runtime/recorder/kernel/kernel_record.h"
+#include "runtime/recorder/kernel/program_start.h"
 #include "runtime/recorder/system/block_devices.h"
 
 namespace countrace::runtime {
@@ -42,6 +43,10 @@ class KernelRingReader {
   std::vector<logformat::ThreadIdsEntry> TakeThreadIds() {
     return std::exchange(thread_ids_, {});
   }
+  // The programs that were started since the last call.
+  std::vector<ProgramStart> TakePrograms() {
+    return std::exchange(programs_, {});
+  }
   std::uint64_t lost() const { return lost_; }
   std::uint64_t dispatches() const { return dispatches_; }
   // Records of hooks that could not be registered: lost.
@@ -65,6 +70,7 @@ class KernelRingReader {
   // and adds an entry before the record.
   void FindRefused(std::byte* dump, RecordBatch& batch);
   void AddThreadIds(const std::byte* at);
+  void AddProgram(const std::byte* at);
   void AddLosses(std::uint64_t lost, RecordBatch& batch);
   void GiveBack(std::uint64_t from, std::uint64_t to);
 
@@ -76,6 +82,7 @@ class KernelRingReader {
   std::uint64_t last_ns_;
   BlockDevices devices_;
   std::vector<logformat::ThreadIdsEntry> thread_ids_;
+  std::vector<ProgramStart> programs_;
   std::uint32_t counted_ = ~std::uint32_t{0};
   std::uint64_t refused_since_ns_ = 0, refused_ns_ = 0;
   std::uint64_t lost_ = 0, dispatches_ = 0, malformed_ = 0, unnamed_ = 0;

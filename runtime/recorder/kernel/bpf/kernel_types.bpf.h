@@ -112,8 +112,12 @@ struct dentry {
 struct path {
   struct dentry* dentry;
 };
+struct inode {
+  unsigned long i_ino;
+};
 struct file {
   struct path f_path;
+  struct inode* f_inode;
 };
 struct vm_area_struct {
   unsigned long vm_start;
@@ -121,7 +125,12 @@ struct vm_area_struct {
   struct file* vm_file;
 };
 
-struct linux_binprm;
+// A program that begins.
+struct linux_binprm {
+  struct file* file;
+  const char* interp;
+};
+
 struct irqaction;
 
 #pragma clang attribute pop

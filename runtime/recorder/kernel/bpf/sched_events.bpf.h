@@ -7,6 +7,7 @@
 #include "hidden_switches.bpf.h"
 #include "marked_processes.bpf.h"
 #include "owner_events.bpf.h"
+#include "program_events.bpf.h"
 #include "ring_writer.bpf.h"
 
 enum {
@@ -179,6 +180,7 @@ int BPF_PROG(on_exec, struct task_struct* task, int old_pid,
   mark_if_owned(task);
   comm_event(EVENT_EXEC, task, task->comm);
   owner_event(task, 0);
+  program_event(task, binary);
   return 0;
 }
 

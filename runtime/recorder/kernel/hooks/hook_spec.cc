@@ -322,13 +322,13 @@ absl::Status AddTracepoint(std::string_view spec, const std::string& system,
   hook.kind = events.size() == 2 ? HookKind::kSegment : HookKind::kPoint;
   for (const std::string& event : events) {
     const auto id = tracefs->TracepointId(system, event);
-    if (!id.ok()) {
-      return absl::Status(
-          id.status().code(),
-          absl::StrFormat("No tracepoint %s:%s: %s; `countrace "
-                          "list tracepoints` shows them",
-                          system, event, base::StatusText(id.status())));
+    if (absl::IsNotFound(id.status())) {
+      return BadSpec(spec, absl::StrFormat("this kernel has no tracepoint "
+                                           "%s:%s; `countrace list "
+                                           "tracepoints` shows them",
+                                           system, event));
     }
+    if (!id.ok()) return id.status();
     HookAttachment at;
     at.tracepoint = *id;
     const auto format =

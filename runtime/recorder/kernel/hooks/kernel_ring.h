@@ -26,6 +26,12 @@
 // Event id of an entry with the numbers of a new thread of a pid namespace
 // inside the recorder's: pid, tid; the same in its own namespace; its inode.
 #define COUNTRACE_EVENT_THREAD_IDS 0x7ffe
+// Event id of an entry with the file that a process executes: its pid; the same
+// in its own pid namespace; that one's inode; its parent's pid; the file's
+// inode; its path as the process gave it, NUL-padded.
+#define COUNTRACE_EVENT_PROGRAM 0x7ffd
+#define COUNTRACE_PROGRAM_PATH_BYTES 128
+#define COUNTRACE_PROGRAM_BYTES (32 + COUNTRACE_PROGRAM_PATH_BYTES)
 
 // Event id of a record at a kernel hook: the base, 4 * its family, its place;
 // bit 15 if it carries the counters. Its body is a KernelHookRecord, with the

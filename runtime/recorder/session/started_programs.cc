@@ -1,0 +1,78 @@
+#include "runtime/recorder/session/started_programs.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <system_error>
+
+#include "absl/strings/str_format.h"
+#include "base/posix/scoped_fd.h"
+#include "runtime/recorder/session/unjoined_program.h"
+
+namespace countrace::runtime {
+namespace {
+
+namespace fs = std::filesystem;
+
+// No recording that the message is meant for has more.
+constexpr std::size_t kMaxFiles = 4096;
+constexpr std::size_t kMaxStarts = 65536;
+
+// The file at `path` if it is the one that was executed, one that we may parse,
+// and has hooks; else "". Anyone can choose the path: a device there is not
+// opened.
+std::string FileIfWithHooks(const std::string& path, std::uint64_t inode) {
+  const base::ScopedFd file(open(path.c_str(), O_PATH | O_CLOEXEC));
+  struct stat info {};
+  if (!file.is_open() || fstat(file.get(), &info) != 0 ||
+      !S_ISREG(info.st_mode) || info.st_ino != inode ||
+      (info.st_uid != 0 && info.st_uid != geteuid())) {
+    return "";
+  }
+  const std::string link = absl::StrFormat("/proc/self/fd/%d", file.get());
+  std::error_code error;
+  return HasHooks(link) ? fs::read_symlink(link, error).string() : "";
+}
+
+}  // namespace
+
+const std::string& StartedPrograms::FileWithHooks(const ProgramStart& start) {
+  static const std::string kNone;
+  const auto known = files_.find({start.inode, start.path});
+  if (known != files_.end()) return known->second;
+  if (files_.size() >= kMaxFiles) return kNone;
+  std::string& file = files_[{start.inode, start.path}];
+  // Where the process has ended, as its parent sees the path, or we do.
+  const bool absolute = start.path.starts_with('/');
+  for (const std::string& path :
+       {absl::StrFormat("/proc/%d/exe", start.pid),
+        absl::StrFormat("/proc/%d/%s/%s", start.parent_pid,
+                        absolute ? "root" : "cwd", start.path),
+        start.path}) {
+    file = FileIfWithHooks(path, start.inode);
+    if (!file.empty()) break;
+  }
+  return file;
+}
+
+void StartedPrograms::Add(std::vector<ProgramStart> starts) {
+  for (ProgramStart& start : starts) {
+    const std::string& file = FileWithHooks(start);
+    if (!file.empty() && with_hooks_.size() < kMaxStarts) {
+      with_hooks_.emplace_back(std::move(start), &file);
+    }
+  }
+}
+
+std::map<std::string, std::uint64_t> StartedPrograms::NotJoined(
+    const std::function<bool(const ProgramStart&)>& joined) const {
+  std::map<std::string, std::uint64_t> processes;
+  for (const auto& [start, file] : with_hooks_) {
+    if (!joined(start)) ++processes[*file];
+  }
+  return processes;
+}
+
+}  // namespace countrace::runtime
