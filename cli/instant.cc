@@ -152,7 +152,7 @@ class InstantParser final {
                : std::min(extent_.recording_begin_ns, extent_.begin_ns);
   }
   bool Holds(std::uint64_t time_ns) const {
-    return time_ns >= extent_.begin_ns && time_ns <= extent_.end_ns();
+    return time_ns >= extent_.begin_ns && time_ns <= extent_.known_until_ns();
   }
 
   // "": the last one; ":2": the second one.
@@ -197,7 +197,7 @@ class InstantParser final {
   Clock Percent(std::string_view text) const {
     const auto percent = ParsePercent(text);
     if (!percent) return NoInstant(text_);
-    if (*percent > 100) return Later(extent_.end_ns(), 1);
+    if (*percent > 100) return Later(extent_.known_until_ns(), 1);
     return extent_.begin_ns +
            static_cast<std::uint64_t>(static_cast<double>(extent_.duration_ns) *
                                       *percent / 100);
@@ -238,6 +238,14 @@ absl::Status OutOfRange(std::string_view text, const TraceExtent& extent) {
 
 }  // namespace
 
+std::uint64_t TraceExtent::known_until_ns() const {
+  std::uint64_t until_ns = end_ns();
+  for (const std::uint64_t time_ns : triggers_ns) {
+    until_ns = std::max(until_ns, time_ns);
+  }
+  return until_ns;
+}
+
 TraceExtent ExtentOf(const logformat::TraceInfo& info, std::uint64_t begin_ns,
                      std::uint64_t duration_ns) {
   TraceExtent extent{.begin_ns = begin_ns,
@@ -262,10 +270,10 @@ absl::StatusOr<std::uint64_t> ParseInstant(std::string_view text,
                                            const TraceExtent& extent) {
   const auto time_ns = InstantParser(text, extent).Parse();
   if (!time_ns.ok()) return time_ns.status();
-  if (*time_ns < extent.begin_ns || *time_ns > extent.end_ns()) {
+  if (*time_ns < extent.begin_ns || *time_ns > extent.known_until_ns()) {
     return OutOfRange(text, extent);
   }
-  return *time_ns - extent.begin_ns;
+  return std::min(*time_ns, extent.end_ns()) - extent.begin_ns;
 }
 
 absl::StatusOr<TimeRange> ParseTimeRange(std::string_view from,
@@ -275,8 +283,8 @@ absl::StatusOr<TimeRange> ParseTimeRange(std::string_view from,
   if (!from.empty()) {
     const auto time_ns = InstantParser(from, extent).Parse();
     if (!time_ns.ok()) return time_ns.status();
-    if (*time_ns > extent.end_ns()) return OutOfRange(from, extent);
-    range.from_ns = *time_ns;
+    if (*time_ns > extent.known_until_ns()) return OutOfRange(from, extent);
+    range.from_ns = std::min(*time_ns, extent.end_ns());
   }
   if (!to.empty()) {
     const auto time_ns = InstantParser(to, extent).Parse();

@@ -22,6 +22,9 @@ struct TraceExtent {
   std::vector<std::uint64_t> triggers_ns = {};  // as `info` lists them
 
   std::uint64_t end_ns() const { return begin_ns + duration_ns; }
+  // The last trigger, if it came after the last record: a call that hangs has
+  // none. Until then the end is how it was.
+  std::uint64_t known_until_ns() const;
 };
 
 // The extent of an index or report that goes from `begin_ns` on, `duration_ns`

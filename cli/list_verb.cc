@@ -21,6 +21,7 @@
 #include "runtime/recorder/kernel/hooks/function_symbols.h"
 #include "runtime/recorder/kernel/hooks/hook_spec.h"
 #include "runtime/recorder/kernel/hooks/kernel_hook_request.h"
+#include "runtime/recorder/kernel/hooks/probed_instruction.h"
 #include "runtime/recorder/kernel/hooks/usdt_notes.h"
 #include "runtime/recorder/kernel/hooks/usdt_segments.h"
 #include "runtime/recorder/system/tracefs.h"
@@ -115,9 +116,13 @@ int ListFunctions(const std::string& file, const std::string& glob,
         !base::GlobMatches(glob.c_str(), function.symbol.c_str())) {
       continue;
     }
-    const bool is_segment =
-        runtime::ExitsOf(*path, *object, function).is_segment();
-    table.Add({function.name, std::string(is_segment ? "segment" : "point"),
+    // The kernel must not have a probe on some functions ("none").
+    const char* const kind =
+        runtime::IsTakenForAJump(runtime::CodeAt(*path, function.offset))
+            ? "none"
+        : runtime::ExitsOf(*path, *object, function).is_segment() ? "segment"
+                                                                  : "point";
+    table.Add({function.name, std::string(kind),
                absl::StrFormat("0x%x", function.offset)});
   }
   if (object->functions.empty()) {

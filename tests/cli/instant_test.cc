@@ -35,6 +35,28 @@ std::uint64_t At(const std::string& text, const TraceExtent& extent = kTrace) {
 
 }  // namespace
 
+TEST_CASE("instant: a trigger after the last record is the end",
+          "[cli][instant]") {
+  TraceExtent extent = kSnapshot;
+  const std::uint64_t end_ns = extent.end_ns();
+  CHECK_FALSE(ParseInstant("@" + base::FormatSeconds(end_ns + 1), extent).ok());
+  extent.triggers_ns.push_back(end_ns + 5'000'000'000);
+  for (const std::string& text :
+       {std::string("trigger"), std::string("trigger:3"),
+        "@" + base::FormatSeconds(extent.triggers_ns.back()),
+        base::FormatInstant(extent.triggers_ns.back() -
+                            extent.recording_begin_ns),
+        "@" + base::FormatSeconds(end_ns + 1)}) {
+    CHECK(At(text, extent) == extent.duration_ns);
+  }
+  const auto range = ParseTimeRange("trigger", "", extent);
+  REQUIRE(range.ok());
+  CHECK(range->from_ns == end_ns);
+  for (const char* text : {"100.1%", "200s"}) {
+    CHECK_FALSE(ParseInstant(text, extent).ok());
+  }
+}
+
 TEST_CASE("instant: every way to write one", "[cli][instant]") {
   CHECK(At("begin") == 0);
   CHECK(At("end") == kTrace.duration_ns);

@@ -461,6 +461,9 @@ int main(int argc, char** argv) {
                              '-o', self.trace, '--', program)
         self.assertEqual(run.stdout, '2\n')
         self.assertIn('Not recorded: clear of', run.stderr)
+        listed = self.countrace('list', 'functions', program).stdout
+        self.assertRegex(listed, r'(?m)^clear +none ')
+        self.assertRegex(listed, r'(?m)^other +segment ')
         run = self.countrace('record', '--hook', f'uprobe:{program}:clear',
                              '--force', '-o', self.trace, '--', program,
                              check=False)

@@ -67,6 +67,22 @@ class Triggers(running.Running):
                           running.countrace(verb, trace).stdout)
         return firing
 
+    def check_state_at(self, trace, said, time_ns):
+        """Each verb's text for the trigger's time is an instant."""
+        listed = running.countrace('info', trace).stdout
+        seconds, clock = re.search(
+            r', ([\d.]+ s after the beginning) \(@([\d.]+)\)', listed).groups()
+        printed = re.search(r'trigger at ([\d.]+ s): ', said).group(1)
+        for text in ('trigger', 'trigger:1', f'@{clock}', str(time_ns),
+                     seconds, printed):
+            with self.subTest(at=text):
+                state = json.loads(running.countrace(
+                    'state', '--at', text, '--format', 'json', trace).stdout)
+                # Seconds are printed in whole microseconds. A call that hangs
+                # has no record: the state is the one after the last.
+                at = min(time_ns, state['trace']['end_ns'])
+                self.assertIn(at - state['states'][0]['t_ns'], range(1000))
+
     def test_one_slow_call_of_a_thousand(self):
         # Far longer than the time that a busy machine adds to a fast call.
         trigger = 'segment trigger:call > 200ms'
@@ -82,6 +98,7 @@ class Triggers(running.Running):
         self.assertIn(firing['what'], run.stderr)
         self.assertIn(str(snapshot), run.stderr)
         self.assertIn('fired once', run.stderr)
+        self.check_state_at(snapshot, run.stderr, firing['time_ns'])
         # That very call is in it, at least its records so far.
         before = re.search(r'trigger:before: \{ arg0 = 1000 \}',
                            '\n'.join(running.script(snapshot)))
