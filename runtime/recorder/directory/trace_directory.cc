@@ -100,7 +100,10 @@ absl::Status EmptyTrace(const std::string& path) {
             0) {
       continue;
     }
-    if (!IsTraceFile(name) || !S_ISREG(info.st_mode)) {
+    // A recorder that was killed leaves its pipe.
+    const bool is_pipe =
+        name == logformat::kUnjoinedPipe && S_ISFIFO(info.st_mode);
+    if (!IsTraceFile(name) || (!S_ISREG(info.st_mode) && !is_pipe)) {
       return absl::FailedPreconditionError(absl::StrFormat(
           "Not replaced: %s holds \"%s\", which is no part of a trace", path,
           name));

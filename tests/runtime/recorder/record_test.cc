@@ -209,6 +209,16 @@ TEST_CASE(
     CHECK(result.status().ToString().find("notes.txt") != std::string::npos);
     CHECK(std::filesystem::exists(options.output + "/metadata"));
   }
+  SECTION("a trace whose recorder was killed") {
+    std::ofstream(options.output + "/.incomplete");
+    REQUIRE(mkfifo((options.output + "/.unjoined").c_str(), 0600) == 0);
+    CHECK(Record(options).ok());
+    CHECK_FALSE(std::filesystem::exists(options.output + "/.unjoined"));
+  }
+  SECTION("a trace with a foreign pipe in it") {
+    REQUIRE(mkfifo((options.output + "/.pipe").c_str(), 0600) == 0);
+    CHECK(absl::IsFailedPrecondition(Record(options).status()));
+  }
   SECTION("an empty directory") {
     options.output = directory.File("empty");
     std::filesystem::create_directory(options.output);
