@@ -41,6 +41,23 @@ bool WaitForOne(std::atomic<std::uint32_t>* word, std::uint32_t seen,
          errno == ETIMEDOUT;
 }
 
+// Valgrind (3.19) warns on the program's stderr of calls that it does not know.
+// The instructions do nothing elsewhere (RUNNING_ON_VALGRIND of valgrind.h).
+bool IsUnderValgrind() noexcept {
+  std::uint64_t result = 0;
+#ifdef __x86_64__
+  const std::uint64_t request[6] = {0x1001, 0, 0, 0, 0, 0};
+  __asm__ volatile(
+      "rolq $3, %%rdi\n\trolq $13, %%rdi\n\t"
+      "rolq $61, %%rdi\n\trolq $51, %%rdi\n\t"
+      "xchgq %%rbx, %%rbx"
+      : "=d"(result)
+      : "a"(&request[0]), "0"(result)
+      : "cc", "memory");
+#endif
+  return result != 0;
+}
+
 }  // namespace
 
 void WakeWords::Add(std::atomic<std::uint32_t>* word) noexcept {
@@ -58,6 +75,10 @@ bool WakeWords::AnyChanged() const noexcept {
 
 bool WakeWords::WaitForAny(std::uint64_t timeout_ns,
                            int* error) const noexcept {
+  if (IsUnderValgrind()) {
+    *error = ENOSYS;
+    return false;
+  }
   Waiter waiters[kMaxWords];
   for (std::uint32_t i = 0; i < count_; ++i) {
     waiters[i] = {seen_[i], reinterpret_cast<std::uint64_t>(word_[i]),
