@@ -7,6 +7,7 @@ usage: unjoined_programs_test.py COUNTRACE INCLUDE_FOLDER
 import json
 import os
 import pathlib
+import re
 import shutil
 import struct
 import subprocess
@@ -262,7 +263,9 @@ class Unjoined(unittest.TestCase):
                            './app; ./app', options=('-a',))
         self.assertIn(f'{self.program} has hooks but started without the '
                       'runtime library: link countrace::runtime', said)
-        self.assertIn('2 processes with hooks did not join', said)
+        # And what others run on this machine meanwhile.
+        processes = re.search(r'(\d+) processes with hooks did not join', said)
+        self.assertGreaterEqual(int(processes.group(1)), 2, said)
 
     def test_instrumented_functions(self):
         self.build(PLAIN, '-finstrument-functions')
