@@ -10,6 +10,7 @@ import pwd
 import re
 import subprocess
 import sys
+import unittest.mock
 
 import trace_checks
 
@@ -38,9 +39,10 @@ class Owners(trace_checks.Recording):
                 self.needs_back_end(back_end)
                 check(back_end)
 
-    def record(self, back_end, *arguments):
-        return self.countrace('record', '--force', '--backend', back_end, '-o',
-                              self.trace, *arguments)
+    def record(self, back_end, *arguments, environment=None):
+        with unittest.mock.patch.dict(os.environ, environment or {}):
+            return self.countrace('record', '--force', '--backend', back_end,
+                                  '-o', self.trace, *arguments)
 
     def rows(self, *options):
         data = self.report(*options)
@@ -105,6 +107,51 @@ class Owners(trace_checks.Recording):
             self.assertRegex(text, rf'(?m)^ *{name} ')
             if back_end == 'bpf':
                 self.check_readable()
+        self.in_both(check)
+
+    def test_users_of_a_directory_service(self):
+        """Their names are looked up when nothing is recorded any more: an
+        answer may take as long as a network."""
+        self.needs('gcc')
+        source, library = self.work / 'names.c', self.work / 'names.so'
+        log, ended = self.work / 'log', self.work / 'ended'
+        source.write_text(f'''
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+int getpwuid_r(uid_t uid, struct passwd* entry, char* buffer, size_t bytes,
+               struct passwd** result) {{
+  if (strcmp(program_invocation_short_name, "countrace") == 0) {{
+    FILE* file = fopen("{log}", "a");
+    fprintf(file, "%u %d\\n", uid, access("{ended}", F_OK) == 0);
+    fclose(file);
+  }}
+  memset(entry, 0, sizeof(*entry));
+  entry->pw_name = strcpy(buffer, "remote");
+  entry->pw_uid = uid;
+  *result = entry;
+  return bytes == 0 ? ERANGE : 0;
+}}
+''')
+        subprocess.run(['gcc', '-shared', '-fPIC', source, '-o', library],
+                       check=True, timeout=60)
+        self.needs('setpriv')
+
+        def check(back_end):
+            log.unlink(missing_ok=True)
+            ended.unlink(missing_ok=True)
+            # The rings are read every 10 ms.
+            script = (f'setpriv --reuid 43215 sleep 0.05; sleep 0.2; '
+                      f'touch {ended}')
+            self.record(back_end, '--', 'env', '-u', 'LD_PRELOAD', 'sh', '-c',
+                        script, environment={'LD_PRELOAD': str(library)})
+            self.assertEqual(log.read_text(), '43215 1\n')
+            # The perf back end may not see whose `touch` was.
+            self.assertEqual({row['user'] for row in self.rows()} - {UNKNOWN},
+                             {'root', 'remote'})
         self.in_both(check)
 
     def test_cgroups(self):

@@ -4,19 +4,46 @@
 #include <pwd.h>
 #include <unistd.h>
 
+#include <cstdio>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "logformat/description/trace_description.h"
+#include "runtime/recorder/system/monotonic_clock.h"
 #include "runtime/recorder/system/process_owner.h"
 
 namespace countrace::runtime {
 namespace {
 
+// Bytes for the strings of one user.
+constexpr std::size_t kUserBytes = 16384;
+// A directory service that takes longer is asked for no other name.
+constexpr std::uint64_t kLongLookupNs = 1'000'000'000;
+
+struct FileCloser {
+  void operator()(FILE* file) const { std::fclose(file); }
+};
+
+// Of this machine's own file; empty: it has none.
+std::string LocalUserName(std::uint32_t uid) {
+  const std::unique_ptr<FILE, FileCloser> file(std::fopen("/etc/passwd", "re"));
+  passwd entry{};
+  passwd* found = nullptr;
+  std::vector<char> buffer(kUserBytes);
+  while (file != nullptr && fgetpwent_r(file.get(), &entry, buffer.data(),
+                                        buffer.size(), &found) == 0) {
+    if (found->pw_uid == uid) return found->pw_name;
+  }
+  return "";
+}
+
+// Of any source that the machine is set up with, perhaps over a network.
 std::string UserName(std::uint32_t uid) {
   passwd entry{};
   passwd* found = nullptr;
-  std::vector<char> buffer(16384);
+  std::vector<char> buffer(kUserBytes);
   getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found);
   return found != nullptr ? found->pw_name : absl::StrCat(uid);
 }
@@ -25,11 +52,25 @@ std::string UserName(std::uint32_t uid) {
 
 void OwnersFile::Add(const logformat::OwnerRecord& owner) {
   if (owner.uid != logformat::kNoUser && users_.insert(owner.uid).second) {
-    Write(logformat::UserText(owner.uid, UserName(owner.uid)));
+    const std::string name = LocalUserName(owner.uid);
+    if (name.empty()) {
+      not_local_.push_back(owner.uid);
+    } else {
+      Write(logformat::UserText(owner.uid, name));
+    }
   }
   if (owner.cgroup != 0 && cgroups_.insert(owner.cgroup).second) {
     Write(logformat::CgroupText(owner.cgroup,
                                 CgroupPathOf(owner.cgroup, owner.pid)));
+  }
+}
+
+void OwnersFile::Finish() {
+  bool slow = false;
+  for (const std::uint32_t uid : std::exchange(not_local_, {})) {
+    const std::uint64_t begin_ns = MonotonicNs();
+    Write(logformat::UserText(uid, slow ? absl::StrCat(uid) : UserName(uid)));
+    slow |= MonotonicNs() - begin_ns > kLongLookupNs;
   }
 }
 

@@ -1,5 +1,6 @@
 // Writes `.owners` of a recording: the names of the users and cgroups in its
-// `owner` records, each once, before the first record with it.
+// `owner` records, each once. Names of users that are not in /etc/passwd may
+// come from a network: they are looked up at the end, when no ring fills.
 //
 // Thread: one.
 #ifndef COUNTRACE_RUNTIME_RECORDER_DIRECTORY_OWNERS_FILE_H_
@@ -7,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "base/posix/scoped_fd.h"
@@ -21,6 +23,8 @@ class OwnersFile {
 
   // A name that cannot be looked up or written is missing in the trace.
   void Add(const logformat::OwnerRecord& owner);
+  // Once, after the last record.
+  void Finish();
 
  private:
   void Write(const std::string& line);
@@ -29,6 +33,7 @@ class OwnersFile {
   base::ScopedFd file_;
   bool failed_ = false;
   absl::flat_hash_set<std::uint32_t> users_;
+  std::vector<std::uint32_t> not_local_;
   absl::flat_hash_set<std::uint64_t> cgroups_;
 };
 

@@ -322,6 +322,7 @@ void CpuStreams::StoreUntil(std::uint64_t horizon_ns) {
 absl::Status CpuStreams::Close() {
   absl::Status result;
   for (CpuStream& stream : streams_) result.Update(stream.writer->Close());
+  if (owners_) owners_->Finish();
   return result;
 }
 
