@@ -254,6 +254,16 @@ class Unjoined(unittest.TestCase):
                       self.record('sh', '-c', './app; ./app; exec ./app',
                                   options=()))
 
+    def test_processes_of_a_command_without_bpf(self):
+        """Those that run when the recorder looks, every 100 ms."""
+        self.build('#include <unistd.h>\n'
+                   + HOOKS.replace('return 0', 'return usleep(1500000)'))
+        said = self.record('sh', '-c', f'cd /; env -i {self.program} & '
+                           f'{self.program}; wait')
+        self.assertIn(f'{self.program} has hooks but did not join', said)
+        self.assertIn('1 processes with hooks joined; 1 processes with hooks '
+                      'did not join', said)
+
     def test_programs_that_run_during_a_recording_of_the_machine(self):
         """Not one that began before and ended after it, but each that began
         and ended meanwhile."""

@@ -26,7 +26,7 @@ struct FileCloser {
   void operator()(FILE* file) const { std::fclose(file); }
 };
 
-// Of this machine's own file; empty: it has none.
+// The name in this machine's own file; empty: it has none.
 std::string LocalUserName(std::uint32_t uid) {
   const std::unique_ptr<FILE, FileCloser> file(std::fopen("/etc/passwd", "re"));
   passwd entry{};
@@ -39,7 +39,7 @@ std::string LocalUserName(std::uint32_t uid) {
   return "";
 }
 
-// Of any source that the machine is set up with, perhaps over a network.
+// The name from any source that the machine has, perhaps over a network.
 std::string UserName(std::uint32_t uid) {
   passwd entry{};
   passwd* found = nullptr;

@@ -91,6 +91,7 @@ class KernelRecorder {
   // The programs that recorded processes executed, since the last call. BPF
   // only.
   virtual std::vector<ProgramStart> TakePrograms() { return {}; }
+  virtual bool reports_programs() const { return false; }
 
   // Descriptors that become readable when Drain() should be called before its
   // timer.

@@ -121,6 +121,9 @@ void Recording::Run() {
         options_.progress(directory_.DiskBytes(), now - begin_ns_);
       }
       next_progress = now + kProgressNs;
+      if (preloaded_ && (kernel_ == nullptr || !kernel_->reports_programs())) {
+        started_.AddRunning(command_->pid());
+      }
     }
   }
   if (watcher_) {

@@ -5,11 +5,14 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <system_error>
 
 #include "absl/strings/str_format.h"
 #include "base/posix/scoped_fd.h"
 #include "runtime/recorder/session/unjoined_program.h"
+#include "runtime/recorder/system/monotonic_clock.h"
+#include "runtime/recorder/system/process_scan.h"
 
 namespace countrace::runtime {
 namespace {
@@ -64,6 +67,32 @@ void StartedPrograms::Add(std::vector<ProgramStart> starts) {
       with_hooks_.emplace_back(std::move(start), &file);
     }
   }
+}
+
+void StartedPrograms::AddRunning(std::int32_t root) {
+  std::vector<std::int32_t> pids = {root};
+  std::vector<ProgramStart> starts;
+  while (!pids.empty() && running_.size() < kMaxStarts) {
+    const std::int32_t pid = pids.back();
+    pids.pop_back();
+    ProgramStart start;
+    start.time_ns = MonotonicNs();
+    start.pid = start.own_pid = pid;
+    const std::string link = absl::StrFormat("/proc/%d/exe", pid);
+    std::error_code error;
+    start.path = fs::read_symlink(link, error).string();
+    struct stat info {};
+    if (error || stat(link.c_str(), &info) != 0) continue;
+    start.inode = info.st_ino;
+    if (running_.insert({pid, start.inode}).second) starts.push_back(start);
+    for (const ProcessThread& thread : ScanThreadsOf(pid)) {
+      std::ifstream children(
+          absl::StrFormat("/proc/%d/task/%d/children", pid, thread.tid));
+      std::int32_t child = 0;
+      while (children >> child) pids.push_back(child);
+    }
+  }
+  Add(std::move(starts));
 }
 
 std::map<std::string, std::uint64_t> StartedPrograms::NotJoined(

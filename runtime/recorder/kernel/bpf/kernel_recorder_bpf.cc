@@ -61,6 +61,7 @@ class BpfKernelRecorder final : public KernelRecorder {
   std::vector<ProgramStart> TakePrograms() override {
     return std::exchange(program_starts_, {});
   }
+  bool reports_programs() const override { return true; }
   std::vector<int> WakeDescriptors() const override { return {}; }
   KernelRecorderStatistics statistics() const override;
   const std::vector<std::string>& messages() const override {
