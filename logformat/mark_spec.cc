@@ -78,6 +78,10 @@ absl::StatusOr<MarkSpec> ParseMark(std::string_view text) {
     }
     return mark;
   }
+  if (text.starts_with("pid:")) {
+    return NotAMark(text,
+                    "a process's id has no prefix; comm:pid:... is a name");
+  }
   const auto rest_of = [text](std::string_view prefix) {
     return text.substr(prefix.size());
   };

@@ -111,8 +111,8 @@ TEST_CASE("marks: texts and their canonical spelling", "[logformat]") {
   CHECK(spelled("cgroup:/") == "cgroup:/");
   CHECK(spelled("cgroup:4f2a") == "cgroup:4f2a");
   for (const char* text :
-       {"", "0", "99999999999", "comm:", "user:", "cgroup:", "cgroup:a/b",
-        "cgroup:/a/../b", "a\nb", "0123456789abcdef"}) {
+       {"", "0", "99999999999", "comm:", "user:", "cgroup:", "pid:4711",
+        "cgroup:a/b", "cgroup:/a/../b", "a\nb", "0123456789abcdef"}) {
     INFO(text);
     CHECK(spelled(text) == "refused");
   }
