@@ -42,7 +42,8 @@ bool WaitForOne(std::atomic<std::uint32_t>* word, std::uint32_t seen,
 }
 
 // Valgrind (3.19) warns on the program's stderr of calls that it does not know.
-// Its client request RUNNING_ON_VALGRIND: instructions that do nothing elsewhere.
+// Its client request RUNNING_ON_VALGRIND is instructions that do nothing
+// elsewhere.
 bool IsUnderValgrind() noexcept {
   std::uint64_t result = 0;
 #ifdef __x86_64__
