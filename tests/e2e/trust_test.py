@@ -251,6 +251,19 @@ class Trust(running.Running):
         self.assertIn('1 processes with hooks did not join', run.stderr)
         self.assertNotIn('nothing was lost', run.stderr)
 
+    def test_the_control_page_of_a_killed_program(self):
+        other = self.start_other('long', 1)
+        page = pathlib.Path(f'/dev/shm/countrace-control-{other.pid}')
+        record = ('record', '-q', '--no-kernel', '--force', '-o', self.trace,
+                  '--', 'true')
+        countrace(*record)
+        self.assertTrue(page.exists())
+        other.kill()
+        other.wait()
+        self.assertTrue(page.exists())
+        countrace(*record)
+        self.assertFalse(page.exists())
+
     def test_a_control_page_that_its_user_locks(self):
         other = self.start_other('long', 1)
         with open(f'/dev/shm/countrace-control-{other.pid}', 'rb') as page:
