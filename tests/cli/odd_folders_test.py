@@ -5,11 +5,15 @@ with what it read or with an error.
 
 Usage: odd_folders_test.py COUNTRACE SYNTHETIC_TRACE [unittest options]
 """
+import csv
+import io
+import json
 import os
 import pathlib
 import select
 import shutil
 import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -20,8 +24,10 @@ COUNTRACE, SYNTHETIC = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
 FULL = 'COUNTRACE_TEST_FULL' in os.environ
 MANY = 100_000 if FULL else 3_000
 THREADS = 10_000 if FULL else 500
-VERBS = [['report'], ['script'], ['verify'], ['info'], ['state', '--at', '50%'],
-         ['diff', 'sound'], ['import', '-o', 'imported'], ['recover']]
+VERBS = [['report'], ['report', '--by', 'path', '--format', 'csv'], ['script'],
+         ['verify'], ['verify', '--format', 'csv'], ['info'],
+         ['state', '--at', '50%'], ['diff', 'sound'],
+         ['import', '-o', 'imported'], ['recover']]
 # Far more than any of them needs; with less, a busy machine would fail.
 PATIENCE = 120
 HEAD = 176
@@ -108,10 +114,55 @@ def many_empty_streams(trace):
         (trace / f'thread-5-{number}').touch()
 
 
+def empty(trace):
+    for file in trace.iterdir():
+        file.unlink()
+
+
+def empty_files(trace):
+    for file in trace.iterdir():
+        os.truncate(file, 0)
+
+
+def sockets(trace):
+    """In place of streams, of the session files and of the metadata."""
+    (trace / 'metadata').unlink()
+    for name in ('thread-1-1', 'cpu-7', '.session', '.incomplete', 'metadata'):
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind(str(trace / name))
+
+
+def loops(trace):
+    """Links to themselves, to each other, to the memory of the reader."""
+    (trace / 'cpu-6').symlink_to('cpu-6')
+    (trace / 'cpu-7').symlink_to('cpu-8')
+    (trace / 'cpu-8').symlink_to('cpu-7')
+    (trace / 'thread-7-7').symlink_to('/proc/self/mem')
+    (trace / 'thread-7-8').symlink_to('/proc/self/fd')
+    (trace / '.owners').symlink_to('/proc/self/pagemap')
+
+
+def hard_links(trace):
+    """The same stream under other names: its calls would count twice."""
+    for number, file in enumerate(sorted(trace.glob('[ct]*-*'))):
+        os.link(file, trace / f'thread-99-{number}')
+        os.link(file, trace / f'cpu-{number + 90}')
+
+
+def strange_names(trace):
+    """No text, the longest, control characters, words of a shell."""
+    names = [b'\xff\xfe\n', b'x' * 255, b'cpu-\x1b]0;t\x07', b'thread-1-1\n',
+             b'thread--1--1', b'cpu-99999999999999999999', b'$(id);`id`',
+             b'-o', b'--help', b'%s%n', b'thread-1-1-' + b'9' * 200]
+    for name in names:
+        shutil.copy(trace / 'cpu-0', os.path.join(os.fsencode(trace), name))
+
+
 CASES = [pipes, pipe_for_metadata, pipes_for_session_files, links,
          device_for_metadata, folders, terabytes_of_nothing,
          terabytes_with_islands, packets_of_holes, huge_metadata, huge_session,
-         many_files, many_empty_streams]
+         many_files, many_empty_streams, empty, empty_files, sockets, loops,
+         hard_links, strange_names]
 
 
 class OddFolders(unittest.TestCase):
@@ -158,10 +209,20 @@ class OddFolders(unittest.TestCase):
             with self.subTest(verb=verb[0]):
                 self.assertIn(done.returncode, (0, 1, 4), done.stderr[:500])
                 if done.returncode == 1:
-                    self.assertTrue(done.stderr or verb == ['verify'])
+                    self.assertTrue(done.stderr or verb[0] == 'verify')
+                if verb[-1] == 'csv':
+                    self.check_csv(done.stdout)
                 if case in (many_files, many_empty_streams):
                     self.assertLess(done.stderr.count('\n'), 100)
         self.view()
+
+    def check_csv(self, text):
+        """No cell is a formula, all lines have as many as the first."""
+        rows = list(csv.reader(io.StringIO(text)))
+        self.assertLessEqual(len({len(row) for row in rows}), 1)
+        for row in rows:
+            for cell in row:
+                self.assertNotRegex(cell, r'^[=+@]|^-(?![0-9])')
 
     def test_every_verb_ends(self):
         for case in CASES:
@@ -170,6 +231,32 @@ class OddFolders(unittest.TestCase):
             case(self.work / 'odd')
             with self.subTest(case=case.__name__):
                 self.read(case)
+
+    def test_verify_prints_a_thousand_findings(self):
+        """As text; a program that reads them gets all."""
+        shutil.rmtree(self.work / 'odd', ignore_errors=True)
+        streams = 1100
+        self.make('odd', streams * 42, streams, 40)
+        damaged = sorted((self.work / 'odd').glob('thread-*'))
+        self.assertGreater(len(damaged), 1000)
+        for file in damaged:
+            with open(file, 'r+b') as stream:
+                stream.seek(HEAD + 8)
+                byte = stream.read(1)
+                stream.seek(HEAD + 8)
+                stream.write(bytes([byte[0] ^ 1]))
+        text = self.run_verb('verify')
+        self.assertEqual(1, text.returncode, text.stderr)
+        lines = text.stdout.splitlines()
+        self.assertEqual(1000, sum(line.startswith('damage: ')
+                                   for line in lines))
+        self.assertEqual(1002, len(lines))
+        rows = self.run_verb('verify', '--format', 'jsonl').stdout.splitlines()
+        findings = [row for row in map(json.loads, rows) if 'what' in row]
+        self.assertGreaterEqual(len(findings), len(damaged))
+        self.assertEqual(
+            f'{len(findings) - 1000:,} more findings: '
+            '--format jsonl has them', lines[1000])
 
     def test_a_trace_of_many_streams(self):
         """More than descriptors: none is kept open for a stream."""
