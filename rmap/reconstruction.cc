@@ -680,7 +680,7 @@ Report Reconstruction::Finish(const logformat::TraceReader& reader,
   report.interrupts = std::any_of(hooks_.origins().begin(),
                                   hooks_.origins().end(), is_interrupt);
   BuildTables(
-      {info_, registry_, dispatches_, cpu_counters_, tasks_.any_fault(),
+      {info_, registry_, paths_, dispatches_, cpu_counters_, tasks_.any_fault(),
        hooks_.kernel_events() != 0, session_loss || unplaced_loss_,
        report.interrupts, report.begin_ns, report.end_ns, rows_, of_range_},
       report);

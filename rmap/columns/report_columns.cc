@@ -347,14 +347,17 @@ std::vector<Column<HookRow>> HookColumns(const Report& report) {
                      Unit::kNone,
                      "Block device of the requests: MAJOR:MINOR NAME.",
                      [](const R& r) -> Cell {
-                       if (r.device.empty()) return std::monostate();
-                       return r.device;
+                       if (!r.requests) return std::monostate();
+                       return r.requests->device;
                      }});
   columns.push_back({{"bytes"},
                      "bytes",
                      Unit::kCount,
                      "Bytes of these requests.",
-                     [](const R& r) { return FromOptional(r.bytes); }});
+                     [](const R& r) -> Cell {
+                       if (!r.requests) return std::monostate();
+                       return r.requests->bytes;
+                     }});
   return columns;
 }
 

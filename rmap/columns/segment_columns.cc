@@ -32,18 +32,18 @@ void AddSegmentCounts(const Report& report,
        }},
       {"stderr", false, "Standard error of incl.",
        [](const SegmentCount& count) -> Cell {
-         return FromOptional(count.standard_error);
+         return FromOptional(count.estimate.Read().standard_error);
        },
        true},
       {"excl_stderr", false, "Standard error of excl.",
        [](const SegmentCount& count) -> Cell {
-         return FromOptional(count.excl_standard_error);
+         return FromOptional(count.estimate.Read().excl_standard_error);
        },
        true},
       {"counted", false, "Part of incl that was counted.",
        [](const SegmentCount& count) -> Cell {
-         if (!count.scaled) return std::monostate();
-         return count.counted;
+         if (!count.estimate) return std::monostate();
+         return count.estimate->counted;
        },
        true},
   };

@@ -43,15 +43,16 @@ std::optional<Amount> CountOf(const Report& report, const Metric& metric,
   }
   const SegmentCount& count = *row.counts[*index];
   Amount amount = Exact(count.excl, count.incl, count.quality);
-  if (!count.scaled) return amount;
+  if (!count.estimate) return amount;
+  const SegmentEstimate& estimate = *count.estimate;
   // The event was counted in all calls.
-  const bool whole = count.counted == count.incl && count.incl != 0;
+  const bool whole = estimate.counted == count.incl && count.incl != 0;
   if (!whole) {
     amount.incl.error =
-        SamplingError::Of(count.standard_error, InclusiveOf(count).freedom);
+        SamplingError::Of(estimate.standard_error, InclusiveOf(count).freedom);
   }
-  if (!whole || count.excl_standard_error != 0.0) {
-    amount.self.error = SamplingError::Of(count.excl_standard_error,
+  if (!whole || estimate.excl_standard_error != 0.0) {
+    amount.self.error = SamplingError::Of(estimate.excl_standard_error,
                                           ExclusiveOf(count).freedom);
   }
   return amount;

@@ -52,7 +52,7 @@ bool IsEstimate(const ProcessRow& row, std::size_t event) {
 }
 bool IsEstimate(const SegmentRow& row, std::size_t event) {
   return event < row.counts.size() && row.counts[event] &&
-         row.counts[event]->scaled;
+         row.counts[event]->estimate.has_value();
 }
 
 template <typename Row>

@@ -36,7 +36,7 @@ void BlockedTime::AddWait(ThreadState& thread, std::uint64_t ns) {
                                    ns - unknown_ns)
           : 0;
   place->wait_ns += ns;
-  place->unseen.less.wait_ns += ns - sure_ns;
+  if (ns != sure_ns) place->unseen.Write().less.wait_ns += ns - sure_ns;
 }
 
 void BlockedTime::Leave(ThreadState& thread, std::uint64_t time_ns,
@@ -121,7 +121,8 @@ void BlockedTime::Add(Interval interval) {
   Key& key = interval.key;
   if (key.place != nullptr) {
     key.place->blocked_ns += interval.ns;
-    key.place->unseen.less.blocked_ns += interval.ns - interval.placed_ns;
+    const std::uint64_t unsure_ns = interval.ns - interval.placed_ns;
+    if (unsure_ns != 0) key.place->unseen.Write().less.blocked_ns += unsure_ns;
   }
   if (sums_.size() >= max_rows_ && !sums_.contains(key)) {
     ++folded_;

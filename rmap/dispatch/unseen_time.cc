@@ -133,8 +133,10 @@ void UnseenTime::See(ThreadState& thread, std::uint64_t time_ns) {
   const std::uint64_t outside_ns =
       thread.begin_known ? 0 : now.outside_ns - unseen.outside_at_ns;
   unseen.outside_ns += outside_ns;
-  for (const Frame& frame : thread.stack.frames) {
-    frame.node->unseen.on_cpu_ns += lost_ns + outside_ns;
+  if (lost_ns + outside_ns != 0) {
+    for (const Frame& frame : thread.stack.frames) {
+      frame.node->unseen.Write().on_cpu_ns += lost_ns + outside_ns;
+    }
   }
   const bool lost = unseen.in_loss || unseen.losses_begun < begins_.size();
   if (lost || (hidden_ns | left_ns) != 0) {
@@ -165,7 +167,7 @@ void UnseenTime::See(ThreadState& thread, std::uint64_t time_ns) {
     unseen.unknown_ns += unseen.latest_ns;
     unseen.early_ns += HiddenBefore(unseen.known_ns, hidden_ns);
     for (const Frame& frame : thread.stack.frames) {
-      frame.node->unseen.unknown_ns += unseen.latest_ns;
+      frame.node->unseen.Write().unknown_ns += unseen.latest_ns;
     }
   }
   AddCountsTo(unseen);

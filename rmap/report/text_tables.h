@@ -188,7 +188,7 @@ class TextTables {
     } else if constexpr (requires { row.segment; }) {
       if (event >= row.counts.size() || !row.counts[event]) return "";
       const SegmentCount& count = *row.counts[event];
-      return count.scaled ? ScaledText(InclusiveOf(count), column.unit) : "";
+      return count.estimate ? ScaledText(InclusiveOf(count), column.unit) : "";
     } else {
       return "";
     }

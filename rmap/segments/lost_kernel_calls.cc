@@ -28,7 +28,9 @@ void SegmentBuilder::EndKernelDoubt(ThreadState& thread, std::uint64_t time_ns,
   const std::uint64_t ns = time_ns - std::min(time_ns, since_ns);
   thread.process->kernel_unknown_ns += ns;
   std::vector<Frame>& frames = thread.stack.frames;
-  for (const Frame& frame : frames) frame.node->unseen.kernel_ns += ns;
+  for (const Frame& frame : frames) {
+    frame.node->unseen.Write().kernel_ns += ns;
+  }
 
   const auto in_kernel = [this](const Frame& frame) {
     return origins_[frame.hook_id] == logformat::HookOrigin::kKernel;
@@ -40,7 +42,7 @@ void SegmentBuilder::EndKernelDoubt(ThreadState& thread, std::uint64_t time_ns,
   if (goes_on) {
     for (auto frame = frames.rbegin();
          frame != frames.rend() && in_kernel(*frame); ++frame) {
-      auto& less = frame->node->unseen.less;
+      auto& less = frame->node->unseen.Write().less;
       less.wall_ns += ns;
       less.on_cpu_ns += now.OnCpuAt(time_ns) - unseen.stack_on_cpu_ns;
       less.switches += now.switches - unseen.stack_switches;
@@ -71,7 +73,7 @@ void SegmentBuilder::DoubtEnd(ThreadState& thread, std::uint64_t seen_ns,
                               std::uint64_t latest_ns) const {
   const ThreadNow now = NowOf(thread, coverage_);
   for (const Frame& frame : thread.stack.frames) {
-    UnseenSums& unseen = frame.node->unseen;
+    UnseenSums& unseen = frame.node->unseen.Write();
     unseen.wall_ns += latest_ns - std::min(latest_ns, time_ns);
     unseen.less.wall_ns +=
         time_ns - std::clamp(std::max(frame.begin_ns, coverage_.range_begin_ns),

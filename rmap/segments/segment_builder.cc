@@ -301,15 +301,17 @@ void SegmentBuilder::AddKernelDumps(const ThreadState& thread, PathNode& node,
     const bool exact = IsOnCpuExact(now, frame, time_ns);
     if (!exact && (thread.index == kNoThread ||
                    IsUncovered(now, frame, time_ns))) [[unlikely]] {
-      node.unseen.on_cpu_ns += wall_ns - on_cpu_ns;
-      node.unseen.uncovered_ns += wall_ns - on_cpu_ns;
+      UnseenSums& unseen = node.unseen.Write();
+      unseen.on_cpu_ns += wall_ns - on_cpu_ns;
+      unseen.uncovered_ns += wall_ns - on_cpu_ns;
     }
     if (frame.doubtful) [[unlikely]] {
-      node.unseen.less.calls += cut ? 0 : 1;
-      node.unseen.less.wall_ns += wall_ns;
-      node.unseen.less.on_cpu_ns += on_cpu_ns;
-      node.unseen.less.switches += now.switches - frame.switches;
-      node.unseen.less.faults += now.faults - frame.faults;
+      UnseenSums::Less& less = node.unseen.Write().less;
+      less.calls += cut ? 0 : 1;
+      less.wall_ns += wall_ns;
+      less.on_cpu_ns += on_cpu_ns;
+      less.switches += now.switches - frame.switches;
+      less.faults += now.faults - frame.faults;
     }
     std::uint64_t* const dumps = stack.dumps.data() + depth * frame_words_;
     if (depth < stack.doubted) [[unlikely]] {

@@ -6,7 +6,7 @@
 namespace countrace::rmap {
 
 PathNode* CallPaths::NewNode(PathNode* parent, std::uint32_t hook_id) {
-  PathNode& node = nodes_.emplace_back();
+  PathNode& node = *nodes_.emplace_back(std::make_unique<PathNode>());
   node.hook_id = hook_id;
   node.index = static_cast<std::uint32_t>(nodes_.size() - 1);
   node.parent = parent;
@@ -17,18 +17,22 @@ PathNode* CallPaths::NewNode(PathNode* parent, std::uint32_t hook_id) {
 
 void CallPaths::IncludeChildren() {
   // Reverse order visits children before their parents.
-  for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
+  for (auto at = nodes_.rbegin(); at != nodes_.rend(); ++at) {
+    const PathNode* const node = at->get();
     if (node->parent == nullptr) continue;
     node->parent->wait_ns += node->wait_ns;
     node->parent->blocked_ns += node->blocked_ns;
-    node->parent->unseen.less.wait_ns += node->unseen.less.wait_ns;
-    node->parent->unseen.less.blocked_ns += node->unseen.less.blocked_ns;
+    if (!node->unseen) continue;
+    UnseenSums::Less& outer = node->parent->unseen.Write().less;
+    outer.wait_ns += node->unseen->less.wait_ns;
+    outer.blocked_ns += node->unseen->less.blocked_ns;
   }
 }
 
 void CallPaths::ForgetSums() {
   folded_ = 0;
-  for (PathNode& node : nodes_) {
+  for (const std::unique_ptr<PathNode>& at : nodes_) {
+    PathNode& node = *at;
     PathNode path;
     path.hook_id = node.hook_id;
     path.index = node.index;
@@ -47,7 +51,8 @@ void CallPaths::ForgetSums() {
 void CallPaths::DropUnused() {
   std::vector<bool> used(nodes_.size());
   // Reverse order visits children before their parents.
-  for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
+  for (auto at = nodes_.rbegin(); at != nodes_.rend(); ++at) {
+    PathNode* const node = at->get();
     std::erase_if(node->children, [&](const PathNode::Child& child) {
       return !used[child.node->index];
     });
@@ -69,6 +74,17 @@ void CallPaths::KeepCertain(PathNode& root) {
     for (const PathNode::Child& child : node.children) {
       pending.push_back(child.node);
     }
+  }
+}
+
+void CallPaths::Release(PathNode& root) {
+  std::vector<PathNode::Child> pending = std::move(root.children);
+  root.children.clear();
+  while (!pending.empty()) {
+    PathNode* const node = pending.back().node;
+    pending.pop_back();
+    pending.insert(pending.end(), node->children.begin(), node->children.end());
+    nodes_[node->index].reset();
   }
 }
 

@@ -9,7 +9,6 @@
 #define COUNTRACE_RMAP_STATE_CALL_PATHS_H_
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -19,6 +18,7 @@
 #include "rmap/state/folded_calls.h"
 #include "rmap/state/scaled_count.h"
 #include "rmap/state/statistics.h"
+#include "rmap/tables/rare.h"
 #include "rmap/tables/tables.h"
 
 namespace countrace::rmap {
@@ -156,7 +156,7 @@ struct PathNode {
   // The rest of calls that were open when the tables' range began: they are in
   // all sums but `calls` and `wall`.
   std::uint64_t cut_wall_ns = 0;
-  UnseenSums unseen;
+  Rare<UnseenSums> unseen;
   std::unique_ptr<CertainSums> certain;
   // KernelHooks: calls of a system call that returned an error, by errno.
   std::unique_ptr<std::map<int, std::uint64_t>> errors;
@@ -218,6 +218,9 @@ class CallPaths {
   std::uint64_t folded_calls() const { return folded_; }
   std::size_t size() const { return nodes_.size(); }
 
+  // Removes the paths of one process but its root, when their rows are made.
+  void Release(PathNode& root);
+
  private:
   static constexpr std::size_t kLinearChildren = 12;
   PathNode* FindHashed(const PathNode* parent, std::uint32_t hook_id) const;
@@ -229,7 +232,8 @@ class CallPaths {
 
   std::size_t events_;
   std::uint64_t folded_ = 0;
-  std::deque<PathNode> nodes_;  // addresses are stable
+  // By index; null: released.
+  std::vector<std::unique_ptr<PathNode>> nodes_;
   absl::flat_hash_map<std::uint64_t, PathNode*>
       wide_;  // children of wide parents
 };

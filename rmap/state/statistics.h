@@ -75,8 +75,6 @@ class DurationStatistics {
     histogram_.Add(value);
   }
   void Merge(const DurationStatistics& other);
-  // Count and sums stay; there are no percentiles any more.
-  void ForgetHistogram() { histogram_ = {}; }
 
   std::uint64_t count() const { return count_; }
   std::uint64_t sum() const { return sum_; }

@@ -192,12 +192,13 @@ std::optional<SegmentCount> CountOf(const EventPlan& plan,
       if (!sum.any_value) return std::nullopt;
       SegmentCount count{sum.incl, rest.incl, Worse(sum.quality, rest.quality)};
       if (sum.scaling != DumpSum::Scaling::kNone) {
-        count.scaled = true;
-        count.counted = sum.counted;
-        if (sum.variance) count.standard_error = std::sqrt(*sum.variance);
-        if (rest.variance)
-          count.excl_standard_error = std::sqrt(*rest.variance);
-        count.slices = LeastSlices(sum.slices, rest.slices);
+        SegmentEstimate& estimate = count.estimate.Write();
+        estimate.counted = sum.counted;
+        if (sum.variance) estimate.standard_error = std::sqrt(*sum.variance);
+        if (rest.variance) {
+          estimate.excl_standard_error = std::sqrt(*rest.variance);
+        }
+        estimate.slices = LeastSlices(sum.slices, rest.slices);
       }
       return count;
     }

@@ -83,18 +83,19 @@ std::optional<Number> NumberNamed(const EventColumns& events,
 
 void RowBounds::Set(Number number, std::uint64_t value, Bounds bounds) {
   if (bounds.lo == value && bounds.hi == value) return;
+  std::vector<Entry>& entries = entries_.Write();
   const auto at = std::find_if(
-      entries_.begin(), entries_.end(),
+      entries.begin(), entries.end(),
       [number](const Entry& entry) { return entry.first == number; });
-  if (at != entries_.end()) {
+  if (at != entries.end()) {
     at->second = bounds;
   } else {
-    entries_.emplace_back(number, bounds);
+    entries.emplace_back(number, bounds);
   }
 }
 
 std::optional<Bounds> RowBounds::Of(Number number) const {
-  for (const Entry& entry : entries_) {
+  for (const Entry& entry : entries()) {
     if (entry.first == number) return entry.second;
   }
   return std::nullopt;

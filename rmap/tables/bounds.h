@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "rmap/tables/event_columns.h"
+#include "rmap/tables/rare.h"
 
 namespace countrace::rmap {
 
@@ -101,11 +102,11 @@ class RowBounds {
   void Set(Number number, std::uint64_t value, Bounds bounds);
   // Absent: the number is exact.
   std::optional<Bounds> Of(Number number) const;
-  bool empty() const { return entries_.empty(); }
-  const std::vector<Entry>& entries() const { return entries_; }
+  bool empty() const { return entries().empty(); }
+  const std::vector<Entry>& entries() const { return entries_.Read(); }
 
  private:
-  std::vector<Entry> entries_;
+  Rare<std::vector<Entry>> entries_;
 };
 
 }  // namespace countrace::rmap

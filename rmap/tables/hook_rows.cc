@@ -24,8 +24,8 @@ void AddHooks(const TableInput& input, const ProcessState& process,
          of != process.block_requests.end() && of->first.first == id; ++of) {
       HookRow device = row;
       device.hits = of->second.hits;
-      device.device = of->first.second;
-      device.bytes = of->second.bytes;
+      device.requests =
+          HookRow::Requests{of->first.second, of->second.bytes};
       row.hits -= device.hits;
       report.hooks.push_back(std::move(device));
     }
@@ -36,6 +36,17 @@ void AddHooks(const TableInput& input, const ProcessState& process,
 }  // namespace
 
 void BuildHooks(const TableInput& input, Report& report) {
+  // Growing would need the memory of two copies.
+  std::size_t rows = 0;
+  const auto count = [&rows](const ProcessState& process) {
+    const auto hit = [](std::uint64_t hits) { return hits != 0; };
+    rows += std::ranges::count_if(process.hits.hits, hit) +
+            std::ranges::count_if(process.kernel_hook_hits, hit) +
+            process.block_requests.size();
+  };
+  std::ranges::for_each(input.in.registry.processes(), count);
+  count(input.in.registry.interrupts());
+  report.hooks.reserve(rows);
   for (const ProcessState& process : input.in.registry.processes()) {
     AddHooks(input, process, process.hits.hits, 0, report);
     AddHooks(input, process, process.kernel_hook_hits,
@@ -46,8 +57,10 @@ void BuildHooks(const TableInput& input, Report& report) {
            logformat::kHookIdKernelMin, report);
   std::sort(report.hooks.begin(), report.hooks.end(),
             [](const HookRow& a, const HookRow& b) {
-              return std::tie(b.hits, a.hook, a.pid, a.process, a.device) <
-                     std::tie(a.hits, b.hook, b.pid, b.process, b.device);
+              return std::tie(b.hits, a.hook, a.pid, a.process,
+                              a.requests.Read().device) <
+                     std::tie(a.hits, b.hook, b.pid, b.process,
+                              b.requests.Read().device);
             });
 }
 

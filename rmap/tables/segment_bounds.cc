@@ -203,7 +203,7 @@ void UnseenBounds::OfSegment(const ProcessState& process,
         break;
       }
     }
-    if (count->scaled) {
+    if (count->estimate) {
       const bool missing = row.bounds.Of(incl).has_value();
       Bounds whole = IntervalOf(InclusiveOf(*count));
       Bounds part = IntervalOf(ExclusiveOf(*count));
@@ -212,7 +212,7 @@ void UnseenBounds::OfSegment(const ProcessState& process,
       row.bounds.Set(excl, count->excl, part);
     }
     const bool exact = !row.bounds.Of(incl) && !row.bounds.Of(excl);
-    if (!count->scaled) {
+    if (!count->estimate) {
       // perf multiplexed its counter: an estimate whose error is not known.
       const Quality least = count->quality == Quality::kScaled
                                 ? Quality::kScaled

@@ -74,6 +74,7 @@ class SegmentRows {
         row.blocked = {amounts.incl.blocked_ns, amounts.excl.blocked_ns};
       }
     }
+    row.counts.reserve(input_.plans.size());
     for (const EventPlan& plan : input_.plans) {
       row.counts.push_back(CountOf(plan, amounts));
     }
@@ -119,10 +120,11 @@ class SegmentRows {
 
   SegmentUnseen UnseenOf(const PathNode& node) const {
     SegmentUnseen unseen;
-    unseen.own = node.unseen;
+    unseen.own = node.unseen.Read();
     for (const PathNode::Child& child : node.children) {
-      unseen.children.Add(child.node->unseen.less);
-      unseen.uncovered_ns += child.node->unseen.uncovered_ns;
+      if (!child.node->unseen) continue;
+      unseen.children.Add(child.node->unseen->less);
+      unseen.uncovered_ns += child.node->unseen->uncovered_ns;
     }
     if (node.certain != nullptr) unseen.certain = *node.certain;
     unseen.path = true;
@@ -163,7 +165,7 @@ class SegmentRows {
     const auto end = process.failed_calls.lower_bound({hook_id + 1, 0});
     for (auto calls = process.failed_calls.lower_bound({hook_id, 0});
          calls != end; ++calls) {
-      row.errors->emplace(calls->first.second, calls->second);
+      (*row.errors)[calls->first.second] = calls->second;
     }
   }
   void SetErrors(const PathNode& node, SegmentRow& row) const {
@@ -223,7 +225,8 @@ class SegmentRows {
       if (sum.probes.any()) sum.probes.TakeOut(input_.plans, row);
       report_.segments.push_back(std::move(row));
     }
-    ForgetDetails(*process.paths);
+    // With thousands of processes, their rows need the memory.
+    input_.in.paths.Release(*process.paths);
   }
 
   template <typename F>
@@ -237,14 +240,6 @@ class SegmentRows {
         pending.push_back(child.node);
       }
     }
-  }
-
-  // With thousands of processes, their rows need the memory.
-  static void ForgetDetails(PathNode& root) {
-    ForEachNode(root, [](PathNode& node) {
-      node.wall.ForgetHistogram();
-      node.dumps = {};
-    });
   }
 
   // Replaces the sum of the folding nodes by those of their segments.

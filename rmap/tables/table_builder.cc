@@ -32,10 +32,10 @@ void BuildTables(const TableSources& sources, Report& report) {
       BuildProcesses(input, bounds, report);
   BuildCpus(input, bounds, report);
   ChooseSegmentSources(processes, input, report);
+  BuildWakers(sources, bounds, report);
   BuildSegments(input, bounds, report);
   BuildBooks(processes, input, report);
   BuildHooks(input, report);
-  BuildWakers(sources, bounds, report);
   BuildPreemptors(sources, report);
   report.system_call_rows = SystemCallRows(report.segments);
 }

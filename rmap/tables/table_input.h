@@ -13,6 +13,7 @@
 #include "logformat/trace_info.h"
 #include "rmap/counters/counter_extension.h"
 #include "rmap/dispatch/dispatch_tracker.h"
+#include "rmap/state/call_paths.h"
 #include "rmap/state/thread_registry.h"
 #include "rmap/tables/attribution.h"
 #include "rmap/tables/probe_costs.h"
@@ -24,6 +25,7 @@ namespace countrace::rmap {
 struct TableSources {
   const logformat::TraceInfo& info;
   ThreadRegistry& registry;
+  CallPaths& paths;
   const DispatchTracker& dispatches;
   const CounterExtension& counters;  // the counters of CPUs
   bool fault_records;
@@ -73,9 +75,9 @@ struct TableInput {
   template <typename Row>
   void Scale(const std::vector<SliceSums>& slices, std::uint64_t whole_ns,
              Row& row) const {
-    row.scaled.resize(plans.size());
     for (std::size_t i = 0; i < plans.size(); ++i) {
       if (!Rotates(plans[i])) continue;
+      row.scaled.resize(plans.size());
       const std::size_t event = *plans[i].cpu_event;
       row.scaled[i].reset();
       row.counts[i].reset();

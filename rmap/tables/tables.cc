@@ -45,11 +45,11 @@ const char* PreemptorKindName(PreemptorKind kind) {
 ScaledCount InclusiveOf(const SegmentCount& count) {
   ScaledCount estimate;
   estimate.value = count.incl;
-  estimate.counted = count.counted;
-  estimate.slices = count.slices;
-  estimate.standard_error = count.standard_error;
+  estimate.counted = count.estimate->counted;
+  estimate.slices = count.estimate->slices;
+  estimate.standard_error = count.estimate->standard_error;
   // At least two slices a round.
-  estimate.freedom = std::max(1.0, static_cast<double>(count.slices) / 2);
+  estimate.freedom = std::max(1.0, static_cast<double>(estimate.slices) / 2);
   return estimate;
 }
 
@@ -57,7 +57,7 @@ ScaledCount ExclusiveOf(const SegmentCount& count) {
   ScaledCount estimate = InclusiveOf(count);
   estimate.value = count.excl;
   estimate.counted = 0;  // in the calls themselves: unknown
-  estimate.standard_error = count.excl_standard_error;
+  estimate.standard_error = count.estimate->excl_standard_error;
   return estimate;
 }
 

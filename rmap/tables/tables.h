@@ -16,6 +16,7 @@
 #include "rmap/state/scaled_count.h"
 #include "rmap/tables/bounds.h"
 #include "rmap/tables/event_columns.h"
+#include "rmap/tables/rare.h"
 
 namespace countrace::rmap {
 
@@ -107,21 +108,39 @@ struct TimeStatistics {  // ns
 struct InclusiveExclusive {
   std::uint64_t incl = 0, excl = 0;
 };
-struct SegmentCount {
-  std::uint64_t incl = 0, excl = 0;
-  Quality quality = Quality::kExact;
-  // Both are estimates from the calls during the set's rotations. For `incl`:
-  // its counted part, and its standard error.
-  bool scaled = false;
-  std::uint64_t counted = 0;
-  std::optional<double> standard_error = std::nullopt;
+// Details of a count that was estimated from the calls during the rotations of
+// its event set.
+struct SegmentEstimate {
+  std::uint64_t counted = 0;  // part of `incl`
+  std::optional<double> standard_error = std::nullopt;  // of `incl`
   // For `excl`; and the fewest slices behind any estimate in it.
   std::optional<double> excl_standard_error = std::nullopt;
   std::uint64_t slices = 0;
 };
-// The estimates in it. Requires: `scaled`.
+struct SegmentCount {
+  std::uint64_t incl = 0, excl = 0;
+  Quality quality = Quality::kExact;
+  // Present: both are estimates.
+  Rare<SegmentEstimate> estimate = {};
+};
+// The estimates in it. Requires: `estimate`.
 ScaledCount InclusiveOf(const SegmentCount& count);
 ScaledCount ExclusiveOf(const SegmentCount& count);
+
+// Calls that returned an error, by errno. Most segments have none.
+class ErrorCounts {
+ public:
+  using Map = std::map<int, std::uint64_t>;
+  std::uint64_t& operator[](int error) { return counts_.Write()[error]; }
+  Map::const_iterator begin() const { return counts_.Read().begin(); }
+  Map::const_iterator end() const { return counts_.Read().end(); }
+  Map::const_iterator find(int error) const {
+    return counts_.Read().find(error);
+  }
+
+ private:
+  Rare<Map> counts_;
+};
 
 struct SegmentRow {
   std::string segment;            // "provider:name"
@@ -149,10 +168,10 @@ struct SegmentRow {
   std::optional<std::uint64_t> recording_ns;
   // What its probes, and those in it, took: it is not in the times of the row,
   // but in those of the process (rmap/tables/probe_costs.h).
-  std::optional<ProbeTime> probes;
+  Rare<ProbeTime> probes;
   // A system call's: calls that returned an error, by errno. Absent for other
   // segments.
-  std::optional<std::map<int, std::uint64_t>> errors;
+  std::optional<ErrorCounts> errors;
 };
 
 // The cause that ended blocked time.
@@ -238,10 +257,12 @@ struct HookRow {
   ProcessIndex process{};
   std::string comm;
   std::uint64_t hits = 0;  // event records: a call of a segment is two
-  // A block point's: a row for each device, as `MAJOR:MINOR NAME`, and the
-  // bytes of its requests.
-  std::string device = "";
-  std::optional<std::uint64_t> bytes = std::nullopt;
+  // A block point's: a row for each device, with the bytes of its requests.
+  struct Requests {
+    std::string device;  // `MAJOR:MINOR NAME`
+    std::uint64_t bytes = 0;
+  };
+  Rare<Requests> requests = {};
 };
 
 struct CpuRow {

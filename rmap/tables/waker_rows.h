@@ -13,7 +13,7 @@
 namespace countrace::rmap {
 
 // Requires: ThreadRegistry::SettleProcesses(): every thread has a process; all
-// rows of processes.
+// rows of processes; the tree of call paths (BuildSegments() takes it apart).
 void BuildWakers(const TableSources& sources, const UnseenBounds& bounds,
                  Report& report);
 

@@ -71,9 +71,10 @@ std::string Details(const Report& report) {
                              row.wall.stddev, row.wall.min, row.wall.max,
                              row.wall.p50, row.wall.p90, row.wall.p99);
       for (const auto& count : row.counts) {
-        if (!count || !count->scaled) continue;
-        out << absl::StrFormat(" %d +-%.6g %.6g %d", count->counted,
-                               count->standard_error.value_or(-1),
+        if (!count || !count->estimate) continue;
+        const SegmentEstimate& estimate = *count->estimate;
+        out << absl::StrFormat(" %d +-%.6g %.6g %d", estimate.counted,
+                               estimate.standard_error.value_or(-1),
                                count->excl_standard_error.value_or(-1),
                                count->slices);
       }
