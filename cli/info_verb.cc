@@ -13,7 +13,6 @@
 #include "cli/verb.h"
 #include "cli/verb_parser.h"
 #include "cli/wall_clock.h"
-#include "logformat/no_times.h"
 
 namespace countrace::cli {
 namespace {
@@ -43,7 +42,7 @@ const char* StateName(const TraceInfo& info) {
 }
 
 std::string WallClock(const TraceInfo& info) {
-  if (!logformat::HasTimes(info)) return "not known";
+  if (!info.has_times) return "not known";
   return FormatWallClock(static_cast<std::int64_t>(info.begin_ns) +
                          info.realtime_offset_ns);
 }
@@ -202,7 +201,7 @@ std::string Text(const TraceInfo& info, const StreamTotals& totals) {
 
 std::string JsonText(const TraceInfo& info, const StreamTotals& totals,
                      const std::vector<StreamInfo>& streams) {
-  const bool times = logformat::HasTimes(info);
+  const bool times = info.has_times;
   Json out = {{"schema", "countrace.info/1"},
               {"path", info.path},
               {"state", StateName(info)},

@@ -6,7 +6,6 @@
 #include "cli/exit_status.h"
 #include "cli/progress_bar.h"
 #include "logformat/import/trace_search.h"
-#include "logformat/no_times.h"
 
 namespace countrace::cli {
 
@@ -31,7 +30,7 @@ absl::StatusOr<std::unique_ptr<logformat::TraceReader>> TraceInput::Open(
   auto reader = logformat::TraceReader::Open(*directory, /*shown_as=*/path);
   if (!reader.ok()) return reader;
   const logformat::TraceInfo& info = (*reader)->info();
-  if (times == TimesUse::kNeeded && !logformat::HasTimes(info)) {
+  if (times == TimesUse::kNeeded && !info.has_times) {
     return absl::FailedPreconditionError(absl::StrFormat(
         "The events of %s have no times, because its recorder had no clock: "
         "read it with `countrace script`, `info`, `list hooks` or "

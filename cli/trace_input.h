@@ -21,7 +21,7 @@ namespace countrace::cli {
 absl::StatusOr<importer::ImportLimits> ImportLimitsOf(
     const TraceOptions& options);
 
-// Whether what is shown needs the times of a trace (logformat/no_times.h).
+// Whether what is shown needs the times of a trace (TraceInfo::has_times).
 enum class TimesUse { kNeeded, kNotNeeded };
 
 // A trace is converted at most once; its conversion is removed with this

@@ -110,6 +110,9 @@ struct TraceInfo {
   // directories, and the facts they do not contain. Else empty.
   std::string source;
   std::vector<std::string> source_paths, not_known;
+  // False: its source has no clock. The time of a record counts the records,
+  // stream after stream; it orders them, and no verb shows it as a time.
+  bool has_times = true;
   std::vector<HookInfo> hooks;         // ascending by id
   std::vector<ProcessName> processes;  // in the order in which they joined
   // Names of the users and cgroups in `owner` records, by id: a user without a

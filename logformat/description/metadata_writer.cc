@@ -240,6 +240,7 @@ void AppendEnv(const TraceDescription& description, std::string& text) {
   if (!info.source.empty()) string("source", info.source);
   strings("source_path", info.source_paths);
   strings("not_known", info.not_known);
+  if (!info.has_times) number("has_times", 0);
   if (info.gating) string("count", GatingText(*info.gating));
   strings("mark", info.marks);
   for (std::size_t i = 0; i < description.streams.size(); ++i) {

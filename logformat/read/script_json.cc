@@ -7,7 +7,6 @@
 
 #include "absl/strings/str_format.h"
 #include "base/text/utf8.h"
-#include "logformat/no_times.h"
 #include "logformat/read/field_value.h"
 
 namespace countrace::logformat {
@@ -86,7 +85,7 @@ void AppendJsonString(std::string_view text, std::string& out) {
 }
 
 ScriptJsonRenderer::ScriptJsonRenderer(const TraceInfo& info)
-    : has_times_(HasTimes(info)), classes_(EventClasses(info)) {
+    : has_times_(info.has_times), classes_(EventClasses(info)) {
   for (auto& index : index_) index.assign(65536, 0);
   for (std::size_t i = 0; i < classes_.size(); ++i) {
     index_[static_cast<std::size_t>(classes_[i].stream_class)][classes_[i].id] =

@@ -6,7 +6,6 @@
 
 #include "absl/strings/str_format.h"
 #include "base/text/utf8.h"
-#include "logformat/no_times.h"
 #include "logformat/read/field_value.h"
 
 namespace countrace::logformat {
@@ -119,7 +118,7 @@ void AppendEscaped(std::string_view text, bool quoted, std::string& out) {
 }
 
 ScriptRenderer::ScriptRenderer(const TraceInfo& info)
-    : has_times_(HasTimes(info)), classes_(EventClasses(info)) {
+    : has_times_(info.has_times), classes_(EventClasses(info)) {
   for (auto& index : index_) index.assign(65536, 0);
   for (std::size_t i = 0; i < classes_.size(); ++i) {
     EventClass& event = classes_[i];

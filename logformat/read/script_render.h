@@ -5,9 +5,9 @@
 //
 // Event names, field names and values are those babeltrace2 shows, dump before
 // payload. The beginning of the line is ours: CLOCK_MONOTONIC seconds, then the
-// CPU or pid/tid; a trace without times (no_times.h) has no seconds. Doubles
-// have all their digits. Names in a trace are untrusted: control characters
-// never reach the terminal.
+// CPU or pid/tid; a trace without times (TraceInfo::has_times) has no seconds.
+// Doubles have all their digits. Names in a trace are untrusted: control
+// characters never reach the terminal.
 #ifndef COUNTRACE_LOGFORMAT_READ_SCRIPT_RENDER_H_
 #define COUNTRACE_LOGFORMAT_READ_SCRIPT_RENDER_H_
 

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
-#include "logformat/no_times.h"
 #include "rmap/pipeline.h"
 
 namespace countrace::rmap::babeltrace_plugin {
@@ -61,7 +60,7 @@ TraceCollection::Finish() {
 
 absl::Status CheckTimes(const logformat::TraceInfo& info,
                         std::string_view remedy) {
-  if (logformat::HasTimes(info)) return absl::OkStatus();
+  if (info.has_times) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrFormat(
       "The events of %s have no times, because its recorder had no clock: %s",
       info.path, remedy));

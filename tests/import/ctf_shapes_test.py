@@ -413,6 +413,23 @@ class CtfShapes(unittest.TestCase):
                              words)
             self.assertIn('have no times', refused.stderr)
 
+    def test_a_field_says_that_there_are_no_times(self):
+        """Not the text; traces from before the field have the text alone."""
+        folder, counts = self.without_clock('untimed', 4)
+        kept = self.work / 'kept.ctf'
+        self.countrace('import', '-o', kept, folder)
+        metadata = kept / 'metadata'
+        whole = metadata.read_text()
+        field = re.compile(r'^\s*has_times = 0;\n', re.M)
+        self.assertEqual(1, len(field.findall(whole)))
+        metadata.write_text(field.sub('', whole))
+        self.check_untimed(kept, counts)
+        metadata.write_text(whole.replace('the source has no clock', 'none'))
+        self.check_untimed(kept, counts)
+        # With times, whatever a text says.
+        metadata.write_text(whole.replace('has_times = 0', 'has_times = 1'))
+        self.countrace('report', kept)
+
     def test_a_stream_without_a_clock_beside_others_is_refused(self):
         trace, one = self.simple('half')
         trace.packet('s', one, [(100, 0, {}, {'value': 1})])

@@ -132,7 +132,9 @@ void Conversion::DescribeTrace(const bt_trace& trace, SourceStream& stream) {
 // The clocks share a timeline: the one with the earliest origin is used.
 void Conversion::DescribeClock(const std::vector<const bt_stream*>& streams) {
   if (!HaveClocks(streams)) {
-    output_.description().info.not_known.emplace_back(logformat::kNoTimes);
+    logformat::TraceInfo& info = output_.description().info;
+    info.has_times = false;
+    info.not_known.emplace_back(logformat::kNoTimes);
     return;
   }
   bool first = true;
