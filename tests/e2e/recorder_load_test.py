@@ -123,10 +123,10 @@ class Storm(Recording):
 
     def test_report_of_many_processes_has_bounded_memory(self):
         """A thousand processes, each with a dozen of system calls: measured
-        40 MB as text; JSON goes out in parts."""
+        26 MB; JSON goes out in parts."""
         self.needs_back_end('bpf')
         self.record('--kernel', 'syscalls', load=('storm', 4, 250, 20))
-        for form, limit in (('text', 55_000_000), ('json', 55_000_000)):
+        for form, limit in (('text', 36_000_000), ('json', 36_000_000)):
             with self.subTest(form=form):
                 self.countrace(
                     'report', '--format', form, self.trace,

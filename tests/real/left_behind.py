@@ -4,6 +4,7 @@ mounts, processes, files in shared memory.
 The caller is a subreaper with its own mount namespace and /dev/shm, so that
 orphans are its children, and files are of its recordings only.
 """
+import contextlib
 import ctypes
 import json
 import os
@@ -70,13 +71,15 @@ def bpf_objects():
 def held_bpf_objects():
     """Those to which a living process has a descriptor."""
     held = set()
-    for info in pathlib.Path('/proc').glob('[0-9]*/fdinfo/*'):
+    for process in pathlib.Path('/proc').glob('[0-9]*'):
         try:
-            text = info.read_text()
+            for info in (process / 'fdinfo').iterdir():
+                with contextlib.suppress(OSError):  # it was closed meanwhile
+                    held |= {(kind, int(number)) for kind, number in re.findall(
+                        r'^(prog|link|map)_id:\s+(\d+)', info.read_text(),
+                        re.M)}
         except OSError:
-            continue
-        held |= {(kind, int(number)) for kind, number in re.findall(
-            r'^(prog|link|map)_id:\s+(\d+)', text, re.M)}
+            continue  # it has ended meanwhile
     return held
 
 

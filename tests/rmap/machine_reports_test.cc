@@ -75,8 +75,8 @@ std::string Details(const Report& report) {
         const SegmentEstimate& estimate = *count->estimate;
         out << absl::StrFormat(" %d +-%.6g %.6g %d", estimate.counted,
                                estimate.standard_error.value_or(-1),
-                               count->excl_standard_error.value_or(-1),
-                               count->slices);
+                               estimate.excl_standard_error.value_or(-1),
+                               estimate.slices);
       }
       out << "\n";
     }

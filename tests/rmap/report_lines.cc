@@ -27,7 +27,8 @@ std::string Part(const char* name, const std::optional<std::uint64_t>& value) {
   if (!value) return "";
   return std::string(" ") + name + "=" + std::to_string(*value);
 }
-std::string ProbesOf(const std::optional<ProbeTime>& probes) {
+template <typename MaybeTime>
+std::string ProbesOf(const MaybeTime& probes) {
   if (!probes) return "";
   return " probes=" + std::to_string(probes->ns) + "(" +
          std::to_string(probes->lo_ns) + ".." + std::to_string(probes->hi_ns) +
