@@ -24,7 +24,8 @@ absl::Status FileOutput::Error(int error, const char* what) const {
 
 absl::Status FileOutput::OpenExisting(const std::string& path) {
   path_ = path;
-  fd_ = ScopedFd(open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+  fd_ = ScopedFd(
+      open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   return fd_.is_open() ? absl::OkStatus() : Error(errno, "open");
 }
 

@@ -5,6 +5,7 @@ to root's programs in it: docs/security.md. Every attack runs as that user.
 usage: trust_test.py COUNTRACE HOOK_WORKLOAD RUNTIME_LIBRARY
 """
 import fcntl
+import mmap
 import os
 import pathlib
 import re
@@ -12,6 +13,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 import unittest
 
 import running_programs_test as running
@@ -272,6 +274,38 @@ class Trust(running.Running):
                             '-o', self.trace)
         self.assertIn(f'process {other.pid}, whose control page', run.stderr)
         self.assertRegex(run.stderr, r'\d+ processes with hooks did not join')
+
+    def test_a_control_page_that_its_user_leases(self):
+        """An open of a leased file waits for its owner, up to 45 s."""
+        reading, writing = os.pipe()
+        owner = os.fork()
+        if owner == 0:
+            try:
+                self.as_other_user()
+                signal.signal(signal.SIGIO, signal.SIG_IGN)
+                path = f'/dev/shm/countrace-control-{os.getpid()}'
+                page = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+                os.ftruncate(page, 1 << 20)
+                mapped = mmap.mmap(page, 1 << 20)
+                fcntl.fcntl(page, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+                os.write(writing, b'leased')
+                time.sleep(1000)
+                mapped.close()
+            finally:
+                os._exit(1)
+        os.close(writing)
+        self.addCleanup(pathlib.Path(f'/dev/shm/countrace-control-{owner}')
+                        .unlink, missing_ok=True)
+        self.addCleanup(os.waitpid, owner, 0)
+        self.addCleanup(os.kill, owner, signal.SIGKILL)
+        with open(reading, 'rb') as answer:
+            self.assertEqual(b'leased', answer.read(6))
+        run = subprocess.run(
+            [running.COUNTRACE, 'record', '--no-kernel', '-a', '--for', '10ms',
+             '-o', self.trace], text=True, capture_output=True, timeout=30,
+            check=False)
+        self.assertEqual(0, run.returncode, run.stderr)
+        self.assertIn(f'process {owner}', run.stderr)
 
     def test_a_held_lock_does_not_keep_programs_from_starting(self):
         other = self.start_other('long', 1)

@@ -84,10 +84,11 @@ absl::StatusOr<base::ScopedFd> OpenControlFile(std::int32_t pid,
        {absl::StrFormat("/proc/%d/root%s", pid, mapped.page_path),
         absl::StrFormat("/proc/%d/map_files/%s", pid, mapped.page_range)}) {
     // Names in map_files are links of the kernel; any other name must not be a
-    // link.
+    // link. Without O_NONBLOCK its owner's lease (fcntl(2)) would be waited
+    // for.
     const bool by_mapping = path.find("/map_files/") != std::string::npos;
-    base::ScopedFd fd(
-        open(path.c_str(), O_RDWR | O_CLOEXEC | (by_mapping ? 0 : O_NOFOLLOW)));
+    base::ScopedFd fd(open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK |
+                                             (by_mapping ? 0 : O_NOFOLLOW)));
     if (IsMappedFile(fd.get(), mapped)) return fd;
     if (!fd.is_open() && !by_mapping) error = errno;
   }

@@ -32,7 +32,7 @@ bool ReadField(int fd, std::size_t offset, T& value) {
 absl::StatusOr<std::uint64_t> RequestSnapshotDumps(const std::string& trace) {
   const std::string path = trace + "/" + logformat::kSessionFile;
   const base::ScopedFd session(
-      open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+      open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!session.is_open()) {
     return absl::ErrnoToStatus(errno, absl::StrFormat("Cannot open %s", path));
   }
