@@ -489,10 +489,10 @@ absl::StatusOr<TraceDescription> ParseMetadata(std::string_view text,
   if (take.Has("source")) info.source = take.String("source");
   info.source_paths = TakeTexts("source_path", kMaxSourcePaths, take);
   info.not_known = TakeTexts("not_known", kMaxNotKnown, take);
-  info.has_times = take.Has("has_times")
-                       ? take.Number<std::uint8_t>("has_times") != 0
-                       : std::ranges::find(info.not_known, kNoTimes) ==
-                             info.not_known.end();
+  info.has_times =
+      take.Has("has_times")
+          ? take.Number<std::uint8_t>("has_times") != 0
+          : std::ranges::find(info.not_known, kNoTimes) == info.not_known.end();
   for (const std::string& line :
        TakeTexts("not_recorded", kMaxNotRecorded, take)) {
     auto what = ParseNotRecordedText(line);

@@ -24,8 +24,7 @@ void AddHooks(const TableInput& input, const ProcessState& process,
          of != process.block_requests.end() && of->first.first == id; ++of) {
       HookRow device = row;
       device.hits = of->second.hits;
-      device.requests =
-          HookRow::Requests{of->first.second, of->second.bytes};
+      device.requests = HookRow::Requests{of->first.second, of->second.bytes};
       row.hits -= device.hits;
       report.hooks.push_back(std::move(device));
     }

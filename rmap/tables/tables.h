@@ -111,7 +111,7 @@ struct InclusiveExclusive {
 // Details of a count that was estimated from the calls during the rotations of
 // its event set.
 struct SegmentEstimate {
-  std::uint64_t counted = 0;  // part of `incl`
+  std::uint64_t counted = 0;                            // part of `incl`
   std::optional<double> standard_error = std::nullopt;  // of `incl`
   // For `excl`; and the fewest slices behind any estimate in it.
   std::optional<double> excl_standard_error = std::nullopt;

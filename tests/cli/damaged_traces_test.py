@@ -208,7 +208,7 @@ class DamagedTraces(unittest.TestCase):
             self.read(kind, trace, damage.__name__)
 
     def read(self, kind, trace, name):
-        """Of a sealed one nobody can know what was true."""
+        """What a sealed one says cannot be compared with the truth."""
         before = content(trace)
         done, report = self.report(trace)
         verbs = [done]
