@@ -116,8 +116,9 @@ TEST_CASE(
       for (const std::size_t event : {kFirst, kSecond}) {
         REQUIRE(row.counts[event]);
         CHECK(row.counts[event]->quality == Quality::kScaled);
-        REQUIRE(row.counts[event]->standard_error);
-        const double error = *row.counts[event]->standard_error;
+        REQUIRE(row.counts[event]->estimate);
+        REQUIRE(row.counts[event]->estimate->standard_error);
+        const double error = *row.counts[event]->estimate->standard_error;
         const double off = static_cast<double>(row.counts[event]->incl) -
                            static_cast<double>(program.truth());
         ++intervals;
