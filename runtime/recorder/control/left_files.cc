@@ -60,6 +60,17 @@ bool MayHaveProcesses(std::uint64_t pid_namespace) {
   return false;
 }
 
+// Whether any process, of whatever pid namespace, has the file mapped or open
+// to write: the kernel refuses a read lease (fcntl(2)) on it then. Absent: the
+// file system has no leases.
+std::optional<bool> IsOpenToWrite(int file) {
+  if (fcntl(file, F_SETLEASE, F_RDLCK) == 0) {
+    fcntl(file, F_SETLEASE, F_UNLCK);
+    return false;
+  }
+  return errno == EAGAIN ? std::optional<bool>(true) : std::nullopt;
+}
+
 void RemoveControlPage(const std::string& path, std::int32_t pid) {
   // O_NONBLOCK: any user may make a fifo of this name.
   const base::ScopedFd file(
@@ -74,10 +85,12 @@ void RemoveControlPage(const std::string& path, std::int32_t pid) {
             offsetof(ControlPage, pid_namespace)) != sizeof(pid_namespace)) {
     return;
   }
-  if (pid_namespace == OwnPidNamespace() ? MayBeMapped(pid, info.st_ino)
-                                         : MayHaveProcesses(pid_namespace)) {
-    return;
-  }
+  // A forked child may still map what its parent has no use for any more.
+  const bool in_use =
+      pid_namespace == OwnPidNamespace()
+          ? MayBeMapped(pid, info.st_ino)
+          : IsOpenToWrite(file.get()).value_or(MayHaveProcesses(pid_namespace));
+  if (in_use) return;
   // A new process with this pid may have replaced the file meanwhile.
   struct stat now {};
   if (lstat(path.c_str(), &now) == 0 && now.st_ino == info.st_ino) {
