@@ -61,7 +61,7 @@ TEST_CASE("estimates: a row has the slices of its least sure part", "[rmap]") {
     const auto count = CountOf(plan, sum);
     REQUIRE(count);
     CHECK(count->incl == 7 * parts.size());
-    return count->slices;
+    return count->estimate.Read().slices;
   };
   CHECK(slices_of({3}) == 3);
   CHECK(slices_of({3, 5}) == 3);
