@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
-#include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
@@ -65,7 +64,7 @@ class Waits {
   std::vector<WaitRow> Take() {
     std::vector<WaitRow> rows;
     rows.reserve(rows_.size());
-    for (auto& [key, row] : rows_) rows.push_back(std::move(row));
+    for (const auto& [key, row] : rows_) rows.push_back(row);
     // Ties by key, so that answers are deterministic.
     std::sort(rows.begin(), rows.end(), [](const WaitRow& a, const WaitRow& b) {
       return std::tuple(b.ns, KeyOf(a)) < std::tuple(a.ns, KeyOf(b));
