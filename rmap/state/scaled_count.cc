@@ -99,7 +99,10 @@ std::optional<ScaledCount::Interval> ScaledCount::Interval95() const {
   const double shift = half * half / (2 * estimate);
   const double reach = std::sqrt(half * half + shift * shift);
   Interval interval;
-  interval.lo = std::max(counted, Whole(std::ceil(estimate + shift - reach)));
+  const double fewer = estimate * static_cast<double>(between) /
+                       static_cast<double>(std::max<std::uint64_t>(enabled, 1));
+  interval.lo =
+      std::max(counted, Whole(std::ceil(estimate + shift - reach - fewer)));
   interval.hi = Whole(std::floor(estimate + shift + reach));
   interval.lo = std::min(interval.lo, value);
   interval.hi = std::max(interval.hi, value);

@@ -35,6 +35,8 @@ struct ScaledCount {
   std::uint64_t running =
       0;  // part of `enabled` in which the set was counted (ns, or calls)
   std::uint64_t enabled = 0;
+  // Part of `enabled` in which no set was counted: the recorder changed them.
+  std::uint64_t between = 0;
   std::uint64_t slices = 0;
   // Of `value`; absent if one slice outweighs the others: it does not show the
   // variation. 0: the set was counted all the time.
@@ -49,7 +51,8 @@ struct ScaledCount {
   // further up than down (Wilson's score interval). It never excludes what was
   // counted. If nothing was counted: up to the number of events of which all
   // are missed in 5 % of cases, 3 / f for a small part f of the time (rule of
-  // three). This holds for events that come one by one.
+  // three). This holds for events that come one by one. Between two sets there
+  // may have been fewer: that time is the recorder's in part.
   std::optional<Interval> Interval95() const;
 };
 

@@ -30,6 +30,7 @@ void Add(const std::optional<ScaledCount>& more,
   sum->counted += more->counted;
   sum->running += more->running;
   sum->enabled += more->enabled;
+  sum->between += more->between;
   sum->slices += more->slices;
   if (sum->standard_error && more->standard_error) {
     *sum->standard_error += *more->standard_error;

@@ -5,8 +5,10 @@
 #ifndef COUNTRACE_RMAP_TABLES_TABLE_INPUT_H_
 #define COUNTRACE_RMAP_TABLES_TABLE_INPUT_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -84,6 +86,22 @@ struct TableInput {
       if (event >= slices.size()) continue;
       row.scaled[i] = slices[event].Estimate(whole_ns);
       if (row.scaled[i]) row.counts[i] = row.scaled[i]->value;
+    }
+    SetBetween(row.scaled);
+  }
+
+  // What is in none of the sets is between them.
+  void SetBetween(ScaledCounts& scaled) const {
+    std::map<std::size_t, std::uint64_t> running;
+    for (std::size_t i = 0; i < scaled.size(); ++i) {
+      if (!scaled[i]) continue;
+      const auto& sets = in.dispatches.dumps().sets();
+      running[sets.SetOf(*plans[i].cpu_event).value_or(0)] = scaled[i]->running;
+    }
+    std::uint64_t sum = 0;
+    for (const auto& [set, ns] : running) sum += ns;
+    for (auto& each : scaled) {
+      if (each) each->between = each->enabled - std::min(each->enabled, sum);
     }
   }
 

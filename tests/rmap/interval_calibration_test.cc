@@ -119,9 +119,10 @@ struct Coverage {
         100.0 * above / intervals, 100 * reach / true_sum,
         std::sqrt(stated / wrong), 100 * off / true_sum);
   }
-  void Check() const {
+  // `most`: more where time is in no rotation, since it may lack events.
+  void Check(double most = 97) const {
     CHECK(percent() >= 93);
-    CHECK(percent() <= 97);
+    CHECK(percent() <= most);
     // The stated error is the true one.
     CHECK(std::sqrt(stated / wrong) > 0.9);
     CHECK(std::sqrt(stated / wrong) < 1.1);
@@ -229,7 +230,7 @@ TEST_CASE("calibration: intervals hold the truth of threads that share a CPU",
     }
     for (const Coverage& of_thread : coverage) {
       of_thread.Print(uncounted ? "threads, hidden switches" : "threads");
-      of_thread.Check();
+      of_thread.Check(uncounted ? 99 : 97);
       // An interval without counters is missing, not empty.
       CHECK(std::abs(of_thread.off) < 0.01 * of_thread.true_sum);
     }

@@ -114,5 +114,26 @@ TEST_CASE("scaled_count: a level that all slices of a round share is no error",
   CHECK(10 * *of_rounds->standard_error < *of_slices->standard_error);
 }
 
+TEST_CASE("scaled count: between two sets there may be fewer events",
+          "[rmap]") {
+  ScaledCount count{.value = 4000,
+                    .counted = 1950,
+                    .running = 98'000'000,
+                    .enabled = 200'000'000,
+                    .slices = 10,
+                    .standard_error = 5,
+                    .freedom = 9};
+  const auto narrow = count.Interval95();
+  REQUIRE(narrow);
+  count.between = 1'000'000;  // 0.5 %, so 20 events
+  const auto wide = count.Interval95();
+  REQUIRE(wide);
+  CHECK(wide->hi == narrow->hi);
+  CHECK(wide->lo == narrow->lo - 20);
+  // What was counted is certain.
+  count.between = 190'000'000;
+  CHECK(count.Interval95()->lo == 1950);
+}
+
 }  // namespace
 }  // namespace countrace::rmap
