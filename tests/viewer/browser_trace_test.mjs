@@ -166,7 +166,7 @@ try {
     await session.settled();
     const state = await session.ask('__pv.state()');
     assert.equal(state.t, Math.floor(durationNs / 2));
-    assert.deepEqual(state, await session.api(`state?t=${state.t}`));
+    assert.deepEqual(state, await session.api(`state?t=${state.t}&top=12`));
     await session.ask(`__pv.setWindow(${durationNs * 0.49}, ${durationNs * 0.51})`);
     await session.settled();
     await session.shot(shots, 'trace-middle');
