@@ -630,13 +630,18 @@ try {
 
   await claims.claim('while it plays, forwards and backwards, all that is shown is of the playhead\'s instant', async () => {
     const shown = [];
+    const {durationNs} = await view();
+    await session.ask(`__pv.movePlayhead(${Math.floor(durationNs / 2)})`);
+    await session.settled();
     for (const [keys, way] of [['l', 1], ['l', 1], ['j', -1], ['Minus', -1], ['j', -1]]) {
       await page.keyboard.press(keys);
       const seen = await page.evaluate(async () => {
-        const samples = [];
-        for (let i = 0; i < 12; ++i) {
+        const samples = [], instants = new Set();
+        // A busy machine shows few frames a second.
+        for (let i = 0; i < 400 && instants.size < 8; ++i) {
           await new Promise((done) => setTimeout(done, 60));
           samples.push({playhead: __pv.view().playhead, state: __pv.state(), soFar: __pv.soFar()});
+          instants.add(__pv.view().playhead);
         }
         return samples;
       });
@@ -645,7 +650,8 @@ try {
         assert.ok((seen[i].playhead - seen[i - 1].playhead) * way >= 0, keys);
       }
       assert.ok(seen.at(-1).playhead !== seen[1].playhead, `${keys}: the playhead moves`);
-      shown.push(...seen);
+      // Where it stopped at an end, the page shows the nearest instant.
+      shown.push(...seen.filter(({playhead}) => playhead > 0 && playhead < durationNs - 1));
     }
     await session.shot(shots, 'replay');
     await page.keyboard.press('k');
@@ -669,14 +675,15 @@ try {
       const boxes = () => [...document.querySelectorAll('.now h3, .now .cpus li, .now .stacks > li')]
           .map((box) => Math.round(box.getBoundingClientRect().y)).join();
       const lit = new Set(), places = new Set();
-      let last = -1;
-      for (let i = 0; i < 60; ++i) {
+      const instants = new Set();
+      for (let i = 0; i < 400 && (instants.size < 40 || lit.size === 0); ++i) {
         await new Promise((done) => setTimeout(done, 50));
-        if (document.querySelector('.stacks.playing')) places.add(boxes());
+        if (!document.querySelector('.stacks.playing')) continue;
+        places.add(boxes());
         for (const label of document.querySelectorAll('.label.lit .name')) lit.add(label.title);
-        last = __pv.view().playhead;
+        instants.add(__pv.view().playhead);
       }
-      return {places: [...places], lit: [...lit], last};
+      return {places: [...places], lit: [...lit]};
     });
     await session.shot(shots, 'playing-frames');
     await page.keyboard.press('k');
