@@ -27,8 +27,8 @@ struct HookHits {
 };
 
 struct Frame {
-  // Threads that run, wait for a CPU or are inside a segment; and those of
-  // `threads`, and that were asked for.
+  // Threads that run, wait for a CPU or are inside a segment, the first 500 of
+  // `threads`, and those that the caller names.
   InstantState state;
   // Largest first; none without time there.
   std::vector<RecentTime> processes, threads;
