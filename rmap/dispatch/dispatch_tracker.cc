@@ -52,32 +52,19 @@ DispatchTracker::DispatchTracker(const logformat::TraceInfo& info,
   if (dumps_.rotating() >> switches_ & 1u) switches_ = events_;
 }
 
-CpuState* DispatchTracker::Cpu(std::int32_t cpu) {
+CpuState* DispatchTracker::AddCpu(std::int32_t cpu) {
   if (cpu < 0 || cpu >= kMaxCpu) return nullptr;
   const auto index = static_cast<std::size_t>(cpu);
   if (index >= by_cpu_.size()) by_cpu_.resize(index + 1, nullptr);
-  if (by_cpu_[index] == nullptr) {
-    by_cpu_[index] = &cpus_.emplace_back();
-    by_cpu_[index]->cpu = static_cast<std::uint32_t>(cpu);
-    by_cpu_[index]->observer = observer_;
-    ThreadState& work = by_cpu_[index]->interrupt_work;
-    work.index = kNoThread;
-    work.dispatch.last_cpu = cpu;
-    work.process = &registry_.interrupts();
-    work.kernel.counts.resize(events_, 0);
-  }
+  by_cpu_[index] = &cpus_.emplace_back();
+  by_cpu_[index]->cpu = static_cast<std::uint32_t>(cpu);
+  by_cpu_[index]->observer = observer_;
+  ThreadState& work = by_cpu_[index]->interrupt_work;
+  work.index = kNoThread;
+  work.dispatch.last_cpu = cpu;
+  work.process = &registry_.interrupts();
+  work.kernel.counts.resize(events_, 0);
   return by_cpu_[index];
-}
-
-CpuState* DispatchTracker::FindCpu(std::int32_t cpu) const {
-  // A negative number is larger than any CPU's.
-  const auto index = static_cast<std::uint32_t>(cpu);
-  return index < by_cpu_.size() ? by_cpu_[index] : nullptr;
-}
-
-ThreadState* DispatchTracker::Running(std::int32_t cpu) const {
-  const CpuState* state = FindCpu(cpu);
-  return state == nullptr ? nullptr : state->thread;
 }
 
 ThreadState* DispatchTracker::Resolve(std::int32_t tid, std::uint64_t time_ns) {
@@ -155,11 +142,8 @@ bool DispatchTracker::Confirm(CpuState& cpu, std::int32_t tid) {
   return true;
 }
 
-void DispatchTracker::SeeOn(std::int32_t cpu_number, std::int32_t tid) {
-  CpuState* cpu = FindCpu(cpu_number);
-  if (cpu == nullptr || !cpu->unconfirmed.any) [[likely]]
-    return;
-  if (switches_ >= events_) Confirm(*cpu, tid);  // else a count will
+void DispatchTracker::SeeUnconfirmed(CpuState& cpu, std::int32_t tid) {
+  if (switches_ >= events_) Confirm(cpu, tid);  // else a count will
 }
 
 bool DispatchTracker::IsOccupant(CpuState& cpu, std::int32_t tid) {

@@ -133,9 +133,16 @@ class DispatchTracker {
   EventSetDumps& dumps() { return dumps_; }
   const EventSetDumps& dumps() const { return dumps_; }
   // The thread on `cpu`; null if it is idle or its thread is not counted.
-  ThreadState* Running(std::int32_t cpu) const;
+  ThreadState* Running(std::int32_t cpu) const {
+    const CpuState* const state = FindCpu(cpu);
+    return state == nullptr ? nullptr : state->thread;
+  }
   // A record on `cpu` names the thread that runs there.
-  void SeeOn(std::int32_t cpu, std::int32_t tid);
+  void SeeOn(std::int32_t cpu, std::int32_t tid) {
+    CpuState* const state = FindCpu(cpu);
+    if (state != nullptr && state->unconfirmed.any) [[unlikely]]
+      SeeUnconfirmed(*state, tid);
+  }
   const BlockedTime& blocked() const { return blocked_; }
   // The trace has wake-ups, be they after the tables.
   void NoteWakeup() { blocked_.NoteWakeup(); }
@@ -148,9 +155,18 @@ class DispatchTracker {
   std::uint64_t malformed() const { return malformed_; }
 
  private:
-  CpuState* Cpu(std::int32_t cpu);
+  // Null: there is no such CPU.
+  CpuState* Cpu(std::int32_t cpu) {
+    CpuState* const state = FindCpu(cpu);
+    return state != nullptr ? state : AddCpu(cpu);
+  }
+  CpuState* AddCpu(std::int32_t cpu);
   // Null: no record of it came yet.
-  CpuState* FindCpu(std::int32_t cpu) const;
+  CpuState* FindCpu(std::int32_t cpu) const {
+    // A negative number is larger than any CPU's.
+    const auto index = static_cast<std::uint32_t>(cpu);
+    return index < by_cpu_.size() ? by_cpu_[index] : nullptr;
+  }
   // The counted thread with this tid; null: idle, or a thread outside.
   ThreadState* Resolve(std::int32_t tid, std::uint64_t time_ns);
   void Begin(CpuState& cpu, const logformat::EventRecord& record,
@@ -161,6 +177,7 @@ class DispatchTracker {
   // True if `tid` is the occupant of `cpu`. A thread outside that turned out to
   // be counted becomes the occupant.
   bool Confirm(CpuState& cpu, std::int32_t tid);
+  void SeeUnconfirmed(CpuState& cpu, std::int32_t tid);
   bool IsOccupant(CpuState& cpu, std::int32_t tid);
   // Attributes the time since the last switch to the occupant, or leaves it
   // unattributed. Returns the account that its counts go to.

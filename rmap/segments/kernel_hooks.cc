@@ -33,7 +33,8 @@ bool IsJump(const logformat::HookInfo& hook) {
 
 HookTable::HookTable(const logformat::TraceInfo& info)
     : kinds_(logformat::kHookIdMax + 1, HookKind::kSegment),
-      origins_(logformat::kHookIdMax + 1, HookOrigin::kProgram) {
+      origins_(logformat::kHookIdMax + 1, HookOrigin::kProgram),
+      roles_(logformat::kHookIdMax + 1, 0) {
   for (const logformat::HookInfo& hook : info.hooks) {
     kinds_[hook.id] = hook.kind;
     origins_[hook.id] = hook.origin;
@@ -43,14 +44,14 @@ HookTable::HookTable(const logformat::TraceInfo& info)
     has_probes_ |=
         hook.origin == HookOrigin::kProbe && hook.kind == HookKind::kSegment;
     if (hook.probe_cost && hook.kind == HookKind::kPoint) {
-      costly_points_.insert(hook.id);
+      roles_[hook.id] |= kCostlyPoint;
     }
     if (hook.origin != HookOrigin::kKernel) continue;
-    if (logformat::IsBlockPoint(hook)) block_points_.insert(hook.id);
-    if (hook.provider == "fault") faults_.insert(hook.id);
+    if (logformat::IsBlockPoint(hook)) roles_[hook.id] |= kBlockPoint;
+    if (hook.provider == "fault") roles_[hook.id] |= kFault;
     if (!logformat::IsSystemCall(hook)) continue;
-    system_calls_.insert(hook.id);
-    if (logformat::MakesThread(hook.name)) makes_thread_.insert(hook.id);
+    roles_[hook.id] |= kSystemCall;
+    if (logformat::MakesThread(hook.name)) roles_[hook.id] |= kMakesThread;
   }
   const logformat::EventSets sets = info.cpu_sets();
   dump_bytes_ = (sets.slots() + (sets.rotates() ? 1 : 0)) * 8;

@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
 #include "logformat/records.h"
 #include "logformat/trace_info.h"
 #include "rmap/dispatch/dispatch_tracker.h"
@@ -34,24 +33,22 @@ class HookTable {
   // Number of events in the kernel's dumps at its hooks; 0 if there are none.
   std::size_t kernel_events() const { return kernel_events_; }
   bool IsSystemCall(std::uint32_t hook_id) const {
-    return system_calls_.contains(hook_id);
+    return Is(hook_id, kSystemCall);
   }
   // True if calls of a program's functions are in the streams of CPUs.
   bool has_probes() const { return has_probes_; }
   // A call that returns a second time, with 0, in the thread that it made.
   bool MakesThread(std::uint32_t hook_id) const {
-    return makes_thread_.contains(hook_id);
+    return Is(hook_id, kMakesThread);
   }
-  bool IsFault(std::uint32_t hook_id) const {
-    return faults_.contains(hook_id);
-  }
+  bool IsFault(std::uint32_t hook_id) const { return Is(hook_id, kFault); }
   // A point of which the cost was measured.
   bool IsCostlyPoint(std::uint32_t hook_id) const {
-    return costly_points_.contains(hook_id);
+    return Is(hook_id, kCostlyPoint);
   }
   // A point of requests to block devices: its values are sector, bytes, device.
   bool IsBlockPoint(std::uint32_t hook_id) const {
-    return block_points_.contains(hook_id);
+    return Is(hook_id, kBlockPoint);
   }
   // The size of a dump in a CPU's record.
   std::size_t dump_bytes() const { return dump_bytes_; }
@@ -59,10 +56,20 @@ class HookTable {
   std::uint32_t jump() const { return jump_; }
 
  private:
+  enum Role : std::uint8_t {
+    kSystemCall = 1,
+    kMakesThread = 2,
+    kFault = 4,
+    kCostlyPoint = 8,
+    kBlockPoint = 16
+  };
+  bool Is(std::uint32_t hook_id, Role role) const {
+    return (roles_[hook_id] & role) != 0;
+  }
+
   std::vector<logformat::HookKind> kinds_;
   std::vector<logformat::HookOrigin> origins_;
-  absl::flat_hash_set<std::uint32_t> faults_, system_calls_, makes_thread_;
-  absl::flat_hash_set<std::uint32_t> costly_points_, block_points_;
+  std::vector<std::uint8_t> roles_;  // bits of Role
   std::uint32_t jump_ = SegmentBuilder::kNoHook;
   bool has_kernel_hooks_ = false, has_probes_ = false;
   std::size_t kernel_events_ = 0, dump_bytes_ = 0;

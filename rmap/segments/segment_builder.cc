@@ -73,7 +73,7 @@ ThreadNow NowOf(const ThreadState& thread, const KernelCoverage& coverage) {
   now.first_switch_in_ns = thread.dispatch.first_switch_in_ns;
   now.unseen_switches = thread.dispatch.unseen_switches;
   now.dispatch_sure = thread.dispatch.sure;
-  now.coverage = coverage;
+  now.coverage = &coverage;
   return now;
 }
 
@@ -96,7 +96,7 @@ ThreadNow NowOf(const ThreadState& thread, const KernelCoverage& coverage) {
   PathNode* node = paths_.Child(Top(stack, now), hook_id);
   Frame& frame = stack.frames.emplace_back(
       node, time_ns, now.OnCpuAt(time_ns), now.switches, now.faults,
-      now.dispatch, now.coverage.loss_epoch, now.unseen_switches, hook_id);
+      now.dispatch, now.coverage->loss_epoch, now.unseen_switches, hook_id);
   if (events_ != 0 && dump.of == HookDump::Of::kThread) {
     NoteTurn(stack, dump);
     frame.present = dump.present;
@@ -168,9 +168,9 @@ bool SegmentBuilder::IsUncovered(const ThreadNow& now, const Frame& frame,
                                  std::uint64_t time_ns) {
   if (now.dispatch == 0) return true;  // no kernel record shows that it ran
   if (BeganUnknown(now, frame)) return true;
-  return (frame.begin_ns < now.coverage.latest_begin_ns &&
-          now.coverage.range_begin_ns < now.coverage.latest_begin_ns) ||
-         time_ns > now.coverage.earliest_end_ns;
+  return (frame.begin_ns < now.coverage->latest_begin_ns &&
+          now.coverage->range_begin_ns < now.coverage->latest_begin_ns) ||
+         time_ns > now.coverage->earliest_end_ns;
 }
 
 bool SegmentBuilder::IsOnCpuExact(const ThreadNow& now, const Frame& frame,
@@ -180,8 +180,8 @@ bool SegmentBuilder::IsOnCpuExact(const ThreadNow& now, const Frame& frame,
   // One undisturbed dispatch: it ran all the time, whatever was lost elsewhere.
   const bool one_dispatch =
       frame.dispatch == now.dispatch && now.dispatch_sure && now.on_cpu;
-  return one_dispatch || (frame.loss_epoch == now.coverage.loss_epoch &&
-                          now.coverage.lossy_cpus == 0);
+  return one_dispatch || (frame.loss_epoch == now.coverage->loss_epoch &&
+                          now.coverage->lossy_cpus == 0);
 }
 
 void SegmentBuilder::AddDumps(const ThreadState& thread, const Frame& frame,
@@ -274,9 +274,9 @@ void SegmentBuilder::AddKernelDumps(const ThreadState& thread, PathNode& node,
   PathNode& node = *frame.node;
   std::uint64_t wall_ns = SaturatingSubtract(time_ns, frame.begin_ns);
   std::uint64_t on_cpu_ns = OnCpuIn(now, frame, time_ns);
-  const bool cut = IsCut(now.coverage, frame);
+  const bool cut = IsCut(*now.coverage, frame);
   if (cut) [[unlikely]] {
-    wall_ns = SaturatingSubtract(time_ns, now.coverage.range_begin_ns);
+    wall_ns = SaturatingSubtract(time_ns, now.coverage->range_begin_ns);
     on_cpu_ns = std::min(on_cpu_ns, wall_ns);
   }
 

@@ -48,7 +48,7 @@ struct ThreadNow {
   std::uint64_t dispatch = 0, first_switch_in_ns = 0;
   std::uint32_t unseen_switches = 0;
   bool on_cpu = false, dispatch_sure = false;
-  KernelCoverage coverage;
+  const KernelCoverage* coverage = nullptr;
 
   // Outside its dispatches the time stands still; clock error can put a user
   // record there.
