@@ -2,12 +2,15 @@
 // "decode RECORDS SECONDS" (runs of threads, as for a report), "merge RECORDS
 // SECONDS" (all records in one order, as for a timeline) and "rmap RECORDS
 // SECONDS": CPU time, best of eleven (after the first run the file is in the
-// page cache).
+// page cache). With --threads: "largest_thread SHARE", the part of the hook
+// records that the thread with most of them has.
 #include <time.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
+#include <map>
 #include <span>
 
 #include "logformat/read/trace_reader.h"
@@ -52,6 +55,40 @@ class Counter : public lf::ItemSink {
   bool takes_runs_;
 };
 
+// Hook records by thread, those of its own streams and the kernel's.
+class ThreadRecords : public lf::ItemSink {
+ public:
+  void OnRecord(const lf::EventRecord& record) override {
+    if (record.stream_class == lf::StreamClass::kThread) {
+      ++by_tid[record.tid];
+    } else if (lf::IsKernelHookEvent(record.event_id)) {
+      lf::KernelHookRecord hook;
+      std::memcpy(&hook, record.bytes.data(), sizeof(hook));
+      ++by_tid[static_cast<std::int32_t>(hook.ids & 0xffffffu)];
+    }
+  }
+  void OnDiscardedEvents(const lf::DiscardedEvents&) override {}
+  void OnDiscardedPackets(const lf::DiscardedPackets&) override {}
+  std::map<std::int32_t, std::uint64_t> by_tid;
+};
+
+int PrintLargestThread(const char* trace) {
+  auto reader = lf::TraceReader::Open(trace);
+  ThreadRecords records;
+  if (!reader.ok() || !(*reader)->Read(records).ok()) {
+    fprintf(stderr, "cannot read %s\n", trace);
+    return 1;
+  }
+  std::uint64_t most = 0, all = 0;
+  for (const auto& [tid, count] : records.by_tid) {
+    most = std::max(most, count);
+    all += count;
+  }
+  printf("largest_thread %.4f\n",
+         all == 0 ? 0.0 : static_cast<double>(most) / static_cast<double>(all));
+  return 0;
+}
+
 void Print(const char* what, std::uint64_t records, double seconds) {
   printf("%s %llu %.6f\n", what, static_cast<unsigned long long>(records),
          seconds);
@@ -60,8 +97,11 @@ void Print(const char* what, std::uint64_t records, double seconds) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc == 3 && std::strcmp(argv[1], "--threads") == 0) {
+    return PrintLargestThread(argv[2]);
+  }
   if (argc != 2) {
-    fprintf(stderr, "usage: decode_bench TRACE\n");
+    fprintf(stderr, "usage: decode_bench [--threads] TRACE\n");
     return 2;
   }
   double decode = 1e9, merge = 1e9, rmap = 1e9;

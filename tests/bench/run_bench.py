@@ -20,6 +20,7 @@ import tempfile
 import time
 
 import benchmark_page
+import parallel_forecast
 import replay_frames
 
 HEADER = ('what', 'countrace', 'beside it', 'its figure', 'ratio', 'goal')
@@ -35,6 +36,7 @@ TITLES = {
     'compile': 'A compilation',
     'foreign': 'Traces of LTTng',
     'replay': 'Replay',
+    'parallel': 'What more CPUs could give a report',
 }
 
 
@@ -603,6 +605,8 @@ def main():
         'compile': lambda work: compile_rows(build, work, options.runs),
         'foreign': lambda work: foreign_rows(build, work, options.runs),
         'replay': lambda work: replay_rows(build, work, options.records),
+        'parallel': lambda work: ROWS.extend(
+            parallel_forecast.rows(build, work)),
     }
     for name in chosen:
         begin, load = len(ROWS), os.getloadavg()[0]
