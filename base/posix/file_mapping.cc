@@ -22,6 +22,7 @@ absl::Status MapError(int error, const std::string& path) {
         "RLIMIT_AS",
         path, error));
   }
+  if (error == EWOULDBLOCK) return LeasedError(path);
   return absl::ErrnoToStatus(error, absl::StrFormat("Cannot open %s", path));
 }
 
@@ -31,6 +32,13 @@ constexpr off_t kMinHoleBytes = off_t{64} << 20;
 constexpr std::size_t kMaxExtents = 1 << 16;
 
 }  // namespace
+
+absl::Status LeasedError(const std::string& path) {
+  return absl::UnavailableError(absl::StrFormat(
+      "%s is leased by another process (fcntl(2), F_SETLEASE); the kernel "
+      "takes it back in /proc/sys/fs/lease-break-time seconds: try again then",
+      path));
+}
 
 absl::StatusOr<FileMapping> FileMapping::Open(const std::string& path) {
   // O_NONBLOCK: a fifo in the directory must not block the call.

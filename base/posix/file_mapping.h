@@ -19,12 +19,15 @@
 
 namespace countrace::base {
 
+// Another process leases the file, so that an open would wait for it.
+absl::Status LeasedError(const std::string& path);
+
 class FileMapping {
  public:
   // Maps the whole file. Symbolic links and anything that is not a regular file
   // are rejected: babeltrace2 would read a linked stream twice. Returns:
   // NOT_FOUND, PERMISSION_DENIED, INVALID_ARGUMENT (a link, a directory, a
-  // device), RESOURCE_EXHAUSTED.
+  // device), RESOURCE_EXHAUSTED, UNAVAILABLE (LeasedError()).
   static absl::StatusOr<FileMapping> Open(const std::string& path);
   // Maps an open file; `path` is for messages. Returns: as Open().
   static absl::StatusOr<FileMapping> Map(const ScopedFd& file,

@@ -1,12 +1,18 @@
 #include "logformat/import/trace_search.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <filesystem>
-#include <fstream>
 #include <string_view>
 #include <system_error>
 
 #include "absl/strings/str_format.h"
+#include "base/posix/file_mapping.h"
+#include "base/posix/scoped_fd.h"
 #include "logformat/description/trace_directory.h"
 #include "logformat/session_layout.h"
 
@@ -21,17 +27,33 @@ constexpr std::size_t kMaxEntries = 1 << 20;
 constexpr int kMaxDepth = 16;
 constexpr std::string_view kPerfMagic = "PERFILE2";
 
+// O_NONBLOCK: an open of a file that another process leases waits for it.
+base::ScopedFd OpenAtOnce(const fs::path& path) {
+  return base::ScopedFd(
+      open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+}
+
+// babeltrace2 would wait in its open.
+absl::Status CheckNotLeased(const fs::path& path) {
+  if (OpenAtOnce(path).is_open() || errno != EWOULDBLOCK) {
+    return absl::OkStatus();
+  }
+  return base::LeasedError(path.string());
+}
+
 }  // namespace
 
 bool IsPerfDataFile(const std::string& path) {
   std::error_code error;
   if (!fs::is_regular_file(path, error)) return false;
-  std::ifstream file(path, std::ios::binary);
-  std::string magic(kPerfMagic.size(), '\0');
-  if (!file.read(magic.data(), static_cast<std::streamsize>(magic.size()))) {
+  const base::ScopedFd file(
+      open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  std::array<char, kPerfMagic.size()> magic{};
+  if (!file.is_open() || pread(file.get(), magic.data(), magic.size(), 0) !=
+                             static_cast<ssize_t>(magic.size())) {
     return false;
   }
-  return magic == kPerfMagic ||
+  return std::equal(magic.begin(), magic.end(), kPerfMagic.begin()) ||
          std::equal(magic.begin(), magic.end(), kPerfMagic.rbegin());
 }
 
@@ -55,11 +77,15 @@ TraceOrigin OriginOf(const std::string& path) {
 absl::StatusOr<CtfTraces> FindCtfTraces(const std::string& path) {
   std::error_code error;
   if (!fs::is_directory(path, error)) {
+    if (const absl::Status leased = CheckNotLeased(path); !leased.ok()) {
+      return leased;
+    }
     return absl::NotFoundError(
         absl::StrFormat("There is no directory %s", path));
   }
   CtfTraces found;
   std::size_t entries = 0;
+  absl::Status leased;
   const auto look_at = [&](const fs::path& directory) {
     if (!fs::is_regular_file(directory / logformat::kMetadataFile, error)) {
       return;
@@ -67,7 +93,9 @@ absl::StatusOr<CtfTraces> FindCtfTraces(const std::string& path) {
     found.directories.push_back(directory.string());
     for (const fs::directory_entry& file :
          fs::directory_iterator(directory, error)) {
-      if (file.is_regular_file(error)) found.bytes += file.file_size(error);
+      if (!file.is_regular_file(error)) continue;
+      found.bytes += file.file_size(error);
+      leased.Update(CheckNotLeased(file.path()));
     }
   };
   look_at(path);
@@ -90,6 +118,7 @@ absl::StatusOr<CtfTraces> FindCtfTraces(const std::string& path) {
     }
     look_at(at->path());
   }
+  if (!leased.ok()) return leased;
   if (found.directories.empty()) {
     return absl::InvalidArgumentError(absl::StrFormat(
         "%s holds no trace: there is no file `metadata` in it or below it",

@@ -28,7 +28,8 @@ struct CtfTraces {
   std::uint64_t bytes = 0;               // of their files
 };
 // Symbolic links are not followed below `path`.
-// Returns: NOT_FOUND, INVALID_ARGUMENT no trace in it, or more than 4096.
+// Returns: NOT_FOUND, INVALID_ARGUMENT no trace in it, or more than 4096;
+// UNAVAILABLE another process leases a file of it.
 absl::StatusOr<CtfTraces> FindCtfTraces(const std::string& path);
 
 }  // namespace countrace::importer

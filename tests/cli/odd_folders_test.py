@@ -6,6 +6,7 @@ with what it read or with an error.
 Usage: odd_folders_test.py COUNTRACE SYNTHETIC_TRACE [unittest options]
 """
 import csv
+import fcntl
 import io
 import json
 import os
@@ -231,6 +232,35 @@ class OddFolders(unittest.TestCase):
             case(self.work / 'odd')
             with self.subTest(case=case.__name__):
                 self.read(case)
+
+    def test_leased_files(self):
+        """An open of one waits for its owner, up to 45 s: it is refused."""
+        odd = self.work / 'odd'
+        shutil.rmtree(odd, ignore_errors=True)
+        shutil.copytree(self.work / 'sound', odd)
+        foreign = self.work / 'foreign'
+        foreign.mkdir()
+        (foreign / 'metadata').write_text(
+            '/* CTF 1.8 */ trace { major = 1; minor = 8; byte_order = le; };')
+        (foreign / 'stream').write_bytes(bytes(64))
+        perf = self.work / 'perf.data'
+        perf.write_bytes(b'PERFILE2' + bytes(1000))
+        signal.signal(signal.SIGIO, signal.SIG_IGN)
+        self.addCleanup(signal.signal, signal.SIGIO, signal.SIG_DFL)
+        for place, leased in ((odd, odd / 'cpu-0'), (odd, odd / 'metadata'),
+                              (foreign, foreign / 'stream'),
+                              (foreign, foreign / 'metadata'), (perf, perf)):
+            verbs = [['report'], ['import', '-o', self.work / 'imported']]
+            for verb in verbs[place == perf:]:
+                with self.subTest(leased=leased.name, verb=verb[0]), \
+                        open(leased, 'r+b') as file:
+                    fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+                    done = subprocess.run(
+                        [COUNTRACE, *verb, place], capture_output=True,
+                        text=True, timeout=PATIENCE, check=False)
+                    self.assertIn(f'{leased} is leased by another process',
+                                  done.stderr)
+                    self.assertEqual(1, done.returncode)
 
     def test_verify_prints_a_thousand_findings(self):
         """As text; a program that reads them gets all."""
