@@ -18,15 +18,15 @@
 
 namespace countrace::base {
 
-absl::StatusOr<std::unique_ptr<TemporaryDirectory>>
-TemporaryDirectory::Create() {
+absl::StatusOr<std::unique_ptr<TemporaryDirectory>> TemporaryDirectory::Create(
+    std::string_view verb) {
   const char* parent = std::getenv("TMPDIR");
   if (parent == nullptr || *parent == '\0') parent = "/tmp";
-  std::string path = absl::StrFormat("%s/countrace-import-XXXXXX", parent);
+  std::string path = absl::StrFormat("%s/countrace-%s-XXXXXX", parent, verb);
   if (mkdtemp(path.data()) == nullptr) {
     return absl::ErrnoToStatus(
         errno, absl::StrFormat(
-                   "Cannot make a directory in %s for the converted trace; "
+                   "Cannot make a directory in %s for the trace of one run; "
                    "TMPDIR names another place",
                    parent));
   }

@@ -10,6 +10,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "absl/status/statusor.h"
 
@@ -17,8 +18,9 @@ namespace countrace::base {
 
 class TemporaryDirectory {
  public:
-  // Under $TMPDIR, else /tmp; mode 0700.
-  static absl::StatusOr<std::unique_ptr<TemporaryDirectory>> Create();
+  // Under $TMPDIR, else /tmp; mode 0700. `verb` is part of its name.
+  static absl::StatusOr<std::unique_ptr<TemporaryDirectory>> Create(
+      std::string_view verb = "import");
   TemporaryDirectory(const TemporaryDirectory&) = delete;
   TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
   ~TemporaryDirectory();

@@ -71,6 +71,10 @@ struct RecordOptions {
   // error.
   bool best_effort = false;
   std::string runtime_library;  // path of libcountrace-runtime.so
+  bool user_hooks = true;       // false: no program is asked to join
+  // Called when the recording has begun, before the command starts, and when it
+  // ends; may be empty.
+  std::function<void()> begun, ended;
   // Called about ten times a second on the recording thread; may be empty.
   std::function<void(std::uint64_t bytes, std::uint64_t elapsed_ns)> progress;
   // Called while dynamic hooks are attached, before the command starts; may be
@@ -80,10 +84,21 @@ struct RecordOptions {
   std::function<void(const std::string& text)> notice;
 };
 
+// What wait4(2) says of a command and of the descendants that it waited for,
+// from its fork on. It needs no privilege.
+struct CommandUsage {
+  std::uint64_t user_ns = 0, system_ns = 0;
+  std::uint64_t minor_faults = 0, major_faults = 0;
+  std::uint64_t voluntary_switches = 0, involuntary_switches = 0;
+};
+
 struct RecordResult {
   std::string path;
   int command_status = 0;  // wait(2) status; 0 without a command
   bool command_ran = false;
+  // From its start to its end; 0 if the recording ended before.
+  std::uint64_t command_ns = 0;
+  std::optional<CommandUsage> command_usage;
   std::uint64_t records = 0, bytes = 0, streams = 0;
   std::uint64_t elapsed_ns = 0;
   std::uint64_t processes_joined = 0;

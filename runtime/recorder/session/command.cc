@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -18,7 +19,6 @@
 #include "absl/strings/cord.h"
 #include "absl/strings/str_format.h"
 #include "base/posix/errno_status.h"
-#include "runtime/recorder/record_options.h"
 
 namespace countrace::runtime {
 namespace {
@@ -106,6 +106,20 @@ absl::StatusOr<Channel> MakeChannel() {
   [[maybe_unused]] const ssize_t written =
       send(fd, &failure, sizeof(failure), MSG_NOSIGNAL);
   _exit(failure == ENOENT ? 127 : 126);
+}
+
+std::uint64_t Nanoseconds(const timeval& time) {
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(time.tv_usec) * 1'000;
+}
+
+CommandUsage UsageOf(const rusage& usage) {
+  return {.user_ns = Nanoseconds(usage.ru_utime),
+          .system_ns = Nanoseconds(usage.ru_stime),
+          .minor_faults = static_cast<std::uint64_t>(usage.ru_minflt),
+          .major_faults = static_cast<std::uint64_t>(usage.ru_majflt),
+          .voluntary_switches = static_cast<std::uint64_t>(usage.ru_nvcsw),
+          .involuntary_switches = static_cast<std::uint64_t>(usage.ru_nivcsw)};
 }
 
 // The reason why exec of `program` failed with errno `failure`, as text and as
@@ -205,9 +219,11 @@ absl::Status Command::Start() {
 std::optional<int> Command::TryWait() {
   if (status_) return status_;
   int status = 0;
-  const pid_t got = waitpid(pid_, &status, WNOHANG);
+  rusage usage{};
+  const pid_t got = wait4(pid_, &status, WNOHANG, &usage);
   if (got == pid_) {
     status_ = status;
+    usage_ = UsageOf(usage);
   } else if (got < 0 && errno == ECHILD) {
     status_ = 0;  // another part of the process reaped it: the status is lost
   }

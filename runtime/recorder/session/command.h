@@ -16,6 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/posix/scoped_fd.h"
+#include "runtime/recorder/record_options.h"
 #include "runtime/recorder/session/stop_signals.h"
 
 namespace countrace::runtime {
@@ -49,6 +50,9 @@ class Command {
   absl::Status Start();
   // wait(2) status once it has ended.
   std::optional<int> TryWait();
+  // What it used, with the descendants that were waited for; absent until
+  // TryWait() has returned its status.
+  const std::optional<CommandUsage>& usage() const { return usage_; }
   void Signal(int number) const;
 
  private:
@@ -60,6 +64,7 @@ class Command {
   base::ScopedFd channel_;
   std::string program_;
   std::optional<int> status_;
+  std::optional<CommandUsage> usage_;
   bool started_ = false;
 };
 

@@ -130,6 +130,7 @@ class Recording {
   std::uint64_t snapshot_bytes_ = 0;  // of those that were taken
   std::uint64_t snapshots_refused_ = 0;
   std::uint64_t begin_ns_ = 0;
+  std::uint64_t command_begin_ns_ = 0;
   std::vector<logformat::NotRecorded> not_recorded_;
   RecordResult result_;
 };

@@ -100,7 +100,11 @@ void Recording::Run() {
     if (command_ != nullptr) {
       const std::optional<int> status = command_->TryWait();
       command_ended = status.has_value();
-      if (status) result_.command_status = *status;
+      if (status) {
+        result_.command_status = *status;
+        result_.command_ns = MonotonicNs() - command_begin_ns_;
+        result_.command_usage = command_->usage();
+      }
     }
     now = MonotonicNs();
     if (options_.duration_ns != 0 && now - begin_ns_ >= options_.duration_ns) {
@@ -126,6 +130,7 @@ void Recording::Run() {
       }
     }
   }
+  if (options_.ended) options_.ended();
   if (watcher_) {
     // The last records, and waiting triggers.
     Drain();

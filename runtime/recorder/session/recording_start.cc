@@ -58,10 +58,13 @@ absl::Status Recording::StartOrFail(const ClockPair& clock) {
   if (!status.ok()) return status;
   status = session_.Publish();
   if (!status.ok()) return status;
-  const bool invites = options_.system_wide || !options_.pids.empty();
+  const bool invites =
+      options_.user_hooks && (options_.system_wide || !options_.pids.empty());
   unjoined_.emplace(directory_.path(), invites);
   if (invites) InviteProcesses();
+  if (options_.begun) options_.begun();
   if (command_ != nullptr) {
+    command_begin_ns_ = MonotonicNs();
     status = command_->Start();
     if (!status.ok()) return status;
     result_.command_ran = true;
@@ -72,8 +75,8 @@ absl::Status Recording::StartOrFail(const ClockPair& clock) {
 
 absl::Status Recording::ForkCommand() {
   std::vector<EnvironmentChange> environment;
-  const bool recorded =
-      options_.pids.empty();  // else it only limits the duration
+  // With processes the command only limits the duration.
+  const bool recorded = options_.user_hooks && options_.pids.empty();
   if (recorded) {
     environment.push_back({logformat::kSessionEnvironment, directory_.path()});
   }
