@@ -16,6 +16,7 @@ extern const char kRecoverHelp[];
 extern const char kReportHelp[];
 extern const char kScriptHelp[];
 extern const char kSnapshotHelp[];
+extern const char kStatHelp[];
 extern const char kStateHelp[];
 extern const char kVerifyHelp[];
 extern const char kVersionHelp[];

@@ -39,8 +39,10 @@ int main(int argc, char** argv) {
   const Verb* const verb = FindVerb(name);
   if (verb == nullptr) return UnknownVerb(name);
   // `countrace report | head` ends as quietly as any filter, even if the parent
-  // ignores SIGPIPE. The command of `record` must inherit the disposition
-  // unchanged.
-  if (verb->name != "record") std::signal(SIGPIPE, SIG_DFL);
+  // ignores SIGPIPE. The command of `record` and `stat` must inherit the
+  // disposition unchanged.
+  if (verb->name != "record" && verb->name != "stat") {
+    std::signal(SIGPIPE, SIG_DFL);
+  }
   return verb->run(arguments);
 }

@@ -3,7 +3,6 @@
 #include <sys/wait.h>
 
 #include "cli/exit_status.h"
-#include "cli/verb.h"
 #include "runtime/recorder/record.h"
 
 namespace countrace::cli {
@@ -13,8 +12,8 @@ int CommandExitStatus(int wait_status) {
   return WEXITSTATUS(wait_status);
 }
 
-int RecordFailure(const absl::Status& status) {
-  const int exit_status = ReportFailure(kRecordVerb.name, status);
+int RecordFailure(std::string_view verb, const absl::Status& status) {
+  const int exit_status = ReportFailure(verb, status);
   if (absl::IsInvalidArgument(status)) return kExitUsage;
   const auto command_exit = status.GetPayload(runtime::kCommandExitPayload);
   if (command_exit.has_value()) return *command_exit == "127" ? 127 : 126;

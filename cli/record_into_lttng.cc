@@ -51,7 +51,9 @@ int RecordIntoLttng(const VerbParser& parser, const RecordCommandLine& line) {
   lttng.kernel = !line.no_kernel;
   lttng.provider_library = *std::move(library);
   const auto result = runtime::RecordWithLttng(lttng);
-  if (!result.ok()) return RecordFailure(result.status());
+  if (!result.ok()) {
+    return RecordFailure(kRecordVerb.name, result.status());
+  }
   if (!line.quiet || result->discarded > 0) {
     for (const std::string& message : result->messages) {
       Say(kRecordVerb.name, message);

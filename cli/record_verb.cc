@@ -107,7 +107,9 @@ int Record(runtime::RecordOptions record, bool quiet, bool fail_on_loss) {
   };
   const auto result = runtime::Record(record);
   progress.Clear();
-  if (!result.ok()) return RecordFailure(result.status());
+  if (!result.ok()) {
+    return RecordFailure(kRecordVerb.name, result.status());
+  }
 
   if (!quiet || result->discarded > 0 || LostAny(*result) || result->failed) {
     for (const std::string& message : result->messages) {

@@ -22,6 +22,7 @@ struct Verb {
 
 extern const Verb kRecordVerb;
 extern const Verb kSnapshotVerb;
+extern const Verb kStatVerb;
 extern const Verb kReportVerb;
 extern const Verb kDiffVerb;
 extern const Verb kStateVerb;

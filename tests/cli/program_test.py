@@ -21,7 +21,7 @@ import urllib.request
 
 HELP = pathlib.Path(__file__).parents[2] / "cli/help"
 VERBS = ["record", "report", "diff", "state", "view", "replay", "script", "info", "verify",
-         "recover", "import", "hooks", "snapshot",
+         "recover", "import", "hooks", "snapshot", "stat",
          "list", "doctor", "help", "version"]
 READING_VERBS = ["report", "state", "script", "view", "info", "verify", "recover"]
 # Arguments that a verb requires besides the trace.

@@ -1,0 +1,177 @@
+#include "cli/stat_command_line.h"
+
+#include <algorithm>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "base/text/name_escape.h"
+#include "base/text/quantity_parse.h"
+#include "cli/gating_options.h"
+#include "cli/record_command_line.h"
+#include "logformat/packet_layout.h"
+#include "logformat/perf_event_names.h"
+#include "runtime/recorder/doctor/capabilities.h"
+#include "runtime/recorder/events/counter_trial.h"
+#include "runtime/recorder/events/event_list.h"
+#include "runtime/recorder/events/event_set_choice.h"
+
+namespace countrace::cli {
+namespace {
+
+using absl::InvalidArgumentError;
+using runtime::RecordOptions;
+
+constexpr std::uint64_t kMostRuns = 10'000;
+
+absl::Status CheckCombination(const StatCommandLine& line) {
+  const int targets = (line.all_cpus ? 1 : 0) + (line.pids.empty() ? 0 : 1) +
+                      (line.cgroup.empty() ? 0 : 1);
+  if (targets > 1) {
+    return InvalidArgumentError(
+        "-a, -p and --cgroup each choose what is counted: give one of them");
+  }
+  if (targets == 0 && line.command.empty()) {
+    return InvalidArgumentError(
+        "nothing to count: give a command, -p PID for a running process, "
+        "--cgroup PATH, or -a for the whole machine");
+  }
+  if (line.all_events && !line.events.empty()) {
+    return InvalidArgumentError("--all counts every event: leave out --event");
+  }
+  if (line.json && line.csv) {
+    return InvalidArgumentError("--json and --csv: give one of the two");
+  }
+  if (line.repeat == 0) {
+    return InvalidArgumentError("--repeat 0: want 1 or more runs");
+  }
+  if (line.repeat > 1 && line.command.empty()) {
+    return InvalidArgumentError("--repeat runs a command again: give one");
+  }
+  if (line.repeat > 1 && !line.by.empty()) {
+    return InvalidArgumentError(
+        "--by has the rows of one run: leave out --repeat");
+  }
+  if (line.csv && !line.by.empty()) {
+    return InvalidArgumentError(
+        "CSV holds one table: leave out --by, or give --json");
+  }
+  return absl::OkStatus();
+}
+
+// Software events, which always count, then sets of those of the PMU. What does
+// not fit into a recording is left out, the last in listing order first.
+std::vector<std::string> EveryEvent() {
+  std::vector<std::string> software, hardware;
+  for (const runtime::ListedEvent& event : runtime::ListEvents().events) {
+    if (!event.opens_on_cpu) continue;
+    if (event.kind == runtime::EventKind::kTracepoint) continue;
+    // task-clock again, on a CPU.
+    if (event.name == "cpu-clock") continue;
+    if (event.name == logformat::kExecRuntimeEvent &&
+        runtime::ProbeBpf().status != runtime::CapabilityStatus::kOk) {
+      continue;
+    }
+    (event.kind == runtime::EventKind::kSoftware ? software : hardware)
+        .push_back(event.name);
+  }
+  const std::size_t room = logformat::kMaxEvents - software.size();
+  if (hardware.size() > room) hardware.resize(room);
+  std::vector<std::string> names = software;
+  names.insert(names.end(), hardware.begin(), hardware.end());
+  const auto choice = runtime::ParseEventChoice(names, false);
+  if (!choice.ok() || hardware.size() < 2) return names;
+  return runtime::SplitEvents({runtime::InTurns(*choice, {})});
+}
+
+absl::Status SetPids(const StatCommandLine& line, RecordOptions& record) {
+  for (const std::string& text : SplitNames(line.pids)) {
+    std::int32_t pid = 0;
+    if (!absl::SimpleAtoi(text, &pid) || pid <= 0) {
+      return InvalidArgumentError(
+          absl::StrFormat("-p %s: not a process id", text));
+    }
+    record.pids.push_back(pid);
+  }
+  return absl::OkStatus();
+}
+
+// Without kernel records a command has a few numbers only.
+absl::Status CheckPrivilege(const StatCommandLine& line, bool has_bpf) {
+  if (has_bpf || (line.events.empty() && !line.all_events && line.by.empty())) {
+    return absl::OkStatus();
+  }
+  for (const runtime::Capability& item : runtime::ProbeCapabilities()) {
+    if (item.name != "kernel-records" ||
+        item.status != runtime::CapabilityStatus::kMissing) {
+      continue;
+    }
+    return absl::PermissionDeniedError(
+        absl::StrFormat("--event, --all and --by need kernel records: %s%s%s",
+                        item.detail, item.fix.empty() ? "" : "; ", item.fix));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddStatOptions(VerbParser& parser, StatCommandLine& line) {
+  parser.AddFlag("--all-cpus", line.all_cpus);
+  parser.AddTexts("--pid", line.pids);
+  parser.AddText("--cgroup", line.cgroup);
+  parser.AddDuration("--for", line.duration_ns);
+  parser.AddTexts("--event", line.events);
+  parser.AddFlag("--all", line.all_events);
+  parser.AddText("--rotate", line.rotate);
+  parser.AddNumber("--repeat", line.repeat, kMostRuns);
+  parser.AddChoice("--by", line.by, {"process", "thread"});
+  parser.AddNumber("--rows", line.rows, ~std::uint64_t{0});
+  parser.AddText("--output", line.output);
+  parser.AddFlag("--json", line.json);
+  parser.AddFlag("--csv", line.csv);
+  parser.TakeCommand(line.command);
+}
+
+std::string CountedBy(const StatCommandLine& line) {
+  if (line.all_cpus) return "the machine";
+  if (!line.cgroup.empty()) return "cgroup " + base::EscapeName(line.cgroup);
+  if (!line.pids.empty()) {
+    return "pid " + base::EscapeName(absl::StrJoin(line.pids, ","));
+  }
+  return base::EscapeName(absl::StrJoin(line.command, " "));
+}
+
+absl::StatusOr<RecordOptions> StatRecording(const StatCommandLine& line) {
+  if (auto status = CheckCombination(line); !status.ok()) return status;
+  RecordOptions record;
+  if (auto status = SetPids(line, record); !status.ok()) return status;
+  record.command = line.command;
+  record.duration_ns = line.duration_ns;
+  record.system_wide = line.all_cpus || !line.cgroup.empty();
+  if (!line.cgroup.empty()) {
+    if (const auto problem = ParseGatingOptions("", {"cgroup:" + line.cgroup},
+                                                record.count, record.marks)) {
+      return InvalidArgumentError(*problem);
+    }
+  }
+  if (!line.rotate.empty()) {
+    const auto rotate_ns = base::ParseDurationNs(line.rotate, "s");
+    if (!rotate_ns) {
+      return InvalidArgumentError("--rotate: " + line.rotate +
+                                  " is no duration; write it like 10ms or 1s");
+    }
+    record.rotate_ns = *rotate_ns;
+  }
+  const bool has_bpf =
+      runtime::ProbeBpf().status == runtime::CapabilityStatus::kOk;
+  if (auto status = CheckPrivilege(line, has_bpf); !status.ok()) return status;
+  record.events =
+      line.all_events ? EveryEvent() : runtime::SplitEvents(line.events);
+  record.user_hooks = false;
+  record.fault_records = false;
+  // Waiting and blocked time; perf rings have no wake-ups.
+  record.wakeups = has_bpf;
+  return record;
+}
+
+}  // namespace countrace::cli

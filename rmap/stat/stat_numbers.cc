@@ -1,0 +1,215 @@
+#include "rmap/stat/stat_numbers.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "base/text/quantity_format.h"
+#include "logformat/perf_event_names.h"
+#include "rmap/columns/report_columns.h"
+#include "rmap/tables/interval_arithmetic.h"
+
+namespace countrace::rmap {
+namespace {
+
+// Adds up a number of rows with the intervals of those that are not exact.
+class NumberSum {
+ public:
+  void Add(std::uint64_t value, const RowBounds& bounds, Number number) {
+    value_ += value;
+    const auto interval = bounds.Of(number);
+    const Bounds of_row = interval.value_or(Bounds{value, value});
+    lo_ += of_row.lo;
+    hi_ = AddBounded(hi_, of_row.hi);
+    exact_ &= !interval;
+  }
+  void AddTo(StatNumber& number) const {
+    number.value = value_;
+    if (exact_) return;
+    number.bounds = {lo_, hi_};
+    number.quality = Quality::kBounded;
+  }
+  std::uint64_t more() const {
+    return hi_ == Bounds::kNone ? Bounds::kNone : hi_ - value_;
+  }
+
+ private:
+  std::uint64_t value_ = 0, lo_ = 0, hi_ = 0;
+  bool exact_ = true;
+};
+
+StatNumber OnCpu(const Report& report) {
+  StatNumber number{.name = "on-cpu", .is_time = true};
+  NumberSum sum;
+  for (const ProcessRow& row : report.processes) {
+    sum.Add(row.on_cpu_ns.value_or(0), row.bounds, rmap::Number::kOnCpu);
+  }
+  sum.AddTo(number);
+  return number;
+}
+
+// A thread that never ran has no such time: it may have waited, or been
+// blocked, all the time.
+StatNumber OffCpu(const Report& report, const char* name,
+                  std::optional<std::uint64_t> ThreadRow::*time,
+                  rmap::Number kind) {
+  StatNumber number{.name = name, .is_time = true};
+  NumberSum sum;
+  std::uint64_t silent_ns = 0;
+  for (const ThreadRow& row : report.threads) {
+    if (row.*time) {
+      sum.Add(*(row.*time), row.bounds, kind);
+    } else {
+      silent_ns += report.end_ns - report.begin_ns;
+    }
+  }
+  sum.AddTo(number);
+  if (silent_ns != 0) {
+    const Bounds known =
+        number.bounds.value_or(Bounds{number.value, number.value});
+    number.bounds = {known.lo, AddBounded(known.hi, silent_ns)};
+    number.quality = Quality::kBounded;
+  }
+  return number;
+}
+
+void AddSwitches(const Report& report, const SwitchTotals& totals,
+                 std::vector<StatNumber>& numbers) {
+  NumberSum dispatches, migrations;
+  for (const ThreadRow& row : report.threads) {
+    dispatches.Add(row.dispatches, row.bounds, rmap::Number::kDispatches);
+    migrations.Add(row.migrations, row.bounds, rmap::Number::kMigrations);
+  }
+  const std::uint64_t more =
+      AddBounded(totals.unknown(report.end_ns), dispatches.more());
+  for (const auto& [name, value] :
+       {std::pair("voluntary-switches", totals.voluntary()),
+        std::pair("involuntary-switches", totals.involuntary())}) {
+    StatNumber number{.name = name, .value = value};
+    if (more != 0) {
+      number.bounds = {value, AddBounded(value, more)};
+      number.quality = Quality::kBounded;
+    }
+    numbers.push_back(std::move(number));
+  }
+  StatNumber number{.name = "migrations"};
+  migrations.AddTo(number);
+  numbers.push_back(std::move(number));
+}
+
+// What makes a count a lower bound, for its note.
+std::string DoubtOf(const BooksDoubt& doubt) {
+  const auto time = [](std::uint64_t ns) {
+    return base::FormatNanoseconds(static_cast<double>(ns));
+  };
+  if (doubt.went_back_intervals != 0) {
+    return absl::StrFormat("reset or taken by another program for %s",
+                           time(doubt.went_back_ns));
+  }
+  if (doubt.other_mmcr_intervals != 0) {
+    return absl::StrFormat("counted something else for %s",
+                           time(doubt.other_mmcr_ns));
+  }
+  return absl::StrFormat("may have wrapped more than once in %s",
+                         time(doubt.wrapped_ns));
+}
+
+void SetEstimate(const ScaledCount& count, StatNumber& number) {
+  number.value = count.value;
+  number.quality = Quality::kScaled;
+  number.bounds = IntervalOf(count);
+  number.standard_error = count.standard_error;
+  if (count.enabled != 0) {
+    number.counted_share =
+        static_cast<double>(count.running) / static_cast<double>(count.enabled);
+  }
+}
+
+// Absent: no CPU counted it.
+std::optional<StatNumber> EventNumber(const Report& report, std::size_t event) {
+  const Books& books = report.books[event];
+  const std::string& name = report.events[event].name;
+  if (!books.known) return std::nullopt;
+  StatNumber number{.name = name,
+                    .is_time = UnitOfEvent(name) == Unit::kNanoseconds};
+  if (books.scaled) {
+    if (!books.scaled->tasks) return std::nullopt;
+    SetEstimate(*books.scaled->tasks, number);
+    return number;
+  }
+  number.value = books.processes + books.own + books.interrupts;
+  // Counted, but not known whose. If everybody's is asked for, that is no
+  // doubt.
+  const std::uint64_t homeless =
+      books.unattributed +
+      static_cast<std::uint64_t>(std::max<std::int64_t>(0, books.residual));
+  if (report.scope == "system" && report.marks.empty()) {
+    number.value += homeless;
+  } else if (homeless != 0) {
+    number.bounds = {number.value, AddBounded(number.value, homeless)};
+    number.quality = Quality::kBounded;
+  }
+  if (books.doubt.any()) {
+    number.bounds = {number.value, Bounds::kNone};
+    number.quality = Quality::kBounded;
+    number.note = DoubtOf(books.doubt);
+  }
+  return number;
+}
+
+}  // namespace
+
+std::vector<StatNumber> StatNumbersOf(const Report& report,
+                                      const SwitchTotals& totals) {
+  std::vector<StatNumber> numbers;
+  if (report.books.empty()) return numbers;
+  numbers.push_back(OnCpu(report));
+  if (report.wakeups) {
+    numbers.push_back(OffCpu(report, "run-queue-wait", &ThreadRow::wait_ns,
+                             rmap::Number::kWait));
+    numbers.push_back(OffCpu(report, "blocked", &ThreadRow::blocked_ns,
+                             rmap::Number::kBlocked));
+  }
+  AddSwitches(report, totals, numbers);
+  for (std::size_t i = 0; i < report.books.size(); ++i) {
+    if (auto number = EventNumber(report, i)) {
+      numbers.push_back(*std::move(number));
+    }
+  }
+  return numbers;
+}
+
+std::vector<StatNumber> UserAndSystem(std::uint64_t user_ns,
+                                      std::uint64_t system_ns,
+                                      std::uint64_t total_ns) {
+  StatNumber user{.name = "user", .is_time = true, .is_part = true};
+  StatNumber system{.name = "system", .is_time = true, .is_part = true};
+  const double told = static_cast<double>(user_ns + system_ns);
+  if (total_ns == 0 || told == 0) return {};
+  constexpr double kTickNs = 1e7, kZ = 1.96;
+  const double total = static_cast<double>(total_ns);
+  const double samples = total / kTickNs;
+  const double share = static_cast<double>(user_ns) / told;
+  const double widening = 1 + kZ * kZ / samples;
+  const double middle = (share + kZ * kZ / (2 * samples)) / widening;
+  const double half = kZ / widening *
+                      std::sqrt(share * (1 - share) / samples +
+                                kZ * kZ / (4 * samples * samples));
+  const auto part = [total](double of_it) {
+    return static_cast<std::uint64_t>(
+        std::llround(total * std::clamp(of_it, 0.0, 1.0)));
+  };
+  user.value = part(share);
+  system.value = total_ns - user.value;
+  user.bounds = {part(middle - half), part(middle + half)};
+  system.bounds = {total_ns - user.bounds->hi, total_ns - user.bounds->lo};
+  for (StatNumber* const number : {&user, &system}) {
+    number->quality = Quality::kScaled;
+    number->standard_error =
+        total * std::sqrt(share * (1 - share) / std::max(1.0, samples));
+  }
+  return {user, system};
+}
+
+}  // namespace countrace::rmap

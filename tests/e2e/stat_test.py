@@ -1,0 +1,286 @@
+#!/usr/bin/env python3
+"""`countrace stat` against programs whose counts are known, and beside
+`perf stat`.
+
+usage: stat_test.py COUNTRACE STAT_WORKLOAD
+"""
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+COUNTRACE = WORKLOAD = ''
+# Faults that differ between two runs of one program: stack, environment.
+BESIDE = 12
+
+
+def run(*arguments, **options):
+    options.setdefault('text', True)
+    options.setdefault('timeout', 120)
+    return subprocess.run([str(word) for word in arguments], capture_output=True, check=False,
+                          **options)
+
+
+def needs_root(test):
+    if os.geteuid() != 0:
+        test.skipTest('SKIPPED: kernel records need root')
+
+
+class Stat(unittest.TestCase):
+    def setUp(self):
+        needs_root(self)
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix='countrace-stat-'))
+        self.file = self.folder / 'counts'
+
+    def tearDown(self):
+        if hasattr(self, 'folder'):
+            shutil.rmtree(self.folder)
+
+    def stat(self, *arguments, status=0):
+        """The JSON of a run, and its process."""
+        done = run(COUNTRACE, 'stat', '--json', '-o', self.file, *arguments)
+        self.assertEqual((status, ''), (done.returncode, done.stderr), done)
+        return json.loads(self.file.read_text()), done
+
+    def numbers(self, *arguments):
+        data, _ = self.stat(*arguments)
+        self.assertEqual('countrace.stat/1', data['schema'])
+        return {number['name']: number for number in data['numbers']}
+
+    def between(self, number, low, high):
+        """The number lies there; if records were lost, its interval does."""
+        self.assertLessEqual(number.get('lo', number['value']), high, number)
+        hi = number.get('hi', number['value'])
+        if hi is not None:
+            self.assertGreaterEqual(hi, low, number)
+
+    def faults(self, *arguments):
+        return self.numbers('--', WORKLOAD, *arguments)['page-faults']
+
+    def check_more(self, more, *arguments):
+        """`arguments` with as many more pages have as many more faults."""
+        few = self.faults(*arguments, 0)
+        many = self.faults(*arguments, more)
+        self.between(many, few['value'] + self.times * more - self.times * BESIDE,
+                     few.get('hi', few['value']) + self.times * (more + BESIDE))
+
+    times = 1
+
+    def test_page_touches(self):
+        self.check_more(5000, 'touch')
+
+    def test_children(self):
+        self.times = 5
+        self.check_more(1000, 'forks', 5)
+
+    def test_orphans(self):
+        # Their parents never wait for them: rusage does not have them.
+        self.times = 5
+        self.check_more(1000, 'orphans', 5)
+
+    def test_programs_that_children_exec(self):
+        self.times = 5
+        self.check_more(1000, 'execs', 5)
+
+    def test_threads(self):
+        self.times = 4
+        self.check_more(1000, 'threads', 4)
+
+    def test_rows_add_up(self):
+        data, _ = self.stat('--', WORKLOAD, 'forks', 3, 500)
+        numbers = {number['name']: number['value'] for number in data['numbers']}
+        for table, key in (('processes', 'page-faults'), ('threads', 'page-faults')):
+            self.assertEqual(4, len(data[table]))
+            self.assertEqual(numbers['page-faults'],
+                             sum(row['counts'][key] for row in data[table]))
+        self.assertEqual(numbers['on-cpu'], sum(row['on_cpu_ns'] for row in data['threads']))
+        self.assertEqual(numbers['context-switches'],
+                         numbers['voluntary-switches'] + numbers['involuntary-switches'])
+
+    def test_cpu_time_and_its_split(self):
+        data, done = self.stat('--', WORKLOAD, 'spin', 200)
+        told_ns = int(done.stdout)
+        numbers = {number['name']: number for number in data['numbers']}
+        self.between(numbers['exec-runtime'], told_ns, told_ns * 1.1)
+        for name in ('user', 'system'):
+            self.assertEqual('scaled', numbers[name]['quality'])
+            self.assertLessEqual(numbers[name]['lo'], numbers[name]['value'])
+            self.assertGreaterEqual(numbers[name]['hi'], numbers[name]['value'])
+        self.between(numbers['user'], 1, told_ns * 1.1)
+        self.assertGreaterEqual(numbers['elapsed']['value'], told_ns)
+
+    def test_switches(self):
+        data, done = self.stat('--', WORKLOAD, 'sleep', 100)
+        voluntary, involuntary = map(int, done.stdout.split())
+        numbers = {number['name']: number for number in data['numbers']}
+        # It prints them before its end, which is one more.
+        self.between(numbers['voluntary-switches'], voluntary, voluntary + 3)
+        self.between(numbers['involuntary-switches'], involuntary - 2, involuntary + 20)
+        if 'blocked' in numbers:
+            self.between(numbers['blocked'], 100 * 100_000, 10**12)
+
+    def test_beside_perf_stat(self):
+        perf = shutil.which('perf')
+        if not perf or run(perf, 'stat', '-e', 'page-faults', '--', 'true').returncode:
+            self.skipTest('SKIPPED: perf stat does not work here')
+
+        def by_perf(pages):
+            done = run(perf, 'stat', '-x,', '-e', 'page-faults', '--', WORKLOAD, 'forks', 3, pages)
+            return int(done.stderr.splitlines()[-1].split(',')[0])
+
+        theirs = by_perf(2000) - by_perf(0)
+        few, many = self.faults('forks', 3, 0), self.faults('forks', 3, 2000)
+        self.between(many, few['value'] + theirs - 6 * BESIDE,
+                     few.get('hi', few['value']) + theirs + 6 * BESIDE)
+
+    def test_all_events(self):
+        numbers = self.numbers('--all', '--', WORKLOAD, 'touch', 3000)
+        self.between(numbers['page-faults'], 3000, 3300)
+        self.between(numbers['minor-faults'], 3000, 3300)
+        self.assertIn('task-clock', numbers)
+        for number in numbers.values():
+            if number['quality'] == 'scaled' and 'counted_share' in number:
+                self.assertLess(0, number['counted_share'])
+
+    def test_event_sets_have_errors_and_hold_the_truth(self):
+        numbers = self.numbers('-e', '{minor-faults},{page-faults}', '--', WORKLOAD, 'spin', 300)
+        for name in ('minor-faults', 'page-faults'):
+            self.assertEqual('scaled', numbers[name]['quality'])
+            self.assertLess(numbers[name]['counted_share'], 1)
+
+    def test_repeat_has_means_and_intervals(self):
+        data, _ = self.stat('-r', 4, '--', WORKLOAD, 'touch', 1000)
+        self.assertEqual(4, data['runs'])
+        faults = next(n for n in data['numbers'] if n['name'] == 'page-faults')
+        self.assertEqual(4, len(faults['values']))
+        self.assertAlmostEqual(sum(faults['values']) / 4, faults['mean'])
+        self.assertLessEqual(faults['lo'], faults['mean'])
+        self.assertGreaterEqual(faults['hi'], faults['mean'])
+
+    def test_a_running_process(self):
+        with subprocess.Popen([WORKLOAD, 'spin', '20000'], stdout=subprocess.DEVNULL) as victim:
+            try:
+                numbers = self.numbers('-p', victim.pid, '--for', '200ms')
+            finally:
+                victim.kill()
+        self.between(numbers['on-cpu'], 1, numbers['elapsed']['value'])
+        self.assertEqual(numbers['on-cpu']['value'],
+                         numbers['user']['value'] + numbers['system']['value'])
+
+    def test_the_machine_has_no_more_time_than_its_cpus(self):
+        data, _ = self.stat('-a', '--for', '200ms')
+        numbers = {number['name']: number['value'] for number in data['numbers']}
+        self.assertLessEqual(numbers['on-cpu'], numbers['elapsed'] * data['cpus'] + data['cpus'])
+        self.assertEqual('the machine', data['of'])
+
+    def test_where_the_counts_go(self):
+        done = run(COUNTRACE, 'stat', '--', 'sh', '-c', 'echo out; echo err >&2; exit 7')
+        self.assertEqual((7, 'out\n'), (done.returncode, done.stdout))
+        self.assertRegex(done.stderr, r'(?s)\Aerr\nCOUNTS of sh -c .*elapsed\n.*page-faults')
+        done = run(COUNTRACE, 'stat', '-a', '--for', '50ms')
+        self.assertEqual((0, ''), (done.returncode, done.stderr))
+        self.assertTrue(done.stdout.startswith('COUNTS of the machine\n'))
+        done = run(COUNTRACE, 'stat', '--csv', '-o', self.file, '--', 'true')
+        self.assertEqual((0, '', ''), (done.returncode, done.stdout, done.stderr))
+        lines = self.file.read_text().splitlines()
+        self.assertEqual({9}, {len(line.split(',')) for line in lines})
+        self.assertTrue(lines[0].startswith('name,unit,value,lo,hi,'))
+        done = run(COUNTRACE, 'stat', '-o', self.folder / 'no/such', '--', 'true')
+        self.assertEqual(1, done.returncode)
+        self.assertIn('no/such', done.stderr)
+
+    def test_a_table_of_threads(self):
+        done = run(COUNTRACE, 'stat', '--by', 'thread', '--', WORKLOAD, 'threads', 2, 10)
+        self.assertRegex(done.stderr, r'(?s)COUNTS of .*\n\nTHREADS\n +tid ')
+
+    def test_ctrl_c_ends_the_command_and_prints(self):
+        started = self.folder / 'started'
+        with subprocess.Popen([COUNTRACE, 'stat', '--', 'sh', '-c',
+                               f'echo > {started}; exec sleep 60'], stderr=subprocess.PIPE,
+                              text=True) as process:
+            while not started.exists():
+                self.assertIsNone(process.poll())
+                time.sleep(0.01)
+            process.send_signal(signal.SIGINT)
+            text = process.communicate(timeout=60)[1]
+        self.assertEqual(128 + signal.SIGINT, process.returncode)
+        self.assertIn('COUNTS of sh', text)
+
+    def test_nothing_is_left_behind(self):
+        environment = dict(os.environ, TMPDIR=str(self.folder))
+        self.assertEqual(0, run(COUNTRACE, 'stat', '--', 'true', env=environment).returncode)
+        deadline = time.monotonic() + 30
+        while list(self.folder.iterdir()) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        self.assertEqual([], list(self.folder.iterdir()))
+
+    def test_without_privilege(self):
+        setpriv = shutil.which('setpriv')
+        if not setpriv:
+            self.skipTest('SKIPPED: no setpriv')
+        nobody = (setpriv, '--reuid=65534', '--clear-groups', '--inh-caps=-all')
+        if run(*nobody, COUNTRACE, 'version').returncode:
+            self.skipTest('SKIPPED: others cannot run the program from its folder')
+        done = run(*nobody, COUNTRACE, 'stat', '--json', '--', 'sh', '-c', 'exit 4')
+        self.assertEqual(4, done.returncode)
+        data = json.loads(done.stderr)
+        names = [number['name'] for number in data['numbers']]
+        self.assertEqual(['elapsed', 'user', 'system'], names[:3])
+        self.assertIn('minor-faults', names)
+        self.assertTrue(data['notes'])
+        for refused in (['-e', 'page-faults', '--', 'true'], ['--all', '--', 'true'],
+                        ['-a', '--for', '50ms'], ['--by', 'thread', '--', 'true']):
+            done = run(*nobody, COUNTRACE, 'stat', *refused)
+            self.assertEqual((5, ''), (done.returncode, done.stdout), refused)
+
+
+class Usage(unittest.TestCase):
+    def check(self, what, *arguments):
+        done = run(COUNTRACE, 'stat', *arguments)
+        self.assertEqual((2, ''), (done.returncode, done.stdout), arguments)
+        self.assertIn(what, done.stderr)
+
+    def test_wrong_usage(self):
+        self.check('nothing to count')
+        self.check('give one of them', '-a', '-p', '1')
+        self.check('give one of them', '-a', '--cgroup', '/x')
+        self.check('not a process id', '-p', 'x')
+        self.check('leave out --event', '--all', '-e', 'page-faults', '--', 'true')
+        self.check('give one of the two', '--json', '--csv', '--', 'true')
+        self.check('want 1 or more', '-r', '0', '--', 'true')
+        self.check('runs a command again', '-r', '2', '-a')
+        self.check('leave out --repeat', '-r', '2', '--by', 'thread', '--', 'true')
+        self.check('leave out --by', '--csv', '--by', 'thread', '--', 'true')
+        self.check('no duration', '--rotate', 'soon', '--', 'true')
+        self.check('--by', '--by', 'function', '--', 'true')
+        self.check('--frobnicate', '--frobnicate', '--', 'true')
+
+    def test_unknown_event(self):
+        needs_root(self)
+        self.check('no-such-event', '-e', 'no-such-event', '--', 'true')
+
+    def test_a_command_that_cannot_be_run(self):
+        needs_root(self)
+        for command, status in (('no-such-command', 127), ('/etc/passwd', 126)):
+            done = run(COUNTRACE, 'stat', '--', command)
+            self.assertEqual((status, ''), (done.returncode, done.stdout))
+            self.assertIn(command, done.stderr)
+
+    def test_no_such_process(self):
+        needs_root(self)
+        with subprocess.Popen(['true']) as ended:
+            ended.wait()
+        done = run(COUNTRACE, 'stat', '-p', ended.pid, '--for', '50ms')
+        self.assertEqual(1, done.returncode)
+        self.assertIn(str(ended.pid), done.stderr)
+
+
+if __name__ == '__main__':
+    COUNTRACE, WORKLOAD = sys.argv[1:3]
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)
