@@ -23,6 +23,7 @@ using absl::InvalidArgumentError;
 using runtime::RecordOptions;
 
 constexpr std::uint64_t kMostRuns = 10'000;
+constexpr std::uint64_t kLeastEveryNs = 1'000'000;
 
 absl::Status CheckCombination(const StatCommandLine& line) {
   const int targets = (line.all_cpus ? 1 : 0) + (line.pids.empty() ? 0 : 1) +
@@ -55,6 +56,17 @@ absl::Status CheckCombination(const StatCommandLine& line) {
   if (line.csv && !line.by.empty()) {
     return InvalidArgumentError(
         "CSV holds one table: leave out --by, or give --json");
+  }
+  const bool of_recording = line.all_events || line.repeat > 1 ||
+                            !line.by.empty() || !line.rotate.empty() ||
+                            !line.cgroup.empty();
+  if (line.every_ns != 0 && of_recording) {
+    return InvalidArgumentError(
+        "--every reads counters, without a recording: leave out --all, "
+        "--rotate, --repeat, --by and --cgroup");
+  }
+  if (line.every_ns != 0 && line.every_ns < kLeastEveryNs) {
+    return InvalidArgumentError("--every: at least 1ms");
   }
   return absl::OkStatus();
 }
@@ -98,7 +110,8 @@ absl::Status SetPids(const StatCommandLine& line, RecordOptions& record) {
 
 // Without kernel records a command has a few numbers only.
 absl::Status CheckPrivilege(const StatCommandLine& line, bool has_bpf) {
-  if (has_bpf || (line.events.empty() && !line.all_events && line.by.empty())) {
+  if (has_bpf || line.every_ns != 0 ||
+      (line.events.empty() && !line.all_events && line.by.empty())) {
     return absl::OkStatus();
   }
   for (const runtime::Capability& item : runtime::ProbeCapabilities()) {
@@ -120,6 +133,7 @@ void AddStatOptions(VerbParser& parser, StatCommandLine& line) {
   parser.AddTexts("--pid", line.pids);
   parser.AddText("--cgroup", line.cgroup);
   parser.AddDuration("--for", line.duration_ns);
+  parser.AddDuration("--every", line.every_ns);
   parser.AddTexts("--event", line.events);
   parser.AddFlag("--all", line.all_events);
   parser.AddText("--rotate", line.rotate);
@@ -162,8 +176,8 @@ absl::StatusOr<RecordOptions> StatRecording(const StatCommandLine& line) {
     }
     record.rotate_ns = *rotate_ns;
   }
-  const bool has_bpf =
-      runtime::ProbeBpf().status == runtime::CapabilityStatus::kOk;
+  const bool has_bpf = line.every_ns == 0 && runtime::ProbeBpf().status ==
+                                                 runtime::CapabilityStatus::kOk;
   if (auto status = CheckPrivilege(line, has_bpf); !status.ok()) return status;
   record.events =
       line.all_events ? EveryEvent() : runtime::SplitEvents(line.events);

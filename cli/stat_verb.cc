@@ -16,6 +16,7 @@
 #include "cli/help_texts.h"
 #include "cli/record_exit.h"
 #include "cli/stat_command_line.h"
+#include "cli/stat_live.h"
 #include "cli/stat_recording.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
@@ -144,7 +145,8 @@ int RunStat(const Arguments& arguments) {
   if (!record.ok()) {
     return parser.UsageError(std::string(record.status().message()));
   }
-  return Count(line, *record);
+  return line.every_ns != 0 ? StatLive(parser, line, *record)
+                            : Count(line, *record);
 }
 
 }  // namespace

@@ -240,6 +240,80 @@ class Stat(unittest.TestCase):
             self.assertEqual((5, ''), (done.returncode, done.stdout), refused)
 
 
+class Live(unittest.TestCase):
+    def setUp(self):
+        needs_root(self)
+
+    def lines(self, *arguments, status=0):
+        """The objects of a run with a command: intervals, and their sum."""
+        done = run(COUNTRACE, 'stat', '--json', '--every', '10ms', *arguments)
+        self.assertEqual(status, done.returncode, done)
+        lines = [json.loads(line) for line in done.stderr.splitlines()]
+        self.assertEqual(['interval'] * (len(lines) - 1) + ['all'],
+                         [line['what'] for line in lines])
+        for before, after in zip(lines[:-2], lines[1:-1]):
+            self.assertEqual(before['end_ns'], after['begin_ns'])
+        for name, count in lines[-1]['counts'].items():
+            self.assertEqual(count, sum(line['counts'][name] for line in lines[:-1]), name)
+        return lines
+
+    def test_intervals_add_up_to_known_counts(self):
+        for what, processes in (('forks', 4), ('orphans', 4), ('execs', 4)):
+            with self.subTest(what):
+                few, many = (self.lines('--', WORKLOAD, what, processes, pages)[-1]['counts']
+                             ['page-faults'] for pages in (0, 1000))
+                self.assertAlmostEqual(processes * 1000, many - few, delta=processes * BESIDE)
+
+    def test_the_exit_status_is_the_commands(self):
+        self.lines('--', 'sh', '-c', 'exit 6', status=6)
+        done = run(COUNTRACE, 'stat', '--every', '1s', '--', 'no-such-command')
+        self.assertEqual(127, done.returncode)
+
+    def test_a_line_is_in_the_pipe_at_once(self):
+        with subprocess.Popen([COUNTRACE, 'stat', '-a', '--csv', '--every', '20ms'],
+                              stdout=subprocess.PIPE, text=True) as process:
+            heading, *lines = [process.stdout.readline() for _ in range(4)]
+            self.assertIsNone(process.poll())
+            process.send_signal(signal.SIGINT)
+            lines += process.communicate(timeout=60)[0].splitlines(keepends=True)
+        self.assertEqual(0, process.returncode)
+        self.assertTrue(heading.startswith('what,time_ns,user,system,context-switches,'))
+        self.assertEqual({heading.count(',')}, {line.count(',') for line in lines})
+        self.assertTrue(lines[-1].startswith('all,'))
+
+    def test_a_reader_that_leaves_ends_it(self):
+        with subprocess.Popen([COUNTRACE, 'stat', '-a', '--every', '10ms'],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            process.stdout.readline()
+            process.stdout.close()
+            self.assertEqual(-signal.SIGPIPE, process.wait(timeout=60))
+            self.assertEqual(b'', process.stderr.read())
+
+    def test_running_processes_and_their_end(self):
+        with subprocess.Popen([WORKLOAD, 'spin', '20000'], stdout=subprocess.DEVNULL) as victim:
+            with subprocess.Popen([COUNTRACE, 'stat', '-p', str(victim.pid), '--every', '20ms'],
+                                  stdout=subprocess.PIPE, text=True) as process:
+                try:
+                    for _ in range(3):
+                        process.stdout.readline()
+                finally:
+                    victim.kill()
+                    victim.wait()
+                self.assertIn('\n       all ', process.communicate(timeout=60)[0])
+        self.assertEqual(0, process.returncode)
+
+    def test_without_privilege(self):
+        setpriv = shutil.which('setpriv')
+        if not setpriv or int(pathlib.Path('/proc/sys/kernel/perf_event_paranoid').read_text()) < 2:
+            self.skipTest('SKIPPED: no setpriv, or others may count the kernel')
+        nobody = (setpriv, '--reuid=65534', '--clear-groups', '--inh-caps=-all')
+        if run(*nobody, COUNTRACE, 'version').returncode:
+            self.skipTest('SKIPPED: others cannot run the program from its folder')
+        done = run(*nobody, COUNTRACE, 'stat', '--every', '1s', '--', 'echo', 'ran')
+        self.assertEqual((5, ''), (done.returncode, done.stdout))
+        self.assertIn('perf_event_paranoid', done.stderr)
+
+
 class Usage(unittest.TestCase):
     def check(self, what, *arguments):
         done = run(COUNTRACE, 'stat', *arguments)
@@ -258,6 +332,12 @@ class Usage(unittest.TestCase):
         self.check('leave out --repeat', '-r', '2', '--by', 'thread', '--', 'true')
         self.check('leave out --by', '--csv', '--by', 'thread', '--', 'true')
         self.check('no duration', '--rotate', 'soon', '--', 'true')
+        for options in (['--all'], ['-r', '2'], ['--by', 'thread'], ['--rotate', '10ms']):
+            self.check('without a recording', '--every', '1s', *options, '--', 'true')
+        self.check('at least 1ms', '--every', '10us', '--', 'true')
+        self.check('leave out the braces', '--every', '1s', '-e', '{page-faults},{minor-faults}',
+                   '--', 'true')
+        self.check('exec-runtime', '--every', '1s', '-e', 'exec-runtime', '--', 'true')
         self.check('--by', '--by', 'function', '--', 'true')
         self.check('--frobnicate', '--frobnicate', '--', 'true')
 

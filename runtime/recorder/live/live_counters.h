@@ -1,0 +1,54 @@
+// Counters of perf events that are read while they count: of a command and all
+// that it starts, of running processes, or of the machine.
+//
+// Children inherit them: zeroed at their fork, added at their exit. Thread:
+// one.
+#ifndef COUNTRACE_RUNTIME_RECORDER_LIVE_LIVE_COUNTERS_H_
+#define COUNTRACE_RUNTIME_RECORDER_LIVE_LIVE_COUNTERS_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "base/posix/scoped_fd.h"
+#include "runtime/recorder/events/event_name.h"
+
+namespace countrace::runtime {
+
+struct LiveCount {
+  std::uint64_t count = 0;
+  // Of the threads, or CPUs, in which it was to count, and did: less if the
+  // kernel multiplexes, or if another user has the counters.
+  std::uint64_t enabled_ns = 0, running_ns = 0;
+};
+
+class LiveCounters final {
+ public:
+  // Count from the exec of `pid` on, which has one thread.
+  static absl::StatusOr<LiveCounters> OfCommand(
+      const std::vector<EventSpec>& events, pid_t pid);
+  // Count from now on, all threads of `pids`.
+  static absl::StatusOr<LiveCounters> OfProcesses(
+      const std::vector<EventSpec>& events,
+      const std::vector<std::int32_t>& pids);
+  static absl::StatusOr<LiveCounters> OfMachine(
+      const std::vector<EventSpec>& events);
+  // All may return: PERMISSION_DENIED with the remedy; NOT_FOUND a process has
+  // ended; INVALID_ARGUMENT an event that does not open; RESOURCE_EXHAUSTED.
+
+  // Since they were opened; one for each event. Errors: of read(2).
+  absl::StatusOr<std::vector<LiveCount>> Read() const;
+
+ private:
+  explicit LiveCounters(std::size_t events) : by_event_(events) {}
+  absl::Status Open(const std::vector<EventSpec>& events, int tid, int cpu,
+                    bool at_exec);
+
+  std::vector<std::vector<base::ScopedFd>> by_event_;
+};
+
+}  // namespace countrace::runtime
+
+#endif  // COUNTRACE_RUNTIME_RECORDER_LIVE_LIVE_COUNTERS_H_
