@@ -185,12 +185,12 @@ std::vector<StatNumber> UserAndSystem(std::uint64_t user_ns,
                                       std::uint64_t total_ns) {
   StatNumber user{.name = "user", .is_time = true, .is_part = true};
   StatNumber system{.name = "system", .is_time = true, .is_part = true};
-  const double told = static_cast<double>(user_ns + system_ns);
-  if (total_ns == 0 || told == 0) return {};
+  const double sum = static_cast<double>(user_ns + system_ns);
+  if (total_ns == 0 || sum == 0) return {};
   constexpr double kTickNs = 1e7, kZ = 1.96;
   const double total = static_cast<double>(total_ns);
   const double samples = total / kTickNs;
-  const double share = static_cast<double>(user_ns) / told;
+  const double share = static_cast<double>(user_ns) / sum;
   const double widening = 1 + kZ * kZ / samples;
   const double middle = (share + kZ * kZ / (2 * samples)) / widening;
   const double half = kZ / widening *

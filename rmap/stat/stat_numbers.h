@@ -27,7 +27,7 @@ struct StatNumber {
   std::optional<Bounds> bounds = std::nullopt;
   Quality quality = Quality::kExact;
   std::optional<double> standard_error = std::nullopt;  // of an estimate
-  // Of an estimate: the part of the time in which it was counted, 0 to 1.
+  // The part of the time in which an estimate was counted, 0 to 1.
   std::optional<double> counted_share = std::nullopt;
   std::string note = "";
 };
@@ -39,10 +39,9 @@ struct StatNumber {
 std::vector<StatNumber> StatNumbersOf(const Report& report,
                                       const SwitchTotals& totals);
 
-// `user` and `system`: `total_ns` in the proportion of two times that the
-// kernel tells. It splits a thread's time by what it sees at its clock ticks,
-// which are at most 10 ms apart: estimates, with Wilson's interval for as many
-// samples.
+// `user` and `system`: `total_ns` in the proportion of two times of the kernel,
+// which splits a thread's time by what it sees at its clock ticks, at most 10
+// ms apart: estimates, with Wilson's interval for as many samples.
 std::vector<StatNumber> UserAndSystem(std::uint64_t user_ns,
                                       std::uint64_t system_ns,
                                       std::uint64_t total_ns);

@@ -224,10 +224,10 @@ class Stat(unittest.TestCase):
         setpriv = shutil.which('setpriv')
         if not setpriv:
             self.skipTest('SKIPPED: no setpriv')
-        nobody = (setpriv, '--reuid=65534', '--clear-groups', '--inh-caps=-all')
-        if run(*nobody, COUNTRACE, 'version').returncode:
+        without = (setpriv, '--reuid=65534', '--clear-groups', '--inh-caps=-all')
+        if run(*without, COUNTRACE, 'version').returncode:
             self.skipTest('SKIPPED: others cannot run the program from its folder')
-        done = run(*nobody, COUNTRACE, 'stat', '--json', '--', 'sh', '-c', 'exit 4')
+        done = run(*without, COUNTRACE, 'stat', '--json', '--', 'sh', '-c', 'exit 4')
         self.assertEqual(4, done.returncode)
         data = json.loads(done.stderr)
         names = [number['name'] for number in data['numbers']]
@@ -236,7 +236,7 @@ class Stat(unittest.TestCase):
         self.assertTrue(data['notes'])
         for refused in (['-e', 'page-faults', '--', 'true'], ['--all', '--', 'true'],
                         ['-a', '--for', '50ms'], ['--by', 'thread', '--', 'true']):
-            done = run(*nobody, COUNTRACE, 'stat', *refused)
+            done = run(*without, COUNTRACE, 'stat', *refused)
             self.assertEqual((5, ''), (done.returncode, done.stdout), refused)
 
 
@@ -306,10 +306,10 @@ class Live(unittest.TestCase):
         setpriv = shutil.which('setpriv')
         if not setpriv or int(pathlib.Path('/proc/sys/kernel/perf_event_paranoid').read_text()) < 2:
             self.skipTest('SKIPPED: no setpriv, or others may count the kernel')
-        nobody = (setpriv, '--reuid=65534', '--clear-groups', '--inh-caps=-all')
-        if run(*nobody, COUNTRACE, 'version').returncode:
+        without = (setpriv, '--reuid=65534', '--clear-groups', '--inh-caps=-all')
+        if run(*without, COUNTRACE, 'version').returncode:
             self.skipTest('SKIPPED: others cannot run the program from its folder')
-        done = run(*nobody, COUNTRACE, 'stat', '--every', '1s', '--', 'echo', 'ran')
+        done = run(*without, COUNTRACE, 'stat', '--every', '1s', '--', 'echo', 'ran')
         self.assertEqual((5, ''), (done.returncode, done.stdout))
         self.assertIn('perf_event_paranoid', done.stderr)
 

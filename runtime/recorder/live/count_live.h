@@ -36,7 +36,7 @@ struct LiveOptions {
   std::uint64_t duration_ns = 0;  // 0: until the command ends or a signal
   std::function<void()> begun;    // before the command starts; may be empty
   // At the end of each interval, also of the last one, which may be shorter.
-  // False ends the counting: nobody reads it.
+  // False ends the counting.
   std::function<bool(const LiveInterval&)> interval;
 };
 

@@ -19,8 +19,8 @@ namespace countrace::runtime {
 
 struct LiveCount {
   std::uint64_t count = 0;
-  // Of the threads, or CPUs, in which it was to count, and did: less if the
-  // kernel multiplexes, or if another user has the counters.
+  // Time of the threads, or CPUs, in which it was to count, and did: less if
+  // the kernel multiplexes, or if another user has the counters.
   std::uint64_t enabled_ns = 0, running_ns = 0;
 };
 
