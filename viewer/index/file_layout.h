@@ -15,7 +15,7 @@ inline constexpr char kIndexFile[] = ".timeline.pvx";
 inline constexpr std::uint64_t kIndexMagic = 0x3130787650747463;  // "ctPvx01"
 // Incremented with every change of a structure below; indexes of another
 // version are rebuilt.
-inline constexpr std::uint32_t kIndexVersion = 10;
+inline constexpr std::uint32_t kIndexVersion = 11;
 
 inline constexpr std::uint32_t kNoKey = 0xffffffffu;
 inline constexpr std::uint64_t kUnknownTime = ~std::uint64_t{0};
@@ -65,6 +65,9 @@ enum HeaderFlags : std::uint32_t {
   // Forks before the first record may be unknown.
   kOwnersUnknownAtBegin = 1u << 1,
   kWakeups = 1u << 2,  // were recorded: blocked time ends where it ended
+  // Of the trace's first part, as if the recording had ended there. Another
+  // index of the whole trace takes its place.
+  kFirstPart = 1u << 3,
 };
 
 struct FileHeader {

@@ -144,12 +144,17 @@ class Assembler {
         duration_ns_(in_.end_ns - in_.begin_ns),
         overview_(duration_ns_) {}
 
-  FileHeader Run() {
+  // Returns: CANCELLED if the input's `progress` says stop.
+  absl::StatusOr<FileHeader> Run() {
     NumberNames();
     SortRows();
     out_.BeginSection(Section::kRowData);
     WriteQualityRow();
     std::uint32_t previous = kNoKey;
+    std::uint64_t done = 0, total = 0;
+    for (const CollectedRow& row : in_.rows) {
+      total += in_.spool.leaves(row.spool_row);
+    }
     for (std::uint32_t number = 0; number < in_.rows.size(); ++number) {
       const CollectedRow& row = in_.rows[number];
       switch (row.kind) {
@@ -172,6 +177,10 @@ class Assembler {
           WriteIntervalRow(row, nested ? &in_.rows[previous] : nullptr);
       }
       previous = number;
+      done += in_.spool.leaves(row.spool_row);
+      if (in_.progress && !in_.progress({done, total})) {
+        return absl::CancelledError("The timeline index is not finished");
+      }
     }
     out_.EndSection();
     WriteSection(Section::kRows, rows_);
@@ -202,6 +211,7 @@ class Assembler {
       header.flags |= kOwnersUnknownAtBegin;
     }
     if (in_.report.wakeups) header.flags |= kWakeups;
+    if (in_.report.interrupted) header.flags |= kFirstPart;
     return header;
   }
 
@@ -757,14 +767,17 @@ absl::Status AssembleIndex(AssemblyInput input, const std::string& path) {
   absl::StatusOr<std::unique_ptr<IndexFileWriter>> out =
       IndexFileWriter::Create(path);
   if (!out.ok()) return out.status();
-  const FileHeader header = Assembler(std::move(input), **out).Run();
-  return (*out)->Commit(header);
+  const absl::StatusOr<FileHeader> header =
+      Assembler(std::move(input), **out).Run();
+  if (!header.ok()) return header.status();
+  return (*out)->Commit(*header);
 }
 
 absl::Status IndexBuilder::Finish(const rmap::Report& report,
                                   const logformat::TraceInfo& info,
                                   const Fingerprint& fingerprint,
-                                  const std::string& path) {
+                                  const std::string& path,
+                                  const logformat::ProgressCallback& progress) {
   if (absl::Status sealed = spool_->Seal(); !sealed.ok()) return sealed;
   const std::uint64_t begin_ns = report.end_ns > report.begin_ns
                                      ? std::min(report.begin_ns, first_ns_)
@@ -783,7 +796,8 @@ absl::Status IndexBuilder::Finish(const rmap::Report& report,
                         .end_ns = end_ns,
                         .report = report,
                         .info = info,
-                        .fingerprint = fingerprint},
+                        .fingerprint = fingerprint,
+                        .progress = progress},
                        path);
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "logformat/progress.h"
 #include "logformat/trace_info.h"
 #include "rmap/tables/tables.h"
 #include "viewer/index/index_builder.h"
@@ -32,9 +33,10 @@ struct AssemblyInput {
   const rmap::Report& report;
   const logformat::TraceInfo& info;
   Fingerprint fingerprint;
+  const logformat::ProgressCallback& progress;  // of the leaves; may be null
 };
 
-// Returns: errors of IndexFileWriter.
+// Returns: errors of IndexFileWriter; CANCELLED if `progress` says stop.
 absl::Status AssembleIndex(AssemblyInput input, const std::string& path);
 
 }  // namespace countrace::viewer

@@ -17,6 +17,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "logformat/progress.h"
 #include "logformat/trace_info.h"
 #include "rmap/tables/tables.h"
 #include "rmap/timeline_observer.h"
@@ -90,11 +91,13 @@ class IndexBuilder final : public rmap::TimelineObserver {
   void OnCounters(const rmap::CounterDump& dump) override;
   void OnLoss(const rmap::LossSpan& loss) override;
 
-  // Writes the index to `path`. Call once, after reconstruction.
-  // Returns: errors of the spool, of writing and of renaming.
+  // Writes the index to `path`: of the first part of the trace if the report
+  // was interrupted. Call once, after reconstruction. Returns: errors of the
+  // spool, of writing and of renaming; CANCELLED if `progress` says stop.
   absl::Status Finish(const rmap::Report& report,
                       const logformat::TraceInfo& info,
-                      const Fingerprint& fingerprint, const std::string& path);
+                      const Fingerprint& fingerprint, const std::string& path,
+                      const logformat::ProgressCallback& progress = nullptr);
 
  private:
   IndexBuilder(std::uint32_t events, std::unique_ptr<RowSpool> spool)

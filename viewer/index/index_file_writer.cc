@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "absl/strings/str_format.h"
@@ -18,9 +19,8 @@ constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
 
 absl::StatusOr<std::unique_ptr<IndexFileWriter>> IndexFileWriter::Create(
     const std::string& path) {
-  const std::string temporary = absl::StrFormat("%s.%d.tmp", path, ::getpid());
-  const int descriptor =
-      ::open(temporary.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  std::string temporary = path + ".XXXXXX.tmp";
+  const int descriptor = ::mkostemps(temporary.data(), 4, O_CLOEXEC);
   if (descriptor < 0) {
     return absl::ErrnoToStatus(
         errno, absl::StrFormat("Cannot create the timeline index: path=%s",

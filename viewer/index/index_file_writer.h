@@ -20,7 +20,7 @@ namespace countrace::viewer {
 // Thread: one. Write errors are stored and returned by Commit().
 class IndexFileWriter {
  public:
-  // Opens "<path>.<pid>.tmp". Returns: the errno of open(2) as a Status.
+  // Opens "<path>.XXXXXX.tmp". Returns: the errno of open(2) as a Status.
   static absl::StatusOr<std::unique_ptr<IndexFileWriter>> Create(
       const std::string& path);
   // Removes the temporary file unless Commit() succeeded.

@@ -5,17 +5,21 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_format.h"
 #include "base/posix/scoped_fd.h"
-#include "rmap/pipeline.h"
+#include "viewer/index/build_lock.h"
 #include "viewer/index/checksum.h"
-#include "viewer/index/index_builder.h"
+#include "viewer/index/first_parts.h"
+#include "viewer/index/index_pass.h"
 
 namespace countrace::viewer {
 namespace {
@@ -43,6 +47,20 @@ void AppendEnds(const std::string& path, std::string& text) {
   for (const off_t at : {off_t{0}, std::max(off_t{0}, size - kEndBytes)}) {
     const ssize_t got = ::pread(file.get(), bytes, sizeof(bytes), at);
     if (got > 0) text.append(bytes, static_cast<std::size_t>(got));
+  }
+}
+
+// What builders left that were killed. Requires: the lock of `index_path`.
+void RemoveLeftovers(const std::string& index_path) {
+  const std::filesystem::path path(index_path);
+  const std::string begin = path.filename().string() + ".";
+  std::error_code error;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(path.parent_path(), error)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with(begin) && name.ends_with(".tmp")) {
+      std::filesystem::remove(entry.path(), error);
+    }
   }
 }
 
@@ -87,30 +105,64 @@ absl::StatusOr<std::string> IndexPathFor(const std::string& trace_path) {
 
 absl::StatusOr<std::unique_ptr<TimelineIndex>> OpenOrBuildIndex(
     const std::string& trace_path, const logformat::ProgressCallback& progress,
-    const std::string& shown_as) {
+    const std::string& shown_as, const FirstParts& parts) {
   absl::StatusOr<std::unique_ptr<logformat::TraceReader>> reader =
       logformat::TraceReader::Open(trace_path, shown_as);
   if (!reader.ok()) return reader.status();
   const Fingerprint fingerprint = FingerprintOf(**reader);
   const absl::StatusOr<std::string> path = IndexPathFor(trace_path);
   if (!path.ok()) return path.status();
-  absl::StatusOr<std::unique_ptr<TimelineIndex>> index =
-      TimelineIndex::Open(*path, &fingerprint);
-  if (index.ok()) return index;
+
+  std::uint64_t shown_ns = 0;  // length of the last part
+  std::optional<BuildLock> lock;
+  for (;;) {
+    absl::StatusOr<std::unique_ptr<TimelineIndex>> index =
+        TimelineIndex::Open(*path, &fingerprint);
+    if (index.ok() && (*index)->is_whole()) return index;
+    if (index.ok() && parts.on_part && (*index)->duration_ns() > shown_ns) {
+      shown_ns = (*index)->duration_ns();
+      parts.on_part(*std::move(index));
+    }
+    if (lock) break;
+    // With the lock, once more: another builder may have finished.
+    lock = BuildLock::Try(*path);
+    if (lock) continue;
+    if (progress && !progress({0, fingerprint.stream_bytes})) {
+      return absl::CancelledError("The timeline index is not built");
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  if (lock->is_held()) RemoveLeftovers(*path);
 
   const std::string directory =
       std::filesystem::path(*path).parent_path().string();
-  absl::StatusOr<std::unique_ptr<IndexBuilder>> builder = IndexBuilder::Create(
-      static_cast<std::uint32_t>((*reader)->info().cpu_events.size()),
-      directory);
-  if (!builder.ok()) return builder.status();
-  const absl::StatusOr<rmap::Report> report = rmap::Reconstruct(
-      **reader, {.observer = builder->get(), .progress = progress});
-  if (!report.ok()) return report.status();
-  if (absl::Status built =
-          (*builder)->Finish(*report, (*reader)->info(), fingerprint, *path);
-      !built.ok()) {
-    return built;
+  FirstPartsBuilder first_parts;
+  if (parts.on_part) {
+    first_parts.Start(
+        fingerprint.stream_bytes, parts.first_bytes,
+        [&](std::uint64_t most_bytes,
+            const logformat::ProgressCallback& goes_on) -> absl::Status {
+          auto own = logformat::TraceReader::Open(trace_path, shown_as);
+          if (!own.ok()) return own.status();
+          auto pass = IndexPass::Read(**own, directory, most_bytes, goes_on);
+          if (!pass.ok()) return pass.status();
+          absl::Status written = pass->Write(fingerprint, *path, goes_on);
+          if (!written.ok()) return written;
+          auto part = TimelineIndex::Open(*path, &fingerprint);
+          if (!part.ok()) return part.status();
+          if ((*part)->duration_ns() > shown_ns) {
+            parts.on_part(*std::move(part));
+          }
+          return absl::OkStatus();
+        });
+  }
+  absl::StatusOr<IndexPass> pass =
+      IndexPass::Read(**reader, directory, kWholeTrace, progress);
+  if (!pass.ok()) return pass.status();
+  first_parts.Stop();  // a part must not take the place of the whole
+  if (absl::Status written = pass->Write(fingerprint, *path, progress);
+      !written.ok()) {
+    return written;
   }
   return TimelineIndex::Open(*path, &fingerprint);
 }

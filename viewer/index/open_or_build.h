@@ -3,6 +3,8 @@
 #ifndef COUNTRACE_VIEWER_INDEX_OPEN_OR_BUILD_H_
 #define COUNTRACE_VIEWER_INDEX_OPEN_OR_BUILD_H_
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -20,12 +22,23 @@ Fingerprint FingerprintOf(const logformat::TraceReader& reader);
 // Returns: PERMISSION_DENIED neither is writable.
 absl::StatusOr<std::string> IndexPathFor(const std::string& trace_path);
 
-// Opens the index, building it if it is missing, stale or damaged. Returns:
-// errors of the reader, of reconstruction and of writing; CANCELLED if
-// `progress` returned stop. `shown_as` as in TraceReader::Open().
+// What to look at while the index is built (first_parts.h).
+struct FirstParts {
+  // Called with the index of the trace's first part, then of longer ones, on
+  // any thread, one call at a time; not if the whole index is there. Empty: no
+  // part is built.
+  std::function<void(std::unique_ptr<TimelineIndex>)> on_part;
+  // Of streams: what a machine reads in less than a second.
+  std::uint64_t first_bytes = std::uint64_t{16} << 20;
+};
+
+// Opens the index, building it if it is missing, stale, damaged or of a first
+// part; waits while another process builds it. Returns: errors of the reader,
+// of reconstruction and of writing; CANCELLED if `progress` returned stop.
+// `shown_as` as in TraceReader::Open().
 absl::StatusOr<std::unique_ptr<TimelineIndex>> OpenOrBuildIndex(
     const std::string& trace_path, const logformat::ProgressCallback& progress,
-    const std::string& shown_as = "");
+    const std::string& shown_as = "", const FirstParts& parts = {});
 
 }  // namespace countrace::viewer
 

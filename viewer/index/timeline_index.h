@@ -37,6 +37,8 @@ class TimelineIndex {
 
   const FileHeader& header() const { return *header_; }
   std::uint64_t duration_ns() const { return header_->duration_ns; }
+  // False: it is of the trace's first part.
+  bool is_whole() const { return (header_->flags & kFirstPart) == 0; }
   std::span<const RowEntry> rows() const { return rows_; }
   std::span<const GroupEntry> groups() const { return groups_; }
   std::span<const ProcessEntry> processes() const { return processes_; }

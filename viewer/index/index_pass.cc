@@ -1,0 +1,51 @@
+#include "viewer/index/index_pass.h"
+
+#include <utility>
+
+#include "rmap/pipeline.h"
+
+namespace countrace::viewer {
+namespace {
+
+// Of 1,000: what reading a trace takes of building its index, measured.
+constexpr std::uint64_t kReading = 750;
+
+}  // namespace
+
+absl::StatusOr<IndexPass> IndexPass::Read(
+    logformat::TraceReader& reader, const std::string& directory,
+    std::uint64_t most_bytes, const logformat::ProgressCallback& progress) {
+  absl::StatusOr<std::unique_ptr<IndexBuilder>> builder = IndexBuilder::Create(
+      static_cast<std::uint32_t>(reader.info().cpu_events.size()), directory);
+  if (!builder.ok()) return builder.status();
+  bool stopped = false;
+  absl::StatusOr<rmap::Report> report = rmap::Reconstruct(
+      reader, {.observer = builder->get(),
+               .progress =
+                   [&](const logformat::Progress& read) {
+                     if (progress &&
+                         !progress({read.done, read.total * 1000 / kReading})) {
+                       stopped = true;
+                     }
+                     return !stopped && read.done < most_bytes;
+                   },
+               .keep_interrupted = true});
+  if (!report.ok()) return report.status();
+  if (stopped) return absl::CancelledError("The timeline index is not built");
+  return IndexPass(reader, *std::move(builder), *std::move(report));
+}
+
+absl::Status IndexPass::Write(const Fingerprint& fingerprint,
+                              const std::string& path,
+                              const logformat::ProgressCallback& progress) {
+  return builder_->Finish(
+      report_, reader_->info(), fingerprint, path,
+      [&](const logformat::Progress& written) {
+        constexpr std::uint64_t kWriting = 1000 - kReading;
+        return !progress ||
+               progress({kReading * written.total + kWriting * written.done,
+                         1000 * written.total});
+      });
+}
+
+}  // namespace countrace::viewer
