@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <mutex>
 #include <string>
 
 #include "absl/strings/str_format.h"
@@ -97,11 +98,21 @@ int RunView(const Arguments& arguments) {
   const auto directory = input.Directory(options.trace);
   if (!directory.ok()) return ReportFailure(kViewVerb.name, directory.status());
   ProgressBar progress("indexing " + options.trace, input.show_progress());
+  // The index is built on another thread than the one that serves.
+  std::mutex terminal;
   viewer::ServeOptions serve;
   serve.trace_path = *directory;
   serve.shown_as = options.trace;
   serve.port = static_cast<std::uint16_t>(port);
-  serve.progress = progress.Callback();
+  serve.progress =
+      [&, draw = progress.Callback()](const logformat::Progress& done) {
+        const std::lock_guard lock(terminal);
+        return draw(done);
+      };
+  serve.on_whole = [&] {
+    const std::lock_guard lock(terminal);
+    progress.Clear();
+  };
   std::string wrong;  // what is wrong with --at
   if (!at.empty()) {
     serve.place = [&](const viewer::TimelineIndex& index) {
@@ -112,6 +123,7 @@ int RunView(const Arguments& arguments) {
   }
   std::string page;
   serve.on_ready = [&](const std::string& url) {
+    const std::lock_guard lock(terminal);
     progress.Clear();
     PrintData(kViewVerb.name, url + "\n");
     Say(kViewVerb.name, "open this address in a browser; Ctrl-C ends");

@@ -17,15 +17,22 @@ struct ServeOptions {
   std::string trace_path;
   std::string shown_as;    // the name on the page, if not the path
   std::uint16_t port = 0;  // 0: any free port
+  // Of streams: a trace twice as long is served from its first part on, while
+  // the index is built (index/first_parts.h).
+  std::uint64_t first_part_bytes = std::uint64_t{16} << 20;
   // If set: the fragment of the address (API.md, "The page's address"), without
-  // its '#', from the open index. Its error ends Serve().
+  // its '#', from the index of the whole trace, which is awaited. Its error
+  // ends Serve().
   std::function<absl::StatusOr<std::string>(const TimelineIndex&)> place;
   // Called once the server listens, with the address to open (token included).
   std::function<void(const std::string& url)> on_ready;
-  logformat::ProgressCallback progress;  // index being built
+  // On another thread: the index is being built, then it is there.
+  logformat::ProgressCallback progress;
+  std::function<void()> on_whole;
 };
 
-// Builds or opens the index, serves until SIGINT or SIGTERM. 127.0.0.1 only.
+// Builds or opens the index, serves until SIGINT or SIGTERM; the first part of
+// a long trace as soon as it has an index. 127.0.0.1 only.
 absl::Status Serve(const ServeOptions& options);
 
 }  // namespace countrace::viewer

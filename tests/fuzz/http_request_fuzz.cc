@@ -20,6 +20,7 @@ namespace {
 
 using countrace::viewer::HttpRequest;
 using countrace::viewer::RequestGuard;
+using countrace::viewer::ServedIndexes;
 using countrace::viewer::TimelineIndex;
 using countrace::viewer::ViewerSite;
 
@@ -60,14 +61,15 @@ class Site {
  public:
   Site()
       : folder_(countrace::test_support::TempDirectory::Place::kMemory),
-        index_(*TimelineIndex::Open(
-            countrace::fuzz::WriteSmallIndex(folder_.path()), nullptr)),
-        site_(*index_, nullptr, *RequestGuard::Create(kPort)) {}
+        site_(indexes_, nullptr, *RequestGuard::Create(kPort)) {
+    indexes_.Publish(*TimelineIndex::Open(
+        countrace::fuzz::WriteSmallIndex(folder_.path()), nullptr));
+  }
   const ViewerSite& site() const { return site_; }
 
  private:
   countrace::test_support::TempDirectory folder_;
-  std::unique_ptr<TimelineIndex> index_;
+  ServedIndexes indexes_;
   ViewerSite site_;
 };
 

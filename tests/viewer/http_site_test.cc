@@ -22,6 +22,11 @@ namespace {
 
 using Answer = HttpAnswer;
 
+// `index` must outlive it.
+std::shared_ptr<const TimelineIndex> Shared(const TimelineIndex& index) {
+  return {std::shared_ptr<void>(), &index};
+}
+
 class RunningSite {
  public:
   RunningSite() : built_(BuildSyntheticIndex({.dispatches = 500})) {
@@ -34,8 +39,8 @@ class RunningSite {
     server_ = *std::move(server);
     auto guard = RequestGuard::Create(server_->port());
     REQUIRE(guard.ok());
-    site_ =
-        std::make_unique<ViewerSite>(*built_.index, nullptr, *std::move(guard));
+    indexes_.Publish(Shared(*built_.index));
+    site_ = std::make_unique<ViewerSite>(indexes_, nullptr, *std::move(guard));
     thread_ = std::thread([this] {
       server_->Run([this](const HttpRequest& r) { return site_->Answer(r); },
                    /*stop_on_signals=*/false);
@@ -80,6 +85,7 @@ class RunningSite {
 
  private:
   BuiltIndex built_;
+  ServedIndexes indexes_;
   std::unique_ptr<HttpServer> server_;
   std::unique_ptr<ViewerSite> site_;
   std::thread thread_;

@@ -3,19 +3,26 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <atomic>
 #include <catch2/catch.hpp>
+#include <condition_variable>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <random>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "logformat/read/trace_reader.h"
 #include "rmap/pipeline.h"
 #include "tests/support/trace_builder.h"
+#include "viewer/index/build_lock.h"
 #include "viewer/index/file_layout.h"
 #include "viewer/index/open_or_build.h"
 #include "viewer/index/range_totals.h"
@@ -30,6 +37,7 @@ using test_support::TraceBuilder;
 void RecordRandomTrace(const std::string& directory, unsigned seed) {
   std::mt19937_64 random(seed);
   TraceBuilder trace(directory);
+  trace.SetPacketBytes(8192);
   trace.SetCpuEvents({"task-clock", "page-faults"});
   const std::uint32_t outer = trace.AddSegment("server", "handle");
   const std::uint32_t inner = trace.AddSegment("store", "lookup");
@@ -208,6 +216,175 @@ TEST_CASE("open_or_build: a sound index is used, any other is built again",
   for (const auto& entry : std::filesystem::directory_iterator(path)) {
     CHECK(entry.path().extension() != ".tmp");
   }
+}
+
+// As far as a first part goes, it says what the whole trace says: but for time
+// of CPUs behind their last record in it, which it says it does not know.
+void CheckAgreement(const TimelineIndex& part, const TimelineIndex& whole,
+                    TimeRange range) {
+  CAPTURE(range.begin_ns, range.end_ns, part.duration_ns());
+  const RangeTotals some = TotalsIn(part, range);
+  const RangeTotals all = TotalsIn(whole, range);
+  CHECK(all.unknown_ns == 0);
+  std::map<std::uint32_t, RunTotals> runs;
+  for (const ProcessTotals& row : some.processes) runs[row.process] = row.run;
+  std::uint64_t less_ns = 0;
+  for (const ProcessTotals& row : all.processes) {
+    CAPTURE(row.process);
+    const RunTotals& run = runs[row.process];
+    CHECK(run.on_cpu_limits.lo <= row.run.on_cpu_ns);
+    CHECK(run.on_cpu_limits.hi >= row.run.on_cpu_ns);
+    CHECK(run.dispatches == row.run.dispatches);
+    REQUIRE(run.on_cpu_ns <= row.run.on_cpu_ns);
+    less_ns += row.run.on_cpu_ns - run.on_cpu_ns;
+  }
+  REQUIRE(some.idle.on_cpu_ns <= all.idle.on_cpu_ns);
+  CHECK(less_ns + all.idle.on_cpu_ns - some.idle.on_cpu_ns == some.unknown_ns);
+  REQUIRE(some.segments.size() == all.segments.size());
+  std::map<std::pair<std::uint32_t, std::uint32_t>, const SegmentTotals*> calls;
+  for (const SegmentTotals& row : some.segments) {
+    calls[{row.process, row.hook_id}] = &row;
+  }
+  for (const SegmentTotals& row : all.segments) {
+    CAPTURE(row.process, row.hook_id);
+    const auto found = calls.find({row.process, row.hook_id});
+    REQUIRE(found != calls.end());
+    CHECK(found->second->calls == row.calls);
+    CHECK(found->second->wall_incl_ns == row.wall_incl_ns);
+    CHECK(found->second->wall_excl_ns == row.wall_excl_ns);
+  }
+}
+
+TEST_CASE("open_or_build: a first part equals the whole as far as it goes",
+          "[viewer]") {
+  const auto seed = GENERATE(1u, 2u, 3u, 4u, 5u, 6u);
+  CAPTURE(seed);
+  const TempDirectory directory(TempDirectory::Place::kMemory);
+  const std::string path = directory / "a.ctf";
+  RecordRandomTrace(path, seed);
+  const std::string index_path = path + "/" + kIndexFile;
+
+  std::vector<std::unique_ptr<TimelineIndex>> parts;
+  std::uint64_t trace_end_ns = 0;
+  std::size_t calls = 0;
+  // The pass over the whole trace waits for two parts, so that they are built.
+  std::mutex mutex;
+  std::condition_variable built;
+  auto whole = OpenOrBuildIndex(
+      path,
+      [&](const logformat::Progress&) {
+        std::unique_lock lock(mutex);
+        if (calls++ == 0) built.wait(lock, [&] { return parts.size() >= 2; });
+        return true;
+      },
+      "",
+      {.on_part =
+           [&](std::unique_ptr<TimelineIndex> part, std::uint64_t end_ns) {
+             const std::lock_guard lock(mutex);
+             parts.push_back(std::move(part));
+             trace_end_ns = end_ns;
+             built.notify_all();
+           },
+       .first_bytes = 1});
+  INFO(whole.status().ToString());
+  REQUIRE(whole.ok());
+  CHECK((*whole)->is_whole());
+  REQUIRE(parts.size() >= 2);
+  CHECK(trace_end_ns >= (*whole)->header().begin_ns + (*whole)->duration_ns());
+  std::mt19937_64 random(seed);
+  std::uint64_t previous_ns = 0;
+  for (const auto& part : parts) {
+    CHECK_FALSE(part->is_whole());
+    CHECK(part->header().begin_ns == (*whole)->header().begin_ns);
+    CHECK(part->duration_ns() < (*whole)->duration_ns());
+    CHECK(part->duration_ns() >= previous_ns);
+    previous_ns = part->duration_ns();
+    // Processes and threads keep their numbers: a page keeps its view.
+    REQUIRE(part->processes().size() <= (*whole)->processes().size());
+    for (std::size_t i = 0; i < part->processes().size(); ++i) {
+      CHECK(part->processes()[i].pid == (*whole)->processes()[i].pid);
+    }
+    REQUIRE(part->threads().size() <= (*whole)->threads().size());
+    for (std::size_t i = 0; i < part->threads().size(); ++i) {
+      CHECK(part->threads()[i].tid == (*whole)->threads()[i].tid);
+    }
+    for (int i = 0; i < 20; ++i) {
+      const std::uint64_t a = random() % (part->duration_ns() + 1);
+      const std::uint64_t b = random() % (part->duration_ns() + 1);
+      const TimeRange range{std::min(a, b), std::max(a, b)};
+      CheckAgreement(*part, **whole, range);
+    }
+  }
+}
+
+TEST_CASE("open_or_build: a first part that was left does not pass for a whole",
+          "[viewer]") {
+  const TempDirectory directory(TempDirectory::Place::kMemory);
+  const std::string path = directory / "a.ctf";
+  RecordRandomTrace(path, 3);
+  // A builder that is stopped after its first part.
+  std::atomic<std::size_t> parts = 0;
+  const FirstParts wanted{.on_part = [&](std::unique_ptr<TimelineIndex>,
+                                         std::uint64_t) { ++parts; },
+                          .first_bytes = 1};
+  const auto stopped = OpenOrBuildIndex(
+      path,
+      [&](const logformat::Progress&) {
+        while (parts == 0) std::this_thread::yield();
+        return false;
+      },
+      "", wanted);
+  CHECK(absl::IsCancelled(stopped.status()));
+  REQUIRE(std::filesystem::exists(path + "/" + kIndexFile));
+  CHECK_FALSE(TimelineIndex::Open(path + "/" + kIndexFile, nullptr)
+                  .value()
+                  ->is_whole());
+  // The next one has it at once, before it reads anything.
+  parts = 0;
+  const auto again = OpenOrBuildIndex(
+      path,
+      [&](const logformat::Progress&) {
+        CHECK(parts > 0);
+        return false;
+      },
+      "", wanted);
+  CHECK(absl::IsCancelled(again.status()));
+  CHECK(OpenIndex(path)->is_whole());
+}
+
+TEST_CASE("open_or_build: a second builder waits for the first", "[viewer]") {
+  const TempDirectory directory(TempDirectory::Place::kMemory);
+  const std::string path = directory / "a.ctf";
+  RecordRandomTrace(path, 4);
+  const std::string index_path = path + "/" + kIndexFile;
+  // A killed builder's leavings.
+  std::ofstream(index_path + ".abcdef.tmp") << "nothing";
+  std::ofstream(index_path + ".lock") << "";
+  std::thread first;
+  std::atomic<bool> waiting = false, early = false, whole = false;
+  {
+    std::optional<BuildLock> lock = BuildLock::Try(index_path);
+    REQUIRE(lock);
+    CHECK(lock->is_held());
+    CHECK_FALSE(BuildLock::Try(index_path));
+    first = std::thread([&] {
+      const auto index = OpenOrBuildIndex(path, [&](const auto& progress) {
+        // Nothing is read before the lock is free.
+        if (!waiting && progress.done != 0) early = true;
+        waiting = true;
+        return true;
+      });
+      whole = index.ok() && (*index)->is_whole();
+    });
+    while (!waiting) std::this_thread::yield();
+    CHECK_FALSE(std::filesystem::exists(index_path));
+  }
+  first.join();
+  CHECK_FALSE(early);
+  CHECK(whole);
+  CHECK(std::filesystem::exists(index_path));
+  CHECK_FALSE(std::filesystem::exists(index_path + ".abcdef.tmp"));
+  CHECK_FALSE(std::filesystem::exists(index_path + ".lock"));
 }
 
 TEST_CASE("open_or_build: what is not a trace is an error, not an index",

@@ -85,8 +85,10 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "%s\n", index.status().ToString().c_str());
     return 1;
   }
-  const absl::Status served =
-      ServeIndex(**index, nullptr, 0, [](const std::string& url) {
+  ServedIndexes indexes;
+  indexes.Publish(*std::move(index));
+  const absl::Status served = ServeIndexes(
+      indexes, nullptr, 0, [](const std::string& url, std::shared_ptr<HttpServer>) {
         std::printf("%s\n", url.c_str());
         std::fflush(stdout);
       });

@@ -121,7 +121,7 @@ absl::StatusOr<std::unique_ptr<TimelineIndex>> OpenOrBuildIndex(
     if (index.ok() && (*index)->is_whole()) return index;
     if (index.ok() && parts.on_part && (*index)->duration_ns() > shown_ns) {
       shown_ns = (*index)->duration_ns();
-      parts.on_part(*std::move(index));
+      parts.on_part(*std::move(index), (*reader)->end_ns());
     }
     if (lock) break;
     // With the lock, once more: another builder may have finished.
@@ -151,7 +151,7 @@ absl::StatusOr<std::unique_ptr<TimelineIndex>> OpenOrBuildIndex(
           auto part = TimelineIndex::Open(*path, &fingerprint);
           if (!part.ok()) return part.status();
           if ((*part)->duration_ns() > shown_ns) {
-            parts.on_part(*std::move(part));
+            parts.on_part(*std::move(part), (*own)->end_ns());
           }
           return absl::OkStatus();
         });

@@ -26,8 +26,11 @@ absl::StatusOr<std::string> IndexPathFor(const std::string& trace_path);
 struct FirstParts {
   // Called with the index of the trace's first part, then of longer ones, on
   // any thread, one call at a time; not if the whole index is there. Empty: no
-  // part is built.
-  std::function<void(std::unique_ptr<TimelineIndex>)> on_part;
+  // part is built. `trace_end_ns`: of the whole trace, on CLOCK_MONOTONIC; 0:
+  // not known.
+  std::function<void(std::unique_ptr<TimelineIndex>,
+                     std::uint64_t trace_end_ns)>
+      on_part;
   // Of streams: what a machine reads in less than a second.
   std::uint64_t first_bytes = std::uint64_t{16} << 20;
 };

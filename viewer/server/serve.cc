@@ -26,22 +26,25 @@ absl::StatusOr<std::unique_ptr<HttpServer>> ListenOn(
 
 }  // namespace
 
-absl::Status ServeIndex(
-    const TimelineIndex& index, const TraceEvents* events, std::uint16_t port,
-    const std::function<void(const std::string& url)>& on_ready) {
-  const std::string path = KeptAddressPath(index.header().trace.uuid);
+absl::Status ServeIndexes(
+    const ServedIndexes& indexes, const TraceEvents* events, std::uint16_t port,
+    const std::function<void(const std::string& url,
+                             std::shared_ptr<HttpServer> server)>& on_ready) {
+  const std::string path =
+      KeptAddressPath(indexes.growth().newest->header().trace.uuid);
   const std::optional<KeptAddress> kept = ReadKeptAddress(path);
-  absl::StatusOr<std::unique_ptr<HttpServer>> server = ListenOn(port, kept);
-  if (!server.ok()) return server.status();
+  absl::StatusOr<std::unique_ptr<HttpServer>> listening = ListenOn(port, kept);
+  if (!listening.ok()) return listening.status();
+  const std::shared_ptr<HttpServer> server = *std::move(listening);
   absl::StatusOr<RequestGuard> guard =
-      kept && kept->port == (*server)->port()
+      kept && kept->port == server->port()
           ? RequestGuard::WithToken(kept->port, kept->token)
-          : RequestGuard::Create((*server)->port());
+          : RequestGuard::Create(server->port());
   if (!guard.ok()) return guard.status();
-  KeepAddress(path, {(*server)->port(), guard->token()});
-  const ViewerSite site(index, events, *std::move(guard));
-  if (on_ready) on_ready(site.guard().Url());
-  (*server)->Run(
+  KeepAddress(path, {server->port(), guard->token()});
+  const ViewerSite site(indexes, events, *std::move(guard));
+  if (on_ready) on_ready(site.guard().Url(), server);
+  server->Run(
       [&site](const HttpRequest& request) { return site.Answer(request); },
       /*stop_on_signals=*/true);
   return absl::OkStatus();

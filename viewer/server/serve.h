@@ -1,24 +1,28 @@
-// Serves an index that is already open: the part of Serve() that tests and
-// development servers share.
+// Serves indexes that are open: the part of Serve() that tests and development
+// servers share.
 #ifndef COUNTRACE_VIEWER_SERVER_SERVE_H_
 #define COUNTRACE_VIEWER_SERVER_SERVE_H_
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "absl/status/status.h"
-#include "viewer/index/timeline_index.h"
+#include "viewer/server/http_server.h"
+#include "viewer/server/served_indexes.h"
 #include "viewer/server/trace_events.h"
 
 namespace countrace::viewer {
 
-// Serves until SIGINT or SIGTERM; `on_ready` may be empty. `port` 0: the one of
-// the trace's last server (kept_address.h) if it is free, else any. `events`:
-// null if there is no trace.
-absl::Status ServeIndex(
-    const TimelineIndex& index, const TraceEvents* events, std::uint16_t port,
-    const std::function<void(const std::string& url)>& on_ready);
+// Serves until SIGINT or SIGTERM, or until the server is stopped; `on_ready`
+// may be empty and gets the address and the server. `port` 0: the one of the
+// trace's last server (kept_address.h) if it is free, else any. `events`: null
+// if there is no trace. Requires: an index is published.
+absl::Status ServeIndexes(
+    const ServedIndexes& indexes, const TraceEvents* events, std::uint16_t port,
+    const std::function<void(const std::string& url,
+                             std::shared_ptr<HttpServer> server)>& on_ready);
 
 }  // namespace countrace::viewer
 

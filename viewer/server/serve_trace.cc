@@ -1,26 +1,109 @@
+#include <atomic>
+#include <condition_variable>
 #include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
 
+#include "logformat/progress.h"
 #include "viewer/index/open_or_build.h"
 #include "viewer/server.h"
 #include "viewer/server/serve.h"
+#include "viewer/server/served_indexes.h"
 #include "viewer/server/trace_events.h"
 
 namespace countrace::viewer {
+namespace {
+
+// Opens or builds the index on a thread of its own, while its first parts are
+// served.
+class IndexOpening {
+ public:
+  IndexOpening(const ServeOptions& options, ServedIndexes& indexes)
+      : indexes_(indexes), thread_([this, &options] { Run(options); }) {}
+  ~IndexOpening() {
+    stop_ = true;
+    thread_.join();
+  }
+
+  // Waits for something to serve. Returns: the error if there will be nothing.
+  absl::Status AwaitFirst(bool whole) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return done_ || (!whole && has_part_); });
+    return status_;
+  }
+  // A failure from here on, or the one that was, stops `server`.
+  void StopAfterFailure(std::shared_ptr<HttpServer> server) {
+    const std::lock_guard lock(mutex_);
+    server_ = std::move(server);
+    if (!status_.ok()) server_->Stop();
+  }
+  absl::Status status() {
+    const std::lock_guard lock(mutex_);
+    return status_;
+  }
+
+ private:
+  void Run(const ServeOptions& options) {
+    auto index = OpenOrBuildIndex(
+        options.trace_path,
+        [&](const logformat::Progress& progress) {
+          indexes_.SetProgress(progress);
+          return !stop_ && (!options.progress || options.progress(progress));
+        },
+        options.shown_as,
+        {.on_part =
+             [this](std::unique_ptr<TimelineIndex> part,
+                    std::uint64_t trace_end_ns) {
+               indexes_.Publish(std::move(part), trace_end_ns);
+               Note(absl::OkStatus(), false);
+             },
+         .first_bytes = options.first_part_bytes});
+    if (index.ok()) indexes_.Publish(*std::move(index));
+    if (index.ok() && options.on_whole) options.on_whole();
+    Note(index.status(), true);
+  }
+  void Note(absl::Status status, bool done) {
+    const std::lock_guard lock(mutex_);
+    status_ = std::move(status);
+    done_ = done;
+    has_part_ = true;
+    changed_.notify_all();
+    if (!status_.ok() && server_ != nullptr) server_->Stop();
+  }
+
+  ServedIndexes& indexes_;
+  std::atomic<bool> stop_{false};
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  absl::Status status_;
+  bool done_ = false, has_part_ = false;
+  std::shared_ptr<HttpServer> server_;
+  std::thread thread_;  // last: it uses the others
+};
+
+}  // namespace
 
 absl::Status Serve(const ServeOptions& options) {
-  const absl::StatusOr<std::unique_ptr<TimelineIndex>> index =
-      OpenOrBuildIndex(options.trace_path, options.progress, options.shown_as);
-  if (!index.ok()) return index.status();
+  ServedIndexes indexes;
+  IndexOpening opening(options, indexes);
+  const bool whole = static_cast<bool>(options.place);
+  if (absl::Status first = opening.AwaitFirst(whole); !first.ok()) return first;
   absl::StatusOr<std::string> place = "";
-  if (options.place) place = options.place(**index);
+  if (options.place) place = options.place(*indexes.growth().newest);
   if (!place.ok()) return place.status();
   const TraceEvents events(options.trace_path);
-  return ServeIndex(
-      **index, &events, options.port, [&](const std::string& url) {
+  const absl::Status served = ServeIndexes(
+      indexes, &events, options.port,
+      [&](const std::string& url, std::shared_ptr<HttpServer> server) {
+        opening.StopAfterFailure(std::move(server));
         if (options.on_ready) {
           options.on_ready(place->empty() ? url : url + "#" + *place);
         }
       });
+  const absl::Status opened = opening.status();
+  return opened.ok() ? served : opened;
 }
 
 }  // namespace countrace::viewer

@@ -50,6 +50,24 @@ HttpResponse Events(const TimelineIndex& index, const TraceEvents* events,
   return AnswerJson(*page);
 }
 
+// How far the newest index goes, and the one that is built.
+HttpResponse Growth(const ServedIndexes& indexes) {
+  const ServedIndexes::Growth growth = indexes.growth();
+  if (growth.newest == nullptr) return Refuse(503, "No index yet");
+  const FileHeader& header = growth.newest->header();
+  const bool whole = growth.newest->is_whole();
+  const std::uint64_t end_ns =
+      whole ? header.begin_ns + header.duration_ns : growth.trace_end_ns;
+  nlohmann::json trace_ns = nullptr;
+  if (end_ns > header.begin_ns) trace_ns = end_ns - header.begin_ns;
+  return AnswerJson({{"index", IdOf(*growth.newest)},
+                     {"whole", whole},
+                     {"duration_ns", header.duration_ns},
+                     {"trace_ns", trace_ns},
+                     {"done", growth.progress.done},
+                     {"total", growth.progress.total}});
+}
+
 HttpResponse Route(const TimelineIndex& index, const TraceEvents* events,
                    const HttpRequest& request) {
   ApiQuery query(request);
@@ -93,6 +111,27 @@ HttpResponse AnswerApi(const TimelineIndex& index, const TraceEvents* events,
                                     "`countrace view` again: %s",
                                     whole.message()));
   }
+  return response;
+}
+
+HttpResponse AnswerApi(const ServedIndexes& indexes, const TraceEvents* events,
+                       const HttpRequest& request) {
+  ApiQuery query(request);
+  if (query.path() == "/api/v1/index") {
+    return request.method == "GET" || request.method == "HEAD"
+               ? Growth(indexes)
+               : WrongMethod("GET");
+  }
+  const std::string_view id = query.Word("index");
+  if (const auto index = indexes.Find(id)) {
+    return AnswerApi(*index, events, request);
+  }
+  if (!id.empty()) return Refuse(410, "No such index; `index` names one");
+  HttpResponse response =
+      Refuse(503,
+             "The index of the whole trace is being built; `index` says how "
+             "far it is, and which part can be asked");
+  response.headers.emplace_back("Retry-After", "1");
   return response;
 }
 

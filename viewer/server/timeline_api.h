@@ -1,6 +1,6 @@
-// Answers requests under /api/v1/ from an open index, and its trace's records
-// (API.md). No sockets, no state: every answer is a function of the request,
-// and bounded.
+// Answers requests under /api/v1/ from open indexes, and their trace's records
+// (API.md). No sockets, no state: every answer is a function of the request
+// and of the index it names, and bounded.
 //
 // Thread: any.
 #ifndef COUNTRACE_VIEWER_SERVER_TIMELINE_API_H_
@@ -8,6 +8,7 @@
 
 #include "viewer/index/timeline_index.h"
 #include "viewer/server/http_message.h"
+#include "viewer/server/served_indexes.h"
 #include "viewer/server/trace_events.h"
 
 namespace countrace::viewer {
@@ -15,6 +16,9 @@ namespace countrace::viewer {
 // Requires: the guard let the request in; its path begins with "/api/".
 // `events`: null if there is no trace beside the index.
 HttpResponse AnswerApi(const TimelineIndex& index, const TraceEvents* events,
+                       const HttpRequest& request);
+// From the index that the request names, or the whole trace's.
+HttpResponse AnswerApi(const ServedIndexes& indexes, const TraceEvents* events,
                        const HttpRequest& request);
 
 }  // namespace countrace::viewer

@@ -60,7 +60,7 @@ HttpResponse ViewerSite::Route(const HttpRequest& request) const {
   const std::string_view path = ParseTarget(request.target).path;
   constexpr std::string_view kApi = "/api/";
   if (path.substr(0, kApi.size()) == kApi) {
-    return AnswerApi(index_, events_, request);
+    return AnswerApi(indexes_, events_, request);
   }
   HttpResponse page = AssetAt(path);
   if (page.status == 200 && request.method != "GET" &&

@@ -4,19 +4,19 @@
 #ifndef COUNTRACE_VIEWER_SERVER_VIEWER_SITE_H_
 #define COUNTRACE_VIEWER_SERVER_VIEWER_SITE_H_
 
-#include "viewer/index/timeline_index.h"
 #include "viewer/server/http_message.h"
 #include "viewer/server/request_guard.h"
+#include "viewer/server/served_indexes.h"
 #include "viewer/server/trace_events.h"
 
 namespace countrace::viewer {
 
 class ViewerSite {
  public:
-  // `index` and `events` (may be null: no trace) must outlive the site.
-  ViewerSite(const TimelineIndex& index, const TraceEvents* events,
+  // `indexes` and `events` (may be null: no trace) must outlive the site.
+  ViewerSite(const ServedIndexes& indexes, const TraceEvents* events,
              RequestGuard guard)
-      : index_(index), events_(events), guard_(std::move(guard)) {}
+      : indexes_(indexes), events_(events), guard_(std::move(guard)) {}
 
   HttpResponse Answer(const HttpRequest& request) const;
   const RequestGuard& guard() const { return guard_; }
@@ -24,7 +24,7 @@ class ViewerSite {
  private:
   HttpResponse Route(const HttpRequest& request) const;
 
-  const TimelineIndex& index_;
+  const ServedIndexes& indexes_;
   const TraceEvents* events_;
   RequestGuard guard_;
 };

@@ -1,0 +1,52 @@
+// The indexes that a server answers from: the whole trace's, and while that is
+// built those of its first parts. Numbers of rows and names belong to one
+// index, so a page names the index of its questions, and every one that was
+// published stays.
+//
+// Thread: any.
+#ifndef COUNTRACE_VIEWER_SERVER_SERVED_INDEXES_H_
+#define COUNTRACE_VIEWER_SERVER_SERVED_INDEXES_H_
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "logformat/progress.h"
+#include "viewer/index/timeline_index.h"
+
+namespace countrace::viewer {
+
+class ServedIndexes {
+ public:
+  // The newest from here on. Requires: not null. `trace_end_ns`: of the whole
+  // trace, on CLOCK_MONOTONIC; 0: not known.
+  void Publish(std::shared_ptr<const TimelineIndex> index,
+               std::uint64_t trace_end_ns = 0);
+  // Of the index that is being built.
+  void SetProgress(const logformat::Progress& progress);
+
+  struct Growth {
+    std::shared_ptr<const TimelineIndex> newest;  // null: none yet
+    std::uint64_t trace_end_ns = 0;
+    logformat::Progress progress;
+  };
+  Growth growth() const;
+  // The index that a request names; empty: the whole trace's. Null: not there.
+  std::shared_ptr<const TimelineIndex> Find(std::string_view id) const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::shared_ptr<const TimelineIndex>> indexes_;
+  std::uint64_t trace_end_ns_ = 0;
+  logformat::Progress progress_;
+};
+
+// The same for the same contents.
+std::string IdOf(const TimelineIndex& index);
+
+}  // namespace countrace::viewer
+
+#endif  // COUNTRACE_VIEWER_SERVER_SERVED_INDEXES_H_
