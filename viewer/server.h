@@ -17,8 +17,8 @@ struct ServeOptions {
   std::string trace_path;
   std::string shown_as;    // the name on the page, if not the path
   std::uint16_t port = 0;  // 0: any free port
-  // Of streams: a trace twice as long is served from its first part on, while
-  // the index is built (index/first_parts.h).
+  // A trace of twice these bytes of streams is served from its first part on,
+  // while the index is built (index/first_parts.h).
   std::uint64_t first_part_bytes = std::uint64_t{16} << 20;
   // If set: the fragment of the address (API.md, "The page's address"), without
   // its '#', from the index of the whole trace, which is awaited. Its error

@@ -519,4 +519,48 @@ TEST_CASE("api: pages hold every name once", "[viewer][http]") {
             .empty());
 }
 
+TEST_CASE("http_site: a request gets answers of the index that it names",
+          "[viewer][http]") {
+  SyntheticTrace trace = MakeSyntheticTrace({.dispatches = 300});
+  const BuiltIndex whole = BuildIndexOf(trace);
+  trace.report.interrupted = true;
+  trace.report.end_ns -= 1;
+  const BuiltIndex part = BuildIndexOf(trace);
+  REQUIRE_FALSE(part.index->is_whole());
+  ServedIndexes indexes;
+  const auto ask = [&indexes](const std::string& target) {
+    HttpRequest request;
+    request.method = "GET";
+    request.target = "/api/v1/" + target;
+    return AnswerApi(indexes, nullptr, request);
+  };
+  CHECK(ask("index").status == 503);
+  indexes.Publish(Shared(*part.index), part.index->header().begin_ns + 5000);
+  indexes.SetProgress({3, 4});
+  const Json growth = Json::parse(ask("index").body);
+  CHECK(growth["index"] == IdOf(*part.index));
+  CHECK(growth["whole"] == false);
+  CHECK(growth["duration_ns"] == part.index->duration_ns());
+  CHECK(growth["trace_ns"] == 5000);
+  CHECK(growth["done"] == 3);
+  CHECK(growth["total"] == 4);
+  const HttpResponse early = ask("trace");
+  CHECK(early.status == 503);
+  CHECK(std::count(early.headers.begin(), early.headers.end(),
+                   std::pair<std::string, std::string>("Retry-After", "1")) ==
+        1);
+  CHECK(ask("trace?index=0123456789abcdef").status == 410);
+  const std::string of_part = "trace?index=" + IdOf(*part.index);
+  const std::string answer = ask(of_part).body;
+
+  indexes.Publish(Shared(*whole.index));
+  CHECK(Json::parse(ask("index").body)["index"] == IdOf(*whole.index));
+  CHECK(Json::parse(ask("index").body)["trace_ns"] ==
+        whole.index->duration_ns());
+  CHECK(Json::parse(ask("trace").body)["duration_ns"] ==
+        whole.index->duration_ns());
+  // A page that has not changed yet.
+  CHECK(ask(of_part).body == answer);
+}
+
 }  // namespace countrace::viewer

@@ -87,10 +87,11 @@ int main(int argc, char** argv) {
   }
   ServedIndexes indexes;
   indexes.Publish(*std::move(index));
-  const absl::Status served = ServeIndexes(
-      indexes, nullptr, 0, [](const std::string& url, std::shared_ptr<HttpServer>) {
-        std::printf("%s\n", url.c_str());
-        std::fflush(stdout);
-      });
+  const absl::Status served =
+      ServeIndexes(indexes, nullptr, 0,
+                   [](const std::string& url, std::shared_ptr<HttpServer>) {
+                     std::printf("%s\n", url.c_str());
+                     std::fflush(stdout);
+                   });
   return served.ok() ? 0 : 1;
 }

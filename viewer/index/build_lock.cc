@@ -17,7 +17,8 @@ bool IsOurs(const base::ScopedFd& file) {
 }
 
 bool IsAt(const base::ScopedFd& file, const std::string& path) {
-  struct stat open {}, named{};
+  struct stat open {
+  }, named{};
   return ::fstat(file.get(), &open) == 0 &&
          ::lstat(path.c_str(), &named) == 0 && open.st_dev == named.st_dev &&
          open.st_ino == named.st_ino;
@@ -28,10 +29,10 @@ bool IsAt(const base::ScopedFd& file, const std::string& path) {
 std::optional<BuildLock> BuildLock::Try(const std::string& index_path) {
   const std::string path = index_path + ".lock";
   for (;;) {
-    base::ScopedFd file(::open(path.c_str(),
-                               O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
-                               0600));
-    if (!file.is_open() || !IsOurs(file)) return BuildLock(base::ScopedFd(), path);
+    base::ScopedFd file(
+        ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (!file.is_open() || !IsOurs(file))
+      return BuildLock(base::ScopedFd(), path);
     if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
       if (errno == EWOULDBLOCK) return std::nullopt;
       return BuildLock(base::ScopedFd(), path);

@@ -65,7 +65,7 @@ enum HeaderFlags : std::uint32_t {
   // Forks before the first record may be unknown.
   kOwnersUnknownAtBegin = 1u << 1,
   kWakeups = 1u << 2,  // were recorded: blocked time ends where it ended
-  // Of the trace's first part, as if the recording had ended there. Another
+  // It has the trace's first part, as if the recording had ended there. The
   // index of the whole trace takes its place.
   kFirstPart = 1u << 3,
 };

@@ -31,7 +31,7 @@ struct FirstParts {
   std::function<void(std::unique_ptr<TimelineIndex>,
                      std::uint64_t trace_end_ns)>
       on_part;
-  // Of streams: what a machine reads in less than a second.
+  // Length of the first part, in bytes of streams: read in less than a second.
   std::uint64_t first_bytes = std::uint64_t{16} << 20;
 };
 

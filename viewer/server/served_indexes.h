@@ -25,7 +25,7 @@ class ServedIndexes {
   // trace, on CLOCK_MONOTONIC; 0: not known.
   void Publish(std::shared_ptr<const TimelineIndex> index,
                std::uint64_t trace_end_ns = 0);
-  // Of the index that is being built.
+  // How far the index is that is being built.
   void SetProgress(const logformat::Progress& progress);
 
   struct Growth {

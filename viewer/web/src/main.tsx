@@ -2,13 +2,16 @@
 
 import {render} from 'preact';
 
-import {Client} from './api/client';
+import {Client, isLost} from './api/client';
+import type {Growth} from './api/schema';
 import {AppModel} from './model/app_model';
 import {loadNames} from './model/names';
-import {addressOf, restore} from './model/page_address';
+import {addressOf, addressWhenLonger, restore} from './model/page_address';
 import {App} from './views/app';
 import {installTestHook} from './views/test_hook';
 import {TimelineEngine} from './views/timeline_engine';
+
+const GROWTH_MS = 500;
 
 // Opened by a file (`--open`) the token is still in the address.
 function forgetToken(): void {
@@ -18,24 +21,68 @@ function forgetToken(): void {
   history.replaceState(null, '', url.pathname + url.search + url.hash);
 }
 
-async function start(root: HTMLElement): Promise<void> {
-  forgetToken();
-  const client = new Client();
+interface Shown {
+  model: AppModel;
+  engine: TimelineEngine;
+}
+let shown: Shown|null = null;
+
+// Shows the index that `growth` names, in place of the one that is shown.
+async function show(root: HTMLElement, growth: Growth): Promise<Shown> {
+  const client = new Client(growth.index);
   const [names, overview, losses] = await Promise.all(
       [loadNames(client), client.overview(), client.losses()]);
-  const model = new AppModel(client, names, location.hash);
+  // The view as it is now, not as it was when the names were requested.
+  const model = new AppModel(client, names, growth, shown ? addressWhenLonger(shown.model) : location.hash);
+  if (shown) leave(shown, model);
   const engine = new TimelineEngine(model, overview, losses);
+  shown = {model, engine};
   document.title = `${names.trace.path?.split('/').pop() || 'trace'} \u2013 countrace`;
-  render(<App model={model} engine={engine} />, root);
-  const save = (hash: string): void =>
-      history.replaceState(null, '', location.pathname + location.search + hash);
+  render(<App key={growth.index} model={model} engine={engine} />, root);
+  const save = (hash: string): void => {
+    if (shown?.model === model) history.replaceState(null, '', location.pathname + location.search + hash);
+  };
   model.onJump = () => {
     save(addressOf(model));
     history.pushState(null, '', location.href);
   };
-  addEventListener('popstate', () => restore(model, location.hash));
   model.start(save);
   if (new URLSearchParams(location.search).get('test') === '1') installTestHook(model, engine);
+  return shown;
+}
+
+function leave({model, engine}: Shown, next: AppModel): void {
+  next.loop.value = model.loop.value;
+  next.skipIdle.value = model.skipIdle.value;
+  next.panelOpen.value = model.panelOpen.value;
+  next.tables.show(model.tables.tab.value);
+  next.tables.order.value = model.tables.order.value;
+  model.pause();
+  model.client.onLost = () => undefined;
+  engine.dispose();
+}
+
+async function start(root: HTMLElement): Promise<void> {
+  forgetToken();
+  addEventListener('popstate', () => {
+    if (shown) restore(shown.model, location.hash);
+  });
+  const client = new Client('');
+  let growth = await client.growth();
+  let {model} = await show(root, growth);
+  while (!growth.whole) {
+    await new Promise((done) => setTimeout(done, GROWTH_MS));
+    if (model.lost.value) continue; // it says so itself, and reloads
+    try {
+      growth = await client.growth();
+      model.growth.value = growth;
+      if (growth.index !== model.client.index) ({model} = await show(root, growth));
+    } catch (error) {
+      // Requests of the page that is shown say more.
+      if (!isLost(error)) throw error;
+      growth = model.growth.value;
+    }
+  }
 }
 
 const root = document.getElementById('app');

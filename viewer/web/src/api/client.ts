@@ -1,6 +1,6 @@
 // The server's endpoints as functions. Counts the requests (window.__pv).
 
-import type {Aggregate, Durations, EventPage, EventPlace, Frame, HookItem, InstantState, LossItem, Page, ProcessItem, RowItem, StepAnswer, ThreadItem, TraceInfo, WaitAnswer} from './schema';
+import type {Aggregate, Durations, EventPage, EventPlace, Frame, Growth, HookItem, InstantState, LossItem, Page, ProcessItem, RowItem, StepAnswer, ThreadItem, TraceInfo, WaitAnswer} from './schema';
 import {decodeTiles, type Tile, type TileKey} from './tile_decode';
 
 export class ApiError extends Error {
@@ -21,6 +21,12 @@ export class Client {
   onLost: () => void = () => undefined;
   readonly net: NetCounters = {requests: 0, bytes: 0, cancelled: 0, failed: 0};
 
+  // Numbers of rows and names are those of one index: all answers come from it.
+  constructor(readonly index: string) {}
+
+  growth(): Promise<Growth> {
+    return this.json('index');
+  }
   trace(): Promise<TraceInfo> {
     return this.json('trace');
   }
@@ -128,7 +134,8 @@ export class Client {
       Promise<ArrayBuffer> {
     ++this.net.requests;
     try {
-      const response = await fetch(`/api/v1/${path}`, init);
+      const mark = path.includes('?') ? '&' : '?';
+      const response = await fetch(`/api/v1/${path}${mark}index=${this.index}`, init);
       const body = await response.arrayBuffer();
       this.net.bytes += body.byteLength;
       if (!response.ok) {
@@ -149,9 +156,9 @@ export class Client {
   }
 }
 
-// The server is gone, or another one has its port.
+// The server is gone, or another one has its port, or it has another index.
 export function isLost(error: unknown): boolean {
-  return error instanceof TypeError || error instanceof ApiError && error.status === 401;
+  return error instanceof TypeError || error instanceof ApiError && (error.status === 401 || error.status === 410);
 }
 
 export function isAbort(error: unknown): boolean {

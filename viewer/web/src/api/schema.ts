@@ -29,6 +29,16 @@ export interface TraceInfo {
   oddities?: Record<string, number>;
 }
 
+// How far the index of the trace is.
+export interface Growth {
+  index: string; // the newest one
+  whole: boolean;
+  duration_ns: number; // of that index
+  trace_ns: number|null; // of the whole trace; null: not known
+  done: number; // of `total`
+  total: number;
+}
+
 export interface LossSummary {
   discarded_events: number;
   discarded_packets: number;

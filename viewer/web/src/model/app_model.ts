@@ -4,7 +4,7 @@
 import {batch, computed, effect, type ReadonlySignal, type Signal, signal} from '@preact/signals-core';
 
 import {type Client, isAbort, isLost} from '../api/client';
-import type {Durations, TimedCall, WaitAnswer} from '../api/schema';
+import type {Durations, Growth, TimedCall, WaitAnswer} from '../api/schema';
 import {FRAMES_PER_SECOND} from './frame_buffer';
 import {CLOSED_TREE, type CounterChoice, type Lane, layOut, totalHeight, type Tree, visibleLanes} from './lanes';
 import {hookName, type Names, processName, processOf} from './names';
@@ -52,6 +52,9 @@ export class AppModel {
   readonly helpOpen = signal(false);
   readonly error: Signal<string|null> = signal(null);
   readonly lost = signal(false); // the server cannot be reached
+  readonly isWhole: boolean; // shown is the whole trace, not its first part
+  // How far the trace's index is, as the server said last.
+  readonly growth: Signal<Growth>;
   readonly now: PlayheadState;
   // Selected: why a thread does not run.
   readonly wait: Signal<WaitAnswer|null> = signal(null);
@@ -75,7 +78,9 @@ export class AppModel {
   onJump: () => void = () => undefined;
   pending = 0; // requests under way, for settled()
 
-  constructor(readonly client: Client, readonly names: Names, hash: string) {
+  constructor(readonly client: Client, readonly names: Names, growth: Growth, hash: string) {
+    this.growth = signal(growth);
+    this.isWhole = growth.whole;
     this.durationNs = Math.max(names.trace.duration_ns, 1);
     this.tables = new RangeTables(this);
     this.now = new PlayheadState(this);
@@ -429,8 +434,8 @@ export class AppModel {
     for (;;) {
       await new Promise((done) => setTimeout(done, RECONNECT_MS));
       try {
-        const trace = await this.client.trace();
-        if (trace.begin_ns !== this.names.trace.begin_ns || trace.rows !== this.names.trace.rows) {
+        const {index} = await this.client.growth();
+        if (index !== this.client.index) {
           location.reload();
           return;
         }

@@ -31,6 +31,18 @@ export function addressOf(model: AppModel): string {
   });
 }
 
+// The same in an index of more of the trace: what shows all of it, does so
+// again.
+export function addressWhenLonger(model: AppModel): string {
+  const saved = decodeHash(addressOf(model));
+  const view = model.view.value;
+  if (view.startNs <= 0 && viewport.endNs(view) >= model.durationNs) {
+    delete saved.from;
+    delete saved.to;
+  }
+  return encodeHash(saved);
+}
+
 // Shows what a fragment says; what it leaves out stays.
 export function restore(model: AppModel, hash: string): void {
   const saved = decodeHash(hash);

@@ -4,6 +4,7 @@ import {useEffect, useRef} from 'preact/hooks';
 
 import type {AppModel} from '../model/app_model';
 import {commandFor} from '../model/keymap';
+import {BuildingNotice} from './building_notice';
 import {focusFindBox} from './find_box';
 import {MinimapView} from './minimap_view';
 import {ErrorPanel, HelpDialog, LiveRegion, LostPanel, QualityBanner} from './notices';
@@ -44,6 +45,7 @@ export function App({model, engine}: {model: AppModel; engine: TimelineEngine}) 
   return (
     <div class="page">
       <Toolbar model={model} />
+      <BuildingNotice model={model} />
       <QualityBanner model={model} />
       <ErrorPanel model={model} />
       <LostPanel model={model} />

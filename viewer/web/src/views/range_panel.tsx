@@ -72,7 +72,7 @@ export function RangePanel({model, engine}: {model: AppModel; engine: TimelineEn
               {formatInstant(selection.from, 999)}
               <button class="link" onClick={() => (model.selection.value = null)}>clear</button>
             </>
-          ) : <>Whole trace <span class="faint">drag on the timeline to select a range</span></>}
+          ) : <>{model.isWhole ? 'Whole trace' : 'First part'} <span class="faint">drag on the timeline to select a range</span></>}
         </div>
         <button class="quiet" aria-expanded={open} title="Show or hide the tables  (Q)"
                 onClick={() => model.run('panel', null)}>{open ? 'Hide' : 'Show'}</button>

@@ -11,6 +11,7 @@ export function installTestHook(model: AppModel, engine: TimelineEngine): void {
   engine.manualClock = true;
   const hook = {
     ready: true,
+    index: () => model.client.index,
     settled: async(): Promise<void> => {
       for (let calm = 0; calm < 3;) {
         await new Promise((done) => setTimeout(done, 30));

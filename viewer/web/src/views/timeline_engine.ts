@@ -37,6 +37,7 @@ export class TimelineEngine {
   readonly painter = new TimelinePainter(this.cache, this.atlas);
   readonly stats: FrameStats = {frames: 0, drawMs: []};
   book: StyleBook;
+  readonly dispose: () => void; // when another engine takes its place
   // In tests the clock is moved by hand (window.__pv.tick).
   manualClock = false;
 
@@ -62,7 +63,8 @@ export class TimelineEngine {
     effect(() => {
       if (!model.lost.value) this.invalidate();
     });
-    effect(() => {
+    // The theme lives longer than the engine.
+    this.dispose = effect(() => {
       this.book = new StyleBook(model.names, theme.value);
       ++this.stamp;
       this.invalidate();

@@ -1,0 +1,120 @@
+// The page while the index of its trace is built:
+//   browser_growing_test.mjs SERVE_GROWING SHOTS
+// The server has first parts of a trace until the test lets it finish. The
+// trace: two threads of two processes take turns of 10 us, 80 ms long.
+import assert from 'node:assert/strict';
+import {mkdtempSync, rmSync, writeFileSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
+
+import {Claims, missing, Session, startServer} from './browser_session.mjs';
+
+const reason = missing();
+if (reason) {
+  console.log(`SKIPPED: ${reason}`);
+  process.exit(0);
+}
+const [program, shots] = process.argv.slice(2);
+const directory = mkdtempSync(join(tmpdir(), 'countrace-growing-'));
+const go = join(directory, 'go');
+// Where a server keeps its address.
+process.env.XDG_RUNTIME_DIR = directory;
+const claims = new Claims();
+
+// Until `work` gives something true.
+async function until(session, work) {
+  for (let i = 0; i < 1200; ++i) {
+    const result = await work();
+    if (result) return result;
+    await session.page.waitForTimeout(50);
+  }
+  throw new Error('it never came');
+}
+
+// On-CPU time of the processes in a range of the index that the page shows.
+const onCpu = (session, from, to) => session.page.evaluate(
+    ([a, b]) => fetch(`/api/v1/aggregate?from=${a}&to=${b}&index=${window.__pv.index()}`)
+                    .then((answer) => answer.json())
+                    .then((answer) => answer.processes.map((row) => [row.process, row.on_cpu_ns]).sort()),
+    [from, to]);
+
+// What the minimap and the tables say that they have.
+const extents = async (session) => [
+  await session.page.locator('.minimap-gutter span').first().innerText(),
+  (await session.page.locator('.range-what').innerText()).split(' drag')[0].trim(),
+];
+
+let server;
+let session;
+try {
+  server = await startServer(program, [directory]);
+  session = await Session.open();
+  await session.visit(server.url);
+  // The parts are built while the whole waits: the last one is the longest.
+  const longest = await until(session, async () => {
+    const growth = await session.api('index');
+    const shown = await session.ask('__pv.index()');
+    return growth.index === shown && growth.duration_ns > growth.trace_ns / 4 && growth;
+  });
+
+  await claims.claim('the page shows the first part, and says that it is one', async () => {
+    await session.settled();
+    assert.equal(longest.whole, false);
+    const view = await session.ask('__pv.view()');
+    assert.equal(view.durationNs, longest.duration_ns);
+    assert.ok(view.endNs <= longest.duration_ns + 1, 'it shows time that it does not know');
+    const notice = session.page.locator('.building');
+    assert.match(await notice.innerText(), /first part.* of 80(\.0\d)?\sms; the rest follows.*The index is built: \d+ %/is);
+    assert.deepEqual(await extents(session), ['first part', 'First part']);
+    const share = await notice.locator('.extent span').evaluate((bar) => bar.offsetWidth / bar.parentElement.clientWidth);
+    assert.ok(Math.abs(share - longest.duration_ns / longest.trace_ns) < 0.02, `${share}`);
+    await session.shot(shots, 'growing-part');
+  });
+
+  await claims.claim('a program that names no index is told to wait for the whole', async () => {
+    const [status, after, gone] = await session.page.evaluate(async () => {
+      const answer = await fetch('/api/v1/trace');
+      const unknown = await fetch('/api/v1/trace?index=0000000000000000');
+      return [answer.status, answer.headers.get('Retry-After'), unknown.status];
+    });
+    assert.deepEqual([status, after, gone], [503, '1', 410]);
+    session.problems = session.problems.filter((problem) => !/status of (503|410)/.test(problem));
+  });
+
+  let early;
+  await claims.claim('what is built comes without a reload, and the view stays', async () => {
+    early = await onCpu(session, 1_000_000, 2_000_000);
+    assert.equal(early.length, 2);
+    await session.ask('window.sameDocument = true');
+    await session.ask('__pv.setWindow(1000000, 2000000)');
+    await session.ask('__pv.movePlayhead(1500000)');
+    await session.page.getByRole('tab', {name: 'CPUs'}).click();
+    await session.settled();
+    writeFileSync(go, '');
+    await session.page.locator('.building').waitFor({state: 'detached', timeout: 60_000});
+    await session.settled();
+    assert.equal(await session.ask('window.sameDocument'), true);
+    const growth = await session.api('index');
+    assert.equal(growth.whole, true);
+    assert.deepEqual(await extents(session), ['whole trace', 'Whole trace']);
+    const view = await session.ask('__pv.view()');
+    assert.equal(view.durationNs, growth.duration_ns);
+    assert.ok(view.durationNs > longest.duration_ns);
+    assert.ok(Math.abs(view.startNs - 1_000_000) < 1 && Math.abs(view.endNs - 2_000_000) < 1, JSON.stringify(view));
+    assert.equal(view.playhead, 1_500_000);
+    assert.equal(await session.page.getByRole('tab', {name: 'CPUs'}).getAttribute('aria-selected'), 'true');
+    assert.deepEqual(await onCpu(session, 1_000_000, 2_000_000), early);
+    await session.shot(shots, 'growing-whole');
+  });
+
+  await claims.claim('no error', async () => {
+    assert.equal(await session.page.locator('.error').count(), 0);
+    assert.deepEqual(session.problems, []);
+  });
+} finally {
+  writeFileSync(go, '');
+  await session?.close();
+  await server?.stop();
+  rmSync(directory, {recursive: true, force: true});
+}
+process.exit(claims.failed === 0 ? 0 : 1);

@@ -1,0 +1,71 @@
+// Serves a trace whose index is built as far as the test wants:
+//   serve_growing DIRECTORY
+// Writes a trace to DIRECTORY/trace.ctf and serves its first parts; the index
+// of the whole trace is built once there is a file DIRECTORY/go. Prints the
+// address on stdout; ends on SIGINT or SIGTERM.
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <thread>
+
+#include "tests/support/trace_builder.h"
+#include "viewer/server.h"
+
+namespace {
+
+using countrace::test_support::TraceBuilder;
+
+// Two threads that take turns on one CPU, 10 us each, for 80 ms.
+void Record(const std::string& path) {
+  constexpr std::uint64_t kTurnNs = 10'000;
+  TraceBuilder trace(path);
+  trace.SetPacketBytes(8192);
+  trace.SetCpuEvents({"task-clock"});
+  auto& cpu = trace.Cpu(0);
+  std::uint64_t now_ns = 1000, clock = 0;
+  cpu.Counters(now_ns, countrace::logformat::CountersReason::kBegin, 0,
+               {clock});
+  for (const std::int32_t tid : {101, 202}) {
+    cpu.ProcessState(now_ns, tid, tid, 1, 0, "turn-" + std::to_string(tid));
+  }
+  std::uint32_t running = 0;
+  for (std::uint32_t turn = 0; turn < 8000; ++turn) {
+    const std::uint32_t next = turn % 2 == 0 ? 101 : 202;
+    now_ns += kTurnNs;
+    if (running != 0) clock += kTurnNs;
+    cpu.Dispatch(now_ns, running, next, 1, {clock});
+    running = next;
+  }
+  cpu.Counters(now_ns + kTurnNs, countrace::logformat::CountersReason::kEnd,
+               running, {clock + kTurnNs});
+  trace.Finish();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: serve_growing DIRECTORY\n");
+    return 2;
+  }
+  const std::string directory = argv[1];
+  Record(directory + "/trace.ctf");
+  countrace::viewer::ServeOptions options;
+  options.trace_path = directory + "/trace.ctf";
+  options.first_part_bytes = 16384;
+  options.progress = [&](const countrace::logformat::Progress&) {
+    while (!std::filesystem::exists(directory + "/go")) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return true;
+  };
+  options.on_ready = [](const std::string& url) {
+    std::printf("%s\n", url.c_str());
+    std::fflush(stdout);
+  };
+  const absl::Status served = countrace::viewer::Serve(options);
+  if (!served.ok()) std::fprintf(stderr, "%s\n", served.ToString().c_str());
+  return served.ok() ? 0 : 1;
+}
