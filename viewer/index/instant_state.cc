@@ -238,21 +238,21 @@ class StateReader {
     thread.since_inferred = (dispatch.flags & kLeafEndInferred) != 0;
     if (thread.state == RunState::kWaiting) return;
     thread.since_ns = dispatch.end_ns;
-    thread.state = StateAfter(dispatch.flags, thread.end_state);
+    thread.state = StateAfter(*run, begun - 1, thread.end_state);
     // The state after the last record is unknown.
-    if (thread.since_inferred && thread.end_state == 0) {
+    if (thread.state != RunState::kBlocked && thread.since_inferred &&
+        thread.end_state == 0) {
       thread.since_ns.reset();
       thread.state = RunState::kUnknown;
     }
   }
 
-  static RunState StateAfter(std::uint32_t flags, std::uint16_t end_state) {
+  static RunState StateAfter(const ThreadRun& run, std::uint64_t dispatch,
+                             std::uint16_t end_state) {
     if ((end_state & logformat::kSwitchDead) != 0) return RunState::kEnded;
-    if ((end_state &
-         (logformat::kSwitchInterruptible | logformat::kSwitchUninterruptible |
-          logformat::kSwitchStopped | logformat::kSwitchTraced)) != 0) {
-      return RunState::kBlocked;
-    }
+    // The rows' rule: also what a later wake-up shows.
+    if (run.IsBlockedAfter(dispatch)) return RunState::kBlocked;
+    const std::uint32_t flags = run.dispatches().leaf(dispatch).flags;
     if ((flags & kLeafEndInferred) == 0 &&
         (end_state == logformat::kSwitchRunnable ||
          (end_state & logformat::kSwitchPreempted) != 0)) {
