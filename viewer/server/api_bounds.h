@@ -14,6 +14,10 @@ inline constexpr std::size_t kMaxFramesBytes = std::size_t{4} << 20;
 inline constexpr std::size_t kPageItems = 1000;
 inline constexpr std::size_t kMaxTableRows = 1000;
 inline constexpr std::size_t kMaxEvents = 200;
+inline constexpr std::size_t kMaxParents = 64;
+inline constexpr std::size_t kMaxFound = 200;  // of each kind
+inline constexpr std::size_t kHeaviest = 32;   // processes by weight in `trace`
+inline constexpr std::size_t kHues = 12;       // of the page's palette
 
 }  // namespace countrace::viewer
 

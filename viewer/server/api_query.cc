@@ -1,9 +1,19 @@
 #include "viewer/server/api_query.h"
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
 #include "base/text/quantity_parse.h"
 
 namespace countrace::viewer {
+namespace {
+
+std::vector<std::string> SplitAtCommas(std::string_view text) {
+  return absl::StrSplit(std::string(text), ',');
+}
+
+}  // namespace
 
 std::string_view ApiQuery::Word(std::string_view name) const {
   const auto found = target_.parameters.find(name);
@@ -29,6 +39,46 @@ std::optional<std::uint64_t> ApiQuery::Number(
     return std::nullopt;
   }
   return value;
+}
+
+std::optional<std::vector<std::uint64_t>> ApiQuery::Numbers(
+    std::string_view name, std::size_t most) {
+  std::vector<std::uint64_t> numbers;
+  if (Word(name).empty()) return numbers;
+  for (const std::string& part : SplitAtCommas(Word(name))) {
+    const std::optional<std::uint64_t> value = base::ParseInteger(part);
+    if (!value) {
+      error_ = absl::StrFormat(
+          "Not a list of numbers: %s (digits, separated by commas)", name);
+      return std::nullopt;
+    }
+    if (numbers.size() == most) {
+      error_ = absl::StrFormat("Too many numbers: %s, most=%d", name, most);
+      return std::nullopt;
+    }
+    numbers.push_back(*value);
+  }
+  return numbers;
+}
+
+std::optional<std::string> ApiQuery::Text(std::string_view name) {
+  const std::string_view word = Word(name);
+  std::string text;
+  for (std::size_t i = 0; i < word.size(); ++i) {
+    if (word[i] != '%') {
+      text += word[i];
+      continue;
+    }
+    if (i + 2 >= word.size() || !absl::ascii_isxdigit(word[i + 1]) ||
+        !absl::ascii_isxdigit(word[i + 2])) {
+      error_ = absl::StrFormat(
+          "Not percent-encoded: %s (two hex digits after each %%)", name);
+      return std::nullopt;
+    }
+    text += absl::HexStringToBytes(std::string(word.substr(i + 1, 2)));
+    i += 2;
+  }
+  return text;
 }
 
 std::optional<TimeRange> ApiQuery::Range() {

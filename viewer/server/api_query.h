@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "viewer/index/interval_row.h"
 #include "viewer/server/http_message.h"
@@ -33,6 +34,13 @@ class ApiQuery {
   std::optional<std::uint64_t> Number(std::string_view name,
                                       std::optional<std::uint64_t> otherwise,
                                       std::uint64_t most = ~std::uint64_t{0});
+  // Numbers separated by commas; none if it is absent. Absent, with error()
+  // set: one is no number, or there are more than `most`.
+  std::optional<std::vector<std::uint64_t>> Numbers(std::string_view name,
+                                                    std::size_t most);
+  // A text, percent-decoded. Absent, with error() set: a '%' without two hex
+  // digits.
+  std::optional<std::string> Text(std::string_view name);
   // `from` and `to`.
   std::optional<TimeRange> Range();
   const std::string& error() const { return error_; }

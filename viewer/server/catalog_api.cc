@@ -2,48 +2,26 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "logformat/packet_layout.h"
-#include "rmap/tables/tables.h"
+#include "viewer/index/row_tree.h"
 #include "viewer/index/tile.h"
 #include "viewer/server/api_answer.h"
 #include "viewer/server/api_bounds.h"
+#include "viewer/server/catalog_items.h"
 
 namespace countrace::viewer {
 namespace {
 
 using Json = nlohmann::json;
 using logformat::HookOrigin;
-
-Json OrNull(std::uint64_t value_ns) {
-  return value_ns == kUnknownTime ? Json(nullptr) : Json(value_ns);
-}
-
-// Quality of a row's `listed` (file_layout.h), for any value in a damaged file.
-const char* QualityOf(std::uint32_t listed) {
-  return listed >= 1 &&
-                 listed <= 1u + static_cast<unsigned>(rmap::Quality::kInferred)
-             ? rmap::QualityName(static_cast<rmap::Quality>(listed - 1))
-             : "unknown";
-}
-
-bool IsDrawn(RowKind kind) {
-  return kind < RowKind::kIdleRun || kind == RowKind::kInterrupt ||
-         kind == RowKind::kInterruptTime;
-}
-
-// Its name does not say so: a program may have a provider `block`.
-bool IsOfPrograms(const HookEntry& hook) {
-  return hook.origin == static_cast<std::uint16_t>(HookOrigin::kProgram) ||
-         hook.origin == static_cast<std::uint16_t>(HookOrigin::kProbe);
-}
 
 const char* OriginName(std::uint16_t origin) {
   switch (static_cast<HookOrigin>(origin)) {
@@ -83,6 +61,7 @@ class Catalog {
     json["max_level"] = kMaxLevel;
     json["overview_rows"] = header.overview_rows;
     json["overview_columns"] = kOverviewColumns;
+    PutFirstPaint(json);
     return AnswerJson(json);
   }
 
@@ -93,41 +72,15 @@ class Catalog {
   }
 
   HttpResponse Processes() {
-    std::set<std::uint32_t> own;  // hooks in programs
-    for (const HookEntry& hook : index_.hooks()) {
-      if (IsOfPrograms(hook)) own.insert(hook.id);
-    }
-    std::vector<bool> hooked(index_.processes().size());
-    for (const GroupEntry& group : index_.groups()) {
-      if (group.process < hooked.size() && own.contains(group.key)) {
-        hooked[group.process] = true;
-      }
-    }
-    return Page(index_.processes(),
-                [&](std::uint64_t i, const ProcessEntry& process) -> Json {
-                  if (process.listed == 0) return nullptr;
-                  return {{"process", i},
-                          {"pid", process.pid},
-                          {"parent_pid", process.parent_pid},
-                          {"comm", index_.Text(process.comm)},
-                          {"on_cpu_ns", OrNull(process.on_cpu_ns)},
-                          {"quality", QualityOf(process.listed)},
-                          {"hooked", static_cast<bool>(hooked[i])},
-                          {"in_scope", process.in_scope != 0}};
-                });
+    const std::vector<bool> hooked = HookedProcesses(index_);
+    return PageOrIds(index_.processes().size(), [&](std::uint32_t process) {
+      return ProcessItemJson(index_, process, hooked);
+    });
   }
   HttpResponse Threads() {
-    return Page(index_.threads(),
-                [this](std::uint64_t i, const ThreadEntry& thread) -> Json {
-                  if (thread.listed == 0) return nullptr;
-                  return {{"thread", i},
-                          {"tid", thread.tid},
-                          {"pid", thread.pid},
-                          {"process", thread.process},
-                          {"comm", index_.Text(thread.comm)},
-                          {"on_cpu_ns", OrNull(thread.on_cpu_ns)},
-                          {"quality", QualityOf(thread.listed)}};
-                });
+    return PageOrIds(index_.threads().size(), [&](std::uint32_t thread) {
+      return ThreadItemJson(index_, thread);
+    });
   }
   HttpResponse Hooks() {
     std::map<std::uint32_t, std::uint64_t> calls;
@@ -146,13 +99,9 @@ class Catalog {
   }
   HttpResponse Rows() {
     return Page(index_.rows(),
-                [](std::uint64_t i, const RowEntry& row) -> Json {
+                [this](std::uint64_t i, const RowEntry& row) -> Json {
                   if (!IsDrawn(row.kind)) return nullptr;
-                  return {{"row", i},
-                          {"kind", RowKindName(row.kind)},
-                          {"owner", row.owner},
-                          {"depth", row.depth},
-                          {"leaves", row.leaves}};
+                  return RowItemJson(index_, static_cast<std::uint32_t>(i));
                 });
   }
   HttpResponse Losses() {
@@ -169,23 +118,59 @@ class Catalog {
   }
 
  private:
+  // What is drawn before anything else is known.
+  void PutFirstPaint(Json& json) const {
+    Json rows = Json::array();
+    for (std::uint32_t row = 0; row < index_.rows().size(); ++row) {
+      const RowKind kind = index_.rows()[row].kind;
+      if (kind == RowKind::kQuality || kind == RowKind::kCpu ||
+          kind == RowKind::kInterruptTime || kind == RowKind::kInterrupt) {
+        rows.push_back(RowItemJson(index_, row));
+      }
+    }
+    json["machine_rows"] = std::move(rows);
+    std::vector<std::uint32_t> heaviest = ProcessesByWeight(index_);
+    if (heaviest.size() > kHeaviest) heaviest.resize(kHeaviest);
+    json["heaviest"] = std::move(heaviest);
+    json["hues"] = HuesJson(index_, kHues);
+  }
+
+  // Items of ?ids=, in its order, those that are not there left out; else a
+  // page.
+  template <typename Write>
+  HttpResponse PageOrIds(std::size_t size, Write write) {
+    if (!query_.Has("ids")) return Page(size, write);
+    const auto ids = query_.Numbers("ids", kPageItems);
+    if (!ids) return Refuse(400, query_.error());
+    Json items = Json::array();
+    for (const std::uint64_t id : *ids) {
+      if (id >= size) continue;
+      Json item = write(static_cast<std::uint32_t>(id));
+      if (!item.is_null()) items.push_back(std::move(item));
+    }
+    return AnswerJson({{"items", std::move(items)}});
+  }
+
   // {"offset", "total", "items"}: kPageItems from ?offset= on.
   template <typename Entry, typename Write>
   HttpResponse Page(std::span<const Entry> entries, Write write) {
+    return Page(entries.size(),
+                [&](std::uint32_t i) { return write(i, entries[i]); });
+  }
+  template <typename Write>
+  HttpResponse Page(std::size_t size, Write write) {
     const std::optional<std::uint64_t> offset = query_.Number("offset", 0);
     if (!offset) return Refuse(400, query_.error());
     Json items = Json::array();
-    const std::uint64_t begin =
-        std::min<std::uint64_t>(*offset, entries.size());
-    const std::uint64_t end =
-        std::min<std::uint64_t>(begin + kPageItems, entries.size());
+    const std::uint64_t begin = std::min<std::uint64_t>(*offset, size);
+    const std::uint64_t end = std::min<std::uint64_t>(begin + kPageItems, size);
     for (std::uint64_t i = begin; i < end; ++i) {
-      Json item = write(i, entries[i]);
+      Json item = write(static_cast<std::uint32_t>(i));
       if (!item.is_null()) items.push_back(std::move(item));
     }
     return AnswerJson({{"offset", begin},
                        {"next", end},
-                       {"total", entries.size()},
+                       {"total", size},
                        {"items", std::move(items)}});
   }
 
@@ -194,27 +179,6 @@ class Catalog {
 };
 
 }  // namespace
-
-const char* RowKindName(RowKind kind) {
-  switch (kind) {
-    case RowKind::kQuality:
-      return "quality";
-    case RowKind::kCpu:
-      return "cpu";
-    case RowKind::kThreadRun:
-      return "run";
-    case RowKind::kHook:
-      return "hook";
-    case RowKind::kSegment:
-      return "segment";
-    case RowKind::kInterruptTime:
-      return "interrupts";
-    case RowKind::kInterrupt:
-      return "handler";
-    default:
-      return "other";
-  }
-}
 
 std::optional<HttpResponse> AnswerCatalog(const TimelineIndex& index,
                                           std::string_view name,

@@ -11,8 +11,6 @@
 
 namespace countrace::viewer {
 
-const char* RowKindName(RowKind kind);  // "cpu", ...
-
 // Absent: `name` is none of these.
 std::optional<HttpResponse> AnswerCatalog(const TimelineIndex& index,
                                           std::string_view name,

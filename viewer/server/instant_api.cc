@@ -9,7 +9,7 @@
 #include "viewer/index/nearest_step.h"
 #include "viewer/index/wait_split.h"
 #include "viewer/server/api_answer.h"
-#include "viewer/server/catalog_api.h"
+#include "viewer/server/catalog_items.h"
 #include "viewer/server/state_json.h"
 #include "viewer/server/wait_json.h"
 

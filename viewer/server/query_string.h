@@ -8,8 +8,8 @@
 
 namespace countrace::viewer {
 
-// Path and parameters of a request target. Values are not percent-decoded: our
-// parameters are numbers and plain words.
+// Path and parameters of a request target. Values are not percent-decoded: most
+// of our parameters are numbers and plain words (ApiQuery::Text).
 struct Target {
   std::string_view path;
   std::map<std::string, std::string, std::less<>> parameters;

@@ -1,0 +1,33 @@
+// The condition of `rows?where=`: that of `report --where`, on the numbers of a
+// window.
+#ifndef COUNTRACE_VIEWER_SERVER_ROW_CONDITION_H_
+#define COUNTRACE_VIEWER_SERVER_ROW_CONDITION_H_
+
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "viewer/index/interval_row.h"
+#include "viewer/index/timeline_index.h"
+
+namespace countrace::viewer {
+
+// By number. A process is shown if its row is selected, or one of a thread of
+// it, or, for conditions that only segments have the fields of, one of a
+// segment of it. Of the threads of such a process those are shown that are
+// selected; all, if the condition is not on threads.
+struct SelectedRows {
+  std::vector<bool> processes, threads;
+};
+
+// `where` as ParseWhere() takes it. Rows that do nothing in `range` have the
+// number 0 there.
+//
+// Returns: INVALID_ARGUMENT with the place in the text: it is no condition, or
+// names a field that these rows do not have.
+absl::StatusOr<SelectedRows> SelectIn(const TimelineIndex& index,
+                                      TimeRange range, std::string_view where);
+
+}  // namespace countrace::viewer
+
+#endif  // COUNTRACE_VIEWER_SERVER_ROW_CONDITION_H_
