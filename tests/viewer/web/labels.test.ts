@@ -58,7 +58,7 @@ describe('labels', () => {
     }
     const {context, texts} = recorder();
     const lane: Lane = {
-      id: 'thread0', kind: 'thread', label: '', detail: '', owner: 0, y: 0, height: 30, toggle: null,
+      id: 'thread0', kind: 'thread', label: '', detail: '', owner: 0, y: 0, height: 30, toggle: null, process: -1,
       rows: [{row: 3, kind: 'segment', process: 0, y: 0, height: 16}],
     };
     new TimelinePainter(cache, {} as StripAtlas).paint(context, {

@@ -1,11 +1,12 @@
 import fc from 'fast-check';
 
-import type {HookItem} from '../../../viewer/web/src/api/schema';
+import type {Branches, ProcessBranch, RowItem, ThreadBranch, ThreadItem} from '../../../viewer/web/src/api/schema';
 import type {StripTile, Tile} from '../../../viewer/web/src/api/tile_decode';
-import {commandFor, COMMANDS} from '../../../viewer/web/src/model/keymap';
-import {find} from '../../../viewer/web/src/model/find';
-import {CLOSED_TREE, type Lane, layOut, totalHeight, visibleLanes} from '../../../viewer/web/src/model/lanes';
-import {clean, type Names} from '../../../viewer/web/src/model/names';
+import {commandFor, COMMANDS, commandsLike} from '../../../viewer/web/src/model/keymap';
+import {hitsOf} from '../../../viewer/web/src/model/find';
+import {type Lane, layOut, totalHeight, visibleLanes} from '../../../viewer/web/src/model/lanes';
+import {clean, Names, threadName} from '../../../viewer/web/src/model/names';
+import {CLOSED_TREE, type Tree} from '../../../viewer/web/src/model/process_lanes';
 import {advance, faster, SPEEDS} from '../../../viewer/web/src/model/playback';
 import {TileCache} from '../../../viewer/web/src/model/tile_cache';
 import {decodeHash, encodeHash} from '../../../viewer/web/src/model/url_hash';
@@ -52,7 +53,7 @@ describe('url_hash', () => {
     }), ({from, length, y, t, event, cpu}) => {
       const view = {from, to: from + length, y, t, event, cpu, speed: 0.25,
                     selection: [from, from + length] as [number, number],
-                    toggled: [Math.floor(from), 7], unfolded: true};
+                    opened: [Math.floor(from), 7], closed: [1], unfolded: 2, focus: 'thread12', filter: 'comm == "a & b" # %'};
       expect(decodeHash(encodeHash(view))).toEqual(view);
     }));
   });
@@ -75,6 +76,8 @@ describe('keymap', () => {
     expect(commandFor(key('KeyW', {ctrlKey: true}))).toBeUndefined();
     expect(commandFor(key('Period', {shiftKey: true}))).toBe('next-segment');
     expect(commandFor(key('Slash', {key: '?', shiftKey: true}))).toBe('help');
+    expect(commandFor(key('ArrowUp', {altKey: true}))).toBe('lift');
+    expect(commandFor(key('ArrowLeft', {altKey: true}))).toBeUndefined();
   });
   test('every command that a key gives is in the help', () => {
     const codes = ['KeyW', 'KeyS', 'KeyA', 'KeyD', 'ArrowUp', 'ArrowDown', 'ArrowLeft', 'ArrowRight',
@@ -124,40 +127,51 @@ describe('tile_cache', () => {
   });
 });
 
-function names(threads: number): Names {
-  const rows = [{row: 0, kind: 'quality' as const, owner: 0, depth: 0, leaves: 0},
-                {row: 1, kind: 'cpu' as const, owner: 0, depth: 0, leaves: 9}];
-  const all: Names['rows'] = [...rows];
-  for (let thread = 0; thread < threads; ++thread) {
-    all.push({row: all.length, kind: 'run', owner: thread, depth: 0, leaves: 1});
-    if (thread % 2 === 1) {
-      for (const depth of [0, 1]) {
-        all.push({row: all.length, kind: 'segment', owner: thread, depth, leaves: 1});
-      }
-    }
+function names(processes = 0): Names {
+  const trace = {
+    cpus: 1, events: ['task-clock', 'page-faults'], counter_rows_from: 1e6, machine_row: 2e6, hues: {names: [], of: ''},
+    heaviest: [0, 1, 2, 3],
+    machine_rows: [{row: 0, kind: 'quality', owner: 0, depth: 0, leaves: 0}, {row: 1, kind: 'cpu', owner: 0, depth: 0, leaves: 9}],
+  } as unknown as Names['trace'];
+  const all = new Names(trace);
+  for (let process = 0; process < processes; ++process) {
+    all.addProcess({process, pid: 100 + process, parent_pid: 1, comm: `comm${process}`, quality: 'exact', in_scope: true, hooked: false, on_cpu_ns: 1});
   }
-  return {
-    trace: {cpus: 1, counter_rows_from: 1e6, machine_row: 2e6} as Names['trace'],
-    events: ['task-clock', 'page-faults'],
-    // Process p has the threads 4 p to 4 p + 3; the first has the most time.
-    processes: new Map(Array.from({length: Math.ceil(threads / 4)}, (_, process) => [process, {
-      process, pid: 100 + process, parent_pid: 1, comm: `comm${process}`, quality: 'exact', in_scope: true, hooked: false,
-      on_cpu_ns: 4e6 / (process + 1) ** 2,
-    }])),
-    threads: new Map(Array.from({length: threads}, (_, thread) => [thread, {
-      thread, tid: thread % 4 === 0 ? 100 + thread / 4 : 10_000 + thread, pid: 100 + Math.floor(thread / 4),
-      process: Math.floor(thread / 4), comm: `comm${Math.floor(thread / 4)}`, quality: 'exact',
-      on_cpu_ns: 1e6 / (Math.floor(thread / 4) + 1) ** 2,
-    }])),
-    hooks: new Map(),
-    rows: all,
-    hooked: new Set(),
-  };
+  return all;
 }
 
+// Threads 4 p to 4 p + 3 of process p; the second one has segments.
+function threadsOf(process: number, change: Partial<ThreadBranch> = {}): Branches<ThreadBranch> {
+  const items = [0, 1, 2, 3].map((number): ThreadBranch => {
+    const thread = 4 * process + number;
+    const row = (kind: 'run'|'segment', depth: number, at: number): RowItem => ({row: 10 * thread + at, kind, owner: thread, depth, leaves: 1});
+    return {
+      thread, rank: number, window_ns: 1, active: true, kept: false, name: null,
+      rows: [row('run', 0, 0), ...(number === 1 ? [row('segment', 0, 1), row('segment', 1, 2)] : [])], ...change,
+    };
+  });
+  return {total: 4, of: 4, active: items.filter((item) => item.active).length, window_ns: 4, from: 0, to: 9, parent: process, items};
+}
+function processes(count: number, change: (process: number) => Partial<ProcessBranch> = () => ({})): Branches<ProcessBranch> {
+  const items = Array.from({length: count}, (_, process): ProcessBranch => ({
+    process, rank: process, window_ns: Math.floor(1e6 / (process + 1) ** 2), active: true, kept: false, name: null, hooked: false,
+    threads: 4, active_threads: 4, thread: null, ...change(process),
+  }));
+  return {total: count, of: count, active: count, from: 0, to: 9, parent: -1, items,
+          window_ns: items.reduce((sum, item) => sum + item.window_ns, 0)};
+}
+const OPEN_THREADS = new Map([0, 1, 2, 3, 7].map((process) => [process, threadsOf(process)]));
+
 describe('lanes', () => {
+  const counter = {event: 1, cpu: -1};
+  const kinds = (lanes: Lane[], kind: string): number[] =>
+      lanes.filter((lane) => lane.kind === kind).map((lane) => lane.owner);
+  test('the machine has lanes before any process is known', () => {
+    const lanes = layOut(names(), counter);
+    expect(lanes.map((lane) => lane.id)).toEqual(['cpus', 'cpu0', 'counters', 'counter']);
+  });
   test('lanes follow one another without gap or overlap; rows stay inside', () => {
-    const lanes = layOut(names(20), {event: 1, cpu: 0});
+    const lanes = layOut(names(20), {event: 1, cpu: 0}, CLOSED_TREE, processes(20), OPEN_THREADS);
     let y = 0;
     for (const lane of lanes) {
       expect(lane.y).toBe(y);
@@ -172,12 +186,15 @@ describe('lanes', () => {
     expect(lanes.find((lane) => lane.kind === 'counter')?.rows[0]?.row).toBe(1e6 + 3);
   });
   test('each event that is no clock has a strip; handlers are under their CPU on demand', () => {
-    const more: Names = {...names(4), events: ['task-clock', 'page-faults', 'cycles']};
-    more.rows.push({row: 900, kind: 'handler', owner: 0, depth: 0, leaves: 3}, {row: 901, kind: 'handler', owner: 0, depth: 1, leaves: 1});
+    const {trace} = names();
+    const more = new Names({
+      ...trace, events: ['task-clock', 'page-faults', 'cycles'],
+      machine_rows: [...trace.machine_rows, {row: 900, kind: 'handler', owner: 0, depth: 0, leaves: 3}, {row: 901, kind: 'handler', owner: 0, depth: 1, leaves: 1}],
+    });
     const strips = (lanes: Lane[]): string[] => lanes.filter(({kind}) => kind.endsWith('counter')).map(({label}) => label);
     expect(strips(layOut(more, {event: 2, cpu: -1}))).toEqual(['cycles', 'page-faults']);
     const cpu = (handlers: boolean): Lane|undefined =>
-        layOut(more, {event: 1, cpu: -1}, {...CLOSED_TREE, handlers}).find(({id}) => id === 'cpu0');
+        layOut(more, counter, {...CLOSED_TREE, handlers}).find(({id}) => id === 'cpu0');
     expect(cpu(false)?.rows.map(({row}) => row)).toEqual([1]);
     const lane = cpu(true);
     expect(lane?.rows.map(({row}) => row)).toEqual([1, 900, 901]);
@@ -185,62 +202,71 @@ describe('lanes', () => {
     expect((last?.y ?? 0) + (last?.height ?? 0)).toBeLessThanOrEqual(lane?.height ?? 0);
     expect(lane?.rows[1]?.y).toBeGreaterThanOrEqual((first?.y ?? 0) + (first?.height ?? 0));
   });
-  const counter = {event: 0, cpu: -1};
-  const kinds = (lanes: Lane[], kind: string): number[] =>
-      lanes.filter((lane) => lane.kind === kind).map((lane) => lane.owner);
-  test('threads with segments come first in their process', () => {
-    expect(kinds(layOut(names(4), counter), 'thread')).toEqual([1, 3, 0, 2]);
-  });
-  test('open by themselves: the three heaviest processes, and those with hooks, which come first', () => {
-    const hooked = {...names(40), hooked: new Set([7])};
-    const lanes = layOut(hooked, counter);
+  test('open by themselves: the three heaviest of the trace, and those with hooks', () => {
+    const some = processes(10, (process) => ({hooked: process === 7, rank: process === 7 ? -1 : process}));
+    const lanes = layOut(names(10), counter, CLOSED_TREE, some, OPEN_THREADS);
     expect(kinds(lanes, 'process')).toEqual([7, 0, 1, 2, 3, 4, 5, 6, 8, 9]);
-    const open = lanes.filter((lane) => lane.toggle?.open).map((lane) => lane.owner);
-    expect(open).toEqual([7, 0, 1, 2]);
+    const open = (all: Lane[]): number[] => all.filter((lane) => lane.toggle?.open).map((lane) => lane.owner);
+    expect(open(lanes)).toEqual([7, 0, 1, 2]);
     expect(kinds(lanes, 'thread').length).toBe(16);
     // A closed one shows what its threads do together.
     const closed = lanes.find((lane) => lane.id === 'process3');
     expect(closed?.rows.map(({row, kind, full}) => ({row, kind, full}))).toEqual(
         [{row: 2e6 + 1 + 3, kind: 'process', full: 1}]);
-    const toggled = layOut(hooked, counter, {...CLOSED_TREE, toggled: new Set([7, 3])});
-    expect(toggled.filter((lane) => lane.toggle?.open).map((lane) => lane.owner)).toEqual([0, 1, 2, 3]);
+    expect(open(layOut(names(10), counter, {...CLOSED_TREE, closed: new Set([7]), opened: new Set([3])}, some, OPEN_THREADS)))
+        .toEqual([0, 1, 2, 3]);
   });
-  test('in view: processes that do not run there fold, in the order of the others', () => {
-    const inView = new Map([[8, 3e6], [2, 1e6]]);
-    const lanes = layOut(names(40), counter, {...CLOSED_TREE, inView: true, pinned: [5]}, inView);
-    expect(kinds(lanes, 'process')).toEqual([5, 2, 8]);
-    const folded = lanes[lanes.length - 1];
-    expect(folded?.label).toBe('7 more');
-    expect(folded?.detail.replaceAll('\u2009', '')).toBe('0% of the CPU time in view');
-    expect(kinds(layOut(names(40), counter, CLOSED_TREE, inView), 'process').length).toBe(10);
+  test('the only thread of a process stands for it', () => {
+    const only = threadsOf(5).items[1];
+    const one = processes(1, () => ({process: 5, threads: 1, thread: only ?? null}));
+    const lane = (opened: number[]): Lane|undefined =>
+        layOut(names(6), counter, {...CLOSED_TREE, opened: new Set(opened)}, one).find(({kind}) => kind === 'thread');
+    expect(lane([])).toMatchObject({id: 'thread21', process: 5, toggle: {open: false}});
+    expect(lane([])?.rows.map(({kind}) => kind)).toEqual(['run']);
+    expect(lane([5])?.rows.map(({kind}) => kind)).toEqual(['run', 'segment', 'segment']);
   });
-  test('light processes fold into one lane that says how many and how much', () => {
-    const many = names(4000);
-    const lanes = layOut(many, counter);
+  test('light and idle processes fold into one lane that says how many and how much', () => {
+    const many = processes(1000, (process) => ({active: process < 500}));
+    const lanes = layOut(names(1000), counter, CLOSED_TREE, {...many, items: many.items.slice(0, 60), total: 1400, of: 1400}, OPEN_THREADS);
     const folded = lanes[lanes.length - 1];
     expect(folded?.kind).toBe('fold');
     const shown = kinds(lanes, 'process').length;
-    expect(folded?.label.replace(/\u2009/g, '')).toBe(`${1000 - shown} more`);
-    let rest = 0;
-    let all = 0;
-    for (const item of many.processes.values()) {
-      all += item.on_cpu_ns ?? 0;
-      if (item.process >= shown) rest += item.on_cpu_ns ?? 0;
-    }
-    expect(folded?.detail.replace(/\u2009/g, ' ')).toBe(`${(rest / all * 100).toFixed(1)} % of the CPU time`);
-    const unfolded = layOut(many, counter, {...CLOSED_TREE, unfolded: true});
-    expect(kinds(unfolded, 'process').length).toBe(1000);
+    expect(shown).toBeGreaterThanOrEqual(12);
+    expect(shown).toBeLessThan(60);
+    expect(folded?.label.replace(/\u2009/g, '')).toBe(`${1400 - shown} more`);
+    const rest = many.items.slice(shown).reduce((sum, item) => sum + item.window_ns, 0);
+    expect(folded?.detail.replace(/\u2009/g, ' ')).toBe(`${(rest / many.window_ns * 100).toFixed(1)} % of the CPU time`);
+    const all = layOut(names(1000), counter, {...CLOSED_TREE, unfolded: 1}, many, OPEN_THREADS);
+    expect(kinds(all, 'process').length).toBe(1000);
+    expect(all[all.length - 1]?.kind).not.toBe('fold');
+  });
+  test('what was looked for does not fold, nor what the server kept', () => {
+    const idle = processes(40, (process) => ({active: process < 2, window_ns: process < 2 ? 1 : 0, kept: process === 30}));
+    const lanes = layOut(names(40), counter, {...CLOSED_TREE, shown: new Set([9])}, idle);
+    expect(kinds(lanes, 'process')).toEqual([0, 1, 9, 30]);
+  });
+  test('idle threads fold, but for a few', () => {
+    const idle = (count: number): Branches<ThreadBranch> => {
+      const all = threadsOf(0);
+      return {...all, active: 4 - count, items: all.items.map((item, i) => ({...item, active: i >= count}))};
+    };
+    const folds = (count: number, tree: Partial<Tree> = {}): Lane[] =>
+        layOut(names(1), counter, {...CLOSED_TREE, ...tree}, processes(1), new Map([[0, idle(count)]]));
+    expect(kinds(folds(2), 'thread').length).toBe(4);
+    expect(kinds(folds(3), 'thread')).toEqual([3]);
+    expect(folds(3).find(({kind}) => kind === 'fold')?.label).toBe('3 idle threads');
+    expect(kinds(folds(3, {allThreads: new Set([0])}), 'thread').length).toBe(4);
   });
   test('pinned processes come first, in their order; hidden ones are counted with the folded', () => {
-    const lanes = layOut(names(4000), counter, {...CLOSED_TREE, pinned: [900, 3, 123456], hidden: new Set([0])});
+    const lanes = layOut(names(1000), counter, {...CLOSED_TREE, pinned: [900, 3, 123456], hidden: new Set([0])}, processes(1000), OPEN_THREADS);
     expect(kinds(lanes, 'process').slice(0, 4)).toEqual([900, 3, 1, 2]);
     expect(lanes.find((lane) => lane.id === 'process900')?.toggle?.pinned).toBe(true);
     const folded = lanes[lanes.length - 1];
     expect(folded?.label.replace(/\u2009/g, '')).toBe(`${1000 - kinds(lanes, 'process').length} more`);
-    expect(kinds(layOut(names(4), counter, {...CLOSED_TREE, hidden: new Set([0])}), 'process')).toEqual([]);
+    expect(kinds(layOut(names(1), counter, {...CLOSED_TREE, hidden: new Set([0])}, processes(1)), 'process')).toEqual([]);
   });
-  test('ten thousand threads: only what is in sight is returned, all of it', () => {
-    const lanes = layOut(names(10_000), counter, {...CLOSED_TREE, unfolded: true});
+  test('ten thousand processes: only what is in sight is returned, all of it', () => {
+    const lanes = layOut(names(10_000), counter, {...CLOSED_TREE, unfolded: 10}, processes(10_000));
     for (const top of [0, 777, totalHeight(lanes) - 300]) {
       const seen = visibleLanes(lanes, top, top + 600);
       const all = lanes.filter((lane) => lane.y + lane.height > top && lane.y < top + 600);
@@ -251,36 +277,77 @@ describe('lanes', () => {
 });
 
 describe('find', () => {
-  test('by a part of the name or by number, processes first, the heaviest first', () => {
-    const all = names(400);
-    expect(find(all, ' COMM1 ')[0]).toEqual({kind: 'process', process: 1, thread: null, text: 'comm1 101'});
-    const hits = find(all, 'comm1');
-    expect(hits.flatMap((hit) => hit.kind === 'process' && hit.thread === null ? [hit.process] : []))
-        .toEqual([1, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19]);
-    expect(hits.findIndex((hit) => hit.kind === 'process' && hit.thread !== null)).toBe(11);
-    expect(find(all, '10005')).toEqual([{kind: 'process', process: 1, thread: 5, text: 'comm1 10005'}]);
-    expect(find(all, '')).toEqual([]);
-    expect(find(all, 'nothing like it')).toEqual([]);
-    expect(find(all, 'comm').length).toBe(200);
+  test('processes first, then hooks, then threads, each as the server has them', () => {
+    const item = {on_cpu_ns: 1, quality: 'exact' as const, pid: 100};
+    expect(hitsOf({
+      processes: [{...item, process: 7, comm: 'co\u0000mm', parent_pid: 1, hooked: false, in_scope: true}],
+      hooks: [{hook: 2, calls: 9, name: 'comm0:send'}],
+      threads: [{...item, thread: 5, tid: 10005, process: 1, comm: 'comm1'}],
+    })).toEqual([
+      {kind: 'process', process: 7, thread: null, text: 'co\u00b7mm 100'},
+      {kind: 'hook', hook: 2, calls: 9, text: 'comm0:send'},
+      {kind: 'process', process: 1, thread: 5, text: 'comm1 10005'},
+    ]);
   });
 });
 
-describe('find, hooks', () => {
-  test('segments and hooks by name, those with the most calls first, after the processes', () => {
-    const hook = (number: number, name: string, calls: number): HookItem =>
-        ({hook: number, origin: 'program', kind: 2, name, location: '', calls});
-    const all: Names = {
-      ...names(4),
-      hooks: new Map([
-        [1, hook(1, 'comm0:parse', 5)], [2, hook(2, 'comm0:send', 9)], [3, hook(3, 'comm0:never', 0)],
-      ]),
+describe('names on demand', () => {
+  const source = () => {
+    const asked: number[][] = [];
+    return {
+      asked,
+      threadsOf: (numbers: readonly number[]): Promise<ThreadItem[]> => {
+        asked.push([...numbers]);
+        return Promise.resolve(numbers.filter((thread) => thread !== 4).map((thread): ThreadItem => (
+            {thread, tid: thread, pid: 1, process: 0, comm: `t${thread}`, on_cpu_ns: 1, quality: 'exact'})));
+      },
+      processesOf: (): Promise<never[]> => Promise.reject(new Error('gone')),
     };
-    expect(find(all, 'comm0').slice(0, 3)).toEqual([
-      {kind: 'process', process: 0, thread: null, text: 'comm0 100'},
-      {kind: 'hook', hook: 2, calls: 9, text: 'comm0:send'},
-      {kind: 'hook', hook: 1, calls: 5, text: 'comm0:parse'},
-    ]);
-    expect(find(all, ':PARSE')).toEqual([{kind: 'hook', hook: 1, calls: 5, text: 'comm0:parse'}]);
+  };
+  const settled = async (all: Names): Promise<void> => {
+    while (all.pending > 0) await new Promise((done) => setTimeout(done, 1));
+  };
+  test('what a frame misses is one request; a hole is asked for once', async () => {
+    const from = source();
+    const all = new Names(names().trace, from);
+    expect(threadName(all, 3)).toBe('unknown thread');
+    expect(all.thread(4)).toBeUndefined();
+    all.thread(3);
+    await settled(all);
+    expect(from.asked).toEqual([[3, 4]]);
+    expect(threadName(all, 3)).toBe('t3 3');
+    expect(all.changed.value).toBe(1);
+    all.thread(4);
+    all.thread(0xffffffff);
+    await settled(all);
+    expect(from.asked.length).toBe(1);
+  });
+  test('thousands are asked for in parts', async () => {
+    const from = source();
+    const all = new Names(names().trace, from);
+    for (let thread = 0; thread < 2500; ++thread) all.thread(thread);
+    await settled(all);
+    expect(from.asked.map((part) => part.length)).toEqual([1000, 1000, 500]);
+  });
+  test('after a failure they are asked for again', async () => {
+    let calls = 0;
+    const all = new Names(names().trace, {...source(), processesOf: () => {
+      ++calls;
+      return Promise.reject(new Error('gone'));
+    }});
+    all.process(1);
+    await settled(all);
+    all.process(1);
+    await settled(all);
+    expect(calls).toBe(2);
+  });
+});
+
+describe('commands by name', () => {
+  test('all words of the text, in the name or in what it does', () => {
+    expect(commandsLike('play back').map(({id}) => id)).toEqual(['play-back', 'reverse']);
+    expect(commandsLike('').length).toBe(COMMANDS.length);
+    expect(commandsLike('no such')).toEqual([]);
   });
 });
 

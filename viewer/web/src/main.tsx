@@ -1,11 +1,12 @@
-// Wiring only: load names and overview, build the model, mount the page.
+// Wiring only: load the overview, build the model, mount the page; all else is
+// requested when the overview is painted.
 
 import {render} from 'preact';
 
 import {Client, isLost} from './api/client';
 import type {Growth} from './api/schema';
 import {AppModel} from './model/app_model';
-import {loadNames} from './model/names';
+import {Names} from './model/names';
 import {addressOf, addressWhenLonger, restore} from './model/page_address';
 import {App} from './views/app';
 import {installTestHook} from './views/test_hook';
@@ -27,17 +28,25 @@ interface Shown {
 }
 let shown: Shown|null = null;
 
+// A page in the background draws no frame.
+function painted(): Promise<void> {
+  return new Promise((done) => {
+    requestAnimationFrame(() => setTimeout(done, 0));
+    setTimeout(done, 100);
+  });
+}
+
 // Shows the index that `growth` names, in place of the one that is shown.
 async function show(root: HTMLElement, growth: Growth): Promise<Shown> {
   const client = new Client(growth.index);
-  const [names, overview, losses] = await Promise.all(
-      [loadNames(client), client.overview(), client.losses()]);
-  // The view as it is now, not as it was when the names were requested.
+  const [trace, overview] = await Promise.all([client.trace(), client.overview()]);
+  const names = new Names(trace, client);
+  // The view as it is now, not as it was when the trace was requested.
   const model = new AppModel(client, names, growth, shown ? addressWhenLonger(shown.model) : location.hash);
   if (shown) leave(shown, model);
-  const engine = new TimelineEngine(model, overview, losses);
+  const engine = new TimelineEngine(model, overview);
   shown = {model, engine};
-  document.title = `${names.trace.path?.split('/').pop() || 'trace'} \u2013 countrace`;
+  document.title = `${trace.path?.split('/').pop() || 'trace'} \u2013 countrace`;
   render(<App key={growth.index} model={model} engine={engine} />, root);
   const save = (hash: string): void => {
     if (shown?.model === model) history.replaceState(null, '', location.pathname + location.search + hash);
@@ -46,7 +55,13 @@ async function show(root: HTMLElement, growth: Growth): Promise<Shown> {
     save(addressOf(model));
     history.pushState(null, '', location.href);
   };
+  await painted();
   model.start(save);
+  void model.guard(async () => names.addHooks(await client.hooks()));
+  void model.guard(async () => {
+    engine.losses = await client.losses();
+    engine.invalidate();
+  });
   if (new URLSearchParams(location.search).get('test') === '1') installTestHook(model, engine);
   return shown;
 }

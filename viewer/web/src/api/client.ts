@@ -1,10 +1,11 @@
 // The server's endpoints as functions. Counts the requests (window.__pv).
 
-import type {Aggregate, Durations, EventPage, EventPlace, Frame, Growth, HookItem, InstantState, LossItem, Page, ProcessItem, RowItem, StepAnswer, ThreadItem, TraceInfo, WaitAnswer} from './schema';
+import type {Aggregate, Branches, Durations, EventPage, EventPlace, Found, Frame, Growth, HookItem, InstantState, LossItem, Page, ProcessBranch, ProcessItem, StepAnswer, ThreadBranch, ThreadItem, TraceInfo, WaitAnswer} from './schema';
 import {decodeTiles, type Tile, type TileKey} from './tile_decode';
 
 export class ApiError extends Error {
-  constructor(readonly status: number, message: string) {
+  // `reason`: the whole text, as the server gave it.
+  constructor(readonly status: number, message: string, readonly reason: string) {
     super(message);
   }
 }
@@ -30,17 +31,27 @@ export class Client {
   trace(): Promise<TraceInfo> {
     return this.json('trace');
   }
-  processes(): Promise<ProcessItem[]> {
-    return this.all('processes');
+  async processesOf(numbers: readonly number[]): Promise<ProcessItem[]> {
+    return (await this.json<Page<ProcessItem>>(`processes?ids=${numbers.join(',')}`)).items;
   }
-  threads(): Promise<ThreadItem[]> {
-    return this.all('threads');
+  async threadsOf(numbers: readonly number[]): Promise<ThreadItem[]> {
+    return (await this.json<Page<ThreadItem>>(`threads?ids=${numbers.join(',')}`)).items;
   }
   hooks(): Promise<HookItem[]> {
     return this.all('hooks');
   }
-  rows(): Promise<RowItem[]> {
-    return this.all('rows');
+  // Processes by what they did in [from, to).
+  processRows(from: number, to: number, page: RowPage & {first: number}): Promise<Branches<ProcessBranch>> {
+    return this.json(`rows?from=${from}&to=${to}&first=${page.first}${rowPage(page)}`);
+  }
+  // Threads of each of these processes.
+  async threadRows(from: number, to: number, parents: readonly number[], page: RowPage):
+      Promise<Branches<ThreadBranch>[]> {
+    return (await this.json<{parents: Branches<ThreadBranch>[]}>(
+        `rows?from=${from}&to=${to}&parent=${parents.join(',')}${rowPage(page)}`)).parents;
+  }
+  find(text: string, signal?: AbortSignal): Promise<Found> {
+    return this.json(`find?q=${encodeURIComponent(text)}`, signal);
   }
   losses(): Promise<LossItem[]> {
     return this.all('losses');
@@ -141,7 +152,7 @@ export class Client {
       if (!response.ok) {
         throw new ApiError(
             response.status,
-            `${response.status} ${new TextDecoder().decode(body).slice(0, 300)}`);
+            `${response.status} ${new TextDecoder().decode(body).slice(0, 300)}`, reasonIn(body));
       }
       return body;
     } catch (error) {
@@ -154,6 +165,25 @@ export class Client {
       throw error;
     }
   }
+}
+
+function reasonIn(body: ArrayBuffer): string {
+  const text = new TextDecoder().decode(body);
+  try {
+    return String((JSON.parse(text) as {error?: unknown}).error ?? text);
+  } catch {
+    return text;
+  }
+}
+
+export interface RowPage {
+  top: number;
+  also: readonly number[]; // numbers that are there whatever their rank
+  where: string; // empty: all
+}
+function rowPage({top, also, where}: RowPage): string {
+  return `&top=${top}${also.length > 0 ? `&also=${also.join(',')}` : ''}${
+      where === '' ? '' : `&where=${encodeURIComponent(where)}`}`;
 }
 
 // The server is gone, or another one has its port, or it has another index.

@@ -25,6 +25,9 @@ export interface TraceInfo {
   max_level: number;
   overview_rows: number;
   overview_columns: number;
+  machine_rows: RowItem[]; // of CPUs, interrupts and loss
+  heaviest: number[]; // processes by their CPU time in the trace
+  hues: {names: string[]; of: string}; // `of`: a letter for each process, a: names[0], .: none
   loss?: LossSummary;
   oddities?: Record<string, number>;
 }
@@ -93,6 +96,43 @@ export interface RowItem {
   owner: number;
   depth: number;
   leaves: number;
+}
+
+// Rows of processes, or of the threads of one, in a window (API.md, "rows").
+export interface Branches<T> {
+  total: number; // for which the condition holds
+  of: number; // without a condition
+  active: number;
+  window_ns: number; // CPU time of all in the window
+  from: number;
+  to: number;
+  parent: number; // of threads: their process
+  items: T[];
+}
+interface Branch {
+  rank: number;
+  window_ns: number;
+  active: boolean;
+  kept: boolean; // it was asked for, whatever its rank
+}
+export interface ThreadBranch extends Branch {
+  thread: number;
+  name: ThreadItem|null;
+  rows: RowItem[];
+}
+export interface ProcessBranch extends Branch {
+  process: number;
+  name: ProcessItem|null;
+  hooked: boolean;
+  threads: number;
+  active_threads: number;
+  thread: ThreadBranch|null; // the only one
+}
+
+export interface Found {
+  processes: ProcessItem[];
+  hooks: {hook: number; calls: number; name: string}[];
+  threads: ThreadItem[];
 }
 
 export interface LossItem {

@@ -6,11 +6,13 @@ import {batch, computed, effect, type ReadonlySignal, type Signal, signal} from 
 import {type Client, isAbort, isLost} from '../api/client';
 import type {Durations, Growth, TimedCall, WaitAnswer} from '../api/schema';
 import {FRAMES_PER_SECOND} from './frame_buffer';
-import {CLOSED_TREE, type CounterChoice, type Lane, layOut, totalHeight, type Tree, visibleLanes} from './lanes';
+import {type CounterChoice, type Lane, layOut, totalHeight, visibleLanes} from './lanes';
 import {hookName, type Names, processName, processOf} from './names';
 import {runCommand} from './commands';
 import {advance, autoRate, faster, type Playback} from './playback';
 import {addressOf, treeOf} from './page_address';
+import {CLOSED_TREE, type Tree} from './process_lanes';
+import {RowTree} from './row_tree';
 import {PlayheadState} from './playhead_state';
 import {RangeTables} from './range_tables';
 import {decodeHash} from './url_hash';
@@ -64,15 +66,15 @@ export class AppModel {
   // Scales of the counter strips in sight, per second, by row.
   readonly counterTops: Signal<ReadonlyMap<number, number>> = signal(new Map());
   readonly tree: Signal<Tree> = signal(CLOSED_TREE);
-  // CPU time of the processes that run in the window, where it last rested.
-  readonly inView: Signal<ReadonlyMap<number, number>|null> = signal(null);
+  readonly rowTree: RowTree;
+  readonly focus: Signal<string|null> = signal(null); // the lane that keys are for
+  readonly filter: Signal<string> = signal(''); // condition on the rows; empty: none
   readonly lanes: ReadonlySignal<Lane[]>;
   // The now panel shows an earlier instant than the playhead's.
   readonly running: ReadonlySignal<ReadonlySet<number>>; // threads on a CPU at the playhead, while it plays
   readonly late: ReadonlySignal<boolean>;
   readonly durationNs: number;
 
-  private inViewTimer: ReturnType<typeof setTimeout>|undefined;
   private hashTimer: ReturnType<typeof setTimeout>|undefined;
   // Called before the view jumps: Back returns to what is shown now.
   onJump: () => void = () => undefined;
@@ -84,6 +86,7 @@ export class AppModel {
     this.durationNs = Math.max(names.trace.duration_ns, 1);
     this.tables = new RangeTables(this);
     this.now = new PlayheadState(this);
+    this.rowTree = new RowTree(this);
     const saved = decodeHash(hash);
     const from = saved.from ?? 0;
     const to = saved.to ?? this.durationNs;
@@ -94,7 +97,10 @@ export class AppModel {
       event: Math.min(saved.event ?? tellingEvent(names.events), Math.max(names.events.length - 1, 0)),
       cpu: Math.min(saved.cpu ?? -1, names.trace.cpus - 1),
     });
-    this.lanes = computed(() => layOut(names, this.counter.value, this.tree.value, this.inView.value));
+    this.lanes = computed(() => {
+      void names.changed.value;
+      return layOut(names, this.counter.value, this.tree.value, this.rowTree.processes.value, this.rowTree.threads.value);
+    });
     this.running = computed(() => new Set(
         this.playback.value.playing ? this.now.instant.value?.cpus.flatMap((cpu) => cpu.thread ?? []) ?? [] : []));
     this.late = computed(
@@ -109,6 +115,8 @@ export class AppModel {
     };
     this.tree.value = treeOf(saved);
     this.highlight.value = saved.process ?? null;
+    this.focus.value = saved.focus ?? null;
+    this.filter.value = saved.filter ?? '';
     if (saved.selection) {
       this.selection.value = {from: saved.selection[0], to: saved.selection[1]};
     }
@@ -119,19 +127,13 @@ export class AppModel {
   start(saveHash: (hash: string) => void): void {
     this.client.onLost = () => void this.reconnect();
     this.tables.start();
-    effect(() => {
-      void this.view.value;
-      clearTimeout(this.inViewTimer);
-      if (!this.tree.value.inView || this.lost.value) return;
-      // Rows come and go when a zoom rests, not while it moves.
-      this.inViewTimer = setTimeout(() => void this.loadInView(), 200);
-    });
+    this.rowTree.start();
     effect(() => {
       if (!this.lost.value) this.now.request(this.playback.value.at);
     });
     effect(() => {
       void [this.view.value, this.selection.value, this.playback.value, this.counter.value, this.scrollY.value,
-            this.tree.value, this.highlight.value];
+            this.tree.value, this.highlight.value, this.focus.value, this.filter.value];
       clearTimeout(this.hashTimer);
       this.hashTimer = setTimeout(() => saveHash(addressOf(this)), 250);
     });
@@ -211,40 +213,49 @@ export class AppModel {
   showCall(call: TimedCall): void {
     this.show(call.begin_ns, call.end_ns);
     this.movePlayhead(call.begin_ns);
-    this.reveal(processOf(this.names, call.thread), call.thread);
+    void this.revealThread(call.thread);
+  }
+  // Its process may not be known yet.
+  private async revealThread(thread: number): Promise<void> {
+    await this.guard(async () => {
+      if (!this.names.threads.has(thread)) {
+        for (const item of await this.client.threadsOf([thread])) this.names.addThread(item);
+      }
+      await this.reveal(processOf(this.names, thread), thread);
+    });
   }
 
   // The thread of a row, or null.
   threadOf(row: number): number|null {
-    return this.names.rows.find((item) => item.row === row && item.kind === 'run')?.owner ?? null;
+    return this.lanes.value.find((lane) => lane.kind === 'thread' && lane.rows.some((part) => part.row === row))?.owner ?? null;
   }
 
-  toggleProcess(process: number): void {
-    const toggled = new Set(this.tree.value.toggled);
-    if (!toggled.delete(process)) toggled.add(process);
-    this.tree.value = {...this.tree.value, toggled};
+  setOpen(process: number, open: boolean): void {
+    const opened = new Set(this.tree.value.opened);
+    const closed = new Set(this.tree.value.closed);
+    opened.delete(process);
+    closed.delete(process);
+    (open ? opened : closed).add(process);
+    this.tree.value = {...this.tree.value, opened, closed};
     this.scroll(0);
   }
-  // Only processes that run in the window, or all.
-  toggleInView(): void {
-    this.tree.value = {...this.tree.value, inView: !this.tree.value.inView};
-    this.scroll(0);
-  }
-  private async loadInView(): Promise<void> {
-    const view = this.view.peek();
-    await this.guard(async () => {
-      const answer = await this.client.aggregate(
-          view.startNs, Math.min(viewport.endNs(view), this.durationNs),
-          {table: 'processes', column: 'on_cpu_ns', down: true, offset: 0, limit: 1000});
-      this.inView.value = new Map(answer.processes.map((row) => [row.process, row.on_cpu_ns]));
-    });
+  // A process, or what folded.
+  toggleLane(lane: Lane): void {
+    if (lane.kind === 'fold') return this.unfold(lane);
+    if (!lane.toggle) return;
+    this.setOpen(lane.process, !lane.toggle.open);
+    this.announcement.value = `${lane.label} ${lane.toggle.open ? 'closed' : 'opened'}`;
   }
   toggleHandlers(): void {
     this.tree.value = {...this.tree.value, handlers: !this.tree.value.handlers};
     this.scroll(0);
   }
-  unfold(): void {
-    this.tree.value = {...this.tree.value, unfolded: true, inView: false, hidden: new Set()};
+  // Shows more processes, or all threads of one.
+  unfold(lane: Lane): void {
+    const tree = this.tree.value;
+    this.tree.value = lane.process >= 0 ?
+        {...tree, allThreads: new Set([...tree.allThreads, lane.process])} :
+        {...tree, unfolded: tree.unfolded + 1, hidden: new Set()};
   }
   // Pinned processes come first, the last pinned one above the others.
   togglePin(process: number): void {
@@ -266,27 +277,46 @@ export class AppModel {
     this.announcement.value = `${processName(this.names, process)} hidden`;
     this.scroll(0);
   }
-  // The process of the lane under the pointer, else the highlighted one.
+  // The process of the lane under the pointer, else of the one with the focus,
+  // else the highlighted one.
   processMeant(): number|null {
     const hover = this.hover.value;
     const y = this.scrollY.value + (hover?.y ?? -1);
-    const lane = hover ? visibleLanes(this.lanes.value, y, y + 1)[0] : undefined;
-    if (lane?.kind === 'process' || lane?.kind === 'thread') {
-      return lane.toggle?.process ?? processOf(this.names, lane.owner);
-    }
-    return this.highlight.value;
+    const lane = hover ? visibleLanes(this.lanes.value, y, y + 1)[0] : this.focusedLane();
+    return lane && lane.process >= 0 ? lane.process : this.highlight.value;
+  }
+  focusedLane(): Lane|undefined {
+    return this.lanes.value.find((lane) => lane.id === this.focus.value);
   }
 
   // Brings the lane of a process, or of its thread, into view and highlights the
   // process.
-  reveal(process: number, thread: number|null): void {
+  async reveal(process: number, thread: number|null): Promise<void> {
     const laneOf = (): Lane|undefined => this.lanes.value.find((lane) =>
-        lane.id === `thread${thread ?? -1}` || thread === null && (lane.id === `process${process}` || lane.toggle?.process === process));
-    if (!laneOf()) this.unfold(); // it is folded or hidden
-    if (!laneOf()) this.toggleProcess(process); // it is closed
+        lane.id === `thread${thread ?? -1}` || thread === null && lane.process === process && lane.toggle !== null);
+    if (!laneOf()) {
+      const tree = this.tree.value;
+      const hidden = new Set(tree.hidden);
+      hidden.delete(process);
+      const next = {...tree, hidden, shown: new Set([...tree.shown, process])};
+      if (thread !== null) {
+        const closed = new Set(tree.closed);
+        closed.delete(process);
+        next.closed = closed;
+        next.opened = new Set([...tree.opened, process]);
+        this.focus.value = `thread${thread}`;
+      }
+      this.tree.value = next;
+      await this.rowTree.load();
+      if (!laneOf() && this.filter.value !== '') {
+        this.filter.value = '';
+        await this.rowTree.load();
+      }
+    }
     const lane = laneOf();
     if (!lane) return;
     this.highlight.value = process;
+    this.focus.value = lane.id;
     this.scroll(lane.y - this.viewHeight.value / 3 - this.scrollY.value);
     this.announcement.value = `${lane.label} in view`;
   }
@@ -306,7 +336,7 @@ export class AppModel {
         this.view.value = viewport.centre(view, found.t, this.durationNs);
       }
       if (found.kind === 'segment' || found.kind === 'hook') {
-        this.reveal(processOf(this.names, found.owner), found.owner);
+        await this.revealThread(found.owner);
       }
     });
   }

@@ -2,6 +2,7 @@
 
 import type {AppModel} from './app_model';
 import {faster} from './playback';
+import {moveFocus, moveProcess} from './row_focus';
 import * as viewport from './viewport';
 
 // `pointerX`: of the timeline, where zooming keeps its place; null: the middle.
@@ -16,8 +17,14 @@ export function runCommand(model: AppModel, command: string, pointerX: number|nu
     case 'zoom-out': return model.zoom(x, 1.5);
     case 'pan-left': return model.pan(-view.widthPx / 8);
     case 'pan-right': return model.pan(view.widthPx / 8);
-    case 'scroll-up': return model.scroll(-60);
-    case 'scroll-down': return model.scroll(60);
+    case 'row-up': return moveFocus(model, -1);
+    case 'row-down': return moveFocus(model, 1);
+    case 'row-toggle': {
+      const lane = model.focusedLane();
+      return lane && model.toggleLane(lane);
+    }
+    case 'lift':
+    case 'lower': return moveProcess(model, command === 'lift' ? -1 : 1);
     case 'fit': return model.fitAll();
     case 'zoom-selection':
       if (model.wait.value) model.show(model.wait.value.begin_ns, model.wait.value.end_ns);
@@ -63,6 +70,7 @@ export function runCommand(model: AppModel, command: string, pointerX: number|nu
       else {
         model.selection.value = null;
         model.highlight.value = null;
+        model.focus.value = null;
         model.wait.value = null;
         model.durations.value = null;
       }

@@ -12,8 +12,11 @@ export const COMMANDS: readonly Command[] = [
   {id: 'zoom-out', keys: 'S', says: 'zoom out'},
   {id: 'pan-left', keys: 'A', says: 'pan left (also Shift + drag)'},
   {id: 'pan-right', keys: 'D', says: 'pan right'},
-  {id: 'scroll-up', keys: '\u2191', says: 'scroll rows up (also wheel)'},
-  {id: 'scroll-down', keys: '\u2193', says: 'scroll rows down'},
+  {id: 'row-up', keys: '\u2191', says: 'to the row above (the wheel scrolls)'},
+  {id: 'row-down', keys: '\u2193', says: 'to the row below'},
+  {id: 'row-toggle', keys: 'Enter', says: 'open or close the row, show what folded'},
+  {id: 'lift', keys: 'Alt \u2191', says: 'move the process up (also drag its name)'},
+  {id: 'lower', keys: 'Alt \u2193', says: 'move the process down'},
   {id: 'fit', keys: '0', says: 'show the whole trace'},
   {id: 'zoom-selection', keys: 'F', says: 'fit the selection, or centre the playhead'},
   {id: 'play', keys: 'Space', says: 'play, pause'},
@@ -33,12 +36,14 @@ export const COMMANDS: readonly Command[] = [
   {id: 'select-right', keys: 'Shift \u2192', says: 'extend the selection to the right'},
   {id: 'nudge-left', keys: '\u2190', says: 'move the playhead left'},
   {id: 'nudge-right', keys: '\u2192', says: 'move the playhead right'},
-  {id: 'pin', keys: 'P', says: 'pin the process under the pointer, or the highlighted one, to the top'},
+  {id: 'pin', keys: 'P', says: 'pin the process under the pointer, or of the row, to the top'},
   {id: 'hide', keys: 'H', says: 'hide that process'},
   {id: 'loop', keys: 'O', says: 'loop inside the selection'},
   {id: 'skip-idle', keys: 'I', says: 'leave out time in which all CPUs are idle'},
   {id: 'panel', keys: 'Q', says: 'show or hide the tables'},
   {id: 'find', keys: '/', says: 'find a process, a thread, a segment or a hook'},
+  {id: 'commands', keys: '/ >', says: 'a command by its name'},
+  {id: 'filter', keys: ':', says: 'only rows for which a condition holds, as report --where'},
   {id: 'clear', keys: 'Esc', says: 'clear the selection and the highlight'},
   {id: 'help', keys: '?', says: 'this list'},
 ];
@@ -54,7 +59,7 @@ interface Key {
 
 const PLAIN: Record<string, string> = {
   KeyW: 'zoom-in', KeyS: 'zoom-out', KeyA: 'pan-left', KeyD: 'pan-right',
-  ArrowUp: 'scroll-up', ArrowDown: 'scroll-down', ArrowLeft: 'nudge-left',
+  ArrowUp: 'row-up', ArrowDown: 'row-down', Enter: 'row-toggle', ArrowLeft: 'nudge-left',
   ArrowRight: 'nudge-right', Digit0: 'fit', KeyF: 'zoom-selection',
   Space: 'play', Period: 'next', Comma: 'previous', Minus: 'slower',
   Equal: 'faster', Home: 'start', End: 'end', KeyJ: 'reverse', KeyK: 'pause', KeyL: 'forward', KeyO: 'loop', KeyI: 'skip-idle', KeyP: 'pin', KeyH: 'hide', KeyQ: 'panel',
@@ -65,8 +70,20 @@ const SHIFTED: Record<string, string> = {
   ArrowLeft: 'select-left', ArrowRight: 'select-right',
 };
 
+const WITH_ALT: Record<string, string> = {ArrowUp: 'lift', ArrowDown: 'lower'};
+
+// Those of which the name or what they do has all words of a text.
+export function commandsLike(text: string): Command[] {
+  const words = text.toLowerCase().split(/\s+/);
+  return COMMANDS.filter(({id, says}) => words.every((word) => `${id.replaceAll('-', ' ')} ${says}`.toLowerCase().includes(word)));
+}
+
 export function commandFor(event: Key): string|undefined {
   if (event.key === '?') return 'help';
+  // On many keyboards it is Shift and the key of the point, which steps.
+  if (event.key === '>' && event.code !== 'Period') return 'commands';
+  if (event.key === ':') return 'filter';
+  if (event.altKey && !event.ctrlKey && !event.metaKey && !event.shiftKey) return WITH_ALT[event.code];
   if (event.key === '/' && !event.ctrlKey && !event.metaKey && !event.altKey) return 'find';
   if (event.ctrlKey || event.metaKey || event.altKey) return undefined;
   return event.shiftKey ? SHIFTED[event.code] : PLAIN[event.code];

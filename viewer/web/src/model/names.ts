@@ -1,7 +1,9 @@
-// Names for the numbers in tiles and tables. Names come from the trace and are
-// untrusted: they are only put into text nodes and canvas text.
+// Names for the numbers in tiles and tables, fetched when one is missing: only
+// those of what is in sight. Names come from the trace and are untrusted: they
+// are only put into text nodes and canvas text.
 
-import type {Client} from '../api/client';
+import {type Signal, signal} from '@preact/signals-core';
+
 import {type HookItem, NO_KEY, type ProcessItem, type RowItem, type ThreadItem, type TraceInfo} from '../api/schema';
 
 // Makes control characters and bidirectional overrides visible.
@@ -11,41 +13,98 @@ export function clean(name: string): string {
       '\u00b7');
 }
 
-export interface Names {
-  trace: TraceInfo;
-  events: string[];
-  processes: Map<number, ProcessItem>;
-  threads: Map<number, ThreadItem>;
-  hooks: Map<number, HookItem>;
-  rows: RowItem[];
-  hooked: ReadonlySet<number>; // processes with hooks of their own program
+// Where names come from; the client.
+export interface NameSource {
+  processesOf(numbers: readonly number[]): Promise<ProcessItem[]>;
+  threadsOf(numbers: readonly number[]): Promise<ThreadItem[]>;
 }
 
-export async function loadNames(client: Client): Promise<Names> {
-  const trace = await client.trace();
-  const [processes, threads, hooks, rows] = await Promise.all([
-    client.processes(), client.threads(), client.hooks(), client.rows(),
-  ]);
-  return {
-    trace,
-    events: (trace.events ?? []).map(clean),
-    processes: new Map(processes.map(
-        (item) => [item.process, {...item, comm: clean(item.comm)}])),
-    threads: new Map(threads.map(
-        (item) => [item.thread, {...item, comm: clean(item.comm)}])),
-    hooks: new Map(
-        hooks.map((item) => [item.hook, {...item, name: clean(item.name)}])),
-    rows,
-    hooked: new Set(processes.filter((item) => item.hooked).map((item) => item.process)),
-  };
+const MOST_AT_ONCE = 1000;
+
+export class Names {
+  readonly events: string[];
+  // Rows of the machine: CPUs, their interrupts, what is not known.
+  readonly rows: readonly RowItem[];
+  readonly processes = new Map<number, ProcessItem>();
+  readonly threads = new Map<number, ThreadItem>();
+  readonly hooks = new Map<number, HookItem>();
+  // Incremented when names arrive.
+  readonly changed: Signal<number> = signal(0);
+  pending = 0; // requests under way
+
+  private readonly asked = {processes: new Set<number>(), threads: new Set<number>()};
+  private missing: {processes: number[]; threads: number[]} = {processes: [], threads: []};
+
+  constructor(readonly trace: TraceInfo, private readonly source: NameSource|null = null) {
+    this.events = (trace.events ?? []).map(clean);
+    this.rows = trace.machine_rows;
+  }
+
+  process(number: number): ProcessItem|undefined {
+    const item = this.processes.get(number);
+    if (!item) this.ask('processes', number);
+    return item;
+  }
+  thread(number: number): ThreadItem|undefined {
+    const item = this.threads.get(number);
+    if (!item) this.ask('threads', number);
+    return item;
+  }
+  addProcess(item: ProcessItem): void {
+    this.processes.set(item.process, {...item, comm: clean(item.comm)});
+  }
+  addThread(item: ThreadItem): void {
+    this.threads.set(item.thread, {...item, comm: clean(item.comm)});
+  }
+  addHooks(items: readonly HookItem[]): void {
+    for (const item of items) this.hooks.set(item.hook, {...item, name: clean(item.name)});
+    ++this.changed.value;
+  }
+
+  private ask(kind: 'processes'|'threads', number: number): void {
+    if (number === NO_KEY || number < 0 || !this.source || this.asked[kind].has(number)) return;
+    this.asked[kind].add(number);
+    // One request for all that a frame, or a table, misses.
+    if (this.missing.processes.length + this.missing.threads.length === 0) {
+      ++this.pending;
+      setTimeout(() => void this.fetch(), 0);
+    }
+    this.missing[kind].push(number);
+  }
+
+  private async fetch(): Promise<void> {
+    const {processes, threads} = this.missing;
+    this.missing = {processes: [], threads: []};
+    try {
+      for (const part of parts(threads)) {
+        for (const item of await this.source?.threadsOf(part) ?? []) this.addThread(item);
+      }
+      for (const part of parts(processes)) {
+        for (const item of await this.source?.processesOf(part) ?? []) this.addProcess(item);
+      }
+    } catch {
+      // The server is gone: they are asked for again when it is back.
+      for (const number of processes) this.asked.processes.delete(number);
+      for (const number of threads) this.asked.threads.delete(number);
+    } finally {
+      --this.pending;
+    }
+    ++this.changed.value;
+  }
+}
+
+function parts(numbers: readonly number[]): number[][] {
+  const all: number[][] = [];
+  for (let i = 0; i < numbers.length; i += MOST_AT_ONCE) all.push(numbers.slice(i, i + MOST_AT_ONCE));
+  return all;
 }
 
 export function processName(names: Names, process: number): string {
-  return names.processes.get(process)?.comm || 'unknown process';
+  return names.process(process)?.comm || 'unknown process';
 }
 
 export function threadName(names: Names, thread: number): string {
-  const item = names.threads.get(thread);
+  const item = names.thread(thread);
   return item ? `${item.comm || '?'} ${item.tid}` : 'unknown thread';
 }
 
@@ -54,5 +113,5 @@ export function hookName(names: Names, hook: number): string {
 }
 
 export function processOf(names: Names, thread: number): number {
-  return names.threads.get(thread)?.process ?? NO_KEY;
+  return names.thread(thread)?.process ?? NO_KEY;
 }

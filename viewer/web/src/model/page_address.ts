@@ -1,7 +1,7 @@
 // What the page shows as a fragment of its address, and back (url_hash.ts).
 
 import type {AppModel} from './app_model';
-import type {Tree} from './lanes';
+import type {Tree} from './process_lanes';
 import {decodeHash, encodeHash, type SavedView} from './url_hash';
 import * as viewport from './viewport';
 
@@ -20,12 +20,16 @@ export function addressOf(model: AppModel): string {
     event: counter.event,
     cpu: counter.cpu,
     speed: play.speed,
-    toggled: [...tree.toggled],
+    opened: [...tree.opened],
+    closed: [...tree.closed],
+    shown: [...tree.shown],
+    allThreads: [...tree.allThreads],
     unfolded: tree.unfolded,
     handlers: tree.handlers,
-    inView: tree.inView,
     pinned: [...tree.pinned],
     hidden: [...tree.hidden],
+    ...(model.focus.value !== null ? {focus: model.focus.value} : {}),
+    ...(model.filter.value !== '' ? {filter: model.filter.value} : {}),
     ...(range ? {selection: [range.from, range.to] as [number, number]} : {}),
     ...(model.highlight.value !== null ? {process: model.highlight.value} : {}),
   });
@@ -51,16 +55,20 @@ export function restore(model: AppModel, hash: string): void {
   model.scrollY.value = saved.y ?? 0;
   model.scroll(0);
   model.highlight.value = saved.process ?? null;
+  model.focus.value = saved.focus ?? null;
+  model.filter.value = saved.filter ?? '';
   model.selection.value = saved.selection ? {from: saved.selection[0], to: saved.selection[1]} : null;
   if (saved.t !== undefined) model.movePlayhead(saved.t);
 }
 
 export function treeOf(saved: SavedView): Tree {
   return {
-    toggled: new Set(saved.toggled ?? []),
-    unfolded: saved.unfolded ?? false,
+    opened: new Set(saved.opened ?? []),
+    closed: new Set(saved.closed ?? []),
+    shown: new Set(saved.shown ?? []),
+    allThreads: new Set(saved.allThreads ?? []),
+    unfolded: saved.unfolded ?? 0,
     handlers: saved.handlers ?? false,
-    inView: saved.inView ?? false,
     pinned: saved.pinned ?? [],
     hidden: new Set(saved.hidden ?? []),
   };

@@ -68,7 +68,7 @@ export class PlayheadState {
     this.soFar.value = frame.so_far;
     this.threadPlaces.value = placesAfter(
         this.threadPlaces.peek(), frame.state.threads.map((thread) => thread.thread),
-        Math.min(THREADS, this.model.names.threads.size));
+        Math.min(THREADS, this.model.names.trace.threads));
     this.processPlaces.value = placesAfter(
         this.processPlaces.peek(), frame.so_far.processes.map((row) => row.process), SO_FAR_PROCESSES);
   }

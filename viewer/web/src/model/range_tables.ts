@@ -141,7 +141,7 @@ export class RangeTables {
     const top = answer.processes.reduce<typeof answer.processes[number]|undefined>(
         (most, row) => most && most.on_cpu_ns >= row.on_cpu_ns ? most : row, undefined);
     model.announcement.value = top ?
-        `Selected; most CPU time: ${model.names.processes.get(top.process)?.comm ?? '?'}` :
+        `Selected; most CPU time: ${model.names.process(top.process)?.comm ?? '?'}` :
         'Selected; nothing ran';
   }
 }

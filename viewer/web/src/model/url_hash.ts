@@ -10,19 +10,25 @@ export interface SavedView {
   event?: number;
   cpu?: number;
   speed?: number;
-  toggled?: number[]; // processes that were opened or closed
-  unfolded?: boolean;
+  opened?: number[]; // processes
+  closed?: number[];
+  shown?: number[]; // processes that do not fold
+  allThreads?: number[]; // processes whose idle threads are shown
+  unfolded?: number; // pages of processes that fold by themselves
   handlers?: boolean; // of interrupts, under the CPUs
-  inView?: boolean; // processes that do not run in the window fold
   pinned?: number[]; // processes
   hidden?: number[];
   process?: number; // highlighted
+  focus?: string; // the lane with the focus
+  filter?: string;
 }
 
+const MOST_PAGES = 50;
 const MOST_TOGGLED = 200; // of a list: an address has a limit
 
-const LISTS: Partial<Record<string, 'toggled'|'pinned'|'hidden'>> =
-    {tree: 'toggled', pin: 'pinned', hide: 'hidden'};
+type List = 'opened'|'closed'|'shown'|'allThreads'|'pinned'|'hidden';
+const LISTS: Partial<Record<string, List>> =
+    {open: 'opened', close: 'closed', show: 'shown', idle: 'allThreads', pin: 'pinned', hide: 'hidden'};
 
 export function encodeHash(view: SavedView): string {
   const parts: string[] = [];
@@ -41,12 +47,16 @@ export function encodeHash(view: SavedView): string {
   const list = (name: string, numbers: number[]|undefined): void => {
     if (numbers && numbers.length > 0) parts.push(`${name}=${numbers.slice(0, MOST_TOGGLED).join('-')}`);
   };
-  list('tree', view.toggled);
+  list('open', view.opened);
+  list('close', view.closed);
+  list('show', view.shown);
+  list('idle', view.allThreads);
   list('pin', view.pinned);
   list('hide', view.hidden);
-  if (view.unfolded) parts.push('all=1');
+  if (view.unfolded) parts.push(`all=${view.unfolded}`);
   if (view.handlers) parts.push('irq=1');
-  if (view.inView) parts.push('here=1');
+  if (view.focus !== undefined) parts.push(`row=${view.focus}`);
+  if (view.filter !== undefined) parts.push(`where=${encodeURIComponent(view.filter)}`);
   return `#${parts.join('&')}`;
 }
 
@@ -62,6 +72,18 @@ export function decodeHash(hash: string): SavedView {
       const a = Number(match?.[1]);
       const b = Number(match?.[2]);
       if (match && a < b) view.selection = [a, b];
+      continue;
+    }
+    if (name === 'row') {
+      if (/^[a-z]+\d*$/.test(text)) view.focus = text;
+      continue;
+    }
+    if (name === 'where') {
+      try {
+        view.filter = decodeURIComponent(text);
+      } catch {
+        // Not a text.
+      }
       continue;
     }
     const list = LISTS[name];
@@ -80,9 +102,8 @@ export function decodeHash(hash: string): SavedView {
       case 'cpu': view.cpu = Math.max(-1, Math.floor(value)); break;
       case 'process': view.process = Math.max(0, Math.floor(value)); break;
       case 'speed': view.speed = value; break;
-      case 'all': view.unfolded = value === 1; break;
+      case 'all': view.unfolded = Math.min(Math.max(0, Math.floor(value)), MOST_PAGES); break;
       case 'irq': view.handlers = value === 1; break;
-      case 'here': view.inView = value === 1; break;
       default: break;
     }
   }

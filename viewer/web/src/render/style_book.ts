@@ -2,28 +2,26 @@
 
 import {LEAF_IDLE, LEAF_OUTSIDE, NO_KEY, STATE_BLOCKED, STATE_UNKNOWN, STATE_WAITING} from '../api/schema';
 import type {SubRow} from '../model/lanes';
-import {hookName, type Names, processName, processOf} from '../model/names';
+import {clean, hookName, type Names} from '../model/names';
 import {assignSlots, hashName, HUES, mix, type Rgb, runColour, SEGMENT_SLOTS, segmentColour, slotColour, type Theme} from './palette';
 
 export class StyleBook {
-  private readonly processSlots: Map<string, number>;
+  private readonly slots: (number|undefined)[]; // of the heaviest names
   private readonly hookSlots: Map<string, number>;
   private readonly processes = new Map<number, Rgb>();
   private readonly hooks = new Map<number, Rgb>();
   // Heaviest process of the trace: 0. The order of a stack.
   private readonly ranks: Map<number, number>;
 
+  readonly hookCount: number;
+
   constructor(readonly names: Names, readonly theme: Theme) {
-    const order = [...names.processes.values()].sort(
-        (a, b) => (b.on_cpu_ns ?? 0) - (a.on_cpu_ns ?? 0));
-    this.ranks = new Map(order.map((item, rank) => [item.process, rank]));
+    this.ranks = new Map(names.trace.heaviest.map((process, rank) => [process, rank]));
     // Processes of one name have one hue: what they used together gives it.
-    const byName = new Map<string, number>();
-    for (const {comm, on_cpu_ns} of order) {
-      byName.set(comm, (byName.get(comm) ?? 0) + (on_cpu_ns ?? 0));
-    }
-    const heaviest = [...byName].sort((a, b) => b[1] - a[1]).map(([comm]) => comm);
-    this.processSlots = assignSlots(heaviest, HUES);
+    const named = names.trace.hues.names.map(clean);
+    const slots = assignSlots(named, HUES);
+    this.slots = named.map((name) => slots.get(name));
+    this.hookCount = names.hooks.size;
     this.hookSlots = assignSlots(
         [...names.hooks.values()].map((item) => item.name), SEGMENT_SLOTS);
   }
@@ -31,7 +29,7 @@ export class StyleBook {
   process(process: number): Rgb {
     if (process === NO_KEY) return this.theme.outside;
     return cached(this.processes, process, () => {
-      const slot = this.processSlots.get(processName(this.names, process));
+      const slot = this.slots[this.names.trace.hues.of.charCodeAt(process) - 'a'.charCodeAt(0)];
       return slot === undefined ? this.theme.other : slotColour(slot, this.theme);
     });
   }
@@ -40,7 +38,7 @@ export class StyleBook {
         this.hookSlots.get(hookName(this.names, hook)) ?? hashName(hookName(this.names, hook)) % SEGMENT_SLOTS, this.theme));
   }
   rank(process: number): number {
-    return this.ranks.get(process) ?? this.ranks.size;
+    return this.ranks.get(process) ?? this.ranks.size + process;
   }
 
   // Process colour while one process may be highlighted; one without a hue has
@@ -62,7 +60,11 @@ export class StyleBook {
   item(row: SubRow, key: number, flags: number, highlight: number|null = null): Rgb {
     if ((flags & LEAF_IDLE) !== 0) return this.theme.idle;
     if ((flags & LEAF_OUTSIDE) !== 0) return this.theme.outside;
-    if (row.kind === 'cpu') return this.lit(processOf(this.names, key), highlight);
+    if (row.kind === 'cpu') {
+      // Its process may not be known yet.
+      const process = this.names.thread(key)?.process;
+      return process === undefined ? this.theme.other : this.lit(process, highlight);
+    }
     if (row.kind !== 'run') return this.column(row.kind, key);
     if ((flags & STATE_WAITING) !== 0) return this.theme.wait;
     if ((flags & STATE_UNKNOWN) !== 0) return this.theme.muted;

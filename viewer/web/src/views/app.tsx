@@ -26,6 +26,7 @@ function isTyping(target: EventTarget|null, code: string): boolean {
 export function App({model, engine}: {model: AppModel; engine: TimelineEngine}) {
   const minimap = useRef<HTMLCanvasElement>(null);
   const dark = useSignal(theme).dark;
+  useSignal(model.names.changed); // all views show names
   useEffect(() => {
     document.documentElement.dataset['theme'] = dark ? 'dark' : 'light';
   }, [dark]);
@@ -37,6 +38,8 @@ export function App({model, engine}: {model: AppModel; engine: TimelineEngine}) 
       if (model.helpOpen.value && command !== 'help' && command !== 'clear') return;
       event.preventDefault();
       if (command === 'find') return focusFindBox();
+      if (command === 'commands') return focusFindBox('>');
+      if (command === 'filter') return focusFindBox(model.filter.value === '' ? ':' : '');
       model.run(command, model.hover.value?.x ?? null);
     };
     addEventListener('keydown', onKey);

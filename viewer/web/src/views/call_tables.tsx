@@ -17,7 +17,7 @@ export function SegmentTable({model, engine, data}: {model: AppModel; engine: Ti
   const columns: Column<Row>[] = [
     {title: 'Segment', says: 'provider:name', number: false, by: 'hook', text: (row) => hookName(names, row.hook)},
     {title: 'Process', says: 'Process', number: false, by: 'process',
-     text: (row) => `${processName(names, row.process)} ${names.processes.get(row.process)?.pid ?? ''}`},
+     text: (row) => `${processName(names, row.process)} ${names.process(row.process)?.pid ?? ''}`},
     {title: 'Calls', says: 'Calls that begin in the range', number: true, by: 'calls', text: (row) => formatCount(row.calls)},
     {title: 'Wall', says: 'Time inside the segment, its callees included', number: true, by: 'wall_incl_ns', text: (row) => formatDuration(row.wall_incl_ns)},
     {title: 'Wall, own', says: 'Without the segments inside it', number: true, by: 'wall_excl_ns', text: (row) => formatDuration(row.wall_excl_ns)},
@@ -38,7 +38,7 @@ export function HookTable({model, data}: {model: AppModel; data: Aggregate}) {
   const columns: Column<Row>[] = [
     {title: 'Hook', says: 'provider:name', number: false, by: 'hook', text: (row) => hookName(names, row.hook)},
     {title: 'Process', says: 'Process', number: false, by: 'process',
-     text: (row) => `${processName(names, row.process)} ${names.processes.get(row.process)?.pid ?? ''}`},
+     text: (row) => `${processName(names, row.process)} ${names.process(row.process)?.pid ?? ''}`},
     {title: 'Hits', says: 'Hits in the range', number: true, by: 'hits', text: (row) => formatCount(row.hits)},
   ];
   return <DataTable columns={columns} rows={data.hooks} model={model} rowKey={(row) => `${row.process}/${row.hook}`} swatch={() => null} />;

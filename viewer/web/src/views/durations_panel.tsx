@@ -25,7 +25,7 @@ export function DurationsPanel({model, engine}: {model: AppModel; engine: Timeli
     <section class="wait durations" aria-label="Durations">
       <h3>{hookName(names, durations.hook)}</h3>
       <p>{formatCount(durations.calls)} calls begin in the range, in {processName(names, durations.process)}{' '}
-        {names.processes.get(durations.process)?.pid}.</p>
+        {names.process(durations.process)?.pid}.</p>
       <div class="columns" role="img" aria-label="Histogram of durations">
         {buckets.map((bucket) => (
           <span key={bucket.from_ns} title={`${formatDuration(bucket.from_ns)} to ${formatDuration(bucket.to_ns)}: ${formatCount(bucket.calls)}`}

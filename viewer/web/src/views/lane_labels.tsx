@@ -1,8 +1,11 @@
 // The labels of the lanes in sight, and what they let one change.
 
+import {useState} from 'preact/hooks';
+
 import type {AppModel} from '../model/app_model';
 import {visibleLanes} from '../model/lanes';
 import {formatEventRate} from '../units';
+import {dragProcess} from './lane_drag';
 import {useSignal} from './use_signal';
 
 const TWO_LINES = 38; // px that a label of two lines needs
@@ -11,46 +14,61 @@ export function Labels({model}: {model: AppModel}) {
   const lanes = useSignal(model.lanes);
   const scrollY = useSignal(model.scrollY);
   const height = useSignal(model.viewHeight);
-  const {handlers, inView} = useSignal(model.tree);
+  const {handlers} = useSignal(model.tree);
   const hasHandlers = model.names.rows.some((row) => row.kind === 'handler');
   const running = useSignal(model.running);
+  const focus = useSignal(model.focus);
+  const [drop, setDrop] = useState<number|null>(null);
   const inSight = visibleLanes(lanes, scrollY, scrollY + height);
   return (
     <div class="gutter labels">
       {inSight.map((lane) => (
-        <div key={lane.id} class={`label ${lane.kind} ${lane.height < TWO_LINES ? 'short' : ''} ${lane.toggle?.pinned ? 'pinned' : ''} ${lane.kind === 'thread' && running.has(lane.owner) ? 'lit' : ''}`}
+        <div key={lane.id} aria-current={lane.id === focus ? 'true' : undefined}
+             onPointerDown={(event) => {
+               if (!(event.target as Element).closest('button, select')) model.focus.value = lane.id;
+             }}
+             class={`label ${lane.kind} ${lane.id === focus ? 'focused' : ''} ${lane.height < TWO_LINES ? 'short' : ''} ${lane.toggle?.pinned ? 'pinned' : ''} ${lane.kind === 'thread' && running.has(lane.owner) ? 'lit' : ''}`}
              style={{top: `${lane.y - scrollY}px`, height: `${lane.height}px`}}>
           {lane.kind === 'counter' ? <CounterPicker model={model} /> : (
             <>
               {lane.toggle && (
                 <button class="toggle" aria-expanded={lane.toggle.open} aria-label={`${lane.label}: ${lane.toggle.open ? 'close' : 'open'}`}
-                        onClick={() => model.toggleProcess(lane.toggle?.process ?? -1)}>{lane.toggle.open ? '\u25be' : '\u25b8'}</button>
+                        onClick={() => model.toggleLane(lane)}>{lane.toggle.open ? '\u25be' : '\u25b8'}</button>
               )}
               {lane.toggle && (
                 <span class="lane-tools">
                   <button aria-label={`${lane.label}: ${lane.toggle.pinned ? 'unpin' : 'pin'}`} aria-pressed={lane.toggle.pinned}
-                          title="Pin to the top  (P)" onClick={() => model.togglePin(lane.toggle?.process ?? -1)}>{'\u2191'}</button>
+                          title="Pin to the top  (P)" onClick={() => model.togglePin(lane.process)}>{'\u2191'}</button>
                   <button aria-label={`${lane.label}: hide`} title="Hide  (H)"
-                          onClick={() => model.hide(lane.toggle?.process ?? -1)}>{'\u00d7'}</button>
+                          onClick={() => model.hide(lane.process)}>{'\u00d7'}</button>
                 </span>
               )}
               {lane.id === 'cpus' && hasHandlers && (
                 <button class="lane-choice" aria-pressed={handlers} title="Interrupt handlers under their CPUs"
                         onClick={() => model.toggleHandlers()}>interrupts</button>
               )}
-              {lane.id === 'threads' && (
-                <button class="lane-choice" aria-pressed={inView} title="Only processes that run in the visible time"
-                        onClick={() => model.toggleInView()}>in view</button>
-              )}
-              {lane.kind === 'fold' && <button class="unfold" onClick={() => model.unfold()}>show</button>}
-              <span class="name" title={lane.label}>{lane.label}</span>
-              {lane.detail && <span class="detail" title={lane.detail}>{lane.detail}</span>}
+              {lane.kind === 'fold' && <button class="unfold" onClick={() => model.unfold(lane)}>show</button>}
+              <span class="text">
+                <span class={`name ${lane.toggle ? 'drag' : ''}`} title={lane.toggle ? `${lane.label} (drag it to another place)` : lane.label}
+                      onPointerDown={lane.toggle ? (event) => dragProcess(model, lane.process, event, setDrop) : undefined}>{lane.label}</span>
+                {lane.detail && <span class="detail" title={lane.detail}>{lane.detail}</span>}
+              </span>
             </>
           )}
         </div>
       ))}
+      {drop !== null && <div class="drop" style={{top: `${drop - scrollY - 1}px`}} />}
     </div>
   );
+}
+
+// The ring around the lane that keys are for, over the rows.
+export function FocusRing({model}: {model: AppModel}) {
+  const focus = useSignal(model.focus);
+  const lanes = useSignal(model.lanes);
+  const scrollY = useSignal(model.scrollY);
+  const lane = focus === null ? undefined : lanes.find((one) => one.id === focus);
+  return lane ? <div class="focus-ring" style={{top: `${lane.y - scrollY}px`, height: `${lane.height - 1}px`}} /> : null;
 }
 
 // The values at the tops of the counter strips.

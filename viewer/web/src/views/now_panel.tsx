@@ -169,7 +169,7 @@ export function NowPanel({model, engine}: {model: AppModel; engine: TimelineEngi
           <li key={row.process} class={highlight !== null && highlight !== row.process ? 'dim' : ''}>
             <span class="bar" style={{width: `${row.on_cpu_ns / most * 100}%`, background: css(book.process(row.process))}} />
             <span class="who" title={processName(names, row.process)}>
-              {processName(names, row.process)} <span class="faint">{names.processes.get(row.process)?.pid}</span>
+              {processName(names, row.process)} <span class="faint">{names.process(row.process)?.pid}</span>
             </span>
             <span class="since">{formatDuration(row.on_cpu_ns)}</span>
             <span class="share">{formatPercent(soFar.cpu_ns > 0 ? row.on_cpu_ns / soFar.cpu_ns : 0)}</span>

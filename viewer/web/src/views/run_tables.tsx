@@ -32,7 +32,7 @@ function runRows(model: AppModel, data: Aggregate): RunRow[] {
     key: `p${row.process}`,
     process: row.process,
     name: processName(names, row.process),
-    pid: String(names.processes.get(row.process)?.pid ?? ''),
+    pid: String(names.process(row.process)?.pid ?? ''),
     onCpu: row.on_cpu_ns,
     dispatches: row.dispatches,
     counts: row.incomplete ? none : row.counts,
@@ -103,13 +103,13 @@ export function ProcessTable({model, engine, data}: {model: AppModel; engine: Ti
 export function ThreadTable({model, engine, rows}: {model: AppModel; engine: TimelineEngine; rows: ThreadTotals[]}) {
   const {names} = model;
   const highlight = useSignal(model.highlight);
-  const process = (row: ThreadTotals): number => names.threads.get(row.thread)?.process ?? -1;
+  const process = (row: ThreadTotals): number => names.thread(row.thread)?.process ?? -1;
   const between = (row: ThreadTotals, field: string): string => row.bounds[field] ? '~' : '';
   const columns: Column<ThreadTotals>[] = [
-    {title: 'Thread', says: 'Name of the thread', number: false, by: 'thread', text: (row) => names.threads.get(row.thread)?.comm || '?'},
-    {title: 'TID', says: 'Thread id', number: true, by: 'tid', text: (row) => String(names.threads.get(row.thread)?.tid ?? '')},
+    {title: 'Thread', says: 'Name of the thread', number: false, by: 'thread', text: (row) => names.thread(row.thread)?.comm || '?'},
+    {title: 'TID', says: 'Thread id', number: true, by: 'tid', text: (row) => String(names.thread(row.thread)?.tid ?? '')},
     {title: 'Process', says: 'Its process', number: false, by: 'process',
-     text: (row) => `${processName(names, process(row))} ${names.threads.get(row.thread)?.pid ?? ''}`},
+     text: (row) => `${processName(names, process(row))} ${names.thread(row.thread)?.pid ?? ''}`},
     {title: 'CPU time', says: 'Time on a CPU inside the range', number: true, by: 'on_cpu_ns', text: (row) => formatDuration(row.on_cpu_ns)},
     {title: 'Waited', says: 'Time runnable, on no CPU', number: true, by: 'wait_ns',
      text: (row) => `${between(row, 'wait_ns')}${formatDuration(row.wait_ns)}`},

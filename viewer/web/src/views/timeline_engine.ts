@@ -40,6 +40,7 @@ export class TimelineEngine {
   readonly dispose: () => void; // when another engine takes its place
   // In tests the clock is moved by hand (window.__pv.tick).
   manualClock = false;
+  losses: readonly LossItem[] = []; // loaded after the first paint
 
   private base: HTMLCanvasElement|null = null;
   private overlay: HTMLCanvasElement|null = null;
@@ -52,8 +53,7 @@ export class TimelineEngine {
   private lastFrame = 0;
 
   constructor(private readonly model: AppModel,
-              private readonly overview: Uint32Array,
-              readonly losses: readonly LossItem[]) {
+              private readonly overview: Uint32Array) {
     this.book = new StyleBook(model.names, theme.value);
     this.loader = new TileLoader(
         model.client, this.cache, () => this.invalidate(),
@@ -67,6 +67,14 @@ export class TimelineEngine {
     this.dispose = effect(() => {
       this.book = new StyleBook(model.names, theme.value);
       ++this.stamp;
+      this.invalidate();
+    });
+    effect(() => {
+      void model.names.changed.value;
+      if (this.book.hookCount !== model.names.hooks.size) {
+        this.book = new StyleBook(model.names, theme.peek());
+        ++this.stamp;
+      }
       this.invalidate();
     });
     effect(() => {
@@ -98,7 +106,8 @@ export class TimelineEngine {
   }
 
   get settled(): boolean {
-    return !this.scheduled && !this.loader.busy && this.model.pending === 0;
+    return !this.scheduled && !this.loader.busy && this.model.pending === 0 &&
+        this.model.names.pending === 0 && !this.model.rowTree.waiting;
   }
 
   lanesInSight(): Lane[] {
@@ -148,13 +157,10 @@ export class TimelineEngine {
     if (!wait) return null;
     const view = this.model.view.peek();
     const rowOf = (kind: 'run'|'cpu', owner: number|null): Extent|null => {
-      const number = this.model.names.rows.find(
-          (item) => item.kind === kind && item.owner === owner)?.row;
-      for (const lane of this.model.lanes.peek()) {
-        const part = lane.rows.find((row) => row.row === number);
-        if (part) return {y: lane.y + part.y - this.model.scrollY.peek(), height: part.height};
-      }
-      return null;
+      const lane = this.model.lanes.peek().find(
+          (one) => one.kind === (kind === 'run' ? 'thread' : 'cpu') && one.owner === owner);
+      const part = lane?.rows.find((row) => row.kind === kind);
+      return lane && part ? {y: lane.y + part.y - this.model.scrollY.peek(), height: part.height} : null;
     };
     const byThread = wait.woken_by === 'thread';
     return {

@@ -6,7 +6,7 @@ import type {AppModel} from '../model/app_model';
 import {toNs} from '../model/viewport';
 
 import {itemAt} from '../render/tile_lookup';
-import {CounterScales, Labels} from './lane_labels';
+import {CounterScales, FocusRing, Labels} from './lane_labels';
 import {RULER_HEIGHT, type TimelineEngine} from './timeline_engine';
 import {Tooltip} from './tooltip';
 
@@ -141,13 +141,14 @@ export function TimelineView({model, engine, minimap}: Props) {
       <div class="rows">
         <Labels model={model} />
         <div class="area" ref={area} tabIndex={0} role="application"
-             aria-label="Timeline. Arrow keys move the playhead, W and S zoom, A and D pan, question mark lists all keys."
+             aria-label="Timeline. Left and right arrow keys move the playhead, up and down go from row to row, Enter opens one, W and S zoom, A and D pan, question mark lists all keys."
              onPointerDown={onPointerDown} onPointerMove={onHover}
              onPointerLeave={() => (model.hover.value = null)}
              onDblClick={onDoubleClick}>
           <canvas class="layer" ref={base} aria-hidden="true" />
           <canvas class="layer" ref={overlay} aria-hidden="true" />
           <CounterScales model={model} />
+          <FocusRing model={model} />
           <Tooltip model={model} engine={engine} />
         </div>
       </div>

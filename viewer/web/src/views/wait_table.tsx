@@ -26,7 +26,7 @@ export function WaitTable({model, engine, rows}: {model: AppModel; engine: Timel
   const {names} = model;
   const columns: Column<WaitTotals>[] = [
     {title: 'Process', says: 'Whose threads did not run', number: false, by: 'process',
-     text: (row) => `${processName(names, row.process)} ${names.processes.get(row.process)?.pid ?? ''}`},
+     text: (row) => `${processName(names, row.process)} ${names.process(row.process)?.pid ?? ''}`},
     {title: 'State', says: 'Runnable without a CPU, or blocked in a call', number: false, by: 'hook',
      text: (row) => row.state === 'waiting' ? 'waited for a CPU' :
          `blocked${row.call === null ? '' : ` in ${hookName(names, row.call)}`}`},

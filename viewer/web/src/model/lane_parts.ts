@@ -1,0 +1,28 @@
+// A lane of the timeline and the rows in it.
+
+export interface SubRow {
+  row: number;
+  kind: 'cpu'|'interrupts'|'run'|'process'|'segment'|'hook'|'counter';
+  process: number; // of a thread's and a process's rows; else -1
+  full?: number; // of a process: threads that fill the height
+  y: number; // from the lane's top
+  height: number;
+}
+export interface Lane {
+  id: string;
+  kind: 'heading'|'cpu'|'counter'|'small-counter'|'process'|'thread'|'fold';
+  // Of a process, or of the only thread of one: it opens and closes.
+  toggle: {open: boolean; pinned: boolean}|null;
+  label: string;
+  detail: string;
+  owner: number; // CPU, event, thread or process
+  process: number; // that the lane is of; else -1
+  y: number;
+  height: number;
+  rows: SubRow[];
+}
+export type NewLane = Omit<Lane, 'y'>;
+
+export const HEADING = 26;
+export const SEGMENT = 17;
+export const PAD = 5;
