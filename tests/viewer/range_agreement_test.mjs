@@ -2,8 +2,9 @@
 //   range_agreement_test.mjs COUNTRACE
 // Records the whole machine with system calls, interrupts, faults, wake-ups and
 // disk requests, then compares `report --from --to` with `aggregate`, cell by
-// cell, on random ranges: 20, or 200 with COUNTRACE_TEST_FULL. Then the same
-// with losses: the intervals of both must have common values.
+// cell, on random ranges: 20, or 200 with COUNTRACE_TEST_FULL; `compare` with
+// each two of these reports, and `csv` with the report's. Then the same with
+// losses: the intervals of both must have common values.
 import assert from 'node:assert/strict';
 import {spawnSync} from 'node:child_process';
 import {existsSync, mkdtempSync, rmSync} from 'node:fs';
@@ -11,9 +12,11 @@ import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 
 import {startServer} from './browser_session.mjs';
+import {compareChanges} from './report_answers.mjs';
 
 const RANGES = process.env.COUNTRACE_TEST_FULL ? 200 : 20;
 const ROWS = 1000; // of a page of the server's tables
+const TABLES = ['process', 'thread', 'segment', 'path', 'hook', 'waker', 'preemptor', 'syscall', 'cpu']; // of a report
 const [countrace] = process.argv.slice(2);
 const directory = mkdtempSync(join(tmpdir(), 'countrace-range-'));
 // Reads files, faults, blocks, and leaves processes behind.
@@ -95,11 +98,12 @@ async function check(trace, lossy) {
   try {
     const {origin, searchParams} = new URL(server.url);
     const headers = {Authorization: `Bearer ${searchParams.get('token')}`};
-    const get = async (path) => {
+    const fetched = async (path) => {
       const answer = await fetch(`${origin}/api/v1/${path}`, {headers});
       assert.equal(answer.status, 200, path);
-      return answer.json();
+      return answer;
     };
+    const get = async (path) => (await fetched(path)).json();
     const all = async (name, id) => {
       const items = new Map();
       for (let offset = 0, total = 1; offset < total;) {
@@ -109,6 +113,11 @@ async function check(trace, lossy) {
       }
       return items;
     };
+    for (const wrong of ['csv', 'csv?table=nope', 'csv?table=process&from=1', 'csv?table=process&from=2&to=1',
+                         'csv?table=process&from=1&to=1', 'compare?before_from=x&before_to=2', 'compare?from=1',
+                         'compare?format=xml', 'compare?limit=201', 'compare?offset=-1']) {
+      assert.equal((await fetch(`${origin}/api/v1/${wrong}`, {headers})).status, 400, wrong);
+    }
     const info = await get('trace');
     const processes = await all('processes', 'process');
     const threads = await all('threads', 'thread');
@@ -120,6 +129,8 @@ async function check(trace, lossy) {
     const calls = new Set([...hooks.values()].filter(({kind}) => kind === 2).map(({name}) => name));
     let cells = 0;
     let spread = 0;
+    let changes = 0;
+    let last = null; // range and its report
     for (let i = 0; i < ranges; ++i) {
       const cuts = [random(info.duration_ns), random(info.duration_ns)].sort((a, b) => a - b);
       const [from, to] = i === 0 ? [0, info.duration_ns] : cuts;
@@ -127,6 +138,16 @@ async function check(trace, lossy) {
       const done = run('report', '--format', 'json', '--from', `${from}ns`, '--to', `${to}ns`, trace);
       assert.equal(done.status, 0, done.stderr);
       const report = JSON.parse(done.stdout);
+      if (last) {
+        const diff = await get(`compare?before_from=${last.from}&before_to=${last.to}&from=${from}&to=${to}&format=json`);
+        changes += compareChanges(`${where}, before it ${last.from} to ${last.to}`, last.report, report, diff);
+      }
+      last = {from, to, report};
+      // A table of each range is enough.
+      const table = TABLES[i % TABLES.length];
+      assert.equal(await (await fetched(`csv?table=${table}&from=${from}&to=${to}`)).text(),
+                   run('report', '--by', table, '--format', 'csv', '--from', `${from}ns`, '--to', `${to}ns`, trace).stdout,
+                   `${where}: CSV by ${table}`);
       const tables = ['threads', 'segments', 'hooks', 'cpus', 'waits'];
       const ask = `aggregate?from=${from}&to=${to}&tables=${tables}`;
       const page = await get(ask);
@@ -208,7 +229,7 @@ async function check(trace, lossy) {
       cells += report.processes.length * (2 + whole.length) + 3 * report.segments.length + report.hooks.length + 6;
     }
     console.log(`${info.records} records, ${ranges} ranges, ${cells} cells ${lossy ? 'have common values' : 'equal'}, ` +
-                `${spread} within their limits`);
+                `${spread} within their limits, ${changes} changes equal`);
   } finally {
     await server.stop();
   }

@@ -81,17 +81,18 @@ std::optional<std::string> ApiQuery::Text(std::string_view name) {
   return text;
 }
 
-std::optional<TimeRange> ApiQuery::Range() {
-  const std::optional<std::uint64_t> from = Number("from", std::nullopt);
-  if (!from) return std::nullopt;
-  const std::optional<std::uint64_t> to = Number("to", std::nullopt);
-  if (!to) return std::nullopt;
-  if (*from > *to) {
-    error_ = absl::StrFormat("Range ends before it begins: from=%d, to=%d",
-                             *from, *to);
+std::optional<TimeRange> ApiQuery::Range(std::string_view from,
+                                         std::string_view to) {
+  const std::optional<std::uint64_t> begin = Number(from, std::nullopt);
+  if (!begin) return std::nullopt;
+  const std::optional<std::uint64_t> end = Number(to, std::nullopt);
+  if (!end) return std::nullopt;
+  if (*begin > *end) {
+    error_ = absl::StrFormat("Range ends before it begins: %s=%d, %s=%d", from,
+                             *begin, to, *end);
     return std::nullopt;
   }
-  return TimeRange{*from, *to};
+  return TimeRange{*begin, *end};
 }
 
 }  // namespace countrace::viewer

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "viewer/index/interval_row.h"
@@ -42,8 +43,10 @@ class ApiQuery {
   // digits.
   std::optional<std::string> Text(std::string_view name);
   // `from` and `to`.
-  std::optional<TimeRange> Range();
+  std::optional<TimeRange> Range(std::string_view from = "from",
+                                 std::string_view to = "to");
   const std::string& error() const { return error_; }
+  void set_error(std::string error) { error_ = std::move(error); }
 
  private:
   const HttpRequest& request_;

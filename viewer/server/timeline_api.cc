@@ -15,6 +15,7 @@
 #include "viewer/server/frames_api.h"
 #include "viewer/server/instant_api.h"
 #include "viewer/server/range_api.h"
+#include "viewer/server/reports_api.h"
 #include "viewer/server/rows_api.h"
 #include "viewer/server/tiles_api.h"
 
@@ -93,6 +94,9 @@ HttpResponse Route(const TimelineIndex& index, const TraceEvents* events,
     return AnswerTile(index, name.substr(kTile.size()));
   }
   if (name == "events") return Events(index, events, query);
+  if (auto response = AnswerReports(index, events, name, query)) {
+    return *std::move(response);
+  }
   for (const auto answer :
        {AnswerRows, AnswerCatalog, AnswerRange, AnswerInstant}) {
     if (auto response = answer(index, name, query)) {

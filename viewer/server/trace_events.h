@@ -32,6 +32,7 @@ class TraceEvents {
   explicit TraceEvents(std::string trace_path)
       : trace_path_(std::move(trace_path)) {}
 
+  const std::string& trace_path() const { return trace_path_; }
   // At most `limit` records from `place` on; `back`: the last before it. Times
   // are ns since `begin_ns`. Each has `t` and `nth` of its place. Returns: an
   // error if the trace cannot be read any more.

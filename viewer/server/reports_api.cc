@@ -1,0 +1,213 @@
+#include "viewer/server/reports_api.h"
+
+#include <malloc.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_format.h"
+#include "base/text/name_escape.h"
+#include "logformat/read/trace_reader.h"
+#include "rmap/diff/compare.h"
+#include "rmap/diff/diff_render.h"
+#include "rmap/diff/diff_sections.h"
+#include "rmap/pipeline.h"
+#include "rmap/report/report_names.h"
+#include "rmap/report/report_views.h"
+#include "viewer/server/api_answer.h"
+#include "viewer/server/api_bounds.h"
+
+namespace countrace::viewer {
+namespace {
+
+using Json = nlohmann::json;
+
+// Absent, with the query's error: a number is wrong. The whole trace: neither
+// `from` nor `to`.
+std::optional<rmap::TableRange> RangeNamed(const TimelineIndex& index,
+                                           ApiQuery& query, const char* from,
+                                           const char* to) {
+  if (!query.Has(from) && !query.Has(to)) return rmap::TableRange();
+  const auto range = query.Range(from, to);
+  if (!range) return std::nullopt;
+  if (range->begin_ns == range->end_ns) {
+    query.set_error(absl::StrFormat("The range is empty: %s=%d, %s=%d", from,
+                                    range->begin_ns, to, range->end_ns));
+    return std::nullopt;
+  }
+  const std::uint64_t begin_ns = index.header().begin_ns;
+  rmap::TableRange table{.from_ns = begin_ns + range->begin_ns};
+  // The end includes the last record.
+  if (range->end_ns < index.header().duration_ns) {
+    table.until_ns = begin_ns + range->end_ns;
+  }
+  return table;
+}
+
+// At most one report is made at a time: its rows are most of the server's
+// memory.
+std::mutex& MakingReport() {
+  static auto& mutex = *new std::mutex;
+  return mutex;
+}
+
+absl::StatusOr<rmap::Report> ReportOf(const std::string& trace_path,
+                                      rmap::TableRange range,
+                                      rmap::WantedRows rows = {}) {
+  const auto reader = logformat::TraceReader::Open(trace_path);
+  if (!reader.ok()) return reader.status();
+  return rmap::Reconstruct(**reader, {.rows = rows, .range = range});
+}
+
+HttpResponse Csv(const TimelineIndex& index, const TraceEvents& events,
+                 ApiQuery& query) {
+  const auto range = RangeNamed(index, query, "from", "to");
+  if (!range) return Refuse(400, query.error());
+  const std::string name(query.Word("table"));
+  const auto table = rmap::ReportTables().find(name);
+  if (table == rmap::ReportTables().end()) {
+    return Refuse(400,
+                  "Parameter table: expected a table of `report --by`: "
+                  "process, thread, segment, path, cpu, hook, waker, preemptor "
+                  "or syscall");
+  }
+  std::string text;
+  {
+    const std::lock_guard<std::mutex> lock(MakingReport());
+    const auto report =
+        ReportOf(events.trace_path(), *range,
+                 {.preemptors = table->second == rmap::ReportBy::kPreemptor});
+    if (!report.ok()) {
+      return Refuse(500, std::string(report.status().message()));
+    }
+    text = rmap::RenderCsv(*report, {.by = table->second});
+  }
+  malloc_trim(0);
+  std::string file = "countrace-" + name;
+  if (query.Has("from")) {
+    absl::StrAppendFormat(&file, "-%s-%s", query.Word("from"),
+                          query.Word("to"));
+  }
+  return {.status = 200,
+          .content_type = "text/csv; charset=utf-8",
+          .body = std::move(text),
+          .headers = {{"Content-Disposition",
+                       absl::StrFormat("attachment; filename=\"%s.csv\"",
+                                       file)}}};
+}
+
+Json SectionJson(const rmap::diff::Section& section) {
+  Json columns = Json::array(), groups = Json::array();
+  for (const auto& column : section.columns) {
+    columns.push_back(
+        {{"title", base::EscapeName(column.title)}, {"name", column.is_name}});
+  }
+  for (const auto& group : section.groups) {
+    Json rows = Json::array();
+    for (const auto& row : group.rows) {
+      Json cells = Json::array();
+      for (const std::string& cell : row) {
+        cells.push_back(base::EscapeName(cell));
+      }
+      rows.push_back(std::move(cells));
+    }
+    groups.push_back({{"heading", base::EscapeName(group.heading)},
+                      {"rows", std::move(rows)}});
+  }
+  Json footers = Json::array();
+  for (const std::string& footer : section.footers) {
+    footers.push_back(base::EscapeName(footer));
+  }
+  return {{"columns", std::move(columns)},
+          {"groups", std::move(groups)},
+          {"footers", std::move(footers)}};
+}
+
+// Removes the rows without a difference, then all but a page of the others.
+// Returns how many differ.
+std::size_t KeepPage(rmap::diff::Diff& diff, std::uint64_t offset,
+                     std::uint64_t limit) {
+  std::erase_if(diff.rows, [](const auto& row) { return !row.Differs(); });
+  const std::size_t total = diff.rows.size();
+  const std::size_t begin = std::min<std::uint64_t>(offset, total);
+  const std::size_t end = begin + std::min<std::uint64_t>(limit, total - begin);
+  diff.rows.resize(end);
+  diff.rows.erase(diff.rows.begin(),
+                  diff.rows.begin() + static_cast<std::ptrdiff_t>(begin));
+  return total;
+}
+
+HttpResponse Compare(const TimelineIndex& index, const TraceEvents& events,
+                     ApiQuery& query) {
+  const auto before = RangeNamed(index, query, "before_from", "before_to");
+  if (!before) return Refuse(400, query.error());
+  const auto after = RangeNamed(index, query, "from", "to");
+  if (!after) return Refuse(400, query.error());
+  const auto offset = query.Number("offset", 0);
+  if (!offset) return Refuse(400, query.error());
+  const auto limit = query.Number("limit", kMaxComparedRows, kMaxComparedRows);
+  if (!limit) return Refuse(400, query.error());
+  const std::string_view format = query.Word("format");
+  if (query.Has("format") && format != "cells" && format != "json") {
+    return Refuse(400, "Parameter format: expected cells or json");
+  }
+  Json answer;
+  {
+    const std::unique_lock<std::mutex> lock(MakingReport(), std::try_to_lock);
+    if (!lock) {
+      HttpResponse busy = Refuse(503, "Another report is being made");
+      busy.headers.emplace_back("Retry-After", "1");
+      return busy;
+    }
+    std::vector<rmap::Report> sides[2];
+    for (const int side : {0, 1}) {
+      auto report =
+          ReportOf(events.trace_path(), side == 0 ? *before : *after);
+      if (!report.ok()) {
+        return Refuse(500, std::string(report.status().message()));
+      }
+      sides[side].push_back(*std::move(report));
+    }
+    auto diff = rmap::diff::Compare(sides[0], sides[1], {});
+    if (!diff.ok()) return Refuse(500, std::string(diff.status().message()));
+    const std::size_t rows = diff->rows.size();
+    const std::size_t total = KeepPage(*diff, *offset, *limit);
+    if (format == "json") {
+      answer = Json::parse(rmap::diff::RenderDiffJson(*diff, {}));
+    } else {
+      answer["totals"] = SectionJson(rmap::diff::TotalsSection(*diff));
+      answer["rows"] =
+          SectionJson(rmap::diff::RowsSection(*diff, {.max_rows = 0}));
+      answer["notes"] = Json::array();
+      for (const std::string& note : rmap::diff::NoteLines(*diff)) {
+        answer["notes"].push_back(base::EscapeName(note));
+      }
+    }
+    answer["rows_total"] = total;
+    answer["rows_equal"] = rows - total;
+  }
+  malloc_trim(0);
+  return AnswerJson(answer);
+}
+
+}  // namespace
+
+std::optional<HttpResponse> AnswerReports(const TimelineIndex& index,
+                                          const TraceEvents* events,
+                                          std::string_view name,
+                                          ApiQuery& query) {
+  if (name != "csv" && name != "compare") return std::nullopt;
+  if (events == nullptr) return Refuse(404, "No trace beside the index");
+  return name == "csv" ? Csv(index, *events, query)
+                       : Compare(index, *events, query);
+}
+
+}  // namespace countrace::viewer

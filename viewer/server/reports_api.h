@@ -1,0 +1,24 @@
+// Answers from the trace itself, which the index does not hold: a table of
+// `countrace report` as CSV, and two ranges compared as by `countrace diff`.
+// Each reads the trace once for each range.
+#ifndef COUNTRACE_VIEWER_SERVER_REPORTS_API_H_
+#define COUNTRACE_VIEWER_SERVER_REPORTS_API_H_
+
+#include <optional>
+#include <string_view>
+
+#include "viewer/index/timeline_index.h"
+#include "viewer/server/api_query.h"
+#include "viewer/server/trace_events.h"
+
+namespace countrace::viewer {
+
+// Absent: `name` is none of its requests. `events`: null if there is no trace.
+std::optional<HttpResponse> AnswerReports(const TimelineIndex& index,
+                                          const TraceEvents* events,
+                                          std::string_view name,
+                                          ApiQuery& query);
+
+}  // namespace countrace::viewer
+
+#endif  // COUNTRACE_VIEWER_SERVER_REPORTS_API_H_
