@@ -111,6 +111,13 @@ export class Session {
     return this.page.evaluate(
         (name) => fetch(`/api/v1/${name}`).then((answer) => answer.json()), path);
   }
+  // Waits until an expression is true, for a minute.
+  async until(expression) {
+    for (let i = 0; !await this.ask(`Boolean(${expression})`); ++i) {
+      if (i > 1200) throw new Error(`never true: ${expression}`);
+      await this.page.waitForTimeout(50);
+    }
+  }
   async key(name) {
     await this.page.keyboard.press(name);
     await this.settled();

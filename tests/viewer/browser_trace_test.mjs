@@ -9,6 +9,7 @@ import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 
 import {Claims, missing, Session, startServer} from './browser_session.mjs';
+import {claimSelection} from './selection_claims.mjs';
 
 const reason = missing();
 if (reason) {
@@ -137,6 +138,8 @@ try {
     await session.shot(shots, 'trace-events');
     await tab('Processes');
   });
+
+  await claimSelection({session, claims, run, trace, shots});
 
   await claims.claim('axe-core has no finding, light and dark, at 1440 and 800 px', async () => {
     const axe = readFileSync(join(import.meta.dirname, '../../viewer/web/node_modules/axe-core/axe.min.js'), 'utf8');

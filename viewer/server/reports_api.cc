@@ -3,6 +3,7 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -59,12 +60,17 @@ std::mutex& MakingReport() {
   return mutex;
 }
 
-absl::StatusOr<rmap::Report> ReportOf(const std::string& trace_path,
-                                      rmap::TableRange range,
-                                      rmap::WantedRows rows = {}) {
+// A page that selects another range has no use for the last comparison.
+std::atomic<std::uint64_t> newest_comparison{0};
+
+absl::StatusOr<rmap::Report> ReportOf(
+    const std::string& trace_path, rmap::TableRange range,
+    rmap::WantedRows rows = {}, logformat::ProgressCallback progress = {}) {
   const auto reader = logformat::TraceReader::Open(trace_path);
   if (!reader.ok()) return reader.status();
-  return rmap::Reconstruct(**reader, {.rows = rows, .range = range});
+  return rmap::Reconstruct(
+      **reader,
+      {.rows = rows, .range = range, .progress = std::move(progress)});
 }
 
 HttpResponse Csv(const TimelineIndex& index, const TraceEvents& events,
@@ -96,12 +102,12 @@ HttpResponse Csv(const TimelineIndex& index, const TraceEvents& events,
     absl::StrAppendFormat(&file, "-%s-%s", query.Word("from"),
                           query.Word("to"));
   }
-  return {.status = 200,
-          .content_type = "text/csv; charset=utf-8",
-          .body = std::move(text),
-          .headers = {{"Content-Disposition",
-                       absl::StrFormat("attachment; filename=\"%s.csv\"",
-                                       file)}}};
+  return {
+      .status = 200,
+      .content_type = "text/csv; charset=utf-8",
+      .body = std::move(text),
+      .headers = {{"Content-Disposition",
+                   absl::StrFormat("attachment; filename=\"%s.csv\"", file)}}};
 }
 
 Json SectionJson(const rmap::diff::Section& section) {
@@ -161,16 +167,18 @@ HttpResponse Compare(const TimelineIndex& index, const TraceEvents& events,
   }
   Json answer;
   {
-    const std::unique_lock<std::mutex> lock(MakingReport(), std::try_to_lock);
-    if (!lock) {
-      HttpResponse busy = Refuse(503, "Another report is being made");
-      busy.headers.emplace_back("Retry-After", "1");
-      return busy;
-    }
+    const std::uint64_t own = ++newest_comparison;
+    const auto is_wanted = [own](const logformat::Progress&) {
+      return newest_comparison == own;
+    };
+    const std::lock_guard<std::mutex> lock(MakingReport());
     std::vector<rmap::Report> sides[2];
     for (const int side : {0, 1}) {
-      auto report =
-          ReportOf(events.trace_path(), side == 0 ? *before : *after);
+      auto report = ReportOf(events.trace_path(), side == 0 ? *before : *after,
+                             {}, is_wanted);
+      if (absl::IsCancelled(report.status())) {
+        return Refuse(409, "A later comparison took the place of this one");
+      }
       if (!report.ok()) {
         return Refuse(500, std::string(report.status().message()));
       }

@@ -53,6 +53,7 @@ describe('url_hash', () => {
     }), ({from, length, y, t, event, cpu}) => {
       const view = {from, to: from + length, y, t, event, cpu, speed: 0.25,
                     selection: [from, from + length] as [number, number],
+                     compared: [from, from + length] as [number, number],
                     opened: [Math.floor(from), 7], closed: [1], unfolded: 2, focus: 'thread12', filter: 'comm == "a & b" # %'};
       expect(decodeHash(encodeHash(view))).toEqual(view);
     }));
@@ -64,7 +65,7 @@ describe('url_hash', () => {
         if (typeof value === 'number') expect(Number.isFinite(value)).toBe(true);
       }
     }));
-    expect(decodeHash('#from=5&to=4&sel=9-3&t=NaN&y=')).toEqual({});
+    expect(decodeHash('#from=5&to=4&sel=9-3&cmp=7-7&t=NaN&y=')).toEqual({});
   });
 });
 

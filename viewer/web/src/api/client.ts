@@ -1,6 +1,6 @@
 // The server's endpoints as functions. Counts the requests (window.__pv).
 
-import type {Aggregate, Branches, Durations, EventPage, EventPlace, Found, Frame, Growth, HookItem, InstantState, LossItem, Page, ProcessBranch, ProcessItem, StepAnswer, ThreadBranch, ThreadItem, TraceInfo, WaitAnswer} from './schema';
+import type {Aggregate, Branches, Comparison, Durations, EventPage, EventPlace, Found, Frame, Growth, HookItem, InstantState, LossItem, Page, ProcessBranch, ProcessItem, StepAnswer, ThreadBranch, ThreadItem, TraceInfo, WaitAnswer} from './schema';
 import {decodeTiles, type Tile, type TileKey} from './tile_decode';
 
 export class ApiError extends Error {
@@ -8,6 +8,11 @@ export class ApiError extends Error {
   constructor(readonly status: number, message: string, readonly reason: string) {
     super(message);
   }
+}
+
+export interface TimeSpan {
+  from: number;
+  to: number;
 }
 
 export interface NetCounters {
@@ -119,6 +124,16 @@ export class Client {
     return this.json(`durations?process=${process}&hook=${hook}&from=${Math.max(0, Math.round(from))}&to=${
         Math.max(0, Math.round(to))}`);
   }
+  compare(before: TimeSpan, after: TimeSpan, offset: number, limit: number, signal: AbortSignal): Promise<Comparison> {
+    return this.json(
+        `compare?before_from=${Math.round(before.from)}&before_to=${Math.round(before.to)}&from=${
+            Math.round(after.from)}&to=${Math.round(after.to)}&offset=${offset}&limit=${limit}`,
+        signal);
+  }
+  // The address of a table of the report, as a file.
+  csvAddress(table: string, range: TimeSpan|null): string {
+    return `/api/v1/csv?table=${table}${range ? `&from=${Math.round(range.from)}&to=${Math.round(range.to)}` : ''}`;
+  }
   // Why a thread does not run; null: it does, or that is not known.
   async wait(thread: number, at: number): Promise<WaitAnswer|null> {
     const answer: WaitAnswer|{found: false} =
@@ -189,6 +204,11 @@ function rowPage({top, also, where}: RowPage): string {
 // The server is gone, or another one has its port, or it has another index.
 export function isLost(error: unknown): boolean {
   return error instanceof TypeError || error instanceof ApiError && (error.status === 401 || error.status === 410);
+}
+
+// A later comparison, of another page, took the place of this one.
+export function isReplaced(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 409;
 }
 
 export function isAbort(error: unknown): boolean {

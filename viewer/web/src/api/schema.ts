@@ -225,6 +225,20 @@ export interface Aggregate {
   waits_total?: number;
 }
 
+// Two ranges compared: the tables of `countrace diff`, as text.
+export interface ComparedSection {
+  columns: {title: string; name: boolean}[]; // name: left-aligned
+  groups: {heading: string; rows: string[][]}[];
+  footers: string[];
+}
+export interface Comparison {
+  totals: ComparedSection;
+  rows: ComparedSection;
+  notes: string[];
+  rows_total: number; // that differ
+  rows_equal: number;
+}
+
 // A place between records: before record `nth` of those at `t`.
 export interface EventPlace {
   t: number;

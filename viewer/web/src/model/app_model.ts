@@ -9,6 +9,7 @@ import {FRAMES_PER_SECOND} from './frame_buffer';
 import {type CounterChoice, type Lane, layOut, totalHeight, visibleLanes} from './lanes';
 import {hookName, type Names, processName, processOf} from './names';
 import {runCommand} from './commands';
+import {RangeComparison} from './comparison';
 import {advance, autoRate, faster, type Playback} from './playback';
 import {addressOf, treeOf} from './page_address';
 import {CLOSED_TREE, type Tree} from './process_lanes';
@@ -50,6 +51,7 @@ export class AppModel {
   readonly highlight: Signal<number|null> = signal(null); // process
   readonly hover: Signal<Hover|null> = signal(null);
   readonly tables: RangeTables;
+  readonly comparison: RangeComparison;
   readonly panelOpen = signal(true);
   readonly helpOpen = signal(false);
   readonly error: Signal<string|null> = signal(null);
@@ -85,6 +87,7 @@ export class AppModel {
     this.isWhole = growth.whole;
     this.durationNs = Math.max(names.trace.duration_ns, 1);
     this.tables = new RangeTables(this);
+    this.comparison = new RangeComparison(this);
     this.now = new PlayheadState(this);
     this.rowTree = new RowTree(this);
     const saved = decodeHash(hash);
@@ -120,6 +123,10 @@ export class AppModel {
     if (saved.selection) {
       this.selection.value = {from: saved.selection[0], to: saved.selection[1]};
     }
+    if (saved.compared) {
+      this.comparison.before.value = {from: saved.compared[0], to: saved.compared[1]};
+      this.tables.show('changes');
+    }
   }
 
   // Starts the requests that follow the signals. `saveHash` is called with the
@@ -128,12 +135,14 @@ export class AppModel {
     this.client.onLost = () => void this.reconnect();
     this.tables.start();
     this.rowTree.start();
+    this.comparison.start();
     effect(() => {
       if (!this.lost.value) this.now.request(this.playback.value.at);
     });
     effect(() => {
       void [this.view.value, this.selection.value, this.playback.value, this.counter.value, this.scrollY.value,
-            this.tree.value, this.highlight.value, this.focus.value, this.filter.value];
+            this.tree.value, this.highlight.value, this.focus.value, this.filter.value,
+            this.comparison.before.value];
       clearTimeout(this.hashTimer);
       this.hashTimer = setTimeout(() => saveHash(addressOf(this)), 250);
     });

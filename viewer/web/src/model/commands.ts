@@ -62,6 +62,7 @@ export function runCommand(model: AppModel, command: string, pointerX: number|nu
       if (process === null) return;
       return command === 'pin' ? model.togglePin(process) : model.hide(process);
     }
+    case 'compare': return model.comparison.begin();
     case 'loop': model.loop.value = !model.loop.value; return;
     case 'skip-idle': model.skipIdle.value = !model.skipIdle.value; return;
     case 'panel': model.panelOpen.value = !model.panelOpen.value; return;

@@ -38,6 +38,7 @@ export const COMMANDS: readonly Command[] = [
   {id: 'nudge-right', keys: '\u2192', says: 'move the playhead right'},
   {id: 'pin', keys: 'P', says: 'pin the process under the pointer, or of the row, to the top'},
   {id: 'hide', keys: 'H', says: 'hide that process'},
+  {id: 'compare', keys: 'C', says: 'compare the selection with what is selected next; without a selection: no more'},
   {id: 'loop', keys: 'O', says: 'loop inside the selection'},
   {id: 'skip-idle', keys: 'I', says: 'leave out time in which all CPUs are idle'},
   {id: 'panel', keys: 'Q', says: 'show or hide the tables'},
@@ -62,7 +63,7 @@ const PLAIN: Record<string, string> = {
   ArrowUp: 'row-up', ArrowDown: 'row-down', Enter: 'row-toggle', ArrowLeft: 'nudge-left',
   ArrowRight: 'nudge-right', Digit0: 'fit', KeyF: 'zoom-selection',
   Space: 'play', Period: 'next', Comma: 'previous', Minus: 'slower',
-  Equal: 'faster', Home: 'start', End: 'end', KeyJ: 'reverse', KeyK: 'pause', KeyL: 'forward', KeyO: 'loop', KeyI: 'skip-idle', KeyP: 'pin', KeyH: 'hide', KeyQ: 'panel',
+  Equal: 'faster', Home: 'start', End: 'end', KeyJ: 'reverse', KeyK: 'pause', KeyL: 'forward', KeyO: 'loop', KeyI: 'skip-idle', KeyP: 'pin', KeyH: 'hide', KeyQ: 'panel', KeyC: 'compare',
   Escape: 'clear',
 };
 const SHIFTED: Record<string, string> = {

@@ -8,9 +8,11 @@ import type {AppModel, Selection} from './app_model';
 
 export const TABLE_ROWS = 100; // of a page of a table
 export const EVENT_ROWS = 100; // of a page of records
+const EVENTS_PAUSE_MS = 100; // between two pages while it plays
 
 export type Table = 'processes'|'threads'|'segments'|'hooks'|'cpus'|'waits';
-export type Tab = Table|'events';
+export type Tab = Table|'events'|'changes';
+const isTable = (tab: Tab): tab is Table => tab !== 'events' && tab !== 'changes';
 export interface Order {
   column: string; // API.md, "aggregate"
   down: boolean;
@@ -44,7 +46,9 @@ export class RangeTables {
   private abort: AbortController|null = null;
   private timer: ReturnType<typeof setTimeout>|undefined;
   private eventsBusy = false;
-  private eventsWanted: number|null = null;
+  private eventsWanted: {at: number; back: boolean}|null = null;
+  // The playhead may move in it without another page of records.
+  private eventsCover: Selection|null = null;
 
   constructor(private readonly model: AppModel) {}
 
@@ -52,7 +56,7 @@ export class RangeTables {
   start(): void {
     effect(() => {
       const range = this.model.selection.value;
-      if (this.model.lost.value || this.tab.value === 'events') return;
+      if (this.model.lost.value || !isTable(this.tab.value)) return;
       void [this.offset.value, this.order.value];
       // Dragging changes the range at every move: send the request when it
       // stops.
@@ -62,8 +66,11 @@ export class RangeTables {
     });
     effect(() => {
       const play = this.model.playback.value;
-      if (this.model.lost.value || this.tab.value !== 'events' || play.playing) return;
-      this.loadEventsAt(play.at);
+      if (this.model.lost.value || this.tab.value !== 'events') return;
+      const at = Math.floor(play.at);
+      if (!play.playing) return this.loadEventsAt(at, false);
+      const cover = this.eventsCover;
+      if (!cover || at < cover.from || at >= cover.to) this.loadEventsAt(at, play.backward ?? false);
     });
   }
 
@@ -71,7 +78,7 @@ export class RangeTables {
     if (tab === this.tab.value) return;
     this.tab.value = tab;
     this.offset.value = 0;
-    if (tab !== 'events') this.order.value = FIRST_ORDER[tab];
+    if (isTable(tab)) this.order.value = FIRST_ORDER[tab];
   }
   // The table by another column; by the same one, the other way.
   orderBy(column: string, down: boolean): void {
@@ -89,28 +96,40 @@ export class RangeTables {
       const page = await this.model.client.events(
           {t: edge.t, nth: edge.nth + (forward ? 1 : 0)}, forward, EVENT_ROWS);
       if (page.items.length > 0) this.events.value = page;
+      this.eventsCover = null;
     });
   }
 
   // At most one request under way; a newer one replaces a waiting one.
-  private loadEventsAt(at: number): void {
-    this.eventsWanted = Math.floor(at);
+  private loadEventsAt(at: number, back: boolean): void {
+    this.eventsWanted = {at, back};
     if (this.eventsBusy) return;
     this.eventsBusy = true;
     void this.model.guard(async () => {
       try {
         while (this.eventsWanted !== null) {
-          const t = this.eventsWanted;
+          const {at: t, back: before} = this.eventsWanted;
           this.eventsWanted = null;
+          const playing = this.model.playback.peek().playing;
           const page = this.events.peek();
           // A click on a record of the page moves the playhead, not the page.
-          if (page?.items.some((item) => item.t === t)) continue;
-          this.events.value = await this.model.client.events({t, nth: 0}, true, EVENT_ROWS);
+          if (!playing && page?.items.some((item) => item.t === t)) continue;
+          await this.loadEvents(t, before);
+          // Each costs the time to read the trace up to it.
+          if (playing) await new Promise((done) => setTimeout(done, EVENTS_PAUSE_MS));
         }
       } finally {
         this.eventsBusy = false;
       }
     });
+  }
+  private async loadEvents(t: number, back: boolean): Promise<void> {
+    const page = await this.model.client.events({t: back ? t + 1 : t, nth: 0}, !back, EVENT_ROWS);
+    const edge = page.items[back ? 0 : page.items.length - 1];
+    this.eventsCover = back ? {from: page.more ? edge?.t ?? t : 0, to: t + 1} :
+                              {from: t, to: page.more ? edge?.t ?? t : Infinity};
+    // Behind the last record: the last page stays.
+    if (page.items.length > 0 || !this.events.peek()) this.events.value = page;
   }
 
   private async load(range: Selection): Promise<void> {
@@ -118,7 +137,7 @@ export class RangeTables {
     const abort = new AbortController();
     this.abort = abort;
     const table = this.tab.peek();
-    if (table === 'events') return;
+    if (!isTable(table)) return;
     await this.model.guard(async () => {
       this.refused.value = null;
       try {

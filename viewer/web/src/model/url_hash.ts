@@ -7,6 +7,7 @@ export interface SavedView {
   y?: number;
   t?: number;
   selection?: [number, number];
+  compared?: [number, number]; // the range that the selection is compared with
   event?: number;
   cpu?: number;
   speed?: number;
@@ -40,6 +41,7 @@ export function encodeHash(view: SavedView): string {
   add('y', view.y);
   add('t', view.t);
   if (view.selection) parts.push(`sel=${view.selection.map(Math.round).join('-')}`);
+  if (view.compared) parts.push(`cmp=${view.compared.map(Math.round).join('-')}`);
   add('event', view.event);
   add('cpu', view.cpu);
   add('speed', view.speed, 2);
@@ -67,11 +69,11 @@ export function decodeHash(hash: string): SavedView {
     if (equals < 0) continue;
     const name = part.slice(0, equals);
     const text = part.slice(equals + 1);
-    if (name === 'sel') {
+    if (name === 'sel' || name === 'cmp') {
       const match = /^(\d+)-(\d+)$/.exec(text);
       const a = Number(match?.[1]);
       const b = Number(match?.[2]);
-      if (match && a < b) view.selection = [a, b];
+      if (match && a < b) view[name === 'sel' ? 'selection' : 'compared'] = [a, b];
       continue;
     }
     if (name === 'row') {

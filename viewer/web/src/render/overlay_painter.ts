@@ -13,6 +13,7 @@ export interface OverlayScene {
   ratio: number;
   durationNs: number;
   selection: {from: number; to: number}|null;
+  compared: {from: number; to: number}|null; // what the selection is compared with
   playhead: number;
   playing: boolean;
   pointerX: number|null;
@@ -51,16 +52,18 @@ export function paintOverlay(
   const painted = new Set<number>();
   for (const tile of scene.quality) paintLoss(context, scene, tile, painted, theme);
 
-  if (scene.selection) {
-    const a = toPx(view, scene.selection.from);
-    const b = toPx(view, scene.selection.to);
-    context.fillStyle = css(theme.accent);
+  for (const [range, colour] of [[scene.compared, theme.muted], [scene.selection, theme.accent]] as const) {
+    if (!range) continue;
+    const a = toPx(view, range.from);
+    const b = toPx(view, range.to);
+    context.fillStyle = css(colour);
     context.globalAlpha = theme.dark ? 0.16 : 0.1;
     context.fillRect(a, 0, b - a, height);
     context.globalAlpha = 0.9;
     context.fillRect(Math.round(a) - 0.5, 0, 1, height);
     context.fillRect(Math.round(b) - 0.5, 0, 1, height);
     context.globalAlpha = 1;
+    if (scene.compared) paintName(context, range === scene.compared ? 'before' : 'after', a, b, height);
   }
   if (scene.wait) paintWait(context, scene.wait, theme);
   if (scene.pointerX !== null) {
@@ -81,6 +84,16 @@ export function paintOverlay(
     context.fillStyle = css(theme.loss);
     context.fillRect(Math.round(at) - 0.75, 0, 1.5, height);
   }
+}
+
+// At the foot of a range, where it is in sight.
+function paintName(
+    context: CanvasRenderingContext2D, name: string, from: number, to: number, height: number): void {
+  context.font = '600 11px system-ui, "DejaVu Sans", sans-serif';
+  const left = Math.max(from, 0) + 5;
+  if (left + context.measureText(name).width > to) return;
+  context.textBaseline = 'alphabetic';
+  context.fillText(name, left, height - 6);
 }
 
 // Diagonals: the hue alone would not do.

@@ -1,5 +1,7 @@
 // The trace's records from the playhead on, as `countrace script` prints them.
-// A click moves the playhead to a record.
+// While it plays they pass by with it. A click moves the playhead to a record.
+
+import {useEffect, useRef} from 'preact/hooks';
 
 import type {EventItem} from '../api/schema';
 import type {AppModel} from '../model/app_model';
@@ -13,7 +15,13 @@ function fields(item: EventItem): string {
 
 export function EventsTable({model}: {model: AppModel}) {
   const page = useSignal(model.tables.events);
-  const at = Math.floor(useSignal(model.playback).at);
+  const play = useSignal(model.playback);
+  const at = Math.floor(play.at);
+  const current = useRef<HTMLTableRowElement>(null);
+  const items = page?.items ?? [];
+  // While it plays, the last record so far.
+  const reached = play.playing ? items.filter((item) => item.t <= at).length - 1 : -1;
+  useEffect(() => current.current?.scrollIntoView({block: 'nearest'}), [reached, page]);
   if (!page) return null;
   return (
     <>
@@ -27,8 +35,9 @@ export function EventsTable({model}: {model: AppModel}) {
           {['Time', 'Where', 'Record', 'Fields'].map((title) => <th key={title}><span class="title">{title}</span></th>)}
         </tr></thead>
         <tbody>
-          {page.items.map((item) => (
-            <tr key={`${item.t}/${item.nth}`} class={`clickable ${item.t === at ? 'selected' : ''}`} tabIndex={0}
+          {items.map((item, index) => (
+            <tr key={`${item.t}/${item.nth}`} ref={index === reached ? current : null} tabIndex={0}
+                class={`clickable ${(play.playing ? index === reached : item.t === at) ? 'selected' : ''}`}
                 onClick={() => model.movePlayhead(item.t)}
                 onKeyDown={(event) => {
                   if (event.key === 'Enter') model.movePlayhead(item.t);

@@ -5,6 +5,7 @@ import type {AppModel} from '../model/app_model';
 import {type Tab, tableOf} from '../model/range_tables';
 import {formatCount, formatDuration, formatInstant} from '../units';
 import {HookTable, SegmentTable} from './call_tables';
+import {ComparisonTable} from './comparison_table';
 import {Pages} from './data_table';
 import {EventsTable} from './events_table';
 import {CpuTable, ProcessTable, ThreadTable} from './run_tables';
@@ -23,9 +24,16 @@ const TABS: readonly {id: Tab; title: string}[] = [
   {id: 'events', title: 'Events'},
 ];
 
+const CHANGES: {id: Tab; title: string} = {id: 'changes', title: 'Changes'};
+// The tables of `countrace report` that a tab stands for.
+const REPORT_TABLES: Record<Tab, readonly string[]> = {
+  processes: ['process'], threads: ['thread'], segments: ['segment', 'path'], cpus: ['cpu'], waits: ['waker', 'preemptor'],
+  hooks: ['hook'], events: [], changes: [],
+};
+
 // The number of rows of a table that was not requested is not known.
 function rowsOf(data: Aggregate|null, tab: Tab): number|null {
-  if (!data || tab === 'events') return null;
+  if (!data || tab === 'events' || tab === 'changes') return null;
   return tab === 'processes' ? data.processes.length + data.processes_left_out : data[`${tab}_total`] ?? null;
 }
 
@@ -47,12 +55,13 @@ export function RangePanel({model, engine}: {model: AppModel; engine: TimelineEn
   const tab = useSignal(tables.tab);
   const refused = useSignal(tables.refused);
   const open = useSignal(model.panelOpen);
+  const before = useSignal(model.comparison.before);
   useSignal(theme);
   return (
     <section class={open ? 'range open' : 'range'} aria-label="Tables">
       <div class="range-head">
         <div role="tablist" class="tabs" aria-label="Tables">
-          {TABS.map(({id, title}) => {
+          {(before || tab === 'changes' ? [...TABS, CHANGES] : TABS).map(({id, title}) => {
             const count = rowsOf(data, id);
             return (
               <button key={id} role="tab" aria-selected={tab === id} class={tab === id ? 'on' : ''}
@@ -71,14 +80,20 @@ export function RangePanel({model, engine}: {model: AppModel; engine: TimelineEn
               <strong>{formatDuration(selection.to - selection.from)}</strong> selected from{' '}
               {formatInstant(selection.from, 999)}
               <button class="link" onClick={() => (model.selection.value = null)}>clear</button>
+              {!before && <button class="link" title="Then select another range  (C)" onClick={() => model.run('compare', null)}>compare with{'\u2026'}</button>}
             </>
           ) : <>{model.isWhole ? 'Whole trace' : 'First part'} <span class="faint">drag on the timeline to select a range</span></>}
+          {REPORT_TABLES[tab].map((table) => (
+            <a key={table} class="link csv" download href={model.client.csvAddress(table, selection)}
+               title={`All rows, as \`countrace report --by ${table}\` has them`}>CSV{REPORT_TABLES[tab].length > 1 ? ` by ${table}` : ''}</a>
+          ))}
         </div>
         <button class="quiet" aria-expanded={open} title="Show or hide the tables  (Q)"
                 onClick={() => model.run('panel', null)}>{open ? 'Hide' : 'Show'}</button>
       </div>
       {open && <div class="range-body" tabIndex={0} role="region" aria-label={`Table of ${tab}`}>
         {tab === 'events' ? <EventsTable model={model} /> :
+            tab === 'changes' ? <ComparisonTable model={model} /> :
             refused !== null ? <p class="refused">{refused}</p> :
             !data || tableOf(data) !== tab ? null : (
               <>

@@ -70,6 +70,7 @@ export function installTestHook(model: AppModel, engine: TimelineEngine): void {
     state: () => model.now.instant.value,
     aggregate: () => model.tables.aggregate.value,
     events: () => model.tables.events.value,
+    comparison: () => model.comparison.answer.value,
     soFar: () => model.now.soFar.value,
     tick: (ms: number) => model.tick(ms),
     frames: () => engine.stats,

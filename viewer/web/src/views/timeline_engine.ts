@@ -87,7 +87,7 @@ export class TimelineEngine {
       this.invalidate();
     });
     effect(() => {
-      void [model.selection.value, model.playback.value, model.hover.value, model.wait.value];
+      void [model.selection.value, model.comparison.before.value, model.playback.value, model.hover.value, model.wait.value];
       this.dirtyTop = true;
       this.schedule();
     });
@@ -253,6 +253,7 @@ export class TimelineEngine {
         paintOverlay(
             context, {
               view, height, ratio, selection,
+              compared: model.comparison.before.peek(),
               durationNs: model.durationNs,
               playhead: play.at,
               playing: play.playing,
