@@ -43,6 +43,13 @@ absl::Status CheckCombination(const StatCommandLine& line) {
   if (line.json && line.csv) {
     return InvalidArgumentError("--json and --csv: give one of the two");
   }
+  if (!line.cost.empty() && (line.csv || line.every_ns != 0)) {
+    return InvalidArgumentError(
+        "--cost is a second table: leave out --csv and --every");
+  }
+  if (line.perfex) {
+    return InvalidArgumentError("--perfex lists counts of --counts FILE");
+  }
   if (line.repeat == 0) {
     return InvalidArgumentError("--repeat 0: want 1 or more runs");
   }
@@ -143,6 +150,9 @@ void AddStatOptions(VerbParser& parser, StatCommandLine& line) {
   parser.AddText("--output", line.output);
   parser.AddFlag("--json", line.json);
   parser.AddFlag("--csv", line.csv);
+  parser.AddText("--cost", line.cost);
+  parser.AddText("--counts", line.counts);
+  parser.AddFlag("--perfex", line.perfex);
   parser.TakeCommand(line.command);
 }
 

@@ -3,6 +3,8 @@
 
 #include <csignal>
 #include <cstdio>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +18,7 @@
 #include "cli/help_texts.h"
 #include "cli/record_exit.h"
 #include "cli/stat_command_line.h"
+#include "cli/stat_costs.h"
 #include "cli/stat_live.h"
 #include "cli/stat_recording.h"
 #include "cli/terminal.h"
@@ -101,8 +104,10 @@ int Write(const StatCommandLine& line, const std::string& text, int status) {
   return all ? status : kExitFailed;
 }
 
-int Count(const StatCommandLine& line, const runtime::RecordOptions& record) {
+int Count(const StatCommandLine& line, const runtime::RecordOptions& record,
+          std::optional<rmap::CostTable> costs) {
   rmap::StatResult result;
+  result.costs = std::move(costs);
   result.of = CountedBy(line);
   int status = kExitOk;
   rmap::Report last;
@@ -138,6 +143,7 @@ int RunStat(const Arguments& arguments) {
   StatCommandLine line;
   AddStatOptions(parser, line);
   if (const auto status = parser.Parse(arguments)) return *status;
+  if (!line.counts.empty()) return StatOfCounts(parser, line);
   const auto record = StatRecording(line);
   if (absl::IsPermissionDenied(record.status())) {
     return ReportFailure(kStatVerb.name, record.status());
@@ -145,8 +151,13 @@ int RunStat(const Arguments& arguments) {
   if (!record.ok()) {
     return parser.UsageError(std::string(record.status().message()));
   }
+  if (!line.cost.empty()) {
+    auto costs = OpenCostTable(line.cost);
+    if (!costs.ok()) return ReportFailure(kStatVerb.name, costs.status());
+    return Count(line, *record, *std::move(costs));
+  }
   return line.every_ns != 0 ? StatLive(parser, line, *record)
-                            : Count(line, *record);
+                            : Count(line, *record, std::nullopt);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "base/text/name_escape.h"
 #include "base/text/quantity_format.h"
 #include "base/text/text_table.h"
+#include "rmap/stat/costs.h"
 
 namespace countrace::rmap {
 namespace {
@@ -175,6 +176,10 @@ std::string StatText(const StatResult& result, std::size_t width, bool color) {
   if (!one) absl::StrAppendFormat(&text, ", %d runs", result.runs.size());
   text += "\n" + (one ? OneRun(result) : Repeated(result)).Render(width, color);
   for (const std::string& note : result.notes) text += "  (" + note + ")\n";
+  if (result.costs) {
+    text += "\n" +
+            CostsText(*result.costs, CountedEvents(result.runs), width, color);
+  }
   return text;
 }
 
@@ -198,6 +203,18 @@ std::string StatJson(const StatResult& result) {
     const Json rows = Json::parse(result.rows_json, nullptr, false);
     for (const char* table : {"processes", "threads", "loss"}) {
       if (rows.contains(table)) json[table] = rows[table];
+    }
+  }
+  if (result.costs) {
+    Json& costs = json["costs"] = Json::array();
+    for (const CostRow& row :
+         CostsOf(*result.costs, CountedEvents(result.runs))) {
+      costs.push_back({{"name", row.counted.name},
+                       {"count", row.counted.value},
+                       {"typical_ns", row.typical_ns},
+                       {"min_ns", row.min_ns},
+                       {"max_ns", std::isfinite(row.max_ns) ? Json(row.max_ns)
+                                                            : Json(nullptr)}});
     }
   }
   if (!result.notes.empty()) json["notes"] = result.notes;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "rmap/report/render_options.h"
+#include "rmap/stat/cost_table.h"
 #include "rmap/stat/repeated_numbers.h"
 #include "rmap/stat/stat_numbers.h"
 
@@ -23,6 +24,7 @@ struct StatResult {
   std::optional<int> exit_status;             // of the command's last run
   // `countrace.report/1` with the rows of processes and threads; empty: none.
   std::string rows_json;
+  std::optional<CostTable> costs;  // of the counts
   std::vector<std::string> notes;  // lines of text, names escaped
 };
 

@@ -89,6 +89,8 @@ class Documents(unittest.TestCase):
         cls.folder = tempfile.mkdtemp(prefix="countrace-docs-")
         cls.before = os.getcwd()
         os.chdir(cls.folder)
+        # The counts of the R10000's paper, for `countrace stat --counts`.
+        shutil.copy(ROOT / "tests/rmap/stat/perfex_md.txt", "md.perfex")
         for writer in WRITERS:
             subprocess.run(writer, check=True, timeout=60)
 

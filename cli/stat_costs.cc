@@ -1,0 +1,50 @@
+#include "cli/stat_costs.h"
+
+#include <unistd.h>
+
+#include <string_view>
+
+#include "base/posix/output_width.h"
+#include "base/posix/small_file.h"
+#include "cli/exit_status.h"
+#include "cli/terminal.h"
+#include "cli/verb.h"
+#include "rmap/stat/costs.h"
+
+namespace countrace::cli {
+
+absl::StatusOr<rmap::CostTable> OpenCostTable(const std::string& name) {
+  if (const std::string_view shipped = rmap::ShippedCostTable(name);
+      !shipped.empty()) {
+    return rmap::ParseCostTable(shipped, name);
+  }
+  const auto text = base::ReadSmallFile(name);
+  if (!text.ok()) return text.status();
+  return rmap::ParseCostTable(*text, name);
+}
+
+int StatOfCounts(const VerbParser& parser, const StatCommandLine& line) {
+  if (!line.command.empty() || line.all_cpus || !line.pids.empty() ||
+      !line.cgroup.empty()) {
+    return parser.UsageError(
+        "--counts reads counts of another run: leave out what is to be "
+        "counted");
+  }
+  if (line.cost.empty()) {
+    return parser.UsageError("--counts needs --cost TABLE");
+  }
+  const auto table = OpenCostTable(line.cost);
+  if (!table.ok()) return ReportFailure(kStatVerb.name, table.status());
+  const auto text = base::ReadSmallFile(line.counts);
+  if (!text.ok()) return ReportFailure(kStatVerb.name, text.status());
+  const auto counts = rmap::ParseCounts(*text, line.counts);
+  if (!counts.ok()) return ReportFailure(kStatVerb.name, counts.status());
+  return PrintData(
+      kStatVerb.name,
+      line.perfex
+          ? rmap::PerfexText(*table, *counts)
+          : rmap::CostsText(*table, *counts, base::OutputWidth(STDOUT_FILENO),
+                            UseColor("auto")));
+}
+
+}  // namespace countrace::cli

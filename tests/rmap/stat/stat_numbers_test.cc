@@ -1,0 +1,126 @@
+// Numbers of `countrace stat` that need no recording: means of runs, and the
+// kernel's split into user and system time.
+#include "rmap/stat/stat_numbers.h"
+
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include "catch2/catch.hpp"
+#include "logformat/packet_layout.h"
+#include "rmap/stat/repeated_numbers.h"
+#include "rmap/stat/stat_render.h"
+
+namespace countrace::rmap {
+
+TEST_CASE("repeated numbers: Student's interval of known values",
+          "[rmap][stat]") {
+  std::vector<std::vector<StatNumber>> runs;
+  for (const std::uint64_t value : {10u, 12u, 14u}) {
+    runs.push_back({{.name = "a", .value = value}});
+  }
+  const auto numbers = RepeatedNumbersOf(runs);
+  REQUIRE(numbers.size() == 1);
+  CHECK(numbers[0].mean == 12);
+  CHECK(*numbers[0].deviation == Approx(2));
+  // t(0.975, 2) = 4.30265
+  CHECK(*numbers[0].hi - 12 == Approx(4.30265 * 2 / std::sqrt(3.0)));
+  CHECK(*numbers[0].lo == Approx(12 - 4.30265 * 2 / std::sqrt(3.0)));
+}
+
+TEST_CASE("repeated numbers: bounds of runs widen the interval",
+          "[rmap][stat]") {
+  const auto of = [](Bounds bounds) {
+    StatNumber bounded{.name = "a", .value = 10, .bounds = bounds};
+    bounded.quality = Quality::kBounded;
+    return RepeatedNumbersOf({{{.name = "a", .value = 10}}, {bounded}})[0];
+  };
+  const RepeatedNumber wider = of({8, 20});
+  CHECK(*wider.lo == Approx(9));
+  CHECK(*wider.hi == Approx(15));
+  CHECK(wider.quality == Quality::kBounded);
+  const RepeatedNumber open = of({8, Bounds::kNone});
+  CHECK(open.lo);
+  CHECK_FALSE(open.hi);
+}
+
+TEST_CASE("repeated numbers: a number that not all runs have", "[rmap][stat]") {
+  const auto numbers = RepeatedNumbersOf(
+      {{{.name = "a", .value = 1}},
+       {{.name = "a", .value = 3}, {.name = "b", .value = 5}}});
+  REQUIRE(numbers.size() == 2);
+  CHECK(numbers[1].values == std::vector<std::uint64_t>{5});
+  CHECK_FALSE(numbers[1].hi);
+}
+
+TEST_CASE("user and system: samples at clock ticks are within the interval",
+          "[rmap][stat][property]") {
+  std::mt19937 random(3);
+  int held = 0;
+  constexpr int kRuns = 2000;
+  for (int run = 0; run < kRuns; ++run) {
+    const double share =
+        std::uniform_real_distribution<double>(0.02, 0.98)(random);
+    const std::uint64_t ticks = 1 + random() % 300;
+    std::binomial_distribution<std::uint64_t> in_user(ticks, share);
+    const std::uint64_t user = in_user(random) * 10'000'000;
+    const std::uint64_t total = ticks * 10'000'000;
+    const auto parts = UserAndSystem(user, total - user, total);
+    REQUIRE(parts.size() == 2);
+    CHECK(parts[0].value + parts[1].value == total);
+    const double truth = share * static_cast<double>(total);
+    held += truth >= static_cast<double>(parts[0].bounds->lo) - 1 &&
+            truth <= static_cast<double>(parts[0].bounds->hi) + 1;
+    CHECK(parts[0].bounds->lo + parts[1].bounds->hi == total);
+  }
+  CHECK(held > 0.93 * kRuns);
+  CHECK(UserAndSystem(0, 0, 5).empty());
+  CHECK(UserAndSystem(1, 1, 0).empty());
+}
+
+TEST_CASE("switch totals: by the state in which a dispatch ended",
+          "[rmap][stat]") {
+  SwitchTotals totals;
+  const auto end = [&totals](std::uint16_t state, bool inferred = false,
+                             std::uint64_t end_ns = 10, bool outside = false) {
+    totals.OnDispatch({.cpu = 0,
+                       .thread = ThreadIndex{1},
+                       .begin_ns = 1,
+                       .end_ns = end_ns,
+                       .end_state = state,
+                       .counts = {},
+                       .interrupts_ns = 0,
+                       .begin_inferred = false,
+                       .end_inferred = inferred,
+                       .outside = outside});
+  };
+  end(logformat::kSwitchInterruptible);
+  end(logformat::kSwitchDead);
+  end(logformat::kSwitchRunnable);
+  end(logformat::kSwitchPreempted);
+  end(logformat::kSwitchInterruptible, false, 10, true);  // of others
+  end(0, true, 20);
+  end(0, true, 100);  // cut by the end of the trace
+  CHECK(totals.voluntary() == 2);
+  CHECK(totals.involuntary() == 2);
+  CHECK(totals.unknown(100) == 1);
+  CHECK(totals.unknown(200) == 2);
+}
+
+TEST_CASE("stat text: a bound without an upper limit says so", "[rmap][stat]") {
+  StatResult result;
+  result.of = "x";
+  result.runs = {{{.name = "cycles",
+                   .value = 1000,
+                   .bounds = Bounds{1000, Bounds::kNone},
+                   .quality = Quality::kBounded,
+                   .note = "reset or taken by another program for 1.00 s"}}};
+  const std::string text = StatText(result, 100, false);
+  CHECK_THAT(text, Catch::Contains("at least 1,000"));
+  CHECK_THAT(text, Catch::Contains("taken by another program"));
+  CHECK_THAT(StatJson(result), Catch::Contains("\"hi\": null"));
+  CHECK_THAT(StatCsv(result),
+             Catch::Contains("cycles,count,1000,1000,,,,bounded,1"));
+}
+
+}  // namespace countrace::rmap
