@@ -21,7 +21,7 @@ absl::Status AddCalls(const TimelineIndex& index, const GroupEntry& group,
                       TimeRange range, std::vector<TimedCall>& calls) {
   const IntervalRow row(index, group.row);
   const auto* postings = index.At<std::uint32_t>(group.posting_offset);
-  const auto leaf = [&](std::uint32_t posting) -> const IntervalLeaf& {
+  const auto leaf = [&](std::uint32_t posting) {
     // A damaged posting may have any value.
     return row.leaf(std::min<std::uint64_t>(posting, row.size() - 1));
   };
@@ -31,7 +31,7 @@ absl::Status AddCalls(const TimelineIndex& index, const GroupEntry& group,
         return leaf(posting).begin_ns < range.begin_ns;
       });
   for (; at != end && leaf(*at).begin_ns < range.end_ns; ++at) {
-    const IntervalLeaf& call = leaf(*at);
+    const IntervalLeaf call = leaf(*at);
     if ((call.flags & kLeafBeginInferred) != 0) continue;
     if (calls.size() >= kMaxTimedCalls) {
       return absl::OutOfRangeError(absl::StrFormat(

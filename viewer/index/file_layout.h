@@ -15,7 +15,7 @@ inline constexpr char kIndexFile[] = ".timeline.pvx";
 inline constexpr std::uint64_t kIndexMagic = 0x3130787650747463;  // "ctPvx01"
 // Incremented with every change of a structure below; indexes of another
 // version are rebuilt.
-inline constexpr std::uint32_t kIndexVersion = 11;
+inline constexpr std::uint32_t kIndexVersion = 12;
 
 inline constexpr std::uint32_t kNoKey = 0xffffffffu;
 inline constexpr std::uint64_t kUnknownTime = ~std::uint64_t{0};
@@ -121,7 +121,8 @@ enum RowFlags : std::uint32_t {
 };
 
 // One row of intervals, points or dumps. Leaves are in time order and do not
-// overlap.
+// overlap. Those of intervals are packed (leaf_block.h): `leaf_offset` has the
+// offset of each block of kIntervalBlock leaves, u64.
 struct RowEntry {
   RowKind kind;
   std::uint32_t owner;   // CPU, or thread index
@@ -156,7 +157,7 @@ struct IntervalLeaf {
   std::uint64_t begin_ns, end_ns;
   std::uint32_t key;
   std::uint32_t flags;  // LeafFlags
-  // RowEntry::extras u64 values follow.
+  // In a row, RowEntry::extras u64 values follow.
 };
 static_assert(sizeof(IntervalLeaf) == 24);
 inline constexpr std::uint64_t kIntervalBlock = 64;  // leaves

@@ -14,6 +14,7 @@
 #include "viewer/index/forest.h"
 #include "viewer/index/index_file_writer.h"
 #include "viewer/index/interval_summary.h"
+#include "viewer/index/leaf_block.h"
 #include "viewer/index/overview_columns.h"
 #include "viewer/index/row_limits.h"
 #include "viewer/index/segment_limits.h"
@@ -370,6 +371,31 @@ class Assembler {
     ForestBuilder<IntervalNode> forest_;
   };
 
+  // Writes leaves as they come, then where their blocks are.
+  class PackedLeaves {
+   public:
+    PackedLeaves(IndexFileWriter& out, std::uint32_t extras)
+        : out_(out), block_(extras) {}
+    void Add(const IntervalLeaf& leaf, std::span<const std::uint64_t> extras) {
+      block_.Add(leaf, extras);
+      if (block_.full()) CloseBlock();
+    }
+    void Finish(RowEntry& entry) {
+      if (!block_.empty()) CloseBlock();
+      entry.leaf_offset = out_.offset();
+      out_.AppendArray(std::span<const std::uint64_t>(offsets_));
+    }
+
+   private:
+    void CloseBlock() {
+      offsets_.push_back(out_.offset());
+      out_.Append(block_.Take());
+    }
+    IndexFileWriter& out_;
+    LeafBlockWriter block_;
+    std::vector<std::uint64_t> offsets_;
+  };
+
   void WriteSums(BlockSums& sums, RowEntry& entry) {
     sums.Finish();
     entry.node_offset = out_.offset();
@@ -388,15 +414,14 @@ class Assembler {
     RowEntry entry{};
     entry.kind = RowKind::kQuality;
     entry.extras = 1;
-    entry.leaf_offset = out_.offset();
+    PackedLeaves leaves(out_, 1);
     BlockSums sums(1);
     IntervalLeaf merged{};
     std::uint64_t count = 0;
     bool open = false;
     const auto close = [&] {
       if (!open) return;
-      out_.AppendArray(std::span<const IntervalLeaf>(&merged, 1));
-      out_.AppendArray(std::span<const std::uint64_t>(&count, 1));
+      leaves.Add(merged, std::span(&count, 1));
       sums.Add(merged, merged.key, &count);
       ++entry.leaves;
     };
@@ -426,12 +451,14 @@ class Assembler {
       open = true;
     }
     close();
+    leaves.Finish(entry);
     WriteSums(sums, entry);
     rows_.push_back(entry);
   }
 
   void WriteIntervalRow(const CollectedRow& row, const CollectedRow* parent) {
     RowEntry entry = EntryOf(row);
+    PackedLeaves leaves(out_, row.extras);
     BlockSums sums(row.extras);
     if (row.kind == RowKind::kCpu) overview_.BeginCpu();
     Postings postings;
@@ -484,9 +511,9 @@ class Assembler {
           row.kind == RowKind::kCpu ? ProcessOf(leaf.key) : leaf.key;
       sums.Add(leaf, key, extras.data());
       if (row.kind == RowKind::kCpu) overview_.Add(leaf, key);
-      out_.AppendArray(std::span<const IntervalLeaf>(&leaf, 1));
-      out_.AppendArray(std::span<const std::uint64_t>(extras));
+      leaves.Add(leaf, extras);
     }
+    leaves.Finish(entry);
     WriteSums(sums, entry);
     NoteSums(entry, sums.totals());
     WriteGroups(postings, entry);

@@ -89,7 +89,7 @@ class StateReader {
     state.interrupts_ns = interrupts_.TimeBefore(state.cpu, state_.time_ns);
     const std::optional<std::uint64_t> found = row.Covering(state_.time_ns);
     if (!found) return state;
-    const IntervalLeaf& leaf = row.leaf(*found);
+    const IntervalLeaf leaf = row.leaf(*found);
     state.known = true;
     state.flags = leaf.flags;
     if ((leaf.flags & (kLeafIdle | kLeafOutside)) == 0) state.thread = leaf.key;
@@ -196,7 +196,7 @@ class StateReader {
     const IntervalRow row(index_, number);
     const std::optional<std::uint64_t> call = row.Covering(state_.time_ns);
     if (!call) return;
-    const IntervalLeaf& leaf = row.leaf(*call);
+    const IntervalLeaf leaf = row.leaf(*call);
     OpenSegment segment{.row = number,
                         .hook_id = leaf.key,
                         .depth = row.entry().depth,
@@ -225,7 +225,7 @@ class StateReader {
     // The last dispatch that has begun; one of no length is over.
     std::uint64_t begun = dispatches.FirstBeginning(state_.time_ns + 1);
     if (begun == 0) return;
-    const IntervalLeaf& dispatch = dispatches.leaf(begun - 1);
+    const IntervalLeaf dispatch = dispatches.leaf(begun - 1);
     thread.cpu = dispatch.key;
     if (state_.time_ns < dispatch.end_ns) {
       thread.state = RunState::kRunning;

@@ -47,8 +47,8 @@ std::uint64_t Gallop(std::uint64_t begin, std::uint64_t end, Before before) {
 IntervalRow::IntervalRow(const TimelineIndex& index, std::uint32_t row)
     : index_(index),
       entry_(index.rows()[row]),
-      leaves_(index.At<std::byte>(entry_.leaf_offset)),
-      stride_(sizeof(IntervalLeaf) + 8 * std::size_t{entry_.extras}) {}
+      leaves_(index.bytes(), index.At<std::uint64_t>(entry_.leaf_offset),
+              entry_.extras) {}
 
 std::uint32_t IntervalRow::StyleOf(const IntervalLeaf& leaf) const {
   return entry_.kind == RowKind::kCpu ? index_.ProcessOf(leaf.key) : leaf.key;
@@ -57,7 +57,7 @@ std::uint32_t IntervalRow::StyleOf(const IntervalLeaf& leaf) const {
 std::uint64_t IntervalRow::FirstNotOver(std::uint64_t time_ns,
                                         std::uint64_t hint) const {
   return Gallop(std::min(hint, size()), size(), [&](std::uint64_t number) {
-    const IntervalLeaf& at = leaf(number);
+    const IntervalLeaf at = leaf(number);
     return std::max(at.end_ns, at.begin_ns + 1) <= time_ns;
   });
 }
@@ -65,7 +65,7 @@ std::uint64_t IntervalRow::FirstNotOver(std::uint64_t time_ns,
 std::uint64_t IntervalRow::FirstBeginning(std::uint64_t time_ns,
                                           std::uint64_t hint) const {
   return Gallop(std::min(hint, size()), size(), [&](std::uint64_t number) {
-    return leaf(number).begin_ns < time_ns;
+    return leaves_.Begin(number) < time_ns;
   });
 }
 
@@ -93,7 +93,7 @@ IntervalNode IntervalRow::Summary(TimeRange range, std::uint64_t* hint) const {
   if (hint != nullptr) *hint = first;
   const std::uint64_t last = FirstBeginning(range.end_ns, first);
   const auto add = [&](std::uint64_t number) {
-    const IntervalLeaf& at = leaf(number);
+    const IntervalLeaf at = leaf(number);
     const std::uint64_t begin_ns = std::max(at.begin_ns, range.begin_ns);
     const std::uint64_t end_ns = std::min(at.end_ns, range.end_ns);
     AddLeaf(node, StyleOf(at), at.flags,
@@ -127,7 +127,7 @@ std::uint64_t IntervalRow::SumOfFirst(std::uint64_t leaves,
       index_.At<std::uint64_t>(entry_.prefix_offset)[block * columns + which];
   for (std::uint64_t number = block * kIntervalBlock; number < leaves;
        ++number) {
-    const IntervalLeaf& at = leaf(number);
+    const IntervalLeaf at = leaf(number);
     const std::uint64_t value =
         which == 0 ? at.end_ns - at.begin_ns : extra(number, which - 1);
     if (which == 0 || value != kUnknownTime) sum += value;
@@ -142,7 +142,7 @@ IntervalRow::Cumulative IntervalRow::Before(std::uint64_t time_ns,
   if (end == 0) return {0, false};
   const std::uint64_t cut = end - 1;  // the only leaf that may not be over
   const std::uint64_t sum = SumOfFirst(cut, which);
-  const IntervalLeaf& at = leaf(cut);
+  const IntervalLeaf at = leaf(cut);
   const std::uint64_t wall_ns = at.end_ns - at.begin_ns;
   const std::uint64_t done_ns = std::min(at.end_ns, time_ns) - at.begin_ns;
   if (which == 0) return {sum + done_ns, false};

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "viewer/index/file_layout.h"
+#include "viewer/index/leaf_block.h"
 #include "viewer/index/timeline_index.h"
 
 namespace countrace::viewer {
@@ -23,12 +24,9 @@ class IntervalRow {
 
   const RowEntry& entry() const { return entry_; }
   std::uint64_t size() const { return entry_.leaves; }
-  const IntervalLeaf& leaf(std::uint64_t number) const {
-    return *reinterpret_cast<const IntervalLeaf*>(leaves_ + number * stride_);
-  }
+  IntervalLeaf leaf(std::uint64_t number) const { return leaves_.Leaf(number); }
   std::uint64_t extra(std::uint64_t number, std::uint32_t which) const {
-    return reinterpret_cast<const std::uint64_t*>(leaves_ + number * stride_ +
-                                                  sizeof(IntervalLeaf))[which];
+    return leaves_.Extra(number, which);
   }
   // The key that a strip shows for a leaf: the process in a CPU row, else the
   // leaf's key.
@@ -63,8 +61,7 @@ class IntervalRow {
  private:
   const TimelineIndex& index_;
   const RowEntry& entry_;
-  const std::byte* leaves_;
-  std::size_t stride_;
+  LeafBlocks leaves_;
 };
 
 }  // namespace countrace::viewer

@@ -91,7 +91,7 @@ class GroupRow {
   }
 
  private:
-  const IntervalLeaf& Leaf(std::uint64_t posting) const {
+  IntervalLeaf Leaf(std::uint64_t posting) const {
     return row_.leaf(LeafNumber(posting));
   }
   std::uint64_t LeafNumber(std::uint64_t posting) const {
@@ -124,7 +124,7 @@ class GroupRow {
     GroupSum sum = sums_[block];
     for (std::uint64_t i = block * kGroupBlock; i < posting; ++i) {
       const std::uint64_t number = LeafNumber(i);
-      const IntervalLeaf& leaf = row_.leaf(number);
+      const IntervalLeaf leaf = row_.leaf(number);
       if ((leaf.flags & kLeafBeginInferred) != 0) {
         ++sum.uncounted;
         continue;

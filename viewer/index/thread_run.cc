@@ -60,7 +60,7 @@ std::uint64_t ThreadRun::OnCpuBefore(std::uint64_t time_ns) const {
   const std::uint32_t interrupts = dispatches_.entry().extras;
   const std::uint64_t before_ns =
       dispatches_.SumOfFirst(cut, 0) - dispatches_.SumOfFirst(cut, interrupts);
-  const IntervalLeaf& dispatch = dispatches_.leaf(cut);
+  const IntervalLeaf dispatch = dispatches_.leaf(cut);
   if (dispatch.end_ns <= time_ns) {
     return before_ns + (dispatch.end_ns - dispatch.begin_ns) -
            dispatches_.extra(cut, interrupts - 1);
@@ -114,7 +114,7 @@ IntervalRow::Cumulative ThreadRun::CountBefore(std::uint64_t time_ns,
   const std::uint64_t end = dispatches_.FirstBeginning(time_ns);
   if (end == 0) return {0, false};
   const std::uint64_t cut = end - 1;  // the only dispatch that may not be over
-  const IntervalLeaf& dispatch = dispatches_.leaf(cut);
+  const IntervalLeaf dispatch = dispatches_.leaf(cut);
   if (rule == CountRule::kSpread || dispatch.end_ns <= time_ns) {
     return dispatches_.Before(time_ns, which);
   }
@@ -155,7 +155,7 @@ bool LeavesBlocked(std::uint32_t flags) {
 }
 
 bool ThreadRun::IsBlockedAfter(std::uint64_t dispatch) const {
-  const IntervalLeaf& leaf = dispatches_.leaf(dispatch);
+  const IntervalLeaf leaf = dispatches_.leaf(dispatch);
   if (LeavesBlocked(leaf.flags)) return true;
   if (!waits_) return false;
   const IntervalRow waits(index_, *waits_);
@@ -169,7 +169,7 @@ std::optional<std::uint64_t> ThreadRun::SleepShownLater(
     std::uint64_t time_ns) const {
   const std::uint64_t end = dispatches_.FirstBeginning(time_ns);
   if (end == 0) return std::nullopt;
-  const IntervalLeaf& last = dispatches_.leaf(end - 1);
+  const IntervalLeaf last = dispatches_.leaf(end - 1);
   if (last.end_ns >= time_ns || LeavesBlocked(last.flags) ||
       !IsBlockedAfter(end - 1)) {
     return std::nullopt;
@@ -185,7 +185,7 @@ std::uint64_t ThreadRun::BlockedBefore(std::uint64_t time_ns) const {
   if (end == 0) return 0;
   const std::uint32_t which = dispatches_.entry().extras - 1;
   const std::uint64_t before_ns = dispatches_.SumOfFirst(end, which);
-  const IntervalLeaf& last = dispatches_.leaf(end - 1);
+  const IntervalLeaf last = dispatches_.leaf(end - 1);
   if (last.end_ns >= time_ns || !IsBlockedAfter(end - 1)) return before_ns;
   std::uint64_t waited_ns = 0;
   if (waits_) {

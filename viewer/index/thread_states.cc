@@ -23,7 +23,7 @@ ThreadStates::ThreadStates(const TimelineIndex& index, std::uint32_t row,
   }
   if (dispatches().size() == 0) return;
   life_.begin_ns = std::min(life_.begin_ns, dispatches().leaf(0).begin_ns);
-  const IntervalLeaf& last = dispatches().leaf(dispatches().size() - 1);
+  const IntervalLeaf last = dispatches().leaf(dispatches().size() - 1);
   const std::uint32_t end_state = last.flags >> kLeafEndStateShift;
   if ((end_state & logformat::kSwitchDead) != 0) {
     life_.end_ns = last.end_ns;
@@ -86,7 +86,7 @@ void ThreadStates::AddGap(bool blocked, TimeRange gap, TimeRange range,
   if (waits_) {
     for (std::uint64_t i = waits_->FirstNotOver(gap.begin_ns);
          i < waits_->size() && waits_->leaf(i).begin_ns < gap.end_ns; ++i) {
-      const IntervalLeaf& wait = waits_->leaf(i);
+      const IntervalLeaf wait = waits_->leaf(i);
       add_rest(at_ns, wait.begin_ns);
       at_ns = std::max(at_ns, wait.end_ns);
       if (wait.end_ns <= range.begin_ns || wait.begin_ns >= range.end_ns) {
@@ -109,18 +109,17 @@ std::vector<ThreadStretch> ThreadStates::Stretches(TimeRange range) const {
   const std::uint64_t last = row.FirstBeginning(range.end_ns, first);
   for (std::uint64_t i = first; i <= last; ++i) {
     // The gap before dispatch i, then the dispatch.
-    const IntervalLeaf* before = i == 0 ? nullptr : &row.leaf(i - 1);
     const std::uint64_t begin_ns =
-        before == nullptr ? life_.begin_ns : before->end_ns;
+        i == 0 ? life_.begin_ns : row.leaf(i - 1).end_ns;
     const std::uint64_t end_ns = i == row.size()
                                      ? std::max(life_.end_ns, begin_ns)
                                      : row.leaf(i).begin_ns;
     if (begin_ns < end_ns) {
-      AddGap(before != nullptr && run_.IsBlockedAfter(i - 1),
-             {begin_ns, end_ns}, range, out);
+      AddGap(i != 0 && run_.IsBlockedAfter(i - 1), {begin_ns, end_ns}, range,
+             out);
     }
     if (i == last) break;
-    const IntervalLeaf& dispatch = row.leaf(i);
+    const IntervalLeaf dispatch = row.leaf(i);
     constexpr std::uint32_t kLeafMask = (1u << 8) - 1;
     out.push_back({{dispatch.begin_ns, dispatch.end_ns},
                    dispatch.key,

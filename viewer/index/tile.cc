@@ -170,7 +170,7 @@ class TileBuilder {
     if (last - first <= kMaxTileItems) {
       std::vector<TileItem> items;
       for (std::uint64_t i = first; i < last; ++i) {
-        const IntervalLeaf& leaf = row.leaf(i);
+        const IntervalLeaf leaf = row.leaf(i);
         items.push_back({.begin_ns = static_cast<double>(leaf.begin_ns),
                          .end_ns = static_cast<double>(leaf.end_ns),
                          .key = leaf.key,
@@ -307,7 +307,7 @@ class TileBuilder {
       return;
     }
     for (std::uint64_t number = first; number < last; ++number) {
-      const IntervalLeaf& leaf = row.leaf(number);
+      const IntervalLeaf leaf = row.leaf(number);
       std::uint64_t at_ns = std::max(leaf.begin_ns, begin_ns_);
       const std::uint64_t to_ns = std::min(leaf.end_ns, end_ns());
       std::uint64_t i = (at_ns - begin_ns_) >> header_.level;

@@ -167,8 +167,7 @@ absl::Status TimelineIndex::Validate(const std::string& path,
       const std::uint64_t blocks = BlocksOf(row.leaves, kIntervalBlock);
       const std::uint32_t wanted = ExtrasOf(row.kind, header_->events);
       sound = sound && row.extras == wanted && row.leaves < kNoKey &&
-              Inside(data, row.leaf_offset, row.leaves,
-                     sizeof(IntervalLeaf) + extra_bytes) &&
+              Inside(data, row.leaf_offset, blocks, 8) &&
               Inside(data, row.node_offset, ForestNodes(blocks),
                      sizeof(IntervalNode)) &&
               Inside(data, row.prefix_offset, blocks + 1, 8 + extra_bytes);

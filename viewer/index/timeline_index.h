@@ -74,6 +74,8 @@ class TimelineIndex {
   // kNoKey if the thread has no process.
   std::uint32_t ProcessOf(std::uint32_t thread) const;
 
+  // The whole file.
+  std::span<const std::byte> bytes() const { return {bytes_, file_bytes_}; }
   // Row data. Requires: an array of a RowEntry or GroupEntry of this index.
   template <typename T>
   const T* At(std::uint64_t offset) const {

@@ -24,7 +24,7 @@ void AddHolders(const IntervalRow& row, TimeRange wait, WaitSplit& split) {
   const std::uint64_t last = row.FirstBeginning(wait.end_ns, first);
   const std::uint64_t seen = std::min(last, first + kMaxSplitLeaves);
   for (std::uint64_t i = first; i < seen; ++i) {
-    const IntervalLeaf& leaf = row.leaf(i);
+    const IntervalLeaf leaf = row.leaf(i);
     const std::uint64_t begin_ns = std::max(leaf.begin_ns, wait.begin_ns);
     const std::uint64_t end_ns =
         std::max(begin_ns, std::min(leaf.end_ns, wait.end_ns));
@@ -130,7 +130,7 @@ std::optional<WaitSplit> SplitWait(const TimelineIndex& index,
   const std::uint64_t next = row.FirstBeginning(range.end_ns);
   if (!split.waker_kind && next > 0) {
     // It left its last CPU to the thread that had it then.
-    const IntervalLeaf& before = row.leaf(std::min(next, row.size()) - 1);
+    const IntervalLeaf before = row.leaf(std::min(next, row.size()) - 1);
     const auto cpu = RowOf(index, RowKind::kCpu, before.key);
     if (cpu && before.end_ns == range.begin_ns) {
       const IntervalRow dispatches(index, *cpu);

@@ -137,7 +137,7 @@ class Waits {
       const std::uint64_t first = row.FirstNotOver(wait.begin_ns);
       const std::uint64_t last = row.FirstBeginning(wait.end_ns, first);
       for (std::uint64_t i = first; i < last; ++i) {
-        const IntervalLeaf& leaf = row.leaf(i);
+        const IntervalLeaf leaf = row.leaf(i);
         const TimeRange part{
             std::max(leaf.begin_ns, wait.begin_ns),
             std::max(leaf.begin_ns, std::min(leaf.end_ns, wait.end_ns))};

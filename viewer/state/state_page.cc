@@ -164,7 +164,7 @@ std::string DescribeStep(const TimelineIndex& index, const Step& step) {
     return absl::StrFormat("%s hits %s", ThreadName(index, row.owner),
                            HookName(index, hit.key));
   }
-  const IntervalLeaf& leaf = IntervalRow(index, step.row).leaf(step.leaf);
+  const IntervalLeaf leaf = IntervalRow(index, step.row).leaf(step.leaf);
   const char* const moves = step.at_end ? "leaves" : "enters";
   switch (row.kind) {
     case RowKind::kCpu:
