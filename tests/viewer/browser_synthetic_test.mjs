@@ -74,6 +74,14 @@ try {
     assert.equal(new URL(page.url()).searchParams.get('token'), null);
   });
 
+  await claims.claim('the overview needs two answers; names come for what is in sight, never all', async () => {
+    const asked = (await session.ask(
+        'performance.getEntriesByType("resource").map(({name}) => name.split("/api/v1/")[1] ?? "")')).filter((name) => name !== '');
+    assert.deepEqual(asked.slice(0, 2).sort(), ['overview', 'trace']);
+    assert.ok(asked.some((name) => /^rows\?from=/.test(name)), asked.join(' '));
+    assert.deepEqual(asked.filter((name) => /^(rows|threads|processes)\?offset/.test(name)), []);
+  });
+
   await claims.claim('fitted: coverage of CPU 0 is its busy time within 0.5 %', async () => {
     const row = await rowOf('cpu', 'cpu0');
     const {durationNs} = await view();
@@ -619,6 +627,53 @@ try {
     await session.revisit(hash);
     assert.deepEqual((await order()).slice(0, 2), [first, second]);
     assert.match(await focused(), /process/);
+    await session.revisit('');
+    await session.ask(`__pv.setWindow(${startNs}, ${endNs})`);
+    await session.settled();
+  });
+
+  await claims.claim(': shows the rows for which a condition holds; what is none is refused with its place', async () => {
+    const {startNs, endNs} = await view();
+    await session.revisit('');
+    const shown = async () => (await page.locator('.label .toggle').evaluateAll((all) => all.map((one) => one.getAttribute('aria-label').replace(/: (open|close)$/, '')))).sort();
+    const all = await shown();
+    const {durationNs} = await view();
+    const {processes} = await session.api(`aggregate?from=0&to=${durationNs}&tables=processes`);
+    const names = new Map((await session.api('processes')).items.map((item) => [item.process, `${item.comm} ${item.pid}`]));
+    const limit = processes[1].on_cpu_ns;
+    await page.locator('.area').focus();
+    await page.keyboard.press(':');
+    await page.keyboard.type(`on_cpu_ns >= ${limit} && pid > 0`);
+    await page.keyboard.press('Enter');
+    await session.settled();
+    const expected = processes.filter((row) => row.on_cpu_ns >= limit).map((row) => names.get(row.process)).sort();
+    assert.deepEqual(await shown(), expected);
+    assert.ok(expected.length < names.size);
+    await session.shot(shots, 'filter');
+    await page.waitForTimeout(400);
+    const {hash} = new URL(page.url());
+    assert.match(hash, /where=on_cpu_ns/);
+    // As the command prints it; the rows stay.
+    await page.locator('.find input').fill(':pid > 0 && colour == 3');
+    await page.keyboard.press('Enter');
+    await page.locator('.refused').waitFor();
+    await session.settled();
+    assert.match(await page.locator('.refused').innerText(), /^--where:1:12: unknown field `colour`.*\n {2}pid > 0 && colour == 3\n {13}\^/);
+    assert.deepEqual(await shown(), expected);
+    await session.shot(shots, 'refused');
+    // Chromium itself reports each answer that is an error.
+    session.problems = session.problems.filter((problem) => !/status of 400/.test(problem));
+    await page.locator('.unfilter').click();
+    await session.settled();
+    assert.deepEqual(await shown(), all);
+    await session.revisit(hash);
+    assert.deepEqual(await shown(), expected);
+    // A command by its name.
+    await page.locator('.area').focus();
+    await page.keyboard.press('/');
+    await page.keyboard.type('>whole trace');
+    await page.keyboard.press('Enter');
+    assert.equal((await view()).startNs, 0);
     await session.revisit('');
     await session.ask(`__pv.setWindow(${startNs}, ${endNs})`);
     await session.settled();

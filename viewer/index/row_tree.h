@@ -1,6 +1,5 @@
 // The rows of processes and threads as a tree on demand: what a page shows of a
-// range before it knows any name. Processes and threads are ranked by what they
-// did in the range.
+// range. Processes and threads are ranked by what they did in the range.
 #ifndef COUNTRACE_VIEWER_INDEX_ROW_TREE_H_
 #define COUNTRACE_VIEWER_INDEX_ROW_TREE_H_
 
@@ -48,7 +47,8 @@ std::vector<bool> HookedProcesses(const TimelineIndex& index);
 std::vector<ProcessBranch> RankProcesses(const TimelineIndex& index,
                                          TimeRange range);
 
-// Of one process: active ones with calls first, then by on-CPU time.
+// The threads of one process: active ones with calls first, then by on-CPU
+// time.
 std::vector<ThreadBranch> RankThreads(const TimelineIndex& index,
                                       std::uint32_t process, TimeRange range);
 

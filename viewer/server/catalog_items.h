@@ -25,7 +25,7 @@ nlohmann::json RowItemJson(const TimelineIndex& index, std::uint32_t row);
 // The processes by their CPU time in the whole trace, the heaviest first.
 std::vector<std::uint32_t> ProcessesByWeight(const TimelineIndex& index);
 
-// What a page needs to colour all processes before it knows their names:
+// What a page needs to colour all processes before it has their names:
 // `names`, the `count` heaviest (those of one name together), and `of`, for
 // each process a letter: 'a' has the first of these names, '.' has none.
 nlohmann::json HuesJson(const TimelineIndex& index, std::size_t count);

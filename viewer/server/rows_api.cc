@@ -135,8 +135,7 @@ HttpResponse Rows(const TimelineIndex& index, ApiQuery& query) {
   }
   const std::vector<bool> hooked = HookedProcesses(index);
   return AnswerJson(put(
-      RankProcesses(index, *range),
-      selected ? &selected->processes : nullptr,
+      RankProcesses(index, *range), selected ? &selected->processes : nullptr,
       [](const ProcessBranch& branch) { return branch.process; },
       [&](const ProcessBranch& branch) {
         return ProcessBranchJson(index, branch, hooked);

@@ -11,7 +11,7 @@ export interface SubRow {
 export interface Lane {
   id: string;
   kind: 'heading'|'cpu'|'counter'|'small-counter'|'process'|'thread'|'fold';
-  // Of a process, or of the only thread of one: it opens and closes.
+  // A process, or the only thread of one, opens and closes; others: null.
   toggle: {open: boolean; pinned: boolean}|null;
   label: string;
   detail: string;

@@ -110,7 +110,7 @@ export function layOut(
   return lanes;
 }
 
-// Of how many the condition holds, or how many do anything in the window.
+// How many fulfil the condition, or else do anything in the window.
 function shareOf({total, of, active}: Branches<ProcessBranch>): string {
   const some = total < of ? total : active;
   return some < of ? `${formatCount(some)} of ${formatCount(of)}` : formatCount(of);
