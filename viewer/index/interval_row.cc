@@ -69,9 +69,9 @@ std::uint64_t IntervalRow::FirstBeginning(std::uint64_t time_ns,
   });
 }
 
-std::optional<std::uint64_t> IntervalRow::Covering(
-    std::uint64_t time_ns) const {
-  std::uint64_t number = FirstNotOver(time_ns);
+std::optional<std::uint64_t> IntervalRow::Covering(std::uint64_t time_ns,
+                                                   std::uint64_t hint) const {
+  std::uint64_t number = FirstNotOver(time_ns, hint);
   // Leaves of no length share their instant with the following leaf.
   while (number + 1 < size() && leaf(number).end_ns <= time_ns &&
          leaf(number + 1).begin_ns <= time_ns) {

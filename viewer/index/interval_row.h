@@ -41,7 +41,8 @@ class IntervalRow {
   std::uint64_t FirstBeginning(std::uint64_t time_ns,
                                std::uint64_t hint = 0) const;
   // The leaf that covers the instant `time_ns`, if any.
-  std::optional<std::uint64_t> Covering(std::uint64_t time_ns) const;
+  std::optional<std::uint64_t> Covering(std::uint64_t time_ns,
+                                        std::uint64_t hint = 0) const;
 
   // Everything inside `range`, leaves cut at its edges. `hint` as above; set to
   // the first leaf touched.

@@ -30,6 +30,25 @@ std::uint64_t InterruptRows::TimeIn(std::uint32_t cpu, TimeRange range) const {
          row->Before(range.begin_ns, 0).value;
 }
 
+std::uint64_t InterruptRows::TimeIn(std::uint32_t cpu, TimeRange range,
+                                    std::uint64_t& hint) const {
+  constexpr std::uint64_t kFew = kIntervalBlock;  // cheaper than two sums
+  if (range.begin_ns >= range.end_ns) return 0;
+  const std::optional<IntervalRow> row = Row(cpu);
+  if (!row) return 0;
+  hint = row->FirstNotOver(range.begin_ns, hint);
+  std::uint64_t ns = 0;
+  for (std::uint64_t i = hint; i < row->size(); ++i) {
+    const IntervalLeaf& leaf = row->leaf(i);
+    if (leaf.begin_ns >= range.end_ns) break;
+    if (i == hint + kFew) return TimeIn(cpu, range);
+    const std::uint64_t begin_ns = std::max(leaf.begin_ns, range.begin_ns);
+    const std::uint64_t end_ns = std::min(leaf.end_ns, range.end_ns);
+    ns += end_ns > begin_ns ? end_ns - begin_ns : 0;
+  }
+  return ns;
+}
+
 std::uint64_t InterruptRows::TimeBefore(std::uint32_t cpu,
                                         std::uint64_t time_ns) const {
   return TimeIn(cpu, {0, time_ns});
@@ -155,11 +174,18 @@ bool LeavesBlocked(std::uint32_t flags) {
 }
 
 bool ThreadRun::IsBlockedAfter(std::uint64_t dispatch) const {
+  std::uint64_t hint = 0;
+  return IsBlockedAfter(dispatch, hint);
+}
+
+bool ThreadRun::IsBlockedAfter(std::uint64_t dispatch,
+                               std::uint64_t& wait_hint) const {
   const IntervalLeaf leaf = dispatches_.leaf(dispatch);
   if (LeavesBlocked(leaf.flags)) return true;
   if (!waits_) return false;
   const IntervalRow waits(index_, *waits_);
-  const std::uint64_t next = waits.FirstBeginning(leaf.end_ns);
+  wait_hint = waits.FirstBeginning(leaf.end_ns, wait_hint);
+  const std::uint64_t next = wait_hint;
   return next < waits.size() && WasWoken(waits.leaf(next).flags) &&
          (dispatch + 1 == dispatches_.size() ||
           waits.leaf(next).begin_ns < dispatches_.leaf(dispatch + 1).begin_ns);

@@ -20,6 +20,10 @@ class InterruptRows {
   explicit InterruptRows(const TimelineIndex& index);
   // Time of `cpu` in interrupts inside `range`. Exact.
   std::uint64_t TimeIn(std::uint32_t cpu, TimeRange range) const;
+  // The same for ranges that follow one another; `hint` begins as 0 for each
+  // CPU.
+  std::uint64_t TimeIn(std::uint32_t cpu, TimeRange range,
+                       std::uint64_t& hint) const;
   // The same from the begin of the trace to `time_ns`.
   std::uint64_t TimeBefore(std::uint32_t cpu, std::uint64_t time_ns) const;
   // True if an interrupt runs at `time_ns`.
@@ -51,7 +55,9 @@ class ThreadRun {
   CountRule RuleOf(std::uint32_t event) const { return index_.RuleOf(event); }
   // True if it was blocked from the end of a dispatch to the next wait or
   // dispatch. Requires: dispatch < dispatches().size().
+  // `wait_hint`: of dispatches in order, as in IntervalRow; begins as 0.
   bool IsBlockedAfter(std::uint64_t dispatch) const;
+  bool IsBlockedAfter(std::uint64_t dispatch, std::uint64_t& wait_hint) const;
   // If only a record after `time_ns` shows that the thread is blocked then: the
   // begin of this sleep.
   std::optional<std::uint64_t> SleepShownLater(std::uint64_t time_ns) const;

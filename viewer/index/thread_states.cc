@@ -58,10 +58,12 @@ StateTimes ThreadStates::In(TimeRange range) const {
   return times;
 }
 
-std::uint32_t ThreadStates::CallAt(std::uint64_t time_ns) const {
-  for (auto row = segments_.rbegin(); row != segments_.rend(); ++row) {
-    const IntervalRow calls(index_, *row);
-    const std::optional<std::uint64_t> call = calls.Covering(time_ns);
+std::uint32_t ThreadStates::CallAt(std::uint64_t time_ns, Hints& hints) const {
+  for (std::size_t depth = segments_.size(); depth-- > 0;) {
+    const IntervalRow calls(index_, segments_[depth]);
+    std::uint64_t& hint = hints.calls[depth];
+    hint = calls.FirstNotOver(time_ns, hint);
+    const std::optional<std::uint64_t> call = calls.Covering(time_ns, hint);
     // Where a call began that no record shows is not known: perhaps later.
     if (call && (calls.leaf(*call).flags & kLeafBeginInferred) == 0) {
       return calls.leaf(*call).key;
@@ -71,20 +73,21 @@ std::uint32_t ThreadStates::CallAt(std::uint64_t time_ns) const {
 }
 
 void ThreadStates::AddGap(bool blocked, TimeRange gap, TimeRange range,
-                          std::vector<ThreadStretch>& out) const {
+                          Hints& hints, std::vector<ThreadStretch>& out) const {
   const auto add_rest = [&](std::uint64_t begin_ns, std::uint64_t end_ns) {
     if (begin_ns >= end_ns || end_ns <= range.begin_ns ||
         begin_ns >= range.end_ns) {
       return;
     }
     out.push_back({{begin_ns, end_ns},
-                   blocked ? CallAt(begin_ns) : kNoKey,
+                   blocked ? CallAt(begin_ns, hints) : kNoKey,
                    blocked ? kStateBlocked : kStateUnknown,
                    kNoKey});
   };
   std::uint64_t at_ns = gap.begin_ns;
   if (waits_) {
-    for (std::uint64_t i = waits_->FirstNotOver(gap.begin_ns);
+    hints.wait = waits_->FirstNotOver(gap.begin_ns, hints.wait);
+    for (std::uint64_t i = hints.wait;
          i < waits_->size() && waits_->leaf(i).begin_ns < gap.end_ns; ++i) {
       const IntervalLeaf wait = waits_->leaf(i);
       add_rest(at_ns, wait.begin_ns);
@@ -107,6 +110,8 @@ std::vector<ThreadStretch> ThreadStates::Stretches(TimeRange range) const {
   const IntervalRow& row = dispatches();
   const std::uint64_t first = row.FirstNotOver(range.begin_ns);
   const std::uint64_t last = row.FirstBeginning(range.end_ns, first);
+  Hints hints;
+  hints.calls.resize(segments_.size());
   for (std::uint64_t i = first; i <= last; ++i) {
     // The gap before dispatch i, then the dispatch.
     const std::uint64_t begin_ns =
@@ -115,8 +120,8 @@ std::vector<ThreadStretch> ThreadStates::Stretches(TimeRange range) const {
                                      ? std::max(life_.end_ns, begin_ns)
                                      : row.leaf(i).begin_ns;
     if (begin_ns < end_ns) {
-      AddGap(i != 0 && run_.IsBlockedAfter(i - 1), {begin_ns, end_ns}, range,
-             out);
+      AddGap(i != 0 && run_.IsBlockedAfter(i - 1, hints.wait_begin),
+             {begin_ns, end_ns}, range, hints, out);
     }
     if (i == last) break;
     const IntervalLeaf dispatch = row.leaf(i);

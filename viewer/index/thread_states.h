@@ -52,10 +52,15 @@ class ThreadStates {
   std::vector<ThreadStretch> Stretches(TimeRange range) const;
 
  private:
+  // Where the searches of a walk in time order go on.
+  struct Hints {
+    std::uint64_t wait = 0, wait_begin = 0;
+    std::vector<std::uint64_t> calls;  // by depth
+  };
   // What lies between two dispatches; `blocked`: its time without waits.
-  void AddGap(bool blocked, TimeRange gap, TimeRange range,
+  void AddGap(bool blocked, TimeRange gap, TimeRange range, Hints& hints,
               std::vector<ThreadStretch>& out) const;
-  std::uint32_t CallAt(std::uint64_t time_ns) const;
+  std::uint32_t CallAt(std::uint64_t time_ns, Hints& hints) const;
 
   const TimelineIndex& index_;
   ThreadRun run_;

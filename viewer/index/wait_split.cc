@@ -77,8 +77,9 @@ void SetWaker(const ThreadStretch& wait, WaitSplit& split) {
 }  // namespace
 
 std::optional<std::uint32_t> WaitedFor(const IntervalRow& dispatches,
-                                       TimeRange wait, std::uint64_t until_ns) {
-  const std::uint64_t next = dispatches.FirstBeginning(wait.end_ns);
+                                       TimeRange wait, std::uint64_t until_ns,
+                                       std::uint64_t hint) {
+  const std::uint64_t next = dispatches.FirstBeginning(wait.end_ns, hint);
   if (next > 0) {
     const IntervalLeaf& left =
         dispatches.leaf(std::min(next, dispatches.size()) - 1);

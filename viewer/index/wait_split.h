@@ -40,10 +40,11 @@ inline constexpr std::uint64_t kMaxSplitLeaves = 1 << 16;
 // The CPU that a thread waited for, as in the report's preemptors: the one that
 // it left for others, or where it ran when its wait was over; absent: that is
 // not known. `dispatches` are the thread's; where it runs after `until_ns` is
-// not known.
+// not known. `hint`: a dispatch at or before the wait, where the search starts.
 std::optional<std::uint32_t> WaitedFor(const IntervalRow& dispatches,
                                        TimeRange wait,
-                                       std::uint64_t until_ns = kUnknownTime);
+                                       std::uint64_t until_ns = kUnknownTime,
+                                       std::uint64_t hint = 0);
 
 // Absent: the thread runs at `time_ns`, does not live, or what it does is not
 // known.

@@ -1,8 +1,11 @@
 #include "viewer/index/wait_totals.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <iterator>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
@@ -32,17 +35,20 @@ class Waits {
     process_ = index_.ProcessOf(thread_);
     const ThreadStates states(index_, number, interrupts_);
     const std::vector<ThreadStretch> stretches = states.Stretches(range_);
+    places_.assign(cpus_.size(), {});
+    std::uint64_t before = 0;  // the last dispatch
     // As in the report, what comes after the range says nothing about it.
     const bool end_known =
         !states.run().SleepShownLater(range_.end_ns).has_value();
     for (std::size_t i = 0; i < stretches.size(); ++i) {
       const ThreadStretch& stretch = stretches[i];
+      if (stretch.leaf != kNoKey) before = stretch.leaf;
       if ((stretch.flags & kStateBlocked) != 0) {
         if (!end_known && stretch.range.end_ns >= range_.end_ns) continue;
         AddBlocked(stretch,
                    i + 1 < stretches.size() ? &stretches[i + 1] : nullptr);
       } else if ((stretch.flags & kStateWaiting) != 0) {
-        AddWaiting(stretch, states.dispatches());
+        AddWaiting(stretch, states.dispatches(), before);
       }
     }
   }
@@ -61,20 +67,33 @@ class Waits {
     }
   }
 
-  std::vector<WaitRow> Take() {
-    std::vector<WaitRow> rows;
-    rows.reserve(rows_.size());
-    for (const auto& [key, row] : rows_) rows.push_back(row);
+  std::vector<WaitRow> Take(std::size_t sorted) {
     // Ties by key, so that answers are deterministic.
-    std::sort(rows.begin(), rows.end(), [](const WaitRow& a, const WaitRow& b) {
-      return std::tuple(b.ns, KeyOf(a)) < std::tuple(a.ns, KeyOf(b));
-    });
-    return rows;
+    const auto before = [](const WaitRow& a, const WaitRow& b) {
+      return a.ns != b.ns ? a.ns > b.ns : KeyOf(a) < KeyOf(b);
+    };
+    if (sorted > rows_.size() / 8) {
+      std::sort(rows_.begin(), rows_.end(), before);
+    } else {
+      std::partial_sort(rows_.begin(),
+                        rows_.begin() + static_cast<std::ptrdiff_t>(sorted),
+                        rows_.end(), before);
+    }
+    return std::move(rows_);
   }
 
  private:
   using By = std::variant<WakerKind, PreemptorKind>;
   using Key = std::tuple<std::uint32_t, By, std::uint32_t, std::uint32_t>;
+  // The same in two words, to be found fast.
+  using PackedKey = std::pair<std::uint64_t, std::uint64_t>;
+  static PackedKey Packed(const Key& key) {
+    const auto& [process, by, by_thread, call] = key;
+    const std::uint64_t kind = std::visit(
+        [](auto one) { return static_cast<std::uint64_t>(one); }, by);
+    return {std::uint64_t{process} << 32 | by_thread,
+            std::uint64_t{call} << 32 | kind << 1 | by.index()};
+  }
   static Key KeyOf(const WaitRow& row) {
     return {row.process, row.by, row.by_thread, row.call};
   }
@@ -88,13 +107,16 @@ class Waits {
            std::uint64_t ns) {
     if (ns == 0) return;
     Key key{process_, by, by_thread, call};
-    if (rows_.size() >= kMaxWaitRows && !rows_.contains(key)) {
+    if (rows_.size() >= kMaxWaitRows && !numbers_.contains(Packed(key))) {
       by = std::holds_alternative<WakerKind>(by) ? By(WakerKind::kOther)
                                                  : By(PreemptorKind::kOther);
       by_thread = call = kNoKey;
       key = {process_, by, by_thread, call};
     }
-    WaitRow& row = rows_[key];
+    const auto [number, added] =
+        numbers_.try_emplace(Packed(key), rows_.size());
+    if (added) rows_.emplace_back();
+    WaitRow& row = rows_[number->second];
     row.process = process_;
     row.by = by;
     row.by_thread = by_thread;
@@ -125,19 +147,23 @@ class Waits {
     Add(kind, waker, stretch.key, part, part.end_ns - part.begin_ns);
   }
 
-  void AddWaiting(const ThreadStretch& stretch, const IntervalRow& dispatches) {
+  // `before`: a dispatch of the thread before it.
+  void AddWaiting(const ThreadStretch& stretch, const IntervalRow& dispatches,
+                  std::uint64_t before) {
     const TimeRange wait = Inside(stretch.range);
     std::uint64_t rest_ns = wait.end_ns - wait.begin_ns;
     // As in the report, a CPU that it gets after the range is not known.
     const std::optional<std::uint32_t> cpu =
-        WaitedFor(dispatches, stretch.range, range_.end_ns);
+        WaitedFor(dispatches, stretch.range, range_.end_ns, before);
     const auto number = cpu ? cpus_.find(*cpu) : cpus_.end();
     if (number != cpus_.end()) {
       const IntervalRow row(index_, number->second);
-      const std::uint64_t first = row.FirstNotOver(wait.begin_ns);
-      const std::uint64_t last = row.FirstBeginning(wait.end_ns, first);
-      for (std::uint64_t i = first; i < last; ++i) {
+      Place& place = places_[static_cast<std::size_t>(
+          std::distance(cpus_.begin(), number))];
+      place.stay = row.FirstNotOver(wait.begin_ns, place.stay);
+      for (std::uint64_t i = place.stay; i < row.size(); ++i) {
         const IntervalLeaf leaf = row.leaf(i);
+        if (leaf.begin_ns >= wait.end_ns) break;
         const TimeRange part{
             std::max(leaf.begin_ns, wait.begin_ns),
             std::max(leaf.begin_ns, std::min(leaf.end_ns, wait.end_ns))};
@@ -149,7 +175,7 @@ class Waits {
         }
         const std::uint64_t ns = std::min(part.end_ns - part.begin_ns, rest_ns);
         const std::uint64_t interrupts_ns =
-            std::min(ns, interrupts_.TimeIn(*cpu, part));
+            std::min(ns, interrupts_.TimeIn(*cpu, part, place.interrupt));
         rest_ns -= ns;
         const bool idle = (leaf.flags & kLeafIdle) != 0;
         const bool outside = (leaf.flags & kLeafOutside) != 0;
@@ -170,13 +196,20 @@ class Waits {
   std::map<std::uint32_t, std::uint32_t> cpus_;  // rows
   std::uint32_t thread_ = kNoKey, process_ = kNoKey;
   std::uint64_t stays_ = 0;  // looked at
-  absl::flat_hash_map<Key, WaitRow> rows_;
+  // Where the searches of a thread's waits go on: they are in time order.
+  struct Place {
+    std::uint64_t stay = 0, interrupt = 0;
+  };
+  std::vector<Place> places_;  // by CPU, in the order of `cpus_`
+  std::vector<WaitRow> rows_;
+  absl::flat_hash_map<PackedKey, std::size_t> numbers_;  // of rows_
 };
 
 }  // namespace
 
 absl::StatusOr<std::vector<WaitRow>> WaitsIn(const TimelineIndex& index,
-                                             TimeRange range) {
+                                             TimeRange range,
+                                             std::size_t sorted) {
   range.end_ns = std::min(range.end_ns, index.duration_ns());
   range.begin_ns = std::min(range.begin_ns, range.end_ns);
   std::uint64_t leaves = 0;
@@ -193,7 +226,7 @@ absl::StatusOr<std::vector<WaitRow>> WaitsIn(const TimelineIndex& index,
         leaves, kMaxWaitLeaves));
   }
   Waits waits(index, range);
-  if (range.begin_ns == range.end_ns) return waits.Take();
+  if (range.begin_ns == range.end_ns) return waits.Take(sorted);
   std::uint32_t ran = kNoKey;  // the thread of the last row of dispatches
   for (std::uint32_t number = 0; number < index.rows().size(); ++number) {
     const RowEntry& entry = index.rows()[number];
@@ -204,7 +237,7 @@ absl::StatusOr<std::vector<WaitRow>> WaitsIn(const TimelineIndex& index,
       waits.AddThreadThatNeverRan(number);
     }
   }
-  return waits.Take();
+  return waits.Take(sorted);
 }
 
 }  // namespace countrace::viewer

@@ -46,12 +46,14 @@ inline constexpr std::uint64_t kMaxStays = 1 << 21;
 // Further kinds are one of ...Kind::kOther for each process.
 inline constexpr std::size_t kMaxWaitRows = 1 << 16;
 
-// Most time first. Of a process the blocked rows add up to the blocked time of
+// Most time first: the first `sorted` rows, then the others in any order. Of a
+// process the blocked rows add up to the blocked time of
 // its threads, the others to their waiting time.
 //
 // Returns: INVALID_ARGUMENT the range has more than kMaxWaitLeaves.
 absl::StatusOr<std::vector<WaitRow>> WaitsIn(const TimelineIndex& index,
-                                             TimeRange range);
+                                             TimeRange range,
+                                             std::size_t sorted = kMaxWaitRows);
 
 }  // namespace countrace::viewer
 

@@ -126,14 +126,25 @@ HttpResponse Aggregate(const TimelineIndex& index, ApiQuery& query) {
   }
   SortedTables tables{.totals = TotalsIn(index, *range, wanted->totals)};
   if (wanted->threads) tables.threads = ThreadsIn(index, *range);
+  // Only the rows of the page need their place.
+  const auto end_of = [](std::uint64_t from, std::uint64_t count) {
+    return from + std::min(count, ~std::uint64_t{0} - from);
+  };
+  const auto in_order = static_cast<std::size_t>(
+      std::max(end_of(page.offset, page.limit), end_of(first, top)));
   if (wanted->waits) {
-    absl::StatusOr<std::vector<WaitRow>> waits = WaitsIn(index, *range);
+    // Any other column than the time sorts all rows anew, from their order.
+    const bool by_time = !query.Has("sort") ||
+                         (query.Word("sort") == "ns" && order != "ascending");
+    absl::StatusOr<std::vector<WaitRow>> waits =
+        WaitsIn(index, *range, by_time ? in_order : kMaxWaitRows);
     if (!waits.ok()) return Refuse(waits.status());
     tables.waits = *std::move(waits);
   }
   if (query.Has("sort") && !SortTables(index,
                                        {.column = query.Word("sort"),
-                                        .descending = order != "ascending"},
+                                        .descending = order != "ascending",
+                                        .rows = in_order},
                                        tables)) {
     return Refuse(400, absl::StrFormat("No table has the column: sort=%s",
                                        query.Word("sort")));

@@ -120,19 +120,52 @@ class Columns {
   std::map<std::uint32_t, std::string_view> hook_names_;
 };
 
+// Moves rows()[front[k]] to place k; what was there goes where they were.
 template <typename Row>
-bool SortRows(const Columns& key_of, bool descending, std::vector<Row>& rows) {
+void BringToFront(const std::vector<std::size_t>& front,
+                  std::vector<Row>& rows) {
+  std::vector<Row> first;
+  std::vector<std::size_t> vacated;
+  std::vector<bool> stays(front.size());
+  for (const std::size_t from : front) {
+    first.push_back(std::move(rows[from]));
+    if (from >= front.size()) {
+      vacated.push_back(from);
+    } else {
+      stays[from] = true;
+    }
+  }
+  for (std::size_t at = 0; at < front.size(); ++at) {
+    if (stays[at]) continue;
+    rows[vacated.back()] = std::move(rows[at]);
+    vacated.pop_back();
+  }
+  std::move(first.begin(), first.end(), rows.begin());
+}
+
+template <typename Row>
+bool SortRows(const Columns& key_of, TableOrder order, std::vector<Row>& rows) {
   if (!key_of(Row{})) return false;
   std::vector<std::pair<Key, std::size_t>> keys;
   keys.reserve(rows.size());
   for (const Row& row : rows) keys.emplace_back(*key_of(row), keys.size());
-  std::stable_sort(keys.begin(), keys.end(), [&](const auto& a, const auto& b) {
-    return descending ? b.first < a.first : a.first < b.first;
-  });
-  std::vector<Row> sorted;
-  sorted.reserve(rows.size());
-  for (const auto& [key, from] : keys) sorted.push_back(std::move(rows[from]));
-  rows = std::move(sorted);
+  // Rows with equal values stay in their order.
+  const auto before = [&](const auto& a, const auto& b) {
+    const Key& first = order.descending ? b.first : a.first;
+    const Key& second = order.descending ? a.first : b.first;
+    if (first < second) return true;
+    return !(second < first) && a.second < b.second;
+  };
+  const std::size_t wanted = std::min(order.rows, keys.size());
+  const auto end = keys.begin() + static_cast<std::ptrdiff_t>(wanted);
+  if (wanted < keys.size() / 8) {
+    std::partial_sort(keys.begin(), end, keys.end(), before);
+  } else {
+    std::sort(keys.begin(), keys.end(), before);
+  }
+  std::vector<std::size_t> front;
+  for (std::size_t k = 0; k < wanted; ++k) front.push_back(keys[k].second);
+  BringToFront(front, rows);
   return true;
 }
 
@@ -141,9 +174,7 @@ bool SortRows(const Columns& key_of, bool descending, std::vector<Row>& rows) {
 bool SortTables(const TimelineIndex& index, TableOrder order,
                 SortedTables& tables) {
   const Columns columns(index, order.column);
-  const auto sort = [&](auto& rows) {
-    return SortRows(columns, order.descending, rows);
-  };
+  const auto sort = [&](auto& rows) { return SortRows(columns, order, rows); };
   const bool processes = sort(tables.totals.processes);
   const bool segments = sort(tables.totals.segments);
   const bool hooks = sort(tables.totals.hooks);

@@ -3,6 +3,7 @@
 #ifndef COUNTRACE_VIEWER_SERVER_TABLE_ORDER_H_
 #define COUNTRACE_VIEWER_SERVER_TABLE_ORDER_H_
 
+#include <cstddef>
 #include <string_view>
 #include <vector>
 
@@ -16,6 +17,8 @@ namespace countrace::viewer {
 struct TableOrder {
   std::string_view column;  // as in API.md, "aggregate"
   bool descending = true;
+  // So many rows have their place; the others come after them in any order.
+  std::size_t rows = ~std::size_t{0};
 };
 
 // Tables that were not requested are empty. CPUs are always by number.
