@@ -30,9 +30,34 @@ class Waits {
     }
   }
 
-  void AddThread(std::uint32_t number) {
+  // Rows of one process must follow one another.
+  void Add(std::uint32_t process, std::uint32_t number) {
+    if (process != process_) numbers_.clear();
+    process_ = process;
     thread_ = index_.rows()[number].owner;
-    process_ = index_.ProcessOf(thread_);
+    if (index_.rows()[number].kind == RowKind::kThreadRun) {
+      AddThread(number);
+    } else {
+      AddThreadThatNeverRan(number);
+    }
+  }
+  std::vector<WaitRow> Take(std::size_t sorted) {
+    // Ties by key, so that answers are deterministic.
+    const auto before = [](const WaitRow& a, const WaitRow& b) {
+      return a.ns != b.ns ? a.ns > b.ns : KeyOf(a) < KeyOf(b);
+    };
+    if (sorted > rows_.size() / 8) {
+      std::sort(rows_.begin(), rows_.end(), before);
+    } else {
+      std::partial_sort(rows_.begin(),
+                        rows_.begin() + static_cast<std::ptrdiff_t>(sorted),
+                        rows_.end(), before);
+    }
+    return std::move(rows_);
+  }
+
+ private:
+  void AddThread(std::uint32_t number) {
     const ThreadStates states(index_, number, interrupts_);
     const std::vector<ThreadStretch> stretches = states.Stretches(range_);
     places_.assign(cpus_.size(), {});
@@ -55,8 +80,6 @@ class Waits {
 
   // It waited and never ran: the CPU that it waited for is not known.
   void AddThreadThatNeverRan(std::uint32_t number) {
-    thread_ = index_.rows()[number].owner;
-    process_ = index_.ProcessOf(thread_);
     const IntervalRow waits(index_, number);
     for (std::uint64_t i = waits.FirstNotOver(range_.begin_ns);
          i < waits.size() && waits.leaf(i).begin_ns < range_.end_ns; ++i) {
@@ -67,22 +90,6 @@ class Waits {
     }
   }
 
-  std::vector<WaitRow> Take(std::size_t sorted) {
-    // Ties by key, so that answers are deterministic.
-    const auto before = [](const WaitRow& a, const WaitRow& b) {
-      return a.ns != b.ns ? a.ns > b.ns : KeyOf(a) < KeyOf(b);
-    };
-    if (sorted > rows_.size() / 8) {
-      std::sort(rows_.begin(), rows_.end(), before);
-    } else {
-      std::partial_sort(rows_.begin(),
-                        rows_.begin() + static_cast<std::ptrdiff_t>(sorted),
-                        rows_.end(), before);
-    }
-    return std::move(rows_);
-  }
-
- private:
   using By = std::variant<WakerKind, PreemptorKind>;
   using Key = std::tuple<std::uint32_t, By, std::uint32_t, std::uint32_t>;
   // The same in two words, to be found fast.
@@ -202,8 +209,42 @@ class Waits {
   };
   std::vector<Place> places_;  // by CPU, in the order of `cpus_`
   std::vector<WaitRow> rows_;
-  absl::flat_hash_map<PackedKey, std::size_t> numbers_;  // of rows_
+  absl::flat_hash_map<PackedKey, std::size_t> numbers_;  // the process's rows
 };
+
+// Exact above kMaxWaitLeaves; below, at least those in the range.
+std::uint64_t DispatchesIn(const TimelineIndex& index, TimeRange range) {
+  std::uint64_t all = 0, inside = 0;
+  for (const RowEntry& entry : index.rows()) {
+    if (entry.kind == RowKind::kThreadRun) all += entry.leaves;
+  }
+  if (all <= kMaxWaitLeaves) return all;
+  for (std::uint32_t number = 0; number < index.rows().size(); ++number) {
+    if (index.rows()[number].kind != RowKind::kThreadRun) continue;
+    const IntervalRow row(index, number);
+    const std::uint64_t first = row.FirstBeginning(range.begin_ns);
+    inside += row.FirstBeginning(range.end_ns, first) - first;
+  }
+  return inside;
+}
+
+// Rows of dispatches, and of waits of threads that never ran, by process.
+std::vector<std::pair<std::uint32_t, std::uint32_t>> RowsByProcess(
+    const TimelineIndex& index) {
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> rows;
+  std::uint32_t ran = kNoKey;  // the thread of the last row of dispatches
+  for (std::uint32_t number = 0; number < index.rows().size(); ++number) {
+    const RowEntry& entry = index.rows()[number];
+    if (entry.kind == RowKind::kThreadRun) {
+      ran = entry.owner;
+    } else if (entry.kind != RowKind::kThreadWait || entry.owner == ran) {
+      continue;
+    }
+    rows.emplace_back(index.ProcessOf(entry.owner), number);
+  }
+  std::sort(rows.begin(), rows.end());
+  return rows;
+}
 
 }  // namespace
 
@@ -212,13 +253,7 @@ absl::StatusOr<std::vector<WaitRow>> WaitsIn(const TimelineIndex& index,
                                              std::size_t sorted) {
   range.end_ns = std::min(range.end_ns, index.duration_ns());
   range.begin_ns = std::min(range.begin_ns, range.end_ns);
-  std::uint64_t leaves = 0;
-  for (std::uint32_t number = 0; number < index.rows().size(); ++number) {
-    if (index.rows()[number].kind != RowKind::kThreadRun) continue;
-    const IntervalRow row(index, number);
-    leaves +=
-        row.FirstBeginning(range.end_ns) - row.FirstBeginning(range.begin_ns);
-  }
+  const std::uint64_t leaves = DispatchesIn(index, range);
   if (leaves > kMaxWaitLeaves) {
     return absl::InvalidArgumentError(absl::StrFormat(
         "The range has too many dispatches to say why threads wait; select a "
@@ -227,15 +262,8 @@ absl::StatusOr<std::vector<WaitRow>> WaitsIn(const TimelineIndex& index,
   }
   Waits waits(index, range);
   if (range.begin_ns == range.end_ns) return waits.Take(sorted);
-  std::uint32_t ran = kNoKey;  // the thread of the last row of dispatches
-  for (std::uint32_t number = 0; number < index.rows().size(); ++number) {
-    const RowEntry& entry = index.rows()[number];
-    if (entry.kind == RowKind::kThreadRun) {
-      ran = entry.owner;
-      waits.AddThread(number);
-    } else if (entry.kind == RowKind::kThreadWait && entry.owner != ran) {
-      waits.AddThreadThatNeverRan(number);
-    }
+  for (const auto& [process, number] : RowsByProcess(index)) {
+    waits.Add(process, number);
   }
   return waits.Take(sorted);
 }
