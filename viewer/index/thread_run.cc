@@ -39,7 +39,7 @@ std::uint64_t InterruptRows::TimeIn(std::uint32_t cpu, TimeRange range,
   hint = row->FirstNotOver(range.begin_ns, hint);
   std::uint64_t ns = 0;
   for (std::uint64_t i = hint; i < row->size(); ++i) {
-    const IntervalLeaf& leaf = row->leaf(i);
+    const IntervalLeaf leaf = row->leaf(i);
     if (leaf.begin_ns >= range.end_ns) break;
     if (i == hint + kFew) return TimeIn(cpu, range);
     const std::uint64_t begin_ns = std::max(leaf.begin_ns, range.begin_ns);
