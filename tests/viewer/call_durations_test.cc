@@ -72,6 +72,19 @@ TEST_CASE("call_durations: quantiles and buckets equal brute force",
                 })));
     }
     CHECK(sum == truth.size());
+    // Only those of some durations.
+    const std::uint64_t least_ns = truth[random() % truth.size()];
+    const std::uint64_t most_ns =
+        std::max(least_ns, truth[random() % truth.size()]);
+    const auto some =
+        DurationsIn(index, process, hook, range, {least_ns, most_ns});
+    REQUIRE(some.ok());
+    CHECK(some->calls ==
+          static_cast<std::uint64_t>(
+              std::upper_bound(truth.begin(), truth.end(), most_ns) -
+              std::lower_bound(truth.begin(), truth.end(), least_ns)));
+    CHECK(some->min.ns() == least_ns);
+    CHECK(some->max.ns() == most_ns);
     CHECK(std::any_of(built.trace.segments.begin(), built.trace.segments.end(),
                       [&](const TrueSegment& call) {
                         return call.thread == found->max.thread &&

@@ -543,6 +543,59 @@ TEST_CASE("counter_row: totals and rates equal brute force",
   }
 }
 
+// The count of a column is that of any way to place the events between dumps.
+TEST_CASE("counter tiles: limits equal brute force", "[viewer][property]") {
+  const BuiltIndex built =
+      BuildSyntheticIndex({.seed = 52, .dispatches = 2000});
+  for (const std::uint32_t level : {8u, 14u, 18u}) {
+    for (std::uint32_t event = 0; event < 2; ++event) {
+      const std::uint32_t row = CounterRowNumber(*built.index, event, 1);
+      const auto bytes =
+          BuildTile(*built.index, {.row = row, .level = level, .index = 3}, 0);
+      REQUIRE(bytes.ok());
+      std::vector<CounterColumn> columns(kTileColumns);
+      REQUIRE(bytes->size() ==
+              sizeof(TileHeader) + kTileColumns * sizeof(CounterColumn));
+      std::memcpy(columns.data(), bytes->data() + sizeof(TileHeader),
+                  kTileColumns * sizeof(CounterColumn));
+      for (std::uint64_t i = 0; i < kTileColumns; ++i) {
+        const std::uint64_t begin = (3 * kTileColumns + i) << level;
+        std::uint64_t end = begin + (std::uint64_t{1} << level);
+        if (begin >= built.index->duration_ns()) break;
+        end = std::min(end, built.index->duration_ns());
+        // Counts of the last dump until an instant, and of the next.
+        const auto around = [&](std::uint64_t time_ns) {
+          std::uint64_t last = 0, next = 0;
+          bool found = false;
+          for (const TrueDump& dump : built.trace.dumps) {
+            if (dump.cpu != 0) continue;
+            const std::uint64_t at_ns = dump.time_ns - built.begin_ns();
+            if (at_ns <= time_ns) last = next = dump.values[event];
+            if (at_ns > time_ns && !found) {
+              next = dump.values[event];
+              found = true;
+            }
+            if (at_ns == time_ns) found = true;
+          }
+          return std::pair(static_cast<double>(last),
+                           static_cast<double>(next));
+        };
+        const auto [begin_lo, begin_hi] = around(begin);
+        const auto [end_lo, end_hi] = around(end);
+        const double scale = 1e9 / static_cast<double>(end - begin);
+        CAPTURE(level, event, i);
+        CHECK(columns[i].lo == Approx(std::max(0.0, end_lo - begin_hi) * scale)
+                                   .epsilon(1e-5)
+                                   .margin(1e-3));
+        CHECK(columns[i].hi ==
+              Approx((end_hi - begin_lo) * scale).epsilon(1e-5).margin(1e-3));
+        CHECK(columns[i].lo <= columns[i].mean * 1.00001f + 1e-3f);
+        CHECK(columns[i].mean <= columns[i].hi * 1.00001f + 1e-3f);
+      }
+    }
+  }
+}
+
 TEST_CASE("step: visits every boundary in order, and back again",
           "[viewer][property]") {
   const BuiltIndex built = BuildSyntheticIndex(

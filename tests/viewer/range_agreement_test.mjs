@@ -12,7 +12,7 @@ import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 
 import {startServer} from './browser_session.mjs';
-import {compareChanges} from './report_answers.mjs';
+import {compareChanges, compareCounter} from './report_answers.mjs';
 
 const RANGES = process.env.COUNTRACE_TEST_FULL ? 200 : 20;
 const ROWS = 1000; // of a page of the server's tables
@@ -228,6 +228,15 @@ async function check(trace, lossy) {
               summed(page.hooks.map((row) => [`${pid(row)} ${hooks.get(row.hook)?.name}`, [row.hits]])));
       cells += report.processes.length * (2 + whole.length) + 3 * report.segments.length + report.hooks.length + 6;
     }
+    const level = Math.ceil(Math.log2(info.duration_ns / 400));
+    const overTime = run('report', '--by', 'time', '--every', `${2 ** level}ns`, '--format', 'json', trace);
+    assert.equal(overTime.status, 0, overTime.stderr);
+    let columns = 0;
+    for (const [number, event] of info.events.entries()) {
+      const row = info.counter_rows_from + number * (info.cpus + 1);
+      columns += compareCounter(event, await (await fetched(`tile/${row}/${level}/0`)).arrayBuffer(), JSON.parse(overTime.stdout));
+    }
+    console.log(`${columns} columns of counters with common values`);
     console.log(`${info.records} records, ${ranges} ranges, ${cells} cells ${lossy ? 'have common values' : 'equal'}, ` +
                 `${spread} within their limits, ${changes} changes equal`);
   } finally {

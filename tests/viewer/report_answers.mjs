@@ -1,5 +1,5 @@
-// The server's answers that come from the trace itself, against the reports of
-// the same ranges: `compare`, and `csv`.
+// The server's answers against reports of the same trace: `compare` and `csv`,
+// which come from the trace itself, and the limits of counter columns.
 import assert from 'node:assert/strict';
 
 // One side's numbers by process name and call path, as `report` has them: "calls",
@@ -49,6 +49,32 @@ export function compareChanges(where, before, after, diff) {
       if (self.interval === null) assert.equal(self.verdict, a === b ? 'within_noise' : 'noise_unknown', `${where}: ${key} ${metric}`);
       ++compared;
     }
+  }
+  return compared;
+}
+
+const COLUMN_BYTES = 24;
+const HEADER_BYTES = 48;
+
+// `tile`: of an event on all CPUs, whose columns are the intervals of `report`
+// (--by time). Both have limits that hold the truth, so that they have common
+// values. Returns how many columns were compared.
+export function compareCounter(event, tile, report) {
+  const view = new DataView(tile);
+  let compared = 0;
+  for (const [column, interval] of report.intervals.entries()) {
+    const at = HEADER_BYTES + COLUMN_BYTES * column;
+    const [, , mean, lo, hi] = [0, 4, 8, 12, 16].map((word) => view.getFloat32(at + word, true));
+    const count = interval.counts[event]?.total;
+    if (typeof count !== 'number') continue;
+    const seconds = (interval.end_ns - interval.begin_ns) / 1e9;
+    const [least, most] = interval.bounds?.[`counts.${event}.total`] ?? [count, count];
+    const slack = (rate) => 1e-5 * rate + 1e-3; // of 32 bits
+    const where = `${event}, column ${column}: page ${lo * seconds} to ${hi * seconds}, report ${least} to ${most}`;
+    assert.ok(lo <= mean + slack(mean) && mean <= hi + slack(mean), where);
+    assert.ok(most === null || lo * seconds <= most + slack(most), where);
+    assert.ok(least <= hi * seconds + slack(least), where);
+    ++compared;
   }
   return compared;
 }

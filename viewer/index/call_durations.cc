@@ -47,7 +47,8 @@ absl::Status AddCalls(const TimelineIndex& index, const GroupEntry& group,
 
 absl::StatusOr<CallDurations> DurationsIn(const TimelineIndex& index,
                                           std::uint32_t process,
-                                          std::uint32_t hook, TimeRange range) {
+                                          std::uint32_t hook, TimeRange range,
+                                          DurationRange lengths) {
   std::vector<TimedCall> calls;
   for (const GroupEntry& group : index.groups()) {
     if (group.process != process || group.key != hook || group.count == 0 ||
@@ -59,6 +60,9 @@ absl::StatusOr<CallDurations> DurationsIn(const TimelineIndex& index,
       return status;
     }
   }
+  std::erase_if(calls, [&](const TimedCall& call) {
+    return call.ns() < lengths.least_ns || call.ns() > lengths.most_ns;
+  });
   CallDurations durations;
   durations.calls = calls.size();
   if (calls.empty()) return durations;

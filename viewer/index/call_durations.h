@@ -33,12 +33,19 @@ struct CallDurations {
 
 inline constexpr std::uint64_t kMaxTimedCalls = 1 << 20;
 
+// Both inclusive.
+struct DurationRange {
+  std::uint64_t least_ns = 0, most_ns = ~std::uint64_t{0};
+};
+
 // Calls of a segment in a process that begin in `range`, at their whole length;
-// as in the report, not those whose begin was inferred.
-// Returns: OUT_OF_RANGE more than kMaxTimedCalls.
+// as in the report, not those whose begin was inferred; only those as long as
+// `lengths` says. Returns: OUT_OF_RANGE more than kMaxTimedCalls begin in
+// `range`.
 absl::StatusOr<CallDurations> DurationsIn(const TimelineIndex& index,
                                           std::uint32_t process,
-                                          std::uint32_t hook, TimeRange range);
+                                          std::uint32_t hook, TimeRange range,
+                                          DurationRange lengths = {});
 
 }  // namespace countrace::viewer
 

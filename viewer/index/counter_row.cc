@@ -77,7 +77,7 @@ void CounterRow::AddStep(std::uint64_t step, std::uint32_t event,
   const CounterLeaf& from = leaf(step);
   const CounterLeaf& to = leaf(step + 1);
   if (((to.gaps >> event) & 1) != 0) {
-    rates.gap = true;
+    rates.gap = rates.unknown = true;
     return;
   }
   if (to.time_ns <= from.time_ns) return;
@@ -122,7 +122,7 @@ CounterRow::Rates CounterRow::RatesIn(TimeRange range, std::uint32_t event,
   const CounterNode* nodes =
       index_.At<CounterNode>(entry_.node_offset) + event * ForestNodes(blocks);
   VisitForestRange(block_begin, block_end, [&](std::uint64_t at) {
-    if (nodes[at].gaps != 0) rates.gap = true;
+    if (nodes[at].gaps != 0) rates.gap = rates.unknown = true;
     if (nodes[at].min_rate <= nodes[at].max_rate) {
       Widen(rates, nodes[at].min_rate, nodes[at].max_rate);
     }

@@ -31,7 +31,8 @@ class CounterRow {
   struct Rates {
     double min = 0, max = 0;  // events per ns over the steps that touch
     bool known = false;
-    bool gap = false;
+    bool gap = false;      // not known, or not counted, in a part
+    bool unknown = false;  // between two dumps, and not known
   };
   Rates RatesIn(TimeRange range, std::uint32_t event,
                 std::uint64_t* hint = nullptr) const;

@@ -752,6 +752,15 @@ class Assembler {
     for (std::size_t i = 0; i < in_.info.cpu_events.size(); ++i) {
       if (in_.info.cpu_sets().SetOf(i)) facts["events_in_turns"].push_back(i);
     }
+    nlohmann::json& triggers = facts["triggers"];
+    triggers = nlohmann::json::array();
+    for (const logformat::TriggerFiring& trigger : in_.info.triggers) {
+      if (triggers.size() == 1000) break;  // bounded, as every answer is
+      triggers.push_back(
+          {{"t", trigger.time_ns - std::min(trigger.time_ns, in_.begin_ns)},
+           {"trigger", trigger.trigger},
+           {"what", trigger.what}});
+    }
     nlohmann::json& loss = facts["loss"];
     loss["discarded_events"] = report.loss.discarded_events;
     loss["discarded_packets"] = report.loss.discarded_packets;

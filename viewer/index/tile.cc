@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -38,7 +39,7 @@ class TileBuilder {
       : index_(index),
         begin_ns_(key.index * kTileColumns << key.level),
         column_ns_(std::uint64_t{1} << key.level) {
-    std::memcpy(header_.magic, "PVT2", 4);
+    std::memcpy(header_.magic, "PVT3", 4);
     header_.level = static_cast<std::uint8_t>(key.level);
     header_.row = key.row;
     header_.begin_ns = static_cast<double>(begin_ns_);
@@ -242,14 +243,14 @@ class TileBuilder {
       sources.push_back({.row = CounterRow(index_, number), .last = {}});
       sources.back().last = sources.back().row.Before(begin_ns_, event);
     }
-    std::vector<CounterColumn> columns(kTileColumns,
-                                       CounterColumn{0, 0, 0, kCounterEmpty});
+    std::vector<CounterColumn> columns(
+        kTileColumns, CounterColumn{0, 0, 0, 0, 0, kCounterEmpty});
     const double per_second = 1e9;
     for (std::uint32_t i = 0; i < kTileColumns; ++i) {
       TimeRange range = Column(i);
       if (range.begin_ns >= index_.duration_ns()) break;
       range.end_ns = std::min(range.end_ns, index_.duration_ns());
-      double count = 0;
+      double count = 0, lo = 0, hi = 0;
       double min = 0;
       double max = 0;
       std::uint32_t flags =
@@ -261,6 +262,10 @@ class TileBuilder {
         const CounterRow::Rates rates =
             source.row.RatesIn(range, event, &source.rate_hint);
         count += end.count - source.last.count;
+        // Inside a gap only its begin is known.
+        lo += std::max(0.0, end.lo - std::max(source.last.lo, source.last.hi));
+        hi += rates.unknown ? std::numeric_limits<double>::infinity()
+                            : end.hi - source.last.lo;
         source.last = end;
         if (rates.gap) flags |= kCounterGap;
         if (!rates.known) continue;
@@ -268,12 +273,14 @@ class TileBuilder {
         min += rates.min;
         max += rates.max;
       }
-      const double mean =
-          count / static_cast<double>(range.end_ns - range.begin_ns);
       if (!known) flags |= kCounterEmpty;
-      columns[i] = {static_cast<float>(min * per_second),
-                    static_cast<float>(max * per_second),
-                    static_cast<float>(mean * per_second), flags};
+      const double width = static_cast<double>(range.end_ns - range.begin_ns);
+      columns[i] = {.min = static_cast<float>(min * per_second),
+                    .max = static_cast<float>(max * per_second),
+                    .mean = static_cast<float>(count / width * per_second),
+                    .lo = static_cast<float>(lo / width * per_second),
+                    .hi = static_cast<float>(hi / width * per_second),
+                    .flags = flags};
     }
     header_.kind = TileKind::kCounter;
     header_.columns = kTileColumns;

@@ -35,7 +35,7 @@ struct TileKey {
 };
 
 struct TileHeader {
-  char magic[4];  // "PVT2"
+  char magic[4];  // "PVT3"
   TileKind kind;
   std::uint8_t level;
   std::uint16_t columns;
@@ -94,9 +94,12 @@ enum CounterColumnFlags : std::uint32_t {
 };
 struct CounterColumn {
   float min, max, mean;  // events per second
+  // The count of the column is not known where its edges are between dumps:
+  // rates that hold the truth; hi infinite where it was not counted.
+  float lo, hi;
   std::uint32_t flags;
 };
-static_assert(sizeof(CounterColumn) == 16);
+static_assert(sizeof(CounterColumn) == 24);
 
 // Counter rows have numbers after the index's rows: for each event the sum over
 // CPUs, then each CPU.

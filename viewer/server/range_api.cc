@@ -14,6 +14,7 @@
 #include "viewer/index/call_durations.h"
 #include "viewer/index/cpu_totals.h"
 #include "viewer/index/range_totals.h"
+#include "viewer/index/rare_events.h"
 #include "viewer/server/api_answer.h"
 #include "viewer/server/api_bounds.h"
 #include "viewer/server/range_json.h"
@@ -95,6 +96,49 @@ void PutProcesses(Json& answer, const RangeTotals& totals, std::uint64_t first,
   answer["others"] = RunJson(others);
 }
 
+// What all rows of a table have together, of the numbers that add up.
+void PutSums(Json& answer, const SortedTables& tables, const Wanted& wanted,
+             std::uint32_t events) {
+  const auto sum = [](const auto& rows, auto number) {
+    std::uint64_t total = 0;
+    for (const auto& row : rows) total += row.*number;
+    return total;
+  };
+  Json& sums = answer["sums"];
+  sums = Json::object();
+  if (wanted.totals.segments) {
+    const auto& rows = tables.totals.segments;
+    sums["segments"] = {
+        {"calls", sum(rows, &SegmentTotals::calls)},
+        {"wall_excl_ns", sum(rows, &SegmentTotals::wall_excl_ns)},
+        {"on_cpu_excl_ns", sum(rows, &SegmentTotals::on_cpu_excl_ns)}};
+  }
+  if (wanted.totals.hooks) {
+    sums["hooks"] = {{"hits", sum(tables.totals.hooks, &HookTotals::hits)}};
+  }
+  if (wanted.waits) {
+    sums["waits"] = {{"ns", sum(tables.waits, &WaitRow::ns)},
+                     {"times", sum(tables.waits, &WaitRow::times)}};
+  }
+  if (wanted.threads) {
+    RunTotals run;
+    run.counts.resize(events);
+    std::uint64_t blocked_ns = 0;
+    bool blocked = false;
+    for (const ThreadTotals& row : tables.threads) {
+      AddTotals(run, row.run);
+      blocked |= row.blocked_ns.has_value();
+      blocked_ns += row.blocked_ns.value_or(0);
+    }
+    Json& threads = sums["threads"];
+    threads = {{"on_cpu_ns", run.on_cpu_ns},
+               {"wait_ns", sum(tables.threads, &ThreadTotals::wait_ns)},
+               {"blocked_ns", blocked ? Json(blocked_ns) : Json(nullptr)},
+               {"dispatches", run.dispatches},
+               {"counts", run.counts}};
+  }
+}
+
 HttpResponse Aggregate(const TimelineIndex& index, ApiQuery& query) {
   const std::optional<TimeRange> range = query.Range();
   if (!range) return Refuse(400, query.error());
@@ -167,6 +211,7 @@ HttpResponse Aggregate(const TimelineIndex& index, ApiQuery& query) {
   if (wanted->cpus)
     page.Put(answer, "cpus", true, CpusIn(index, *range), CpuJson);
   if (wanted->waits) page.Put(answer, "waits", true, tables.waits, WaitRowJson);
+  PutSums(answer, tables, *wanted, index.header().events);
   return AnswerJson(answer);
 }
 
@@ -185,10 +230,52 @@ HttpResponse Durations(const TimelineIndex& index, ApiQuery& query) {
   const auto narrow = [](std::uint64_t number) {
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(number, kNoKey));
   };
-  const absl::StatusOr<CallDurations> durations =
-      DurationsIn(index, narrow(process), narrow(hook), *range);
+  const auto least_ns = query.Number("least_ns", DurationRange().least_ns);
+  if (!least_ns) return Refuse(400, query.error());
+  const auto most_ns = query.Number("most_ns", DurationRange().most_ns);
+  if (!most_ns) return Refuse(400, query.error());
+  const absl::StatusOr<CallDurations> durations = DurationsIn(
+      index, narrow(process), narrow(hook), *range, {*least_ns, *most_ns});
   if (!durations.ok()) return Refuse(durations.status());
   return AnswerJson(DurationsJson(process, hook, *durations));
+}
+
+HttpResponse Longest(const TimelineIndex& index) {
+  const std::vector<LongestCall> calls = LongestCalls(index);
+  Json items = Json::array();
+  for (const auto& [hook, call] :
+       std::span(calls).first(std::min(calls.size(), kMaxTableRows))) {
+    items.push_back({{"hook", hook},
+                     {"thread", call.thread},
+                     {"begin_ns", call.range.begin_ns},
+                     {"end_ns", call.range.end_ns}});
+  }
+  return AnswerJson({{"total", calls.size()}, {"items", std::move(items)}});
+}
+
+HttpResponse Hits(const TimelineIndex& index, ApiQuery& query) {
+  const auto hook = query.Number("hook", std::nullopt, kNoKey);
+  if (!hook) return Refuse(400, query.error());
+  const std::optional<TimeRange> range = query.Range();
+  if (!range) return Refuse(400, query.error());
+  const auto columns =
+      query.Number("columns", kMaxHitsColumns, kMaxHitsColumns);
+  if (!columns) return Refuse(400, query.error());
+  if (*columns == 0) {
+    return Refuse(400, "Parameter columns: at least 1 is needed");
+  }
+  const auto hits = HitsIn(index, static_cast<std::uint32_t>(*hook), *range,
+                           static_cast<std::size_t>(*columns));
+  if (!hits.ok()) return Refuse(hits.status());
+  Json items = Json::array();
+  std::uint64_t total = 0;
+  for (const HitsColumn& column : *hits) {
+    total += column.hits;
+    items.push_back({{"t", column.first_ns},
+                     {"thread", column.thread},
+                     {"hits", column.hits}});
+  }
+  return AnswerJson({{"total", total}, {"items", std::move(items)}});
 }
 
 }  // namespace
@@ -198,6 +285,8 @@ std::optional<HttpResponse> AnswerRange(const TimelineIndex& index,
                                         ApiQuery& query) {
   if (name == "aggregate") return Aggregate(index, query);
   if (name == "durations") return Durations(index, query);
+  if (name == "longest") return Longest(index);
+  if (name == "hits") return Hits(index, query);
   return std::nullopt;
 }
 

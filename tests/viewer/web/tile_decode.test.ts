@@ -1,4 +1,4 @@
-import {decodeTiles, sharesAt, statesAt, threadsAt, stripCount, stripCoverage, stripFlags, stripKey, tileName} from '../../../viewer/web/src/api/tile_decode';
+import {COUNTER_FLAGS, COUNTER_WORDS, decodeTiles, sharesAt, statesAt, threadsAt, stripCount, stripCoverage, stripFlags, stripKey, tileName} from '../../../viewer/web/src/api/tile_decode';
 
 // Writes a tile as specified in API.md, byte by byte.
 function tile(kind: number, columns: number, items: number, body: (view: DataView) => void,
@@ -6,7 +6,7 @@ function tile(kind: number, columns: number, items: number, body: (view: DataVie
   const count = kind === 2 ? items : columns;
   const buffer = new ArrayBuffer(48 + entry * count);
   const view = new DataView(buffer);
-  [...'PVT2'].forEach((letter, i) => { view.setUint8(i, letter.charCodeAt(0)); });
+  [...'PVT3'].forEach((letter, i) => { view.setUint8(i, letter.charCodeAt(0)); });
   view.setUint8(4, kind);
   view.setUint8(5, 20);
   view.setUint16(6, columns, true);
@@ -45,9 +45,10 @@ const items = (): ArrayBuffer => tile(2, 0, 2, (view) => {
   view.setUint32(60, 77, true);
 }, 32);
 const counter = (): ArrayBuffer => tile(3, 512, 0, (view) => {
-  view.setFloat32(16 * 511 + 8, 2.5, true);
-  view.setUint32(16 * 511 + 12, 3, true);
-}, 16);
+  view.setFloat32(24 * 511 + 8, 2.5, true);
+  view.setFloat32(24 * 511 + 16, Infinity, true);
+  view.setUint32(24 * 511 + 20, 3, true);
+}, 24);
 
 describe('tile_decode', () => {
   test('several tiles in one answer, fields where API.md says', () => {
@@ -64,8 +65,9 @@ describe('tile_decode', () => {
     expect(b.items[1]).toEqual(
         {beginNs: 1e15 + 1, endNs: 1e15 + 3, key: 4100, flags: 1, leaf: 77});
     if (c?.kind !== 'counter') throw new Error('kind');
-    expect(c.values[4 * 511 + 2]).toBe(2.5);
-    expect(c.flags[4 * 511 + 3]).toBe(3);
+    expect(c.values[COUNTER_WORDS * 511 + 2]).toBe(2.5);
+    expect(c.values[COUNTER_WORDS * 511 + 4]).toBe(Infinity);
+    expect(c.flags[COUNTER_WORDS * 511 + COUNTER_FLAGS]).toBe(3);
   });
 
   test('shares of processes and of states are where API.md says', () => {

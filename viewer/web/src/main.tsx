@@ -59,7 +59,7 @@ async function show(root: HTMLElement, growth: Growth): Promise<Shown> {
   model.start(save);
   void model.guard(async () => names.addHooks(await client.hooks()));
   void model.guard(async () => {
-    engine.losses = await client.losses();
+    model.rare.losses.value = engine.losses = await client.losses();
     engine.invalidate();
   });
   if (new URLSearchParams(location.search).get('test') === '1') installTestHook(model, engine);

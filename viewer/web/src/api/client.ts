@@ -1,6 +1,6 @@
 // The server's endpoints as functions. Counts the requests (window.__pv).
 
-import type {Aggregate, Branches, Comparison, Durations, EventPage, EventPlace, Found, Frame, Growth, HookItem, InstantState, LossItem, Page, ProcessBranch, ProcessItem, StepAnswer, ThreadBranch, ThreadItem, TraceInfo, WaitAnswer} from './schema';
+import type {Aggregate, Branches, Comparison, Durations, EventPage, EventPlace, Found, Frame, Growth, HitItem, HookItem, InstantState, LongestItem, LossItem, Page, ProcessBranch, ProcessItem, StepAnswer, ThreadBranch, ThreadItem, TraceInfo, WaitAnswer} from './schema';
 import {decodeTiles, type Tile, type TileKey} from './tile_decode';
 
 export class ApiError extends Error {
@@ -120,9 +120,18 @@ export class Client {
     return this.json(`step?t=${Math.max(0, Math.floor(at))}&dir=${
         forward ? 'next' : 'previous'}&hook=${hook}`);
   }
-  durations(process: number, hook: number, from: number, to: number): Promise<Durations> {
+  // `lengths`: only the calls that take so long, in ns; its end is exclusive.
+  durations(process: number, hook: number, from: number, to: number, lengths?: TimeSpan): Promise<Durations> {
     return this.json(`durations?process=${process}&hook=${hook}&from=${Math.max(0, Math.round(from))}&to=${
-        Math.max(0, Math.round(to))}`);
+        Math.max(0, Math.round(to))}${lengths ? `&least_ns=${lengths.from}&most_ns=${lengths.to - 1}` : ''}`);
+  }
+  // The longest call of each segment.
+  longest(): Promise<{total: number; items: LongestItem[]}> {
+    return this.json('longest');
+  }
+  // A hook's hits, or the begins of its calls, by column.
+  hits(hook: number, from: number, to: number, columns: number): Promise<{total: number; items: HitItem[]}> {
+    return this.json(`hits?hook=${hook}&from=${Math.max(0, Math.floor(from))}&to=${Math.max(0, Math.ceil(to))}&columns=${columns}`);
   }
   compare(before: TimeSpan, after: TimeSpan, offset: number, limit: number, signal: AbortSignal): Promise<Comparison> {
     return this.json(

@@ -10,6 +10,7 @@ export interface TraceInfo {
   records?: number;
   wakeups?: boolean; // were recorded
   finished?: boolean;
+  triggers?: {t: number; trigger: string; what: string}[]; // that fired
   begin_ns: string;
   duration_ns: number;
   cpus: number;
@@ -201,6 +202,13 @@ export interface WaitTotals {
   ns: number;
   longest: TimedCall;
 }
+// Of all rows of a table; there if it was requested.
+export interface TableSums {
+  segments?: {calls: number; wall_excl_ns: number; on_cpu_excl_ns: number};
+  hooks?: {hits: number};
+  waits?: {ns: number; times: number};
+  threads?: {on_cpu_ns: number; wait_ns: number; blocked_ns: number|null; dispatches: number; counts: number[]};
+}
 export interface Aggregate {
   from: number;
   to: number;
@@ -223,6 +231,7 @@ export interface Aggregate {
   cpus_total?: number;
   waits?: WaitTotals[];
   waits_total?: number;
+  sums?: TableSums; // absent in frames
 }
 
 // Two ranges compared: the tables of `countrace diff`, as text.
@@ -369,6 +378,15 @@ export interface Durations {
   p99: TimedCall|null;
   max: TimedCall|null;
   buckets: {from_ns: number; to_ns: number; calls: number}[];
+}
+
+export interface LongestItem extends TimedCall {
+  hook: number;
+}
+export interface HitItem {
+  t: number; // of the first
+  thread: number;
+  hits: number;
 }
 
 export const NO_KEY = 0xffffffff;

@@ -3,7 +3,7 @@
 
 export const TILE_COLUMNS = 512;
 const HEADER_BYTES = 48;
-const ENTRY_BYTES: Partial<Record<number, number>> = {2: 32, 3: 16, 5: 28, 6: 12, 7: 12};
+const ENTRY_BYTES: Partial<Record<number, number>> = {2: 32, 3: 24, 5: 28, 6: 12, 7: 12};
 
 export interface TileKey {
   row: number;
@@ -47,7 +47,9 @@ export interface ItemsTile extends TileBase {
   kind: 'items';
   items: Item[];
 }
-// min, max, mean as f32, flags as u32, for each column.
+// For each column min, max, mean and the limits of the mean as f32, flags as u32.
+export const COUNTER_WORDS = 6;
+export const COUNTER_FLAGS = 5; // the word of a column that has them
 export interface CounterTile extends TileBase {
   kind: 'counter';
   values: Float32Array;
@@ -141,7 +143,7 @@ export function decodeTiles(buffer: ArrayBuffer): Tile[] {
   let at = 0;
   while (at < buffer.byteLength) {
     if (at + HEADER_BYTES > buffer.byteLength ||
-        view.getUint32(at, true) !== 0x32545650) {
+        view.getUint32(at, true) !== 0x33545650) {
       throw new RangeError(`Not a tile: offset-bytes=${at}`);
     }
     const bytes = view.getUint32(at + 36, true);
@@ -201,8 +203,8 @@ function decodeTile(
       return {
         ...base,
         kind: 'counter',
-        values: new Float32Array(buffer, body, 4 * columns),
-        flags: new Uint32Array(buffer, body, 4 * columns),
+        values: new Float32Array(buffer, body, COUNTER_WORDS * columns),
+        flags: new Uint32Array(buffer, body, COUNTER_WORDS * columns),
       };
     case 5:
       return {

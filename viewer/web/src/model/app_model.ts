@@ -16,6 +16,7 @@ import {CLOSED_TREE, type Tree} from './process_lanes';
 import {RowTree} from './row_tree';
 import {PlayheadState} from './playhead_state';
 import {RangeTables} from './range_tables';
+import {RareEvents} from './rare_events';
 import {decodeHash} from './url_hash';
 import {isTimeEvent} from '../units';
 import * as viewport from './viewport';
@@ -52,6 +53,7 @@ export class AppModel {
   readonly hover: Signal<Hover|null> = signal(null);
   readonly tables: RangeTables;
   readonly comparison: RangeComparison;
+  readonly rare: RareEvents;
   readonly panelOpen = signal(true);
   readonly helpOpen = signal(false);
   readonly error: Signal<string|null> = signal(null);
@@ -64,6 +66,8 @@ export class AppModel {
   readonly wait: Signal<WaitAnswer|null> = signal(null);
   // How long the calls of the selected segment took, in the range of the tables.
   readonly durations: Signal<Durations|null> = signal(null);
+  // Those of its calls that are as long as the user chose.
+  readonly lengths: Signal<{span: Selection; calls: Durations}|null> = signal(null);
   readonly announcement = signal('');
   // Scales of the counter strips in sight, per second, by row.
   readonly counterTops: Signal<ReadonlyMap<number, number>> = signal(new Map());
@@ -88,6 +92,7 @@ export class AppModel {
     this.durationNs = Math.max(names.trace.duration_ns, 1);
     this.tables = new RangeTables(this);
     this.comparison = new RangeComparison(this);
+    this.rare = new RareEvents(this);
     this.now = new PlayheadState(this);
     this.rowTree = new RowTree(this);
     const saved = decodeHash(hash);
@@ -123,6 +128,7 @@ export class AppModel {
     if (saved.selection) {
       this.selection.value = {from: saved.selection[0], to: saved.selection[1]};
     }
+    this.rare.chosen.value = saved.rare ?? [];
     if (saved.compared) {
       this.comparison.before.value = {from: saved.compared[0], to: saved.compared[1]};
       this.tables.show('changes');
@@ -136,13 +142,14 @@ export class AppModel {
     this.tables.start();
     this.rowTree.start();
     this.comparison.start();
+    this.rare.start();
     effect(() => {
       if (!this.lost.value) this.now.request(this.playback.value.at);
     });
     effect(() => {
       void [this.view.value, this.selection.value, this.playback.value, this.counter.value, this.scrollY.value,
             this.tree.value, this.highlight.value, this.focus.value, this.filter.value,
-            this.comparison.before.value];
+            this.comparison.before.value, this.rare.chosen.value];
       clearTimeout(this.hashTimer);
       this.hashTimer = setTimeout(() => saveHash(addressOf(this)), 250);
     });
@@ -216,6 +223,21 @@ export class AppModel {
     const range = this.selection.value ?? {from: 0, to: this.durationNs + 1};
     await this.guard(async () => {
       this.durations.value = await this.client.durations(process, hook, range.from, range.to);
+      this.lengths.value = null;
+    });
+  }
+  // Of the selected segment's calls, those from one duration to another (in ns,
+  // the second exclusive); null: all.
+  async filterDurations(span: Selection|null): Promise<void> {
+    const all = this.durations.value;
+    if (!all || !span) {
+      this.lengths.value = null;
+      return;
+    }
+    const range = this.selection.value ?? {from: 0, to: this.durationNs + 1};
+    await this.guard(async () => {
+      const calls = await this.client.durations(all.process, all.hook, range.from, range.to, span);
+      this.lengths.value = {span, calls};
     });
   }
   // Brings one call into view.
@@ -225,7 +247,7 @@ export class AppModel {
     void this.revealThread(call.thread);
   }
   // Its process may not be known yet.
-  private async revealThread(thread: number): Promise<void> {
+  async revealThread(thread: number): Promise<void> {
     await this.guard(async () => {
       if (!this.names.threads.has(thread)) {
         for (const item of await this.client.threadsOf([thread])) this.names.addThread(item);

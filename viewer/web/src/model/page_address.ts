@@ -30,6 +30,7 @@ export function addressOf(model: AppModel): string {
     hidden: [...tree.hidden],
     ...(model.focus.value !== null ? {focus: model.focus.value} : {}),
     ...(model.filter.value !== '' ? {filter: model.filter.value} : {}),
+    rare: [...model.rare.chosen.value],
     ...(range ? {selection: [range.from, range.to] as [number, number]} : {}),
     ...(model.comparison.before.value ?
             {compared: [model.comparison.before.value.from, model.comparison.before.value.to] as [number, number]} : {}),
@@ -60,6 +61,7 @@ export function restore(model: AppModel, hash: string): void {
   model.focus.value = saved.focus ?? null;
   model.filter.value = saved.filter ?? '';
   model.selection.value = saved.selection ? {from: saved.selection[0], to: saved.selection[1]} : null;
+  model.rare.chosen.value = saved.rare ?? [];
   model.comparison.before.value = saved.compared ? {from: saved.compared[0], to: saved.compared[1]} : null;
   if (saved.t !== undefined) model.movePlayhead(saved.t);
 }

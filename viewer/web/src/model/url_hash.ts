@@ -19,6 +19,7 @@ export interface SavedView {
   handlers?: boolean; // of interrupts, under the CPUs
   pinned?: number[]; // processes
   hidden?: number[];
+  rare?: number[]; // hooks among the rare events
   process?: number; // highlighted
   focus?: string; // the lane with the focus
   filter?: string;
@@ -27,9 +28,9 @@ export interface SavedView {
 const MOST_PAGES = 50;
 const MOST_TOGGLED = 200; // of a list: an address has a limit
 
-type List = 'opened'|'closed'|'shown'|'allThreads'|'pinned'|'hidden';
+type List = 'opened'|'closed'|'shown'|'allThreads'|'pinned'|'hidden'|'rare';
 const LISTS: Partial<Record<string, List>> =
-    {open: 'opened', close: 'closed', show: 'shown', idle: 'allThreads', pin: 'pinned', hide: 'hidden'};
+    {open: 'opened', close: 'closed', show: 'shown', idle: 'allThreads', pin: 'pinned', hide: 'hidden', rare: 'rare'};
 
 export function encodeHash(view: SavedView): string {
   const parts: string[] = [];
@@ -55,6 +56,7 @@ export function encodeHash(view: SavedView): string {
   list('idle', view.allThreads);
   list('pin', view.pinned);
   list('hide', view.hidden);
+  list('rare', view.rare);
   if (view.unfolded) parts.push(`all=${view.unfolded}`);
   if (view.handlers) parts.push('irq=1');
   if (view.focus !== undefined) parts.push(`row=${view.focus}`);

@@ -1,6 +1,6 @@
 // What the cached tiles have at one place.
 
-import {type Item, stripCoverage, stripKey, type StripTile, type Tile, TILE_COLUMNS} from '../api/tile_decode';
+import {COUNTER_WORDS, type Item, stripCoverage, stripKey, type StripTile, type Tile, TILE_COLUMNS} from '../api/tile_decode';
 import type {TileCache} from '../model/tile_cache';
 import {endNs, tileSpan, type Viewport} from '../model/viewport';
 
@@ -17,7 +17,7 @@ export function counterTop(
       for (let column = 0; column < TILE_COLUMNS; ++column) {
         const at = tile.beginNs + column * tile.columnNs;
         if (at + tile.columnNs < view.startNs || at > endNs(view)) continue;
-        most = Math.max(most, tile.values[4 * column + 2] ?? 0);
+        most = Math.max(most, tile.values[COUNTER_WORDS * column + 2] ?? 0);
       }
     }
   }

@@ -3,7 +3,7 @@
 // arguments.
 
 import {COUNTER_EMPTY, COUNTER_GAP, LEAF_IDLE, LEAF_INFERRED, LEAF_OUTSIDE, NO_KEY, STATE_BLOCKED, STATE_UNKNOWN, STATE_WAITING} from '../api/schema';
-import {type ColumnsTile, type CounterTile, type Item, type ItemsTile, TILE_COLUMNS, type TileKey} from '../api/tile_decode';
+import {type ColumnsTile, COUNTER_FLAGS, COUNTER_WORDS, type CounterTile, type Item, type ItemsTile, TILE_COLUMNS, type TileKey} from '../api/tile_decode';
 import type {Lane, SubRow} from '../model/lanes';
 import {hookName, type Names, processName, processOf, threadName} from '../model/names';
 import type {Patch, TileCache} from '../model/tile_cache';
@@ -267,11 +267,12 @@ export class TimelinePainter {
     const fill = css(mix(theme.lane, theme.accent, 0.38));
     const edge = css(theme.accent);
     const band = css(mix(theme.lane, theme.accent, 0.13));
+    const limits = css(theme.ink);
     const line: [number, number][] = [];
     const first = Math.max(0, Math.floor((view.startNs + x0 * view.nsPerPx - tile.beginNs) / tile.columnNs));
     const last = Math.min(TILE_COLUMNS - 1, Math.ceil((view.startNs + x1 * view.nsPerPx - tile.beginNs) / tile.columnNs));
     for (let column = first; column <= last; ++column) {
-      const flags = tile.flags[4 * column + 3] ?? COUNTER_EMPTY;
+      const flags = tile.flags[COUNTER_WORDS * column + COUNTER_FLAGS] ?? COUNTER_EMPTY;
       const at = tile.beginNs + column * tile.columnNs;
       // Whole device pixels: fractions would leave pale seams between columns.
       const left = Math.round(toPx(view, at) * scene.ratio) / scene.ratio;
@@ -284,12 +285,21 @@ export class TimelinePainter {
         }
         continue;
       }
-      const max = tile.values[4 * column + 1] ?? 0;
-      const mean = tile.values[4 * column + 2] ?? 0;
+      const max = tile.values[COUNTER_WORDS * column + 1] ?? 0;
+      const mean = tile.values[COUNTER_WORDS * column + 2] ?? 0;
       context.fillStyle = band;
       context.fillRect(left, y(max), width, bottom - y(max));
       context.fillStyle = fill;
       context.fillRect(left, y(mean), width, bottom - y(mean));
+      // The limits of the mean; what is less than a pixel is not seen.
+      const lo = y(tile.values[COUNTER_WORDS * column + 3] ?? 0);
+      const hi = y(tile.values[COUNTER_WORDS * column + 4] ?? 0);
+      if (lo - hi > 1) {
+        context.fillStyle = limits;
+        context.globalAlpha = 0.14;
+        context.fillRect(left, hi, width, lo - hi);
+        context.globalAlpha = 1;
+      }
       line.push([left, y(mean)], [left + width, y(mean)]);
     }
     context.strokeStyle = edge;

@@ -6,6 +6,7 @@ import {hookName, processName} from '../model/names';
 import {css} from '../render/palette';
 import {formatCount, formatDuration} from '../units';
 import {type Column, DataTable} from './data_table';
+import {limitsText} from './limits';
 import type {TimelineEngine} from './timeline_engine';
 import {useSignal} from './use_signal';
 
@@ -14,25 +15,30 @@ export function SegmentTable({model, engine, data}: {model: AppModel; engine: Ti
   const names = model.names;
   const durations = useSignal(model.durations);
   const time = (value: number|null): string => value === null ? '\u2013' : formatDuration(value);
+  const limits = (field: string) => (row: Row): string => limitsText(row.bounds, field, formatDuration);
   const columns: Column<Row>[] = [
     {title: 'Segment', says: 'provider:name', number: false, by: 'hook', text: (row) => hookName(names, row.hook)},
     {title: 'Process', says: 'Process', number: false, by: 'process',
      text: (row) => `${processName(names, row.process)} ${names.process(row.process)?.pid ?? ''}`},
-    {title: 'Calls', says: 'Calls that begin in the range', number: true, by: 'calls', text: (row) => formatCount(row.calls)},
-    {title: 'Wall', says: 'Time inside the segment, its callees included', number: true, by: 'wall_incl_ns', text: (row) => formatDuration(row.wall_incl_ns)},
-    {title: 'Wall, own', says: 'Without the segments inside it', number: true, by: 'wall_excl_ns', text: (row) => formatDuration(row.wall_excl_ns)},
-    {title: 'On CPU', says: 'Time on a CPU, callees included', number: true, by: 'on_cpu_incl_ns', text: (row) => time(row.on_cpu_incl_ns)},
-    {title: 'On CPU, own', says: 'Time on a CPU without the segments inside it', number: true, by: 'on_cpu_excl_ns', text: (row) => time(row.on_cpu_excl_ns)},
+    {title: 'Calls', says: 'Calls that begin in the range', number: true, by: 'calls', text: (row) => formatCount(row.calls),
+     limits: (row) => limitsText(row.bounds, 'calls', formatCount)},
+    {title: 'Wall', says: 'Time inside the segment, its callees included', number: true, by: 'wall_incl_ns', text: (row) => formatDuration(row.wall_incl_ns), limits: limits('wall_incl_ns')},
+    {title: 'Wall, own', says: 'Without the segments inside it', number: true, by: 'wall_excl_ns', text: (row) => formatDuration(row.wall_excl_ns), limits: limits('wall_excl_ns')},
+    {title: 'On CPU', says: 'Time on a CPU, callees included', number: true, by: 'on_cpu_incl_ns', text: (row) => time(row.on_cpu_incl_ns), limits: limits('on_cpu_incl_ns')},
+    {title: 'On CPU, own', says: 'Time on a CPU without the segments inside it', number: true, by: 'on_cpu_excl_ns', text: (row) => time(row.on_cpu_excl_ns), limits: limits('on_cpu_excl_ns')},
     {title: 'Mean', says: 'Wall time a call', number: true, by: 'mean_ns',
      text: (row) => row.calls > 0 ? formatDuration(row.wall_incl_ns / row.calls) : '\u2013'},
   ];
-  return <DataTable columns={columns} rows={data.segments} model={model} rowKey={(row) => `${row.process}/${row.hook}`}
+  const sums = data.sums?.segments;
+  const sum = sums && ['All', '', formatCount(sums.calls), '', formatDuration(sums.wall_excl_ns), '', formatDuration(sums.on_cpu_excl_ns), ''];
+  return <DataTable columns={columns} rows={data.segments} {...(sum ? {sum} : {})} model={model} rowKey={(row) => `${row.process}/${row.hook}`}
                     swatch={(row) => css(engine.book.hook(row.hook))}
                     selected={(row) => row.process === durations?.process && row.hook === durations.hook}
                     onClick={(row) => void model.selectSegment(row.process, row.hook)} />;
 }
 
-export function HookTable({model, data}: {model: AppModel; data: Aggregate}) {
+export function HookTable({model, engine, data}: {model: AppModel; engine: TimelineEngine; data: Aggregate}) {
+  const chosen = useSignal(model.rare.chosen);
   type Row = Aggregate['hooks'][number];
   const names = model.names;
   const columns: Column<Row>[] = [
@@ -41,5 +47,9 @@ export function HookTable({model, data}: {model: AppModel; data: Aggregate}) {
      text: (row) => `${processName(names, row.process)} ${names.process(row.process)?.pid ?? ''}`},
     {title: 'Hits', says: 'Hits in the range', number: true, by: 'hits', text: (row) => formatCount(row.hits)},
   ];
-  return <DataTable columns={columns} rows={data.hooks} model={model} rowKey={(row) => `${row.process}/${row.hook}`} swatch={() => null} />;
+  const sum = data.sums?.hooks && ['All', '', formatCount(data.sums.hooks.hits)];
+  // A click shows its hits among the rare events.
+  return <DataTable columns={columns} rows={data.hooks} {...(sum ? {sum} : {})} model={model} rowKey={(row) => `${row.process}/${row.hook}`}
+                    swatch={(row) => chosen.includes(row.hook) ? css(engine.book.hook(row.hook)) : null}
+                    selected={(row) => chosen.includes(row.hook)} onClick={(row) => model.rare.toggle(row.hook)} />;
 }

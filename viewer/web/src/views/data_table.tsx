@@ -11,6 +11,7 @@ export interface Column<Row> {
   number: boolean;
   by: string; // as the server names its order; empty: it has none
   text: (row: Row) => string;
+  limits?: (row: Row) => string; // what holds the truth; empty: it is exact
 }
 
 interface TableProps<Row> {
@@ -52,6 +53,7 @@ export function DataTable<Row>({sum, columns, rows, model, swatch, rowKey, selec
               <td key={index} class={column.number ? 'number' : ''}>
                 {index === 0 && swatch(row) !== null && <span class="swatch" style={{background: swatch(row) ?? ''}} />}
                 {column.text(row)}
+                {column.limits && column.limits(row) !== '' && <span class="limits">{column.limits(row)}</span>}
               </td>
             ))}
           </tr>

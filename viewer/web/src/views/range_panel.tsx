@@ -40,11 +40,11 @@ function rowsOf(data: Aggregate|null, tab: Tab): number|null {
 function Rows({model, engine, data}: {model: AppModel; engine: TimelineEngine; data: Aggregate}) {
   switch (tableOf(data)) {
     case 'processes': return <ProcessTable model={model} engine={engine} data={data} />;
-    case 'threads': return <ThreadTable model={model} engine={engine} rows={data.threads ?? []} />;
+    case 'threads': return <ThreadTable model={model} engine={engine} rows={data.threads ?? []} sums={data.sums?.threads} />;
     case 'segments': return <SegmentTable model={model} engine={engine} data={data} />;
-    case 'hooks': return <HookTable model={model} data={data} />;
+    case 'hooks': return <HookTable model={model} engine={engine} data={data} />;
     case 'cpus': return <CpuTable model={model} rows={data.cpus ?? []} />;
-    case 'waits': return <WaitTable model={model} engine={engine} rows={data.waits ?? []} />;
+    case 'waits': return <WaitTable model={model} engine={engine} rows={data.waits ?? []} sums={data.sums?.waits} />;
   }
 }
 

@@ -1,12 +1,13 @@
 // Who ran: tables of processes, threads and CPUs. Exact numbers; counts that an
 // edge cut are marked as the least or a tilde.
 
-import type {Aggregate, Bounds, CpuTotals, ThreadTotals} from '../api/schema';
+import type {Aggregate, Bounds, CpuTotals, Quality, TableSums, ThreadTotals} from '../api/schema';
 import type {AppModel} from '../model/app_model';
 import {processName} from '../model/names';
 import {css} from '../render/palette';
 import {formatCount, formatDuration, formatEventCount, formatPercent} from '../units';
 import {type Column, DataTable} from './data_table';
+import {limitsText, MARKS_SAY, qualityMark} from './limits';
 import type {TimelineEngine} from './timeline_engine';
 import {useSignal} from './use_signal';
 
@@ -76,7 +77,14 @@ function countColumns<Row extends Counted>(events: readonly string[]): Column<Ro
       return count === null || count === undefined ? '\u2013' :
           `${mark(row, index, count)}${formatEventCount(event, count)}`;
     },
+    limits: (row) => limitsText(row.bounds, `counts.${index}`, (count) => formatEventCount(event, count)),
   }));
+}
+
+// Of rows whose numbers are not all exact; none if all are.
+function qualityColumn<Row>(model: AppModel, of: (row: Row) => Quality|undefined): Column<Row>[] {
+  if ([...model.names.processes.values()].every(({quality}) => quality === 'exact')) return [];
+  return [{title: '', says: MARKS_SAY, number: false, by: '', text: (row) => qualityMark(of(row))}];
 }
 
 export function ProcessTable({model, engine, data}: {model: AppModel; engine: TimelineEngine; data: Aggregate}) {
@@ -84,12 +92,15 @@ export function ProcessTable({model, engine, data}: {model: AppModel; engine: Ti
   const columns: Column<RunRow>[] = [
     {title: 'Process', says: 'Name of the process', number: false, by: 'process', text: (row) => row.name},
     {title: 'PID', says: 'Process id', number: true, by: 'pid', text: (row) => row.pid},
-    {title: 'CPU time', says: 'Time on a CPU inside the range, exact', number: true, by: 'on_cpu_ns', text: (row) => formatDuration(row.onCpu)},
+    {title: 'CPU time', says: 'Time on a CPU inside the range, exact', number: true, by: 'on_cpu_ns', text: (row) => formatDuration(row.onCpu),
+     limits: (row) => limitsText(row.bounds, 'on_cpu_ns', formatDuration)},
     {title: 'Share', says: 'Share of all CPUs over the range', number: true, by: 'on_cpu_ns',
      text: (row) => data.cpu_ns > 0 ? formatPercent(row.onCpu / data.cpu_ns) : ''},
     {title: 'Dispatches', says: 'Dispatches that begin in the range', number: true, by: 'dispatches',
-     text: (row) => row.dispatches === null ? '\u2013' : formatCount(row.dispatches)},
+     text: (row) => row.dispatches === null ? '\u2013' : formatCount(row.dispatches),
+     limits: (row) => limitsText(row.bounds, 'dispatches', formatCount)},
     ...countColumns<RunRow>(model.names.events),
+    ...qualityColumn<RunRow>(model, (row) => row.process === null ? undefined : model.names.process(row.process)?.quality),
   ];
   const rows = runRows(model, data);
   const total = rows.reduce((sum, row) => sum + row.onCpu, 0);
@@ -100,27 +111,37 @@ export function ProcessTable({model, engine, data}: {model: AppModel; engine: Ti
                     onClick={(row) => (model.highlight.value = row.process === highlight ? null : row.process)} />;
 }
 
-export function ThreadTable({model, engine, rows}: {model: AppModel; engine: TimelineEngine; rows: ThreadTotals[]}) {
+export function ThreadTable({model, engine, rows, sums}: {
+  model: AppModel; engine: TimelineEngine; rows: ThreadTotals[]; sums: TableSums['threads'];
+}) {
   const {names} = model;
   const highlight = useSignal(model.highlight);
   const process = (row: ThreadTotals): number => names.thread(row.thread)?.process ?? -1;
-  const between = (row: ThreadTotals, field: string): string => row.bounds[field] ? '~' : '';
+  const limits = (field: string, format = formatDuration) => (row: ThreadTotals): string => limitsText(row.bounds, field, format);
   const columns: Column<ThreadTotals>[] = [
     {title: 'Thread', says: 'Name of the thread', number: false, by: 'thread', text: (row) => names.thread(row.thread)?.comm || '?'},
     {title: 'TID', says: 'Thread id', number: true, by: 'tid', text: (row) => String(names.thread(row.thread)?.tid ?? '')},
     {title: 'Process', says: 'Its process', number: false, by: 'process',
      text: (row) => `${processName(names, process(row))} ${names.thread(row.thread)?.pid ?? ''}`},
-    {title: 'CPU time', says: 'Time on a CPU inside the range', number: true, by: 'on_cpu_ns', text: (row) => formatDuration(row.on_cpu_ns)},
+    {title: 'CPU time', says: 'Time on a CPU inside the range', number: true, by: 'on_cpu_ns', text: (row) => formatDuration(row.on_cpu_ns), limits: limits('on_cpu_ns')},
     {title: 'Waited', says: 'Time runnable, on no CPU', number: true, by: 'wait_ns',
-     text: (row) => `${between(row, 'wait_ns')}${formatDuration(row.wait_ns)}`},
+     text: (row) => formatDuration(row.wait_ns), limits: limits('wait_ns')},
     ...(names.trace.wakeups ? [{
       title: 'Blocked', says: 'Time on no CPU and not runnable', number: true, by: 'blocked_ns',
-      text: (row: ThreadTotals) => row.blocked_ns === null ? '\u2013' : `${between(row, 'blocked_ns')}${formatDuration(row.blocked_ns)}`,
+      text: (row: ThreadTotals) => row.blocked_ns === null ? '\u2013' : formatDuration(row.blocked_ns),
+      limits: limits('blocked_ns'),
     }] : []),
-    {title: 'Dispatches', says: 'Dispatches that begin in the range', number: true, by: 'dispatches', text: (row) => formatCount(row.dispatches)},
+    {title: 'Dispatches', says: 'Dispatches that begin in the range', number: true, by: 'dispatches', text: (row) => formatCount(row.dispatches),
+     limits: limits('dispatches', formatCount)},
     ...countColumns<ThreadTotals>(names.events),
+    ...qualityColumn<ThreadTotals>(model, (row) => names.thread(row.thread)?.quality),
   ];
-  return <DataTable columns={columns} rows={rows} model={model} rowKey={(row) => String(row.thread)}
+  const sum = sums && [
+    'All', '', '', formatDuration(sums.on_cpu_ns), formatDuration(sums.wait_ns),
+    ...(names.trace.wakeups ? [sums.blocked_ns === null ? '' : formatDuration(sums.blocked_ns)] : []),
+    formatCount(sums.dispatches), ...names.events.map((event, i) => formatEventCount(event, sums.counts[i] ?? 0)),
+  ];
+  return <DataTable columns={columns} rows={rows} {...(sum ? {sum} : {})} model={model} rowKey={(row) => String(row.thread)}
                     swatch={(row) => css(engine.book.process(process(row)))}
                     selected={(row) => process(row) === highlight}
                     onClick={(row) => model.reveal(process(row), row.thread)} />;

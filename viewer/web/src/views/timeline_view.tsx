@@ -8,6 +8,7 @@ import {toNs} from '../model/viewport';
 import {itemAt} from '../render/tile_lookup';
 import {CounterScales, FocusRing, Labels} from './lane_labels';
 import {RULER_HEIGHT, type TimelineEngine} from './timeline_engine';
+import {RareView} from './rare_view';
 import {Tooltip} from './tooltip';
 
 interface Props {
@@ -138,6 +139,7 @@ export function TimelineView({model, engine, minimap}: Props) {
         <div class="gutter ruler-gutter">time since start</div>
         <canvas class="ruler" ref={ruler} onPointerDown={onRulerDown} style={{height: `${RULER_HEIGHT}px`}} />
       </div>
+      <RareView model={model} engine={engine} />
       <div class="rows">
         <Labels model={model} />
         <div class="area" ref={area} tabIndex={0} role="application"

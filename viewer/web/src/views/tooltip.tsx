@@ -1,7 +1,7 @@
 // What is under the pointer, as text.
 
 import {LEAF_IDLE, LEAF_INFERRED, LEAF_OUTSIDE, NO_KEY, STATE_BLOCKED, STATE_UNKNOWN, STATE_WAITING} from '../api/schema';
-import {sharesAt, statesAt, stripCount, threadsAt} from '../api/tile_decode';
+import {COUNTER_FLAGS, COUNTER_WORDS, sharesAt, statesAt, stripCount, threadsAt} from '../api/tile_decode';
 import type {AppModel} from '../model/app_model';
 import type {Lane} from '../model/lanes';
 import {clean, hookName, type Names, processName, processOf, threadName} from '../model/names';
@@ -42,15 +42,19 @@ function describeItem(model: AppModel, engine: TimelineEngine, x: number, y: num
   if (tile.kind === 'counter') {
     const column = Math.floor((at - tile.beginNs) / tile.columnNs);
     const event = names.events[lane.owner] ?? '';
-    const flags = tile.flags[4 * column + 3] ?? 4;
+    const flags = tile.flags[COUNTER_WORDS * column + COUNTER_FLAGS] ?? 4;
     if ((flags & 4) !== 0) return {title: event, swatch: null, lines: ['not known here']};
-    const value = (i: number): string => formatEventRate(event, tile.values[4 * column + i] ?? 0);
+    const rate = (i: number): number => tile.values[COUNTER_WORDS * column + i] ?? 0;
+    const value = (i: number): string => formatEventRate(event, rate(i));
     return {
       title: `${event} ${value(2)}`,
       swatch: null,
       lines: [
         `mean over ${formatDuration(tile.columnNs)}`,
         `${(flags & 2) !== 0 ? 'within' : 'from'} ${value(0)} to ${value(1)}`,
+        // Between dumps it is not known where the events were.
+        ...(rate(4) - rate(3) <= 1e-6 * rate(4) ? [] :
+            [`the mean is at least ${value(3)}${Number.isFinite(rate(4)) ? `, at most ${value(4)}` : ', without an upper limit'}`]),
       ],
     };
   }

@@ -1,7 +1,7 @@
 // Why threads did not run: who ended their sleeps, who had the CPU that they
 // waited for. A click shows the longest.
 
-import type {WaitTotals} from '../api/schema';
+import type {TableSums, WaitTotals} from '../api/schema';
 import type {AppModel} from '../model/app_model';
 import {hookName, type Names, processName, processOf, threadName} from '../model/names';
 import {css} from '../render/palette';
@@ -22,7 +22,9 @@ function by(names: Names, row: WaitTotals): string {
   }
 }
 
-export function WaitTable({model, engine, rows}: {model: AppModel; engine: TimelineEngine; rows: WaitTotals[]}) {
+export function WaitTable({model, engine, rows, sums}: {
+  model: AppModel; engine: TimelineEngine; rows: WaitTotals[]; sums: TableSums['waits'];
+}) {
   const {names} = model;
   const columns: Column<WaitTotals>[] = [
     {title: 'Process', says: 'Whose threads did not run', number: false, by: 'process',
@@ -44,7 +46,8 @@ export function WaitTable({model, engine, rows}: {model: AppModel; engine: Timel
     model.reveal(processOf(names, thread), thread);
     void model.selectWait(thread, begin);
   };
-  return <DataTable columns={columns} rows={rows} model={model}
+  const sum = sums && ['All', '', '', formatDuration(sums.ns), formatCount(sums.times), ''];
+  return <DataTable columns={columns} rows={rows} {...(sum ? {sum} : {})} model={model}
                     rowKey={(row) => `${row.process}/${row.state}/${row.by}/${row.by_thread}/${row.call}`}
                     swatch={(row) => css(engine.book.process(row.process))} onClick={show} />;
 }
