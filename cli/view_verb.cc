@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
@@ -87,6 +88,8 @@ int RunView(const Arguments& arguments) {
   parser.AddFlag("--open", open_browser);
   parser.AddText("--at", at);
   parser.AddDuration("--window", window_ns);
+  std::vector<std::string> sources;
+  parser.AddTexts("--source", sources);
   parser.AddNoProgress(options.no_progress);
   if (const auto status = parser.Parse(arguments)) return *status;
   if (at.empty() && (parser.is_given("--at") || parser.is_given("--window"))) {
@@ -103,6 +106,7 @@ int RunView(const Arguments& arguments) {
   viewer::ServeOptions serve;
   serve.trace_path = *directory;
   serve.shown_as = options.trace;
+  serve.sources = sources;
   serve.port = static_cast<std::uint16_t>(port);
   serve.progress =
       [&, draw = progress.Callback()](const logformat::Progress& done) {

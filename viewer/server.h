@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -15,7 +16,9 @@ namespace countrace::viewer {
 
 struct ServeOptions {
   std::string trace_path;
-  std::string shown_as;    // the name on the page, if not the path
+  std::string shown_as;  // the name on the page, if not the path
+  // Directories below which the page may show the files that hooks stand in.
+  std::vector<std::string> sources;
   std::uint16_t port = 0;  // 0: any free port
   // A trace of twice these bytes of streams is served from its first part on,
   // while the index is built (index/first_parts.h).

@@ -185,8 +185,7 @@ TEST_CASE("site: no path leads out of the embedded files", "[viewer][http]") {
   for (const char* path :
        {"/../../../../etc/passwd", "/..%2f..%2fetc/passwd", "//etc/passwd",
         "/app.js/../index.html", "/%2e%2e/etc/passwd", "/index.html/",
-        "/api/v1/source?file=/etc/passwd", "/api/v1/../trace", "/api/",
-        "/dist/app.js"}) {
+        "/api/v1/../trace", "/api/", "/dist/app.js"}) {
     CAPTURE(path);
     CHECK(site.GetAllowed(path).status == 404);
   }
@@ -214,7 +213,10 @@ TEST_CASE("api: frames are the state and the sums of each instant",
   const std::uint64_t end_ns = site.index().duration_ns();
   std::vector<std::uint64_t> times = {0, end_ns, end_ns / 3, end_ns + 5};
   for (std::uint64_t i = 1; i < 20; ++i) times.push_back(end_ns * i / 20);
-  const Json request = {{"times", times}, {"threads", 3}, {"processes", 2}};
+  const std::uint64_t since_ns = end_ns / 3, window_ns = end_ns / 7;
+  const Json request = {{"times", times},    {"threads", 3},
+                        {"processes", 2},    {"recent_processes", 3},
+                        {"since", since_ns}, {"window", window_ns}};
   const Answer answer = site.Post("frames", request.dump(), kJsonType);
   REQUIRE(answer.status == 200);
   const Json frames = Json::parse(answer.body)["frames"];
@@ -223,13 +225,23 @@ TEST_CASE("api: frames are the state and the sums of each instant",
   for (std::size_t i = 0; i < times.size(); ++i) {
     const std::string time = std::to_string(times[i]);
     CAPTURE(time);
-    const Json state =
-        Json::parse(site.GetAllowed("/api/v1/state?t=" + time + "&top=3").body);
+    const Json state = Json::parse(
+        site.GetAllowed("/api/v1/state?t=" + time +
+                        "&top=3&window=" + std::to_string(window_ns))
+            .body);
     CHECK(frames[i]["state"] == state);
-    CHECK(frames[i]["so_far"] ==
-          Json::parse(site.GetAllowed("/api/v1/aggregate?from=0&to=" + time +
-                                      "&tables=processes&top=2")
-                          .body));
+    const auto processes = [&](std::uint64_t from_ns, std::uint64_t to_ns,
+                               const char* top) {
+      return Json::parse(
+          site.GetAllowed("/api/v1/aggregate?from=" + std::to_string(from_ns) +
+                          "&to=" + std::to_string(to_ns) +
+                          "&tables=processes&top=" + top)
+              .body);
+    };
+    CHECK(frames[i]["so_far"] == processes(std::min(since_ns, times[i]),
+                                           std::max(since_ns, times[i]), "2"));
+    CHECK(frames[i]["recent"] ==
+          processes(times[i] - std::min(times[i], window_ns), times[i], "3"));
     // The same threads as in the whole answer: none is lost without a word.
     const Json whole =
         Json::parse(site.GetAllowed("/api/v1/state?t=" + time).body);
@@ -262,7 +274,9 @@ TEST_CASE("api: wrong frames are refused", "[viewer][http]") {
        {"", "[]", "{}", R"({"times":1})", R"({"times":[-1]})",
         R"({"times":[1.5]})", R"({"times":["1"]})", R"({"times":[null]})",
         R"({"times":[1],"threads":-1})", R"({"times":[1],"threads":1001})",
-        R"({"times":[1],"processes":"8"})"}) {
+        R"({"times":[1],"processes":"8"})", R"({"times":[1],"since":-1})",
+        R"({"times":[1],"window":1.5})",
+        R"({"times":[1],"recent_processes":1001})"}) {
     CAPTURE(body);
     CHECK(status(body) == 400);
   }
@@ -307,6 +321,10 @@ TEST_CASE("api: wrong numbers are 400, never a guess", "[viewer][http]") {
         "wait?thread=0",
         "wait?thread=-1&t=5",
         "events",
+        "source",
+        "source?hook=x",
+        "source?file=/etc/passwd",
+        "families?ids=x",
         "hits?from=1&to=2",
         "hits?hook=x&from=1&to=2",
         "hits?hook=99999999999&from=1&to=2",

@@ -40,12 +40,14 @@ class StepSearch {
     const RowEntry& entry = index_.rows()[number];
     switch (entry.kind) {
       case RowKind::kQuality:
-        if (Has(kStepLoss) && !filter_.threads && !filter_.hooks) {
+        if (Has(kStepLoss) && !filter_.threads && !filter_.hooks &&
+            !filter_.cpu) {
           OfferIntervals(number);
         }
         break;
       case RowKind::kCpu:
-        if (Has(kStepDispatch) && !filter_.threads && !filter_.hooks) {
+        if (Has(kStepDispatch) && !filter_.threads && !filter_.hooks &&
+            IsOfCpu(entry.owner)) {
           OfferIntervals(number);
         }
         break;
@@ -62,7 +64,9 @@ class StepSearch {
         }
         break;
       case RowKind::kInterrupt:
-        if (Has(kStepInterrupt) && !filter_.threads) OfferIntervals(number);
+        if (Has(kStepInterrupt) && !filter_.threads && IsOfCpu(entry.owner)) {
+          OfferIntervals(number);
+        }
         break;
       case RowKind::kHook:
         if (Has(kStepHook) && IsOfThread(entry.owner)) OfferPoints(number);
@@ -82,7 +86,11 @@ class StepSearch {
  private:
   bool Has(std::uint32_t kind) const { return (kinds_ & kind) != 0; }
   bool IsOfThread(std::uint32_t thread) const {
+    if (filter_.cpu) return false;
     return !filter_.threads || filter_.threads->contains(thread);
+  }
+  bool IsOfCpu(std::uint32_t cpu) const {
+    return !filter_.cpu || *filter_.cpu == cpu;
   }
 
   // Keeps the nearest.

@@ -28,6 +28,7 @@ struct StepFilter {
   std::optional<std::uint32_t> row;
   std::optional<std::set<std::uint32_t>> threads;  // indexes; no CPU rows
   std::optional<std::set<std::uint32_t>> hooks;    // ids; excludes dispatches
+  std::optional<std::uint32_t> cpu;  // its dispatches and interrupts only
   bool begins_only = false;
 };
 

@@ -1,6 +1,7 @@
 #include "viewer/server/frames_api.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -34,14 +35,23 @@ HttpResponse Get(const TimelineIndex& index, Answer answer,
   return response ? *std::move(response) : Refuse(404, "No such address");
 }
 
-// Absent: it is there and no number of at most `most`.
+// `otherwise` if it is missing. Absent: it is no number of at most `most`.
 std::optional<std::uint64_t> Number(const Json& json, const char* name,
+                                    std::uint64_t otherwise,
                                     std::uint64_t most) {
   const auto found = json.find(name);
-  if (found == json.end()) return most;
+  if (found == json.end()) return otherwise;
   if (!found->is_number_unsigned()) return std::nullopt;
   const auto number = found->get<std::uint64_t>();
   return number <= most ? std::optional(number) : std::nullopt;
+}
+
+// The `aggregate` of the processes in a range.
+HttpResponse Processes(const TimelineIndex& index, std::uint64_t from_ns,
+                       std::uint64_t to_ns, std::uint64_t top) {
+  return Get(index, AnswerRange, "aggregate",
+             absl::StrFormat("from=%d&to=%d&tables=processes&top=%d", from_ns,
+                             to_ns, top));
 }
 
 }  // namespace
@@ -66,33 +76,41 @@ HttpResponse AnswerFrames(const TimelineIndex& index,
     return Refuse(400, absl::StrFormat("Too many frames: times=%d, limit=%d",
                                        times.size(), kMaxFrames));
   }
-  const auto threads = Number(json, "threads", kMaxTableRows);
-  const auto processes = Number(json, "processes", kMaxTableRows);
-  if (!threads || !processes) {
-    return Refuse(400, absl::StrFormat("threads and processes: expected a "
-                                       "number of at most %d",
-                                       kMaxTableRows));
+  const std::uint64_t any = ~std::uint64_t{0};
+  const auto threads = Number(json, "threads", kMaxTableRows, kMaxTableRows);
+  const auto processes =
+      Number(json, "processes", kMaxTableRows, kMaxTableRows);
+  const auto recent_processes =
+      Number(json, "recent_processes", kMaxTableRows, kMaxTableRows);
+  const auto since_ns = Number(json, "since", 0, any);
+  const auto window_ns = Number(json, "window", 0, any);
+  if (!threads || !processes || !recent_processes || !since_ns || !window_ns) {
+    return Refuse(400, absl::StrFormat(
+                           "threads, processes and recent_processes: expected "
+                           "a number of at most %d; since and window: ns",
+                           kMaxTableRows));
   }
   std::string frames;
   for (const Json& time : times) {
     const auto time_ns = time.get<std::uint64_t>();
-    const HttpResponse state =
+    const HttpResponse parts[] = {
         Get(index, AnswerInstant, "state",
-            absl::StrFormat("t=%d&top=%d", time_ns, *threads));
-    if (state.status != 200) return state;
-    const HttpResponse so_far =
-        Get(index, AnswerRange, "aggregate",
-            absl::StrFormat("from=0&to=%d&tables=processes&top=%d", time_ns,
-                            *processes));
-    if (so_far.status != 200) return so_far;
-    // The client requests again the frames that did not fit.
-    if (!frames.empty() &&
-        frames.size() + state.body.size() + so_far.body.size() >
-            kMaxFramesBytes) {
-      break;
+            absl::StrFormat("t=%d&top=%d&window=%d", time_ns, *threads,
+                            *window_ns)),
+        Processes(index, std::min(*since_ns, time_ns),
+                  std::max(*since_ns, time_ns), *processes),
+        Processes(index, time_ns - std::min(time_ns, *window_ns), time_ns,
+                  *recent_processes)};
+    std::size_t bytes = 0;
+    for (const HttpResponse& part : parts) {
+      if (part.status != 200) return part;
+      bytes += part.body.size();
     }
-    absl::StrAppendFormat(&frames, "%s{\"state\":%s,\"so_far\":%s}",
-                          frames.empty() ? "" : ",", state.body, so_far.body);
+    // The client requests again the frames that did not fit.
+    if (!frames.empty() && frames.size() + bytes > kMaxFramesBytes) break;
+    absl::StrAppendFormat(
+        &frames, "%s{\"state\":%s,\"so_far\":%s,\"recent\":%s}",
+        frames.empty() ? "" : ",", parts[0].body, parts[1].body, parts[2].body);
   }
   HttpResponse response = AnswerJson(nullptr);
   response.body = "{\"frames\":[" + frames + "]}";

@@ -3,18 +3,24 @@
 #include <algorithm>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <utility>
 
 #include "absl/strings/str_format.h"
 #include "viewer/index/instant_state.h"
 #include "viewer/index/nearest_step.h"
 #include "viewer/index/wait_split.h"
 #include "viewer/server/api_answer.h"
+#include "viewer/server/api_bounds.h"
 #include "viewer/server/catalog_items.h"
 #include "viewer/server/state_json.h"
 #include "viewer/server/wait_json.h"
 
 namespace countrace::viewer {
 namespace {
+
+using Json = nlohmann::json;
 
 class Instant {
  public:
@@ -98,6 +104,7 @@ class Instant {
         kinds |= kStepDispatch;
       }
     }
+    if (const char* wrong = Limit(filter)) return Refuse(400, wrong);
     if (query_.Has("hook")) {
       const std::optional<std::uint64_t> hook =
           query_.Number("hook", std::nullopt);
@@ -107,19 +114,57 @@ class Instant {
       filter.begins_only = true;
       kinds = kStepSegment | kStepHook | kStepInterrupt;
     }
-    const std::optional<Step> step =
-        NearestStep(index_, *time_ns, direction == "next", kinds, filter);
+    const auto count = query_.Number("count", 1, kMaxFrames);
+    if (!count || *count == 0) {
+      return Refuse(400, absl::StrFormat("Parameter count: expected 1 to %d",
+                                         kMaxFrames));
+    }
+    const auto nearest = [&](std::uint64_t from_ns) {
+      return NearestStep(index_, from_ns, direction == "next", kinds, filter);
+    };
+    const std::optional<Step> step = nearest(*time_ns);
     if (!step) return AnswerJson({{"found", false}});
+    Json times = Json::array();
+    for (std::optional<Step> next = step; next && times.size() < *count;
+         next = nearest(next->time_ns)) {
+      times.push_back(next->time_ns);
+    }
     return AnswerJson({{"found", true},
                        {"t", step->time_ns},
                        {"row", step->row},
                        {"kind", RowKindName(index_.rows()[step->row].kind)},
                        {"owner", index_.rows()[step->row].owner},
                        {"leaf", step->leaf},
-                       {"edge", step->at_end ? "end" : "begin"}});
+                       {"edge", step->at_end ? "end" : "begin"},
+                       {"times", std::move(times)}});
   }
 
  private:
+  // Limits the steps to a thread, a process or a CPU. What is wrong, or null.
+  const char* Limit(StepFilter& filter) {
+    const char* const names[] = {"thread", "process", "cpu"};
+    for (const char* name : names) {
+      if (!query_.Has(name)) continue;
+      const auto number = query_.Number(name, std::nullopt, kNoKey);
+      if (!number) return "Parameters thread, process, cpu: expected a number";
+      if (filter.threads || filter.cpu) {
+        return "Parameters thread, process, cpu: expected one of them";
+      }
+      const auto owner = static_cast<std::uint32_t>(*number);
+      if (name == names[0]) filter.threads = {owner};
+      if (name == names[1]) filter.threads = ThreadsOf(owner);
+      if (name == names[2]) filter.cpu = owner;
+    }
+    return nullptr;
+  }
+  std::set<std::uint32_t> ThreadsOf(std::uint32_t process) const {
+    std::set<std::uint32_t> threads;
+    for (std::uint32_t i = 0; i < index_.threads().size(); ++i) {
+      if (index_.threads()[i].process == process) threads.insert(i);
+    }
+    return threads;
+  }
+
   const TimelineIndex& index_;
   ApiQuery& query_;
 };

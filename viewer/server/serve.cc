@@ -29,7 +29,8 @@ absl::StatusOr<std::unique_ptr<HttpServer>> ListenOn(
 absl::Status ServeIndexes(
     const ServedIndexes& indexes, const TraceEvents* events, std::uint16_t port,
     const std::function<void(const std::string& url,
-                             std::shared_ptr<HttpServer> server)>& on_ready) {
+                             std::shared_ptr<HttpServer> server)>& on_ready,
+    const SourceFiles* sources) {
   const std::string path =
       KeptAddressPath(indexes.growth().newest->header().trace.uuid);
   const std::optional<KeptAddress> kept = ReadKeptAddress(path);
@@ -42,7 +43,7 @@ absl::Status ServeIndexes(
           : RequestGuard::Create(server->port());
   if (!guard.ok()) return guard.status();
   KeepAddress(path, {server->port(), guard->token()});
-  const ViewerSite site(indexes, events, *std::move(guard));
+  const ViewerSite site(indexes, events, *std::move(guard), sources);
   if (on_ready) on_ready(site.guard().Url(), server);
   server->Run(
       [&site](const HttpRequest& request) { return site.Answer(request); },

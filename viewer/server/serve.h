@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "viewer/server/http_server.h"
 #include "viewer/server/served_indexes.h"
+#include "viewer/server/source_files.h"
 #include "viewer/server/trace_events.h"
 
 namespace countrace::viewer {
@@ -18,11 +19,13 @@ namespace countrace::viewer {
 // Serves until SIGINT or SIGTERM, or until the server is stopped; `on_ready`
 // may be empty and gets the address and the server. `port` 0: the one of the
 // trace's last server (kept_address.h) if it is free, else any. `events`: null
-// if there is no trace. Requires: an index is published.
+// if there is no trace; `sources`: null if no directory of them was named.
+// Requires: an index is published.
 absl::Status ServeIndexes(
     const ServedIndexes& indexes, const TraceEvents* events, std::uint16_t port,
     const std::function<void(const std::string& url,
-                             std::shared_ptr<HttpServer> server)>& on_ready);
+                             std::shared_ptr<HttpServer> server)>& on_ready,
+    const SourceFiles* sources = nullptr);
 
 }  // namespace countrace::viewer
 

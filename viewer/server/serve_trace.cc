@@ -11,6 +11,7 @@
 #include "viewer/server.h"
 #include "viewer/server/serve.h"
 #include "viewer/server/served_indexes.h"
+#include "viewer/server/source_files.h"
 #include "viewer/server/trace_events.h"
 
 namespace countrace::viewer {
@@ -86,6 +87,9 @@ class IndexOpening {
 }  // namespace
 
 absl::Status Serve(const ServeOptions& options) {
+  const absl::StatusOr<SourceFiles> sources =
+      SourceFiles::Open(options.sources);
+  if (!sources.ok()) return sources.status();
   ServedIndexes indexes;
   IndexOpening opening(options, indexes);
   const bool whole = static_cast<bool>(options.place);
@@ -101,7 +105,8 @@ absl::Status Serve(const ServeOptions& options) {
         if (options.on_ready) {
           options.on_ready(place->empty() ? url : url + "#" + *place);
         }
-      });
+      },
+      options.sources.empty() ? nullptr : &*sources);
   const absl::Status opened = opening.status();
   return opened.ok() ? served : opened;
 }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_format.h"
@@ -70,8 +71,29 @@ HttpResponse Growth(const ServedIndexes& indexes) {
                      {"total", growth.progress.total}});
 }
 
+// The file that a hook stands in.
+HttpResponse Source(const TimelineIndex& index, const SourceFiles* sources,
+                    ApiQuery& query) {
+  const auto hook = query.Number("hook", std::nullopt);
+  if (!hook) return Refuse(400, query.error());
+  const auto refuse = [](std::string reason) {
+    return AnswerJson({{"found", false}, {"reason", std::move(reason)}});
+  };
+  if (sources == nullptr) return refuse("No directory was named (--source)");
+  for (const HookEntry& entry : index.hooks()) {
+    if (entry.id != *hook) continue;
+    const auto file = sources->Read(index.Text(entry.location));
+    if (!file.ok()) return refuse(std::string(file.status().message()));
+    return AnswerJson({{"found", true},
+                       {"path", file->path},
+                       {"line", file->line},
+                       {"text", file->text}});
+  }
+  return Refuse(404, absl::StrFormat("No such hook: hook=%d", *hook));
+}
+
 HttpResponse Route(const TimelineIndex& index, const TraceEvents* events,
-                   const HttpRequest& request) {
+                   const HttpRequest& request, const SourceFiles* sources) {
   ApiQuery query(request);
   constexpr std::string_view kPrefix = "/api/v1/";
   if (!query.path().starts_with(kPrefix)) {
@@ -94,6 +116,7 @@ HttpResponse Route(const TimelineIndex& index, const TraceEvents* events,
     return AnswerTile(index, name.substr(kTile.size()));
   }
   if (name == "events") return Events(index, events, query);
+  if (name == "source") return Source(index, sources, query);
   if (auto response = AnswerReports(index, events, name, query)) {
     return *std::move(response);
   }
@@ -109,8 +132,8 @@ HttpResponse Route(const TimelineIndex& index, const TraceEvents* events,
 }  // namespace
 
 HttpResponse AnswerApi(const TimelineIndex& index, const TraceEvents* events,
-                       const HttpRequest& request) {
-  HttpResponse response = Route(index, events, request);
+                       const HttpRequest& request, const SourceFiles* sources) {
+  HttpResponse response = Route(index, events, request, sources);
   if (const absl::Status whole = index.CheckWhole(); !whole.ok()) {
     response =
         Refuse(500, absl::StrFormat("The timeline's index is gone, start "
@@ -121,7 +144,7 @@ HttpResponse AnswerApi(const TimelineIndex& index, const TraceEvents* events,
 }
 
 HttpResponse AnswerApi(const ServedIndexes& indexes, const TraceEvents* events,
-                       const HttpRequest& request) {
+                       const HttpRequest& request, const SourceFiles* sources) {
   ApiQuery query(request);
   if (query.path() == "/api/v1/index") {
     return request.method == "GET" || request.method == "HEAD"
@@ -130,7 +153,7 @@ HttpResponse AnswerApi(const ServedIndexes& indexes, const TraceEvents* events,
   }
   const std::string_view id = query.Word("index");
   if (const auto index = indexes.Find(id)) {
-    return AnswerApi(*index, events, request);
+    return AnswerApi(*index, events, request, sources);
   }
   if (!id.empty()) return Refuse(410, "No such index; `index` names one");
   HttpResponse response =

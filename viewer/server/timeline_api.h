@@ -9,17 +9,21 @@
 #include "viewer/index/timeline_index.h"
 #include "viewer/server/http_message.h"
 #include "viewer/server/served_indexes.h"
+#include "viewer/server/source_files.h"
 #include "viewer/server/trace_events.h"
 
 namespace countrace::viewer {
 
 // Requires: the guard let the request in; its path begins with "/api/".
-// `events`: null if there is no trace beside the index.
+// `events`: null if there is no trace beside the index; `sources`: null if the
+// user named no directory of source files.
 HttpResponse AnswerApi(const TimelineIndex& index, const TraceEvents* events,
-                       const HttpRequest& request);
+                       const HttpRequest& request,
+                       const SourceFiles* sources = nullptr);
 // From the index that the request names, or the whole trace's.
 HttpResponse AnswerApi(const ServedIndexes& indexes, const TraceEvents* events,
-                       const HttpRequest& request);
+                       const HttpRequest& request,
+                       const SourceFiles* sources = nullptr);
 
 }  // namespace countrace::viewer
 

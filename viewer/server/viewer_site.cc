@@ -60,7 +60,7 @@ HttpResponse ViewerSite::Route(const HttpRequest& request) const {
   const std::string_view path = ParseTarget(request.target).path;
   constexpr std::string_view kApi = "/api/";
   if (path.substr(0, kApi.size()) == kApi) {
-    return AnswerApi(indexes_, events_, request);
+    return AnswerApi(indexes_, events_, request, sources_);
   }
   HttpResponse page = AssetAt(path);
   if (page.status == 200 && request.method != "GET" &&

@@ -7,16 +7,21 @@
 #include "viewer/server/http_message.h"
 #include "viewer/server/request_guard.h"
 #include "viewer/server/served_indexes.h"
+#include "viewer/server/source_files.h"
 #include "viewer/server/trace_events.h"
 
 namespace countrace::viewer {
 
 class ViewerSite {
  public:
-  // `indexes` and `events` (may be null: no trace) must outlive the site.
+  // `indexes`, `events` (may be null: no trace) and `sources` (may be null:
+  // none were named) must outlive the site.
   ViewerSite(const ServedIndexes& indexes, const TraceEvents* events,
-             RequestGuard guard)
-      : indexes_(indexes), events_(events), guard_(std::move(guard)) {}
+             RequestGuard guard, const SourceFiles* sources = nullptr)
+      : indexes_(indexes),
+        events_(events),
+        sources_(sources),
+        guard_(std::move(guard)) {}
 
   HttpResponse Answer(const HttpRequest& request) const;
   const RequestGuard& guard() const { return guard_; }
@@ -26,6 +31,7 @@ class ViewerSite {
 
   const ServedIndexes& indexes_;
   const TraceEvents* events_;
+  const SourceFiles* sources_;
   RequestGuard guard_;
 };
 
