@@ -730,6 +730,89 @@ try {
     await session.shot(shots, 'playing');
   });
 
+  await claims.claim('what begins under the playhead flashes, a wakeup sparks; not with reduced motion', async () => {
+    const {durationNs} = await view();
+    const STATE_WAITING = 0x100;
+    let found = null;
+    for (let from = 0.3; !found && from < 0.6; from += 0.002) {
+      await session.ask(`__pv.setWindow(${durationNs * from}, ${durationNs * (from + 0.001)})`);
+      await session.settled();
+      const {startNs, endNs} = await view();
+      const box = await areaBox();
+      const run = (await session.ask('__pv.rows()')).filter((item) => item.kind === 'run' && item.y + item.height < box.height);
+      for (const row of run) {
+        const items = (await session.ask(`__pv.dump(${row.row})`)).flatMap((tile) => tile.items);
+        const wait = items.find((item) => (item.flags & STATE_WAITING) !== 0 && item.key !== 0xffffffff &&
+            item.beginNs > startNs + (endNs - startNs) / 10 && item.beginNs < endNs - (endNs - startNs) / 10);
+        const waker = wait && run.find((item) => item.lane === `thread${wait.key}`);
+        if (wait && waker) found = {wait, row, waker};
+      }
+    }
+    assert.ok(found, 'no wake-up between threads in sight');
+    const {wait, row, waker} = found;
+    await session.ask(`__pv.movePlayhead(${wait.beginNs})`);
+    await page.keyboard.press('l');
+    const unfolding = await session.ask('__pv.unfolding()');
+    const spark = unfolding.sparks.find((item) => item.age === 0 && item.fromY === waker.y + waker.height / 2);
+    assert.ok(spark && spark.toY === row.y + row.height / 2, JSON.stringify(unfolding.sparks));
+    await session.ask('__pv.tick(100)');
+    const later = await session.ask('__pv.unfolding()');
+    assert.ok(later.sparks.some((item) => Math.abs(item.age - 0.4) < 0.01 && item.x === spark.x), JSON.stringify(later.sparks));
+    await page.keyboard.press('k');
+    assert.deepEqual(await session.ask('__pv.unfolding()'), {flashes: [], sparks: []});
+    // A dispatch that begins.
+    const [begin] = truth.cpu0.find(([from, , thread]) => thread !== 0xffffffff && from > durationNs / 50);
+    await session.ask(`__pv.setWindow(${begin - 20000}, ${begin + 20000})`);
+    await session.ask(`__pv.movePlayhead(${begin})`);
+    await session.settled();
+    await page.keyboard.press('l');
+    const cpu = await rowOf('cpu', 'cpu0');
+    const {startNs, nsPerPx} = await view();
+    const flash = (await session.ask('__pv.unfolding()')).flashes.find((item) => item.y === cpu.y && item.age === 0);
+    assert.ok(Math.abs(flash.x - (begin - startNs) / nsPerPx) < 0.01);
+    await session.shot(shots, 'flash');
+    await page.emulateMedia({reducedMotion: 'reduce'});
+    for (let i = 0; i < 100 && (await session.ask('__pv.unfolding()')).flashes.length > 0; ++i) await page.waitForTimeout(20);
+    assert.deepEqual(await session.ask('__pv.unfolding()'), {flashes: [], sparks: []});
+    await page.emulateMedia({reducedMotion: null});
+    await page.keyboard.press('k');
+    await session.settled();
+  });
+
+  await claims.claim('Shift+P saves what is on screen as PNG', async () => {
+    await session.key('0');
+    await session.ask('__pv.movePlayhead(0)');
+    await session.settled();
+    const same = await page.evaluate(() => {
+      const base = document.querySelector('.area canvas');
+      const picture = __pv.picture();
+      const copy = (canvas) => {
+        const made = Object.assign(document.createElement('canvas'), {width: canvas.width, height: canvas.height});
+        made.getContext('2d', {willReadFrequently: true}).drawImage(canvas, 0, 0);
+        return made;
+      };
+      const part = (canvas, x, y) => canvas.getContext('2d').getImageData(x, y, base.width - 100, base.height).data;
+      // Copies: chromium warns of canvases that are read again and again.
+      const from = part(copy(base), 100, 0);
+      const to = part(copy(picture), picture.width - base.width + 100, picture.height - base.height);
+      let equal = 0, drawn = 0;
+      for (let i = 0; i < from.length; i += 4) {
+        if (from[i + 3] === 0) continue;
+        ++drawn;
+        if ([0, 1, 2].every((part) => Math.abs(from[i + part] - to[i + part]) <= 1)) ++equal;
+      }
+      return {equal, drawn, pixels: from.length / 4};
+    });
+    await session.shot(shots, 'picture');
+    assert.ok(same.drawn > same.pixels / 10 && same.equal > 0.98 * same.drawn, JSON.stringify(same));
+    await page.locator('.area').focus();
+    const [download] = await Promise.all([page.waitForEvent('download'), page.keyboard.press('Shift+P')]);
+    assert.match(download.suggestedFilename(), /\.png$/);
+    const bytes = readFileSync(await download.path());
+    assert.equal(bytes.subarray(1, 4).toString(), 'PNG');
+    assert.equal(bytes.readUInt32BE(16), (await view()).widthPx + 184);
+  });
+
   await claims.claim('with the real clock the playhead runs and the page keeps up', async () => {
     await session.ask('__pv.realClock()');
     const before = await view();
@@ -759,7 +842,7 @@ try {
         // A busy machine shows few frames a second.
         for (let i = 0; i < 400 && instants.size < 8; ++i) {
           await new Promise((done) => setTimeout(done, 60));
-          samples.push({playhead: __pv.view().playhead, state: __pv.state(), soFar: __pv.soFar()});
+          samples.push({playhead: __pv.view().playhead, state: __pv.state(), soFar: __pv.soFar(), recent: __pv.recent(), window: __pv.window()});
           instants.add(__pv.view().playhead);
         }
         return samples;
@@ -776,26 +859,56 @@ try {
     await page.keyboard.press('k');
     await session.settled();
     assert.equal((await view()).playing, false);
-    for (const {playhead, state, soFar} of shown) {
+    const begins = [];
+    for (const {playhead, state, soFar, recent} of shown) {
       assert.equal(state.t, playhead);
-      assert.equal(soFar.to, playhead);
+      assert.ok(soFar.to === playhead || soFar.from === playhead);
+      assert.equal(recent.to, playhead);
+      begins.push(soFar.to === playhead ? soFar.from : soFar.to);
     }
+    // The sums begin where a run did.
+    assert.equal(new Set(begins).size, 2, begins.join());
     for (let i = 0; i < shown.length; i += 3) {
-      const {playhead, state, soFar} = shown[i];
-      assert.deepEqual(state, await session.api(`state?t=${playhead}&top=12`));
-      assert.deepEqual(soFar, await session.api(`aggregate?from=0&to=${playhead}&tables=processes&top=8`));
+      const {playhead, state, soFar, recent, window} = shown[i];
+      assert.deepEqual(state, await session.api(`state?t=${playhead}&top=12&window=${window}`));
+      assert.deepEqual(soFar, await session.api(`aggregate?from=${soFar.from}&to=${soFar.to}&tables=processes&top=8`));
+      assert.deepEqual(recent, await session.api(
+          `aggregate?from=${Math.max(playhead - window, 0)}&to=${playhead}&tables=processes&top=40`));
     }
+  });
+
+  await claims.claim('a run to the end and back shows again what it showed', async () => {
+    await session.key('Home');
+    const shown = () => session.ask('({state: __pv.state(), soFar: __pv.soFar(), recent: __pv.recent()})');
+    const before = await shown();
+    await session.ask('__pv.setSpeed(10)');
+    const played = async (key) => {
+      await page.keyboard.press(key);
+      for (let i = 0; (await view()).playing; ++i) {
+        assert.ok(i < 600, 'it plays for ever');
+        await page.waitForTimeout(50);
+      }
+      await session.settled();
+    };
+    await played('l');
+    assert.equal((await view()).playhead, (await view()).durationNs);
+    await played('j');
+    assert.equal((await view()).playhead, 0);
+    // By hand: the sums are of the time before it again.
+    await session.key('Home');
+    assert.deepEqual(await shown(), before);
+    await session.ask('__pv.setSpeed(1)');
   });
 
   await claims.claim('while it plays nothing in the now panel moves; threads that run are lit', async () => {
     await session.key('Home');
     await page.keyboard.press('l');
     const seen = await page.evaluate(async () => {
-      const boxes = () => [...document.querySelectorAll('.now h3, .now .cpus li, .now .stacks > li')]
+      const boxes = () => [...document.querySelectorAll('.now h3, .now .cpus li, .now .tree li, .now .stacks > li, .now .counters tr, .now .bars li')]
           .map((box) => Math.round(box.getBoundingClientRect().y)).join();
       const lit = new Set(), places = new Set();
       const instants = new Set();
-      for (let i = 0; i < 400 && (instants.size < 40 || lit.size === 0); ++i) {
+      for (let i = 0; i < 400 && (instants.size < 90 || lit.size === 0); ++i) {
         await new Promise((done) => setTimeout(done, 50));
         if (!document.querySelector('.stacks.playing')) continue;
         places.add(boxes());
@@ -819,7 +932,7 @@ try {
   await claims.claim('the now panel is the server\'s state at the playhead', async () => {
     const {playhead, durationNs} = await view();
     // At the end, where the replay may be, nothing is on record.
-    const state = await session.api(`state?t=${Math.min(Math.floor(playhead), durationNs - 1)}&top=12`);
+    const state = await session.api(`state?t=${Math.min(Math.floor(playhead), durationNs - 1)}&top=12&window=${await session.ask('__pv.window()')}`);
     assert.deepEqual(await session.ask('__pv.state()'), state);
     const at = Math.floor(playhead);
     const running = truth.cpu0.find(([begin, end]) => begin <= at && at < end);
@@ -852,7 +965,7 @@ try {
     for (const [name, place] of [['Home', 'begin'], ['End', 'end']]) {
       await session.key(name);
       const text = await page.locator('.now').innerText();
-      assert.match(text, /CPU [01]\s+(redis|request|kworker|idle)/, `${place}: ${text}`);
+      assert.match(text, /CPU [01]\s+\S+\s\S+\s+(redis|request|kworker|idle)/, `${place}: ${text}`);
       assert.doesNotMatch(text.split('\n')[1], /~/);
     }
     const {playhead, durationNs} = await view();
@@ -885,10 +998,66 @@ try {
     assert.equal(new Set(seen).size, 6);
     for (let i = 0; i < 6; ++i) await session.key('Comma');
     assert.equal((await view()).playhead, start);
-    await session.key('Shift+Period');
-    const at = (await view()).playhead;
-    const step = await session.api(`step?t=${start}&dir=next&kind=segment`);
-    assert.equal(at, step.t);
+    const saved = await view();
+    for (const kind of ['segment', 'hook', 'dispatch', 'interrupt', 'loss']) {
+      await page.getByLabel('Steps', {exact: true}).selectOption(kind);
+      await session.ask(`__pv.movePlayhead(${start})`);
+      await page.locator('.area').focus();
+      await session.key('Shift+Period');
+      const step = await session.api(`step?t=${start}&dir=next&kind=${kind}`);
+      assert.equal((await view()).playhead, step.t ?? start, kind);
+      const said = await page.locator('.offscreen').innerText();
+      assert.match(said, step.found ? / at \d/ : new RegExp(`No later ${kind}`));
+    }
+    await page.getByLabel('Steps', {exact: true}).selectOption('any');
+    await session.ask(`__pv.setWindow(${saved.startNs}, ${saved.endNs})`);
+    await session.settled();
+  });
+
+  await claims.claim('steps stay in the focused row; with Shift they are the machine\'s', async () => {
+    await page.mouse.wheel(0, -5000);
+    await session.settled();
+    const box = await areaBox();
+    const row = (await session.ask('__pv.rows()')).find((item) => item.kind === 'run' && item.y < box.height - 10);
+    const thread = Number(row.lane.slice('thread'.length));
+    await page.mouse.click(box.x + 40, box.y + row.y + 5);
+    await session.settled();
+    assert.equal(await page.locator('.label.focused').count(), 1);
+    for (const [key, dir, limit] of [['Period', 'next', `&thread=${thread}`], ['Comma', 'previous', `&thread=${thread}`],
+                                     ['Shift+Period', 'next', ''], ['Shift+Comma', 'previous', '']]) {
+      const {playhead} = await view();
+      const step = await session.api(`step?t=${Math.floor(playhead)}&dir=${dir}&kind=any${limit}`);
+      await session.key(key);
+      assert.equal((await view()).playhead, step.t, key);
+    }
+    await page.waitForTimeout(400);
+    assert.match(new URL(page.url()).hash, new RegExp(`row=thread${thread}`));
+    // A heading limits nothing.
+    await page.mouse.click(box.x + 40, box.y + 3);
+    await session.settled();
+  });
+
+  await claims.claim('from step to step it shows the boundaries one after the other', async () => {
+    await session.key('0');
+    await session.ask(`__pv.movePlayhead(${Math.floor((await view()).durationNs / 3)})`);
+    await session.key('e');
+    const {playhead: begin} = await view();
+    const expected = [begin, ...(await session.api(`step?t=${begin}&dir=next&kind=any&count=120`)).times];
+    await page.keyboard.press('l');
+    const seen = await page.evaluate(async () => {
+      const instants = new Set();
+      for (let i = 0; i < 400 && instants.size < 6; ++i) {
+        await new Promise((done) => setTimeout(done, 20));
+        instants.add(__pv.view().playhead);
+      }
+      return [...instants];
+    });
+    await page.keyboard.press('k');
+    await session.settled();
+    assert.match(await page.locator('.offscreen').innerText(), /^Paused at/);
+    assert.ok(seen.length >= 6);
+    for (const at of seen) assert.ok(expected.includes(at), `${at} of ${expected}`);
+    await session.key('e');
   });
 
   await claims.claim('loss is named with its count', async () => {

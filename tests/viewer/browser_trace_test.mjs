@@ -169,10 +169,87 @@ try {
     await session.settled();
     const state = await session.ask('__pv.state()');
     assert.equal(state.t, Math.floor(durationNs / 2));
-    assert.deepEqual(state, await session.api(`state?t=${state.t}&top=12`));
+    assert.deepEqual(state, await session.api(`state?t=${state.t}&top=12&window=${await session.ask('__pv.window()')}`));
     await session.ask(`__pv.setWindow(${durationNs * 0.49}, ${durationNs * 0.51})`);
     await session.settled();
     await session.shot(shots, 'trace-middle');
+  });
+
+  await claims.claim('at ten speeds, forwards and backwards, the panels are what `countrace state --at` says', async () => {
+    const begin = Number((await session.api('trace')).begin_ns);
+    const threads = (await session.api('threads')).items;
+    const hooks = (await session.api('hooks')).items;
+    const {events} = await session.api('trace');
+    const hookOf = (number) => hooks.find((item) => item.hook === number).name;
+    // JSON numbers beyond 2^53 are rounded: so are these.
+    const clock = (ns) => ns === null || ns === undefined ? ns ?? null : begin + ns;
+    const near = (a, b, what) => assert.ok(a === b || Math.abs(a - b) <= 512, `${what}: ${a} ${b}`);
+    const same = (state, printed) => {
+      assert.equal(printed.offset_ns, state.t);
+      assert.equal(printed.cpus.length, state.cpus.length);
+      for (const [i, cpu] of state.cpus.entries()) {
+        const other = printed.cpus[i];
+        assert.equal(other.account, !cpu.known ? 'unknown' : cpu.in_interrupt ? 'interrupts' :
+            cpu.flags & 4 ? 'idle' : cpu.flags & 8 ? 'outside' : 'processes');
+        assert.equal(other.tid, threads.find((item) => item.thread === cpu.thread)?.tid);
+        if (cpu.known) near(other.since_ns, clock(cpu.begin_ns), 'since');
+        if (cpu.known) near(other.until_ns, clock(cpu.end_ns), 'until');
+        assert.equal(other.interrupts_ns, cpu.interrupts_ns);
+        assert.deepEqual(other.interrupts.map((call) => call.segment), cpu.interrupts.map((call) => hookOf(call.hook)));
+      }
+      assert.equal(printed.in_loss, state.in_loss);
+      for (const thread of state.threads) {
+        const {tid, pid} = threads.find((item) => item.thread === thread.thread);
+        const other = printed.threads.find((item) => item.tid === tid && item.pid === pid);
+        for (const field of ['state', 'on_cpu_ns', 'wait_ns', 'dispatches']) assert.equal(other[field], thread[field], field);
+        assert.equal(other.cpu, thread.last_cpu);
+        near(other.since_ns, clock(thread.since_ns), 'since');
+        for (const [i, count] of thread.counts.entries()) assert.equal(other.counts[events[i]].count, count.count);
+        assert.deepEqual(other.segments.map((call) => [call.segment, call.inside_ns, call.on_cpu_ns]),
+                         thread.open.map((call) => [hookOf(call.hook), state.t - call.begin_ns, call.on_cpu_ns]));
+      }
+      for (const [i, event] of state.events.entries()) {
+        assert.equal(printed.events[events[i]].count, Math.floor(event.count));
+        assert.equal(printed.events[events[i]].rate_per_s, event.rate);
+      }
+    };
+    const {durationNs} = await session.ask('__pv.view()');
+    await session.ask('__pv.realClock()');
+    await session.key('0');
+    let seen = 0;
+    for (const speed of [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 4, 7, 10]) {
+      for (let tries = 0, way = 0; way < 2;) {
+        const key = 'lj'[way];
+        await session.ask(`__pv.movePlayhead(${Math.floor(durationNs * (0.2 + 0.6 * Math.random()))})`);
+        await session.ask(`__pv.setSpeed(${speed})`);
+        await session.settled();
+        const {playhead: start} = await session.ask('__pv.view()');
+        await session.page.keyboard.press(key);
+        const shown = await session.page.evaluate(async (from) => {
+          let frame = null;
+          for (let i = 0; i < 1000 && (frame === null || frame.playhead === from); ++i) {
+            await new Promise((done) => setTimeout(done, 10));
+            const {playhead, playing} = __pv.view();
+            frame = {playhead, playing, state: __pv.state(), soFar: __pv.soFar(), window: __pv.window(),
+                     time: document.querySelector('.now-time').textContent};
+          }
+          return frame;
+        }, start);
+        await session.page.keyboard.press('k');
+        await session.settled();
+        // A slow machine saw only the end of a fast run.
+        if (!shown.playing && ++tries < 5) continue;
+        ++way;
+        assert.equal(shown.state.t, shown.playhead);
+        assert.ok(key === 'l' ? shown.playhead > start : shown.playhead < start, `${start} ${shown.playhead}`);
+        assert.ok([shown.soFar.from, shown.soFar.to].includes(shown.playhead));
+        same(shown.state, JSON.parse(run('state', '--all', '--at', `${shown.playhead}ns`, '--window', `${shown.window}ns`,
+                                         '--format', 'jsonl', trace)));
+        ++seen;
+      }
+    }
+    assert.equal(seen, 20);
+    await session.ask('__pv.setSpeed(1)');
   });
 
   await claims.claim('after a restart the open page goes on where it was, without the new address', async () => {

@@ -2,11 +2,13 @@ import {FrameBuffer, FRAMES_PER_SECOND, instantAfter, type Motion} from '../../.
 
 const FRAME_MS = 1000 / FRAMES_PER_SECOND;
 
-// A server whose answers arrive when the test says so.
-function server(most = 1000, idle: readonly [number, number]|null = null) {
+// A server whose answers arrive when the test says so, and that has `steps`.
+function server(most = 1000, idle: readonly [number, number]|null = null, steps: readonly number[] = []) {
   const waiting: {times: number[]; answer: (ok: boolean) => void}[] = [];
   const asked: number[] = [];
-  const buffer = new FrameBuffer<{t: number; idle: readonly [number, number]|null}>((times) => new Promise((done, fail) => {
+  const buffer = new FrameBuffer<{t: number; idle: readonly [number, number]|null}>((wanted, {stepNs}) => new Promise((done, fail) => {
+    const times = 'times' in wanted ? wanted.times :
+        (stepNs < 0 ? steps.filter((t) => t < wanted.after).reverse() : steps.filter((t) => t > wanted.after)).slice(0, wanted.count);
     asked.push(...times.slice(0, most));
     waiting.push({
       times,
@@ -21,7 +23,7 @@ function server(most = 1000, idle: readonly [number, number]|null = null) {
   return {buffer, waiting, asked, answer};
 }
 
-const motion = (stepNs: number, more: Partial<Motion> = {}): Motion => ({stepNs, from: 0, to: 10_000, loop: false, skip: false, ...more});
+const motion = (stepNs: number, more: Partial<Motion> = {}): Motion => ({stepNs, from: 0, to: 10_000, loop: false, skip: false, perSecond: FRAMES_PER_SECOND, steps: null, since: 0, window: 1, ...more});
 
 describe('instants', () => {
   it('go to the end itself, and not beyond', () => {
@@ -121,5 +123,36 @@ describe('frames', () => {
       expect(asked.length).toBeLessThan(100);
       expect(new Set(seen.map((t, i) => Math.sign(t - (seen[i - 1] ?? t - way))))).toEqual(new Set([way]));
     }
+  });
+});
+
+describe('from step to step', () => {
+  const run = async (steps: readonly number[], at: number, more: Partial<Motion>, most = 60) => {
+    const {buffer, answer} = server(1000, null, steps);
+    const plan = motion(100, {steps: 'any', ...more});
+    const seen: number[] = [];
+    buffer.follow(at, plan);
+    for (let i = 0; i < 400 && !buffer.ended && seen.length < most; ++i) {
+      await answer();
+      const frame = buffer.next(FRAME_MS);
+      if (frame) seen.push(frame.t);
+      buffer.follow(frame?.t ?? seen[seen.length - 1] ?? at, plan);
+    }
+    return seen;
+  };
+  const steps = Array.from({length: 50}, (_, i) => i * i + 3);
+  it('each step is a frame, forwards and backwards', async () => {
+    expect(await run(steps, 5, {})).toEqual(steps.slice(2));
+    expect(await run(steps, 1000, {stepNs: -100})).toEqual(steps.filter((t) => t < 1000).reverse());
+  });
+  it('inside a range, and again where it loops', async () => {
+    const range = {from: 100, to: 400};
+    const inside = steps.filter((t) => t >= 100 && t <= 400);
+    expect(await run(steps, 100, range)).toEqual(inside);
+    expect(await run(steps, 100, {...range, loop: true}, 2 * inside.length)).toEqual([...inside, ...inside]);
+  });
+  it('a range without any ends', async () => {
+    expect(await run(steps, 5, {from: 4, to: 6, loop: true})).toEqual([]);
+    expect(await run([], 5, {loop: true})).toEqual([]);
   });
 });

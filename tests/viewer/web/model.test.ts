@@ -54,7 +54,8 @@ describe('url_hash', () => {
       const view = {from, to: from + length, y, t, event, cpu, speed: 0.25,
                     selection: [from, from + length] as [number, number],
                      compared: [from, from + length] as [number, number],
-                    opened: [Math.floor(from), 7], closed: [1], unfolded: 2, focus: 'thread12', filter: 'comm == "a & b" # %'};
+                    opened: [Math.floor(from), 7], closed: [1], unfolded: 2, focus: 'thread12', filter: 'comm == "a & b" # %',
+                    tab: 'waits', steps: 'segment', follow: 'centre', loop: true, byEvents: true};
       expect(decodeHash(encodeHash(view))).toEqual(view);
     }));
   });
@@ -66,6 +67,7 @@ describe('url_hash', () => {
       }
     }));
     expect(decodeHash('#from=5&to=4&sel=9-3&cmp=7-7&t=NaN&y=')).toEqual({});
+    expect(decodeHash('#constructor=1&toString=a&follow=<b>&tab=')).toEqual({});
   });
 });
 
@@ -75,7 +77,7 @@ describe('keymap', () => {
   test('keys by place; browser shortcuts are left alone', () => {
     expect(commandFor(key('KeyW'))).toBe('zoom-in');
     expect(commandFor(key('KeyW', {ctrlKey: true}))).toBeUndefined();
-    expect(commandFor(key('Period', {shiftKey: true}))).toBe('next-segment');
+    expect(commandFor(key('Period', {shiftKey: true}))).toBe('next-machine');
     expect(commandFor(key('Slash', {key: '?', shiftKey: true}))).toBe('help');
     expect(commandFor(key('ArrowUp', {altKey: true}))).toBe('lift');
     expect(commandFor(key('ArrowLeft', {altKey: true}))).toBeUndefined();

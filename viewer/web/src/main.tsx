@@ -9,6 +9,7 @@ import {AppModel} from './model/app_model';
 import {Names} from './model/names';
 import {addressOf, addressWhenLonger, restore} from './model/page_address';
 import {App} from './views/app';
+import {savePicture} from './views/save_picture';
 import {installTestHook} from './views/test_hook';
 import {TimelineEngine} from './views/timeline_engine';
 
@@ -55,6 +56,7 @@ async function show(root: HTMLElement, growth: Growth): Promise<Shown> {
     save(addressOf(model));
     history.pushState(null, '', location.href);
   };
+  model.onPicture = () => savePicture(engine, `${document.title.split(' ')[0]}.png`);
   await painted();
   model.start(save);
   void model.guard(async () => names.addHooks(await client.hooks()));
@@ -69,6 +71,7 @@ async function show(root: HTMLElement, growth: Growth): Promise<Shown> {
 function leave({model, engine}: Shown, next: AppModel): void {
   next.loop.value = model.loop.value;
   next.skipIdle.value = model.skipIdle.value;
+  next.source.open.value = model.source.open.value;
   next.panelOpen.value = model.panelOpen.value;
   next.tables.show(model.tables.tab.value);
   next.tables.order.value = model.tables.order.value;

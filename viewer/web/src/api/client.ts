@@ -1,6 +1,6 @@
 // The server's endpoints as functions. Counts the requests (window.__pv).
 
-import type {Aggregate, Branches, Comparison, Durations, EventPage, EventPlace, Found, Frame, Growth, HitItem, HookItem, InstantState, LongestItem, LossItem, Page, ProcessBranch, ProcessItem, StepAnswer, ThreadBranch, ThreadItem, TraceInfo, WaitAnswer} from './schema';
+import type {Aggregate, Branches, Comparison, Durations, EventPage, EventPlace, Family, Found, Frame, FrameRequest, Growth, HitItem, HookItem, InstantState, LongestItem, LossItem, Page, ProcessBranch, ProcessItem, SourceAnswer, StepAnswer, StepKind, StepLimit, ThreadBranch, ThreadItem, TraceInfo, WaitAnswer} from './schema';
 import {decodeTiles, type Tile, type TileKey} from './tile_decode';
 
 export class ApiError extends Error {
@@ -38,6 +38,9 @@ export class Client {
   }
   async processesOf(numbers: readonly number[]): Promise<ProcessItem[]> {
     return (await this.json<Page<ProcessItem>>(`processes?ids=${numbers.join(',')}`)).items;
+  }
+  async families(numbers: readonly number[]): Promise<Family[]> {
+    return (await this.json<{items: Family[]}>(`families?ids=${numbers.join(',')}`)).items;
   }
   async threadsOf(numbers: readonly number[]): Promise<ThreadItem[]> {
     return (await this.json<Page<ThreadItem>>(`threads?ids=${numbers.join(',')}`)).items;
@@ -93,26 +96,28 @@ export class Client {
     return this.json(`events?t=${Math.max(0, place.t)}&nth=${place.nth}&dir=${
         forward ? 'next' : 'previous'}&limit=${limit}`);
   }
-  // The heaviest processes of [0, at) and the sum of the others.
-  soFar(at: number, top: number): Promise<Aggregate> {
-    return this.json(`aggregate?from=0&to=${Math.max(0, Math.floor(at))}&tables=processes&top=${top}`);
+  // The heaviest processes of [from, to) and the sum of the others.
+  heaviest(from: number, to: number, top: number): Promise<Aggregate> {
+    return this.json(`aggregate?from=${Math.max(0, Math.floor(from))}&to=${Math.max(0, Math.floor(to))}&tables=processes&top=${top}`);
   }
-  // With the `top` threads that say most.
-  state(at: number, top: number, signal?: AbortSignal): Promise<InstantState> {
-    return this.json(`state?t=${Math.max(0, Math.floor(at))}&top=${top}`, signal);
+  // With the `top` threads that say most, and rates in the `window` before.
+  state(at: number, top: number, window: number): Promise<InstantState> {
+    return this.json(`state?t=${Math.max(0, Math.floor(at))}&top=${top}&window=${window}`);
   }
-  // state() and soFar() of each instant; those that did not fit are not there.
-  async frames(times: readonly number[], threads: number, processes: number): Promise<Frame[]> {
+  // What is shown of each instant; those that did not fit are not there.
+  async frames(times: readonly number[], request: FrameRequest): Promise<Frame[]> {
     const bytes = await this.bytes('frames', {
       method: 'POST',
       headers: {'Content-Type': 'application/json'},
-      body: JSON.stringify({times, threads, processes}),
+      body: JSON.stringify({times, ...request}),
     });
     return (JSON.parse(new TextDecoder().decode(bytes)) as {frames: Frame[]}).frames;
   }
-  step(at: number, forward: boolean, kind: string): Promise<StepAnswer> {
+  // The next boundary, and the times of the `count` - 1 after it.
+  step(at: number, forward: boolean, kind: StepKind, limit: StepLimit = {}, count = 1): Promise<StepAnswer> {
+    const only = Object.entries(limit).map(([name, value]) => `&${name}=${value}`).join('');
     return this.json(`step?t=${Math.max(0, Math.floor(at))}&dir=${
-        forward ? 'next' : 'previous'}&kind=${kind}`);
+        forward ? 'next' : 'previous'}&kind=${kind}${only}&count=${count}`);
   }
 
   // The next call of a hook, or its next hit.
@@ -132,6 +137,9 @@ export class Client {
   // A hook's hits, or the begins of its calls, by column.
   hits(hook: number, from: number, to: number, columns: number): Promise<{total: number; items: HitItem[]}> {
     return this.json(`hits?hook=${hook}&from=${Math.max(0, Math.floor(from))}&to=${Math.max(0, Math.ceil(to))}&columns=${columns}`);
+  }
+  source(hook: number): Promise<SourceAnswer> {
+    return this.json(`source?hook=${hook}`);
   }
   compare(before: TimeSpan, after: TimeSpan, offset: number, limit: number, signal: AbortSignal): Promise<Comparison> {
     return this.json(

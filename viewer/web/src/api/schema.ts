@@ -72,6 +72,13 @@ export interface ProcessItem {
   hooked: boolean; // it has hooks that are not the kernel's
   in_scope: boolean;
 }
+// When a process lived, and who forked it.
+export interface Family {
+  process: number;
+  first_ns: number|null; // in a record; null: in none
+  ended_ns: number|null; // null: not in the trace, or not known
+  ancestors: number[]; // the nearest first
+}
 export interface ThreadItem {
   thread: number;
   tid: number;
@@ -330,7 +337,15 @@ export interface InstantState {
 // An instant of a replay.
 export interface Frame {
   state: InstantState;
-  so_far: Aggregate;
+  so_far: Aggregate; // between it and `since`
+  recent: Aggregate; // in the `window` before it
+}
+export interface FrameRequest {
+  threads: number;
+  processes: number; // of `so_far`
+  recent_processes: number;
+  since: number;
+  window: number;
 }
 
 export interface StepAnswer {
@@ -341,7 +356,14 @@ export interface StepAnswer {
   leaf?: number;
   owner?: number; // thread, or CPU
   edge?: 'begin'|'end';
+  times?: number[]; // the step's, and of those after it
 }
+// The file that a hook stands in.
+export type SourceAnswer = {found: true; path: string; line: number; text: string}|{found: false; reason: string};
+
+// A step's kind, and what it is limited to.
+export type StepKind = 'any'|'dispatch'|'segment'|'hook'|'interrupt'|'loss';
+export type StepLimit = {thread: number}|{process: number}|{cpu: number}|Record<string, never>;
 
 // A stretch in which a thread waits for a CPU or is blocked (API.md, "wait").
 export interface WaitAnswer {

@@ -4,21 +4,24 @@
 import {batch, computed, effect, type ReadonlySignal, type Signal, signal} from '@preact/signals-core';
 
 import {type Client, isAbort, isLost} from '../api/client';
-import type {Durations, Growth, TimedCall, WaitAnswer} from '../api/schema';
-import {FRAMES_PER_SECOND} from './frame_buffer';
+import type {Durations, Growth, StepLimit, TimedCall, WaitAnswer} from '../api/schema';
+import type {Follow} from './follow';
+import {CALM_FRAMES_PER_SECOND, FRAMES_PER_SECOND} from './frame_buffer';
 import {type CounterChoice, type Lane, layOut, totalHeight, visibleLanes} from './lanes';
 import {hookName, type Names, processName, processOf} from './names';
 import {runCommand} from './commands';
 import {RangeComparison} from './comparison';
 import {advance, autoRate, faster, type Playback} from './playback';
-import {addressOf, treeOf} from './page_address';
+import {addressOf, restoreReplay, treeOf} from './page_address';
 import {CLOSED_TREE, type Tree} from './process_lanes';
 import {RowTree} from './row_tree';
 import {PlayheadState} from './playhead_state';
 import {RangeTables} from './range_tables';
 import {RareEvents} from './rare_events';
+import {SourceView} from './source_view';
 import {decodeHash} from './url_hash';
-import {isTimeEvent} from '../units';
+import {limitOf, type StepChoice, stepName, stepOnce, stepTimes} from './stepping';
+import {formatInstant, formatSpeed, isTimeEvent} from '../units';
 import * as viewport from './viewport';
 import type {Viewport} from './viewport';
 
@@ -28,6 +31,7 @@ export interface Selection {
 }
 
 const RECONNECT_MS = 1000;
+const EVENTS_PER_SECOND = 10; // at speed 1
 
 export interface Hover {
   x: number;
@@ -48,6 +52,10 @@ export class AppModel {
       signal({at: 0, playing: false, speed: 1});
   readonly loop = signal(false);
   readonly skipIdle: Signal<boolean> = signal(false); // when playing
+  readonly reducedMotion = signal(false);
+  readonly stepKind: Signal<StepChoice> = signal('any');
+  readonly byEvents = signal(false); // it plays from boundary to boundary
+  readonly follow: Signal<Follow> = signal('page');
   readonly counter: Signal<CounterChoice>;
   readonly highlight: Signal<number|null> = signal(null); // process
   readonly hover: Signal<Hover|null> = signal(null);
@@ -62,6 +70,7 @@ export class AppModel {
   // How far the trace's index is, as the server said last.
   readonly growth: Signal<Growth>;
   readonly now: PlayheadState;
+  readonly source: SourceView;
   // Selected: why a thread does not run.
   readonly wait: Signal<WaitAnswer|null> = signal(null);
   // How long the calls of the selected segment took, in the range of the tables.
@@ -82,8 +91,10 @@ export class AppModel {
   readonly durationNs: number;
 
   private hashTimer: ReturnType<typeof setTimeout>|undefined;
+  private restTimer: ReturnType<typeof setTimeout>|undefined;
   // Called before the view jumps: Back returns to what is shown now.
   onJump: () => void = () => undefined;
+  onPicture: () => void = () => undefined; // saves one of what is on screen
   pending = 0; // requests under way, for settled()
 
   constructor(readonly client: Client, readonly names: Names, growth: Growth, hash: string) {
@@ -95,6 +106,7 @@ export class AppModel {
     this.rare = new RareEvents(this);
     this.now = new PlayheadState(this);
     this.rowTree = new RowTree(this);
+    this.source = new SourceView(this);
     const saved = decodeHash(hash);
     const from = saved.from ?? 0;
     const to = saved.to ?? this.durationNs;
@@ -129,6 +141,7 @@ export class AppModel {
       this.selection.value = {from: saved.selection[0], to: saved.selection[1]};
     }
     this.rare.chosen.value = saved.rare ?? [];
+    restoreReplay(this, saved);
     if (saved.compared) {
       this.comparison.before.value = {from: saved.compared[0], to: saved.compared[1]};
       this.tables.show('changes');
@@ -144,15 +157,38 @@ export class AppModel {
     this.comparison.start();
     this.rare.start();
     effect(() => {
-      if (!this.lost.value) this.now.request(this.playback.value.at);
+      if (!this.lost.value) this.now.load(this.playback.value.at);
+    });
+    const playing = computed(() => this.playback.value.playing);
+    effect(() => {
+      void [this.view.value, this.selection.value];
+      // While it plays each process keeps its place.
+      if (playing.value || this.lost.value) return;
+      this.atRest(() => {
+        const view = this.view.peek();
+        this.now.load(this.playback.peek().at);
+        void this.now.chooseProcesses(Math.max(view.startNs, 0), Math.min(viewport.endNs(view), this.durationNs));
+      });
     });
     effect(() => {
       void [this.view.value, this.selection.value, this.playback.value, this.counter.value, this.scrollY.value,
             this.tree.value, this.highlight.value, this.focus.value, this.filter.value,
-            this.comparison.before.value, this.rare.chosen.value];
+            this.comparison.before.value, this.tables.tab.value, this.stepKind.value, this.follow.value,
+            this.loop.value, this.skipIdle.value, this.byEvents.value, this.rare.chosen.value];
       clearTimeout(this.hashTimer);
       this.hashTimer = setTimeout(() => saveHash(addressOf(this)), 250);
     });
+  }
+
+  // Runs `work` when no call followed for a while; settled() waits for it.
+  private atRest(work: () => void): void {
+    if (this.restTimer === undefined) ++this.pending;
+    clearTimeout(this.restTimer);
+    this.restTimer = setTimeout(() => {
+      this.restTimer = undefined;
+      --this.pending;
+      work();
+    }, 200);
   }
 
   resize(widthPx: number, heightPx: number): void {
@@ -199,6 +235,7 @@ export class AppModel {
   }
 
   movePlayhead(at: number): void {
+    this.now.endRun();
     const play = this.playback.value;
     this.playback.value = {
       ...play,
@@ -384,10 +421,14 @@ export class AppModel {
       backward,
       at: !play.playing && atEnd ? (backward ? range.to : range.from) : play.at,
     };
+    if (playing) this.now.beginRun();
+    this.announcement.value = playing ? `Plays${backward ? ' backwards' : ''}: ${this.paceText()}` :
+        `Paused at ${formatInstant(play.at, 1)}`;
   }
 
   pause(): void {
     this.playback.value = {...this.playback.value, playing: false};
+    this.announcement.value = `Paused at ${formatInstant(this.playback.value.at, 1)}`;
   }
 
   // J and L of a video editor: again in the same direction is faster.
@@ -418,6 +459,13 @@ export class AppModel {
     return this.rate() * this.playback.value.speed;
   }
 
+  paceText(): string {
+    const events = this.eventsPerSecond();
+    return this.byEvents.value ?
+        `${events.toFixed(events < 10 ? 1 : 0)} ${this.stepKind.value === 'any' ? 'boundaries' : `${stepName(this.stepKind.value)} steps`} a second` :
+        formatSpeed(this.nsPerSecond());
+  }
+
   // Advances the playhead by wall time and keeps it in view.
   tick(elapsedMs: number): void {
     const play = this.playback.value;
@@ -434,12 +482,15 @@ export class AppModel {
     const range = this.playRange();
     const frames = this.now.frames;
     const at = Math.min(Math.max(Math.round(play.at), range.from), range.to);
-    const stepNs = this.nsPerSecond() / FRAMES_PER_SECOND;
+    const perSecond = this.reducedMotion.value ? CALM_FRAMES_PER_SECOND : FRAMES_PER_SECOND;
+    const stepNs = this.nsPerSecond() / perSecond;
     frames.follow(at, {
       stepNs: play.backward ? -stepNs : stepNs,
+      perSecond: this.byEvents.value ? this.eventsPerSecond() : perSecond,
+      steps: this.byEvents.value ? `${this.stepKind.value} ${JSON.stringify(this.focusLimit())}` : null,
       // After its last instant a trace has no state.
       from: Math.round(range.from), to: Math.round(Math.min(range.to, this.durationNs - 1)), loop: range.loop,
-      skip: this.skipIdle.value,
+      skip: this.skipIdle.value, since: this.now.since(), window: this.now.window,
     });
     const frame = frames.next(elapsedMs);
     batch(() => {
@@ -450,7 +501,9 @@ export class AppModel {
       }
       if (frames.ended) {
         frames.stop();
-        this.playback.value = {...play, at: play.backward ? range.from : range.to, playing: false};
+        const end = play.backward ? range.from : range.to;
+        this.playback.value = {...play, at: this.byEvents.value ? play.at : end, playing: false};
+        this.announcement.value = `Played to ${formatInstant(this.playback.value.at, 1)}`;
       }
     });
   }
@@ -459,6 +512,11 @@ export class AppModel {
   private turnPage(): void {
     const {at, backward} = this.playback.value;
     const view = this.view.value;
+    if (this.follow.value === 'fixed') return;
+    if (this.follow.value === 'centre') {
+      this.view.value = viewport.centre(view, at, this.durationNs);
+      return;
+    }
     if (at >= view.startNs && at <= viewport.endNs(view)) return;
     const share = backward ? 0.95 : 0.05;
     this.view.value = viewport.clamp(
@@ -466,21 +524,38 @@ export class AppModel {
         this.durationNs);
   }
 
-  async step(forward: boolean, kind: string): Promise<void> {
+  // What the focused lane limits steps to.
+  private focusLimit(): StepLimit {
+    return limitOf(this.focusedLane());
+  }
+  // In the focused row, or of the whole machine.
+  async step(forward: boolean, machine: boolean): Promise<void> {
     this.playback.value = {...this.playback.value, playing: false};
+    const kind = this.stepKind.value;
     await this.guard(async () => {
-      const answer =
-          await this.client.step(this.playback.value.at, forward, kind);
-      if (!answer.found || answer.t === undefined) {
-        this.announcement.value = forward ? 'No later boundary' : 'No earlier boundary';
+      const found = await stepOnce(
+          this.client, this.names, this.playback.value.at, forward, kind, machine ? {} : this.focusLimit());
+      if (found === null) {
+        this.announcement.value = `No ${forward ? 'later' : 'earlier'} ${stepName(kind)}`;
         return;
       }
-      this.movePlayhead(answer.t);
       const view = this.view.value;
-      if (answer.t < view.startNs || answer.t > viewport.endNs(view)) {
-        this.view.value = viewport.centre(view, answer.t, this.durationNs);
+      const outside = this.follow.value !== 'fixed' && (found.t < view.startNs || found.t > viewport.endNs(view));
+      if (outside) this.onJump();
+      this.movePlayhead(found.t);
+      this.announcement.value = found.says;
+      if (outside) {
+        this.view.value = viewport.centre(view, found.t, this.durationNs);
       }
     });
+  }
+  // Where a replay from boundary to boundary goes on.
+  stepsAfter(at: number, forward: boolean, count: number): Promise<number[]> {
+    return stepTimes(this.client, at, forward, this.stepKind.peek(), this.focusLimit(), count);
+  }
+  eventsPerSecond(): number {
+    const wanted = EVENTS_PER_SECOND * this.playback.value.speed;
+    return this.reducedMotion.value ? Math.min(wanted, CALM_FRAMES_PER_SECOND) : wanted;
   }
 
   run(command: string, pointerX: number|null): void {

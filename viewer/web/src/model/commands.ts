@@ -1,9 +1,15 @@
 // What the commands of the keymap do.
 
 import type {AppModel} from './app_model';
+import {FOLLOWS} from './follow';
 import {faster} from './playback';
 import {moveFocus, moveProcess} from './row_focus';
+import {STEP_KINDS, stepName} from './stepping';
 import * as viewport from './viewport';
+
+function after<T>(all: readonly T[], one: T): T {
+  return all[(all.indexOf(one) + 1) % all.length] as T;
+}
 
 // `pointerX`: of the timeline, where zooming keeps its place; null: the middle.
 export function runCommand(model: AppModel, command: string, pointerX: number|null): void {
@@ -36,14 +42,30 @@ export function runCommand(model: AppModel, command: string, pointerX: number|nu
     case 'reverse': return model.shuttle(true);
     case 'forward': return model.shuttle(false);
     case 'pause': return model.pause();
-    case 'next': return void model.step(true, 'any');
-    case 'previous': return void model.step(false, 'any');
-    case 'next-segment': return void model.step(true, 'segment');
-    case 'previous-segment': return void model.step(false, 'segment');
+    case 'next': return void model.step(true, false);
+    case 'previous': return void model.step(false, false);
+    case 'next-machine': return void model.step(true, true);
+    case 'previous-machine': return void model.step(false, true);
+    case 'step-kind':
+      model.stepKind.value = after(STEP_KINDS, model.stepKind.value);
+      model.announcement.value = `Steps: ${stepName(model.stepKind.value)}`;
+      return;
+    case 'by-events':
+      model.byEvents.value = !model.byEvents.value;
+      model.announcement.value = `Plays ${model.paceText()}`;
+      return;
+    case 'follow':
+      model.follow.value = after(FOLLOWS, model.follow.value);
+      model.announcement.value = `The window follows: ${model.follow.value}`;
+      return;
     case 'slower': return model.setSpeed(faster(model.playback.value.speed, -1));
     case 'faster': return model.setSpeed(faster(model.playback.value.speed, 1));
-    case 'start': return model.movePlayhead(0);
-    case 'end': return model.movePlayhead(model.durationNs);
+    case 'start':
+    case 'end':
+      model.onJump();
+      return model.movePlayhead(command === 'start' ? 0 : model.durationNs);
+    case 'source': model.source.open.value = !model.source.open.value; return;
+    case 'picture': return model.onPicture();
     case 'nudge-left': return model.movePlayhead(at - span / 100);
     case 'nudge-right': return model.movePlayhead(at + span / 100);
     case 'select-left':

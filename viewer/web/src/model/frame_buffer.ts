@@ -3,15 +3,22 @@
 // none of the trace. Pure but for `ask`.
 
 export const FRAMES_PER_SECOND = 30;
+export const CALM_FRAMES_PER_SECOND = 4; // where less motion is wanted
 const AHEAD = 2 * FRAMES_PER_SECOND; // frames, requested ahead
 const IN_A_REQUEST = 15;
 
 export interface Motion {
   stepNs: number; // from frame to frame, at least 1; below 0: backwards
+  perSecond: number; // frames, in real time
   from: number;
   to: number;
   loop: boolean;
   skip: boolean; // go on behind idle time
+  // From boundary to boundary, not in steps of time; what is limits the steps to.
+  steps: string|null;
+  // What is requested of each instant.
+  since: number;
+  window: number;
 }
 
 // Null: there is no frame after it.
@@ -30,6 +37,9 @@ interface Timed {
   idle: readonly [number, number]|null;
 }
 
+// The frames of instants, or of the steps after one; none: there are none.
+export type Wanted = {times: number[]}|{after: number; count: number};
+
 export class FrameBuffer<Frame extends Timed> {
   private motion: Motion|null = null;
   private shown = 0; // the instant of the last frame
@@ -40,15 +50,16 @@ export class FrameBuffer<Frame extends Timed> {
   private run = 0; // answers of earlier runs are dropped
   private busy = false;
 
-  constructor(private readonly ask: (times: number[]) => Promise<Frame[]>) {}
+  constructor(private readonly ask: (wanted: Wanted, motion: Motion) => Promise<Frame[]>) {}
 
   // A new run from `at`, unless the playhead is where the last frame was and
   // moves as before.
   follow(at: number, motion: Motion): void {
-    const same = this.motion !== null && this.shown === at &&
-        this.motion.stepNs === motion.stepNs && this.motion.from === motion.from &&
-        this.motion.to === motion.to && this.motion.loop === motion.loop && this.motion.skip === motion.skip;
-    if (same) return;
+    const before = this.motion;
+    if (before !== null && this.shown === at &&
+        (Object.keys(motion) as (keyof Motion)[]).every((key) => before[key] === motion[key])) {
+      return;
+    }
     this.motion = motion;
     this.shown = at;
     this.planned = at;
@@ -67,7 +78,7 @@ export class FrameBuffer<Frame extends Timed> {
 
   // The frame after `elapsedMs` more; null: none yet.
   next(elapsedMs: number): Frame|null {
-    this.credit += elapsedMs * FRAMES_PER_SECOND / 1000;
+    this.credit += elapsedMs * (this.motion?.perSecond ?? 0) / 1000;
     const due = Math.min(Math.floor(this.credit), this.frames.length);
     // What late frames would have shown is not made up for.
     this.credit = due < Math.floor(this.credit) ? 0 : this.credit - due;
@@ -102,8 +113,33 @@ export class FrameBuffer<Frame extends Timed> {
     if (beyond) this.resume = after;
   }
 
+  private fillSteps(after: number, motion: Motion): void {
+    const {from, to, loop, stepNs} = motion;
+    this.busy = true;
+    const run = this.run;
+    void this.ask({after, count: IN_A_REQUEST}, motion).then(
+        (frames) => {
+          this.busy = false;
+          if (run === this.run) {
+            const inside = frames.filter(({t}) => t >= from && t <= to);
+            this.frames.push(...inside);
+            const last = inside[inside.length - 1];
+            const start = stepNs < 0 ? to : from;
+            // A range without steps is not searched for ever.
+            const again = loop && (last !== undefined || after !== start);
+            this.planned = last && inside.length === frames.length ? last.t : again ? start : null;
+          }
+          this.fill();
+        },
+        () => {
+          this.busy = false;
+          if (run === this.run) this.planned = this.frames[this.frames.length - 1]?.t ?? this.shown;
+        });
+  }
+
   private fill(): void {
     if (this.busy || this.motion === null || this.planned === null || this.frames.length > AHEAD - IN_A_REQUEST) return;
+    if (this.motion.steps !== null) return this.fillSteps(this.planned, this.motion);
     const times: number[] = [];
     while (times.length < IN_A_REQUEST && this.planned !== null) {
       const time: number|null = this.resume ?? instantAfter(this.planned, this.motion);
@@ -114,7 +150,7 @@ export class FrameBuffer<Frame extends Timed> {
     if (times.length === 0) return;
     this.busy = true;
     const run = this.run;
-    void this.ask(times).then(
+    void this.ask({times}, this.motion).then(
         (frames) => {
           this.busy = false;
           if (run === this.run) {

@@ -1,7 +1,10 @@
 // What the page shows as a fragment of its address, and back (url_hash.ts).
 
 import type {AppModel} from './app_model';
+import {FOLLOWS} from './follow';
 import type {Tree} from './process_lanes';
+import {TABS} from './range_tables';
+import {STEP_KINDS} from './stepping';
 import {decodeHash, encodeHash, type SavedView} from './url_hash';
 import * as viewport from './viewport';
 
@@ -28,6 +31,12 @@ export function addressOf(model: AppModel): string {
     handlers: tree.handlers,
     pinned: [...tree.pinned],
     hidden: [...tree.hidden],
+    tab: model.tables.tab.value,
+    steps: model.stepKind.value,
+    follow: model.follow.value,
+    loop: model.loop.value,
+    skipIdle: model.skipIdle.value,
+    byEvents: model.byEvents.value,
     ...(model.focus.value !== null ? {focus: model.focus.value} : {}),
     ...(model.filter.value !== '' ? {filter: model.filter.value} : {}),
     rare: [...model.rare.chosen.value],
@@ -63,7 +72,20 @@ export function restore(model: AppModel, hash: string): void {
   model.selection.value = saved.selection ? {from: saved.selection[0], to: saved.selection[1]} : null;
   model.rare.chosen.value = saved.rare ?? [];
   model.comparison.before.value = saved.compared ? {from: saved.compared[0], to: saved.compared[1]} : null;
+  restoreReplay(model, saved);
   if (saved.t !== undefined) model.movePlayhead(saved.t);
+}
+
+// What a link says of the replay and the tables; what it leaves out stays.
+export function restoreReplay(model: AppModel, saved: SavedView): void {
+  const one = <T extends string>(all: readonly T[], word: string|undefined): T|undefined => all.find((known) => known === word);
+  model.stepKind.value = one(STEP_KINDS, saved.steps) ?? model.stepKind.value;
+  model.follow.value = one(FOLLOWS, saved.follow) ?? model.follow.value;
+  model.loop.value = saved.loop ?? false;
+  model.skipIdle.value = saved.skipIdle ?? false;
+  model.byEvents.value = saved.byEvents ?? false;
+  const tab = one(TABS, saved.tab);
+  if (tab !== undefined && tab !== model.tables.tab.value) model.tables.show(tab);
 }
 
 export function treeOf(saved: SavedView): Tree {

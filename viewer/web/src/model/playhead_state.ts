@@ -2,13 +2,17 @@
 
 import {type Signal, signal} from '@preact/signals-core';
 
-import type {Aggregate, Frame, InstantState} from '../api/schema';
+import type {Aggregate, Frame, FrameRequest, InstantState} from '../api/schema';
 import {placesAfter} from './fixed_places';
 import {FrameBuffer} from './frame_buffer';
 import type {AppModel} from './app_model';
+import {processTree, type TreeRow} from './process_tree';
 
 const SO_FAR_PROCESSES = 8; // with a bar in the now panel
 const THREADS = 12; // with their stacks
+const RECENT_PROCESSES = 40;
+const TREE_ROWS = 12;
+const RECENTLY = 1 / 50; // of the window
 
 interface ShownFrame extends Frame {
   t: number;
@@ -30,7 +34,14 @@ export function idleAround(state: InstantState): readonly [number, number]|null 
 export class PlayheadState {
   readonly instant: Signal<InstantState|null> = signal(null);
   readonly instantOf: Signal<number|null> = signal(null); // playhead of `instant`
-  readonly soFar: Signal<Aggregate|null> = signal(null); // start to playhead
+  readonly soFar: Signal<Aggregate|null> = signal(null); // between `since` and the playhead
+  readonly recent: Signal<Aggregate|null> = signal(null); // just before the playhead
+  // The highest rate of each event that was shown: the scale of its needle.
+  readonly topRates: Signal<readonly number[]> = signal([]);
+  // The processes that run most in the window, where it last rested.
+  readonly tree: Signal<readonly TreeRow[]> = signal([]);
+  private runBegin = 0; // the playhead when it began to play; 0: since then set by hand
+  private shownWindow = 0; // of `recent`
 
   // While it plays: the threads and processes that have a place in the panel.
   readonly threadPlaces: Signal<readonly (number|null)[]> = signal([]);
@@ -41,31 +52,80 @@ export class PlayheadState {
 
   constructor(private readonly model: AppModel) {}
 
+  // What is requested of an instant.
+  private request(): FrameRequest {
+    const view = this.model.view.peek();
+    return {
+      threads: THREADS,
+      processes: SO_FAR_PROCESSES,
+      recent_processes: RECENT_PROCESSES,
+      since: this.since(),
+      window: Math.max(1, Math.round(view.nsPerPx * view.widthPx * RECENTLY)),
+    };
+  }
+  // Where the sums begin: with the selection, or where a run began.
+  since(): number {
+    const range = this.model.selection.peek();
+    const at = this.model.playback.peek().at;
+    return range && at >= range.from && at <= range.to ? range.from : this.runBegin;
+  }
+  get window(): number {
+    return this.request().window;
+  }
+  // A run begins where the playhead is.
+  beginRun(): void {
+    this.runBegin = Math.round(this.model.playback.peek().at);
+  }
+  // The playhead was set by hand.
+  endRun(): void {
+    this.runBegin = 0;
+  }
+
+  // Bars of `soFar`.
+  get barRows(): number {
+    return Math.min(SO_FAR_PROCESSES, this.model.names.trace.processes);
+  }
+  get treeRows(): number {
+    return Math.min(TREE_ROWS, this.model.names.trace.processes);
+  }
+  async chooseProcesses(from: number, to: number): Promise<void> {
+    await this.model.guard(async () => {
+      const answer = await this.model.client.heaviest(from, Math.max(to, from + 1), TREE_ROWS);
+      const heaviest = answer.processes.filter((row) => row.on_cpu_ns > 0).map((row) => row.process);
+      const families = heaviest.length > 0 ? await this.model.client.families(heaviest) : [];
+      this.tree.value = processTree(families, heaviest, TREE_ROWS);
+    });
+  }
+
   // The state at an instant. At the ends of the trace, where nothing is on
   // record, the nearest at which something is.
   private async stateNear(at: number): Promise<InstantState> {
-    const state = await this.model.client.state(Math.min(at, this.model.durationNs - 1), THREADS);
+    const state = await this.model.client.state(Math.min(at, this.model.durationNs - 1), THREADS, this.window);
     if (at > 0 || state.threads.length > 0 || state.cpus.some((cpu) => cpu.known)) {
       return state;
     }
     const step = await this.model.client.step(at, true, 'dispatch');
-    return step.found && step.t !== undefined ? this.model.client.state(step.t, THREADS) : state;
+    return step.found && step.t !== undefined ? this.model.client.state(step.t, THREADS, this.window) : state;
   }
 
   // What the replay shows: all of it arrived before the playhead moves there.
-  readonly frames = new FrameBuffer<ShownFrame>(async (times) => {
-    let answers: Frame[] = [];
+  readonly frames = new FrameBuffer<ShownFrame>(async (wanted, {since, window, stepNs}) => {
+    let answers: Frame[]|null = null;
     await this.model.guard(async () => {
-      answers = await this.model.client.frames(times, THREADS, SO_FAR_PROCESSES);
+      const times = 'times' in wanted ? wanted.times : await this.model.stepsAfter(wanted.after, stepNs >= 0, wanted.count);
+      answers = times.length === 0 ? [] : await this.model.client.frames(times, {...this.request(), since, window});
     });
-    if (answers.length === 0) throw new Error('no frames');
-    return answers.map((frame) => ({...frame, t: frame.state.t, idle: idleAround(frame.state)}));
+    if (answers === null) throw new Error('no frames');
+    return (answers as Frame[]).map((frame) => ({...frame, t: frame.state.t, idle: idleAround(frame.state)}));
   });
 
   show(frame: ShownFrame): void {
     this.instant.value = frame.state;
     this.instantOf.value = frame.t;
     this.soFar.value = frame.so_far;
+    this.recent.value = frame.recent;
+    this.shownWindow = this.window;
+    this.raiseTops();
     this.threadPlaces.value = placesAfter(
         this.threadPlaces.peek(), frame.state.threads.map((thread) => thread.thread),
         Math.min(THREADS, this.model.names.trace.threads));
@@ -73,10 +133,24 @@ export class PlayheadState {
         this.processPlaces.peek(), frame.so_far.processes.map((row) => row.process), SO_FAR_PROCESSES);
   }
 
+  private raiseTops(): void {
+    const rates = this.instant.peek()?.events.map((event) => event.rate ?? 0) ?? [];
+    const tops = this.topRates.peek();
+    if (rates.some((rate, i) => rate > (tops[i] ?? 0))) {
+      this.topRates.value = rates.map((rate, i) => Math.max(rate, tops[i] ?? 0));
+    }
+  }
+
   // At most one request under way; a newer one replaces a waiting one.
-  request(at: number): void {
+  load(at: number): void {
     // A frame of the replay is there already.
-    if (this.instantOf.peek() === Math.floor(at)) return;
+    const {since, window} = this.request();
+    const instant = Math.floor(at);
+    const sums = this.soFar.peek();
+    if (this.instantOf.peek() === instant && this.shownWindow === window &&
+        sums?.from === Math.min(since, instant) && sums.to === Math.max(since, instant)) {
+      return;
+    }
     this.wanted = at;
     if (this.busy) return;
     this.busy = true;
@@ -85,12 +159,19 @@ export class PlayheadState {
         while (this.wanted !== null) {
           const wanted = this.wanted;
           this.wanted = null;
-          const [state, soFar] = await Promise.all([
-            this.stateNear(Math.floor(wanted)), this.model.client.soFar(wanted, SO_FAR_PROCESSES),
+          const [at, {since, window}] = [Math.floor(wanted), this.request()];
+          const {client} = this.model;
+          const [state, soFar, recent] = await Promise.all([
+            this.stateNear(at),
+            client.heaviest(Math.min(since, at), Math.max(since, at), SO_FAR_PROCESSES),
+            client.heaviest(at - window, at, RECENT_PROCESSES),
           ]);
           this.instant.value = state;
           this.instantOf.value = Math.floor(wanted);
           this.soFar.value = soFar;
+          this.recent.value = recent;
+          this.shownWindow = window;
+          this.raiseTops();
         }
       } finally {
         this.busy = false;

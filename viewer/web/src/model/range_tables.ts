@@ -12,6 +12,7 @@ const EVENTS_PAUSE_MS = 100; // between two pages while it plays
 
 export type Table = 'processes'|'threads'|'segments'|'hooks'|'cpus'|'waits';
 export type Tab = Table|'events'|'changes';
+export const TABS: readonly Tab[] = ['processes', 'threads', 'segments', 'hooks', 'cpus', 'waits', 'events'];
 const isTable = (tab: Tab): tab is Table => tab !== 'events' && tab !== 'changes';
 export interface Order {
   column: string; // API.md, "aggregate"

@@ -23,6 +23,12 @@ export interface SavedView {
   process?: number; // highlighted
   focus?: string; // the lane with the focus
   filter?: string;
+  tab?: string;
+  steps?: string; // what a step is
+  follow?: string;
+  loop?: boolean;
+  skipIdle?: boolean;
+  byEvents?: boolean;
 }
 
 const MOST_PAGES = 50;
@@ -31,6 +37,9 @@ const MOST_TOGGLED = 200; // of a list: an address has a limit
 type List = 'opened'|'closed'|'shown'|'allThreads'|'pinned'|'hidden'|'rare';
 const LISTS: Partial<Record<string, List>> =
     {open: 'opened', close: 'closed', show: 'shown', idle: 'allThreads', pin: 'pinned', hide: 'hidden', rare: 'rare'};
+
+// Only letters and digits, so nothing has to be escaped.
+const WORDS: Partial<Record<string, 'tab'|'steps'|'follow'>> = {tab: 'tab', step: 'steps', follow: 'follow'};
 
 export function encodeHash(view: SavedView): string {
   const parts: string[] = [];
@@ -57,6 +66,13 @@ export function encodeHash(view: SavedView): string {
   list('pin', view.pinned);
   list('hide', view.hidden);
   list('rare', view.rare);
+  for (const [name, field] of Object.entries(WORDS)) {
+    const word = field && view[field];
+    if (word && /^[a-z\d]+$/.test(word)) parts.push(`${name}=${word}`);
+  }
+  if (view.loop) parts.push('loop=1');
+  if (view.skipIdle) parts.push('skip=1');
+  if (view.byEvents) parts.push('events=1');
   if (view.unfolded) parts.push(`all=${view.unfolded}`);
   if (view.handlers) parts.push('irq=1');
   if (view.focus !== undefined) parts.push(`row=${view.focus}`);
@@ -90,9 +106,14 @@ export function decodeHash(hash: string): SavedView {
       }
       continue;
     }
-    const list = LISTS[name];
+    const list = Object.hasOwn(LISTS, name) ? LISTS[name] : undefined;
     if (list) {
       if (/^\d+(-\d+)*$/.test(text)) view[list] = text.split('-').slice(0, MOST_TOGGLED).map(Number);
+      continue;
+    }
+    const word = Object.hasOwn(WORDS, name) ? WORDS[name] : undefined;
+    if (word) {
+      if (/^[a-z\d]{1,40}$/.test(text)) view[word] = text;
       continue;
     }
     const value = Number(text);
@@ -106,6 +127,9 @@ export function decodeHash(hash: string): SavedView {
       case 'cpu': view.cpu = Math.max(-1, Math.floor(value)); break;
       case 'process': view.process = Math.max(0, Math.floor(value)); break;
       case 'speed': view.speed = value; break;
+      case 'loop': view.loop = value === 1; break;
+      case 'skip': view.skipIdle = value === 1; break;
+      case 'events': view.byEvents = value === 1; break;
       case 'all': view.unfolded = Math.min(Math.max(0, Math.floor(value)), MOST_PAGES); break;
       case 'irq': view.handlers = value === 1; break;
       default: break;

@@ -10,6 +10,7 @@ import {MinimapView} from './minimap_view';
 import {ErrorPanel, HelpDialog, LiveRegion, LostPanel, QualityBanner} from './notices';
 import {NowPanel} from './now_panel';
 import {RangePanel} from './range_panel';
+import {SourcePanel} from './source_panel';
 import {theme} from './theme';
 import type {TimelineEngine} from './timeline_engine';
 import {TimelineView} from './timeline_view';
@@ -27,6 +28,7 @@ export function App({model, engine}: {model: AppModel; engine: TimelineEngine}) 
   const minimap = useRef<HTMLCanvasElement>(null);
   const dark = useSignal(theme).dark;
   useSignal(model.names.changed); // all views show names
+  const sourceOpen = useSignal(model.source.open);
   useEffect(() => {
     document.documentElement.dataset['theme'] = dark ? 'dark' : 'light';
   }, [dark]);
@@ -56,7 +58,7 @@ export function App({model, engine}: {model: AppModel; engine: TimelineEngine}) 
         <main class="main">
           <MinimapView model={model} canvas={minimap} />
           <TimelineView model={model} engine={engine} minimap={minimap} />
-          <RangePanel model={model} engine={engine} />
+          {sourceOpen ? <SourcePanel model={model} engine={engine} /> : <RangePanel model={model} engine={engine} />}
         </main>
         <NowPanel model={model} engine={engine} />
       </div>

@@ -74,7 +74,10 @@ export function FindBox({model}: {model: AppModel}) {
     setAt(next);
     const hit = found[next];
     if (hit?.kind === 'hook') await model.revealCall(hit.hook, true);
-    else if (hit) await model.reveal(hit.process, hit.thread);
+    else if (hit) {
+      model.onJump();
+      await model.reveal(hit.process, hit.thread);
+    }
   };
   const run = (command: Command|undefined): void => {
     if (!command) return;

@@ -22,6 +22,7 @@ export function MinimapView({model, canvas}: {model: AppModel; canvas: {current:
     const grip = Math.abs(start - from) < edge ? 'from' :
         Math.abs(start - to) < edge ? 'to' :
         start > from && start < to ? 'body' : 'jump';
+    if (grip === 'jump') model.onJump();
     if (grip === 'jump') model.view.value = centre(view, start, model.durationNs);
     const origin = model.view.value.startNs;
     const onMove = (move: PointerEvent): void => {

@@ -1,13 +1,15 @@
-// The machine at the playhead: the thread on each CPU, the open segments, the
-// counts so far. While playing it is behind the playhead and marked with a
+// The machine at the playhead: the thread on each CPU, the processes that ran
+// just now, the open segments, the counters. While playing it is behind the playhead and marked with a
 // tilde.
 
-import {LEAF_IDLE, LEAF_INFERRED, LEAF_OUTSIDE} from '../api/schema';
-import type {InstantState, ProcessTotals, ThreadState} from '../api/schema';
+import type {Aggregate, InstantState, ProcessTotals, ThreadState} from '../api/schema';
 import type {AppModel} from '../model/app_model';
-import {hookName, processName, processOf, threadName} from '../model/names';
+import {hookName, processName, threadName} from '../model/names';
 import {css} from '../render/palette';
-import {formatDuration, formatEventCount, formatInstant, formatPercent} from '../units';
+import {formatDuration, formatInstant, formatPercent} from '../units';
+import {CpuTiles} from './cpu_tiles';
+import {Needles} from './needles';
+import {ProcessTree} from './process_tree';
 import type {TimelineEngine} from './timeline_engine';
 import {DurationsPanel} from './durations_panel';
 import {theme} from './theme';
@@ -29,12 +31,10 @@ function doing(thread: ThreadState, at: number): string {
 }
 
 // While it plays, each process stays where it is.
-function inPlaces(rows: readonly ProcessTotals[], places: readonly (number|null)[]): ProcessTotals[] {
-  const rank = (row: ProcessTotals) => {
-    const place = places.indexOf(row.process);
-    return place < 0 ? places.length : place;
-  };
-  return [...rows].sort((a, b) => rank(a) - rank(b));
+function inPlaces(
+    rows: readonly ProcessTotals[], places: readonly (number|null)[], count: number): (ProcessTotals|undefined)[] {
+  if (places.length === 0) return rows.slice(0, count);
+  return places.map((process) => rows.find((row) => row.process === process));
 }
 
 function othersNote(state: InstantState): string {
@@ -49,6 +49,12 @@ function edgeNote(state: InstantState, playhead: number): string|null {
   if (state.t < playhead) return 'The end of the trace: what its last instant was.';
   if (state.t > playhead) return 'The begin of the trace: nothing is on record before this instant.';
   return null;
+}
+
+// Where the sums of the bars begin, or, playing backwards, end.
+function sinceText(soFar: Aggregate, at: number): string {
+  if (soFar.to > at) return `until ${formatInstant(soFar.to, 1000)}`;
+  return soFar.from === 0 ? 'so far' : `since ${formatInstant(soFar.from, 1000)}`;
 }
 
 function Stacks({model, engine, state}: {model: AppModel; engine: TimelineEngine; state: InstantState}) {
@@ -110,6 +116,7 @@ export function NowPanel({model, engine}: {model: AppModel; engine: TimelineEngi
   if (!state) return <aside class="now" aria-label="Now" />;
   const book = engine.book;
   const most = Math.max(1, ...(soFar?.processes.map((row) => row.on_cpu_ns) ?? []));
+  const bars = soFar ? inPlaces(soFar.processes, playing ? places : [], model.now.barRows) : [];
   const edge = late ? null : edgeNote(state, playhead);
   return (
     <aside class="now" aria-label="Now" tabIndex={0}>
@@ -123,58 +130,30 @@ export function NowPanel({model, engine}: {model: AppModel; engine: TimelineEngi
       {state.in_loss && !playing && <p class="loss-note">Records were lost at this instant; what is shown may be incomplete.</p>}
 
       <h3>On the CPUs</h3>
-      <ul class="cpus">
-        {state.cpus.map((cpu) => {
-          const flags = cpu.flags ?? 0;
-          const idle = (flags & LEAF_IDLE) !== 0;
-          const thread = cpu.thread ?? null;
-          const process = thread === null ? -1 : processOf(names, thread);
-          return (
-            <li key={cpu.cpu}>
-              <span class="cpu-name">CPU {cpu.cpu}</span>
-              <span class="swatch" style={{background: thread === null ? css(book.theme.idle) : css(book.process(process))}} />
-              <span class={thread === null ? 'who faint' : 'who'} title={thread === null ? '' : threadName(names, thread)}>
-                {!cpu.known ? 'not known' : idle ? 'idle' :
-                    (flags & LEAF_OUTSIDE) !== 0 ? 'outside' : threadName(names, thread ?? -1)}
-              </span>
-              <span class="since">
-                {(flags & LEAF_INFERRED) !== 0 && cpu.known ? '~' : ''}
-                {cpu.begin_ns !== undefined ? formatDuration(state.t - cpu.begin_ns) : ''}
-              </span>
-            </li>
-          );
-        })}
-      </ul>
+      <CpuTiles names={names} engine={engine} state={state} />
+      <ProcessTree model={model} engine={engine} />
+      <Needles model={model} state={state} />
 
       <h3>Open segments</h3>
       {!playing && state.threads.length === 0 && <p class="faint">none</p>}
       {playing ? <PlayingThreads model={model} state={state} /> : <Stacks model={model} engine={engine} state={state} />}
       {(playing || state.threads_left_out + state.threads_unknown > 0) && <p class="faint others">{othersNote(state)}</p>}
 
-      {state.events.length > 0 && <h3>Counted so far</h3>}
-      <table class="counters"><tbody>
-        {state.events.map((event, index) => (
-          <tr key={index}>
-            <th scope="row">{names.events[index]}</th>
-            <td title={event.estimated ? 'between two dumps: spread evenly' : ''}>
-              {event.estimated ? '~' : ''}{formatEventCount(names.events[index] ?? '', event.count)}
-            </td>
-          </tr>
-        ))}
-      </tbody></table>
-
-      {soFar && soFar.processes.length > 0 && <h3>CPU time so far <span class="faint">share of all CPUs</span></h3>}
+      {soFar && model.now.barRows > 0 && <h3>CPU time {sinceText(soFar, state.t)} <span class="faint">share of all CPUs</span></h3>}
       <ul class="bars">
-        {soFar && inPlaces(soFar.processes, playing ? places : []).map((row) => (
-          <li key={row.process} class={highlight !== null && highlight !== row.process ? 'dim' : ''}>
-            <span class="bar" style={{width: `${row.on_cpu_ns / most * 100}%`, background: css(book.process(row.process))}} />
-            <span class="who" title={processName(names, row.process)}>
-              {processName(names, row.process)} <span class="faint">{names.process(row.process)?.pid}</span>
-            </span>
-            <span class="since">{formatDuration(row.on_cpu_ns)}</span>
-            <span class="share">{formatPercent(soFar.cpu_ns > 0 ? row.on_cpu_ns / soFar.cpu_ns : 0)}</span>
-          </li>
-        ))}
+        {Array.from({length: model.now.barRows}, (_, place) => {
+          const row = bars[place];
+          return row ? (
+            <li key={place} class={highlight !== null && highlight !== row.process ? 'dim' : ''}>
+              <span class="bar" style={{width: `${row.on_cpu_ns / most * 100}%`, background: css(book.process(row.process))}} />
+              <span class="who" title={processName(names, row.process)}>
+                {processName(names, row.process)} <span class="faint">{names.process(row.process)?.pid}</span>
+              </span>
+              <span class="since">{formatDuration(row.on_cpu_ns)}</span>
+              <span class="share">{formatPercent(soFar && soFar.cpu_ns > 0 ? row.on_cpu_ns / soFar.cpu_ns : 0)}</span>
+            </li>
+          ) : <li key={place} />;
+        })}
       </ul>
     </aside>
   );

@@ -144,7 +144,10 @@ export function ThreadTable({model, engine, rows, sums}: {
   return <DataTable columns={columns} rows={rows} {...(sum ? {sum} : {})} model={model} rowKey={(row) => String(row.thread)}
                     swatch={(row) => css(engine.book.process(process(row)))}
                     selected={(row) => process(row) === highlight}
-                    onClick={(row) => model.reveal(process(row), row.thread)} />;
+                    onClick={(row) => {
+                      model.onJump();
+                      model.reveal(process(row), row.thread);
+                    }} />;
 }
 
 export function CpuTable({model, rows}: {model: AppModel; rows: CpuTotals[]}) {

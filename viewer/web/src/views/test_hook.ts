@@ -6,6 +6,7 @@ import {TILE_COLUMNS} from '../api/tile_decode';
 import {endNs, tileSpan} from '../model/viewport';
 import type {TimelineEngine} from './timeline_engine';
 import {describe} from './tooltip';
+import {unfoldingInSight} from './unfolding';
 
 export function installTestHook(model: AppModel, engine: TimelineEngine): void {
   engine.manualClock = true;
@@ -67,12 +68,18 @@ export function installTestHook(model: AppModel, engine: TimelineEngine): void {
     ].map(({r, g, b}) => [r, g, b]),
     describe: (x: number, y: number) => describe(model, engine, x, y),
     wait: () => model.wait.value,
+    recent: () => model.now.recent.value,
+    unfolding: () => unfoldingInSight(model, engine),
     state: () => model.now.instant.value,
     aggregate: () => model.tables.aggregate.value,
     events: () => model.tables.events.value,
     comparison: () => model.comparison.answer.value,
     soFar: () => model.now.soFar.value,
+    window: () => model.now.window,
+    picture: () => engine.picture(),
+    setSpeed: (speed: number) => model.setSpeed(speed),
     tick: (ms: number) => model.tick(ms),
+    play: (ms: number) => model.play(ms),
     frames: () => engine.stats,
     net: () => model.client.net,
     cacheBytes: () => engine.cache.bytes,

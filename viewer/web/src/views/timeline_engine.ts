@@ -7,21 +7,28 @@ import type {LossItem} from '../api/schema';
 import {type Tile, TILE_COLUMNS} from '../api/tile_decode';
 import type {AppModel} from '../model/app_model';
 import {type Lane, type SubRow, visibleLanes} from '../model/lanes';
+import {clean} from '../model/names';
 import {TileCache} from '../model/tile_cache';
 import {TileLoader} from '../model/tile_loader';
 import {endNs, levelFor, tileSpan, toNs, toPx} from '../model/viewport';
 import {paintMinimap} from '../render/minimap_painter';
 import {type Extent, paintOverlay, type WaitMark} from '../render/overlay_painter';
+import {paintPicture} from '../render/picture';
 import {paintRuler} from '../render/ruler_painter';
 import {StripAtlas} from '../render/strip_atlas';
 import {StyleBook} from '../render/style_book';
 import {counterTop} from '../render/tile_lookup';
 import {type Scene, TimelinePainter} from '../render/timeline_painter';
+import {paintUnfolding} from '../render/unfolding_painter';
+import {formatInstant} from '../units';
+import {reducedMotion} from './motion';
 import {theme} from './theme';
+import {unfoldingInSight} from './unfolding';
 
 const CACHE_BYTES = 64 << 20;
 export const RULER_HEIGHT = 28;
 export const MINIMAP_HEIGHT = 52;
+const GUTTER_WIDTH = 184; // of the labels of a picture
 
 export interface FrameStats {
   frames: number;
@@ -68,6 +75,9 @@ export class TimelineEngine {
       this.book = new StyleBook(model.names, theme.value);
       ++this.stamp;
       this.invalidate();
+    });
+    effect(() => {
+      model.reducedMotion.value = reducedMotion.value;
     });
     effect(() => {
       void model.names.changed.value;
@@ -175,6 +185,23 @@ export class TimelineEngine {
     };
   }
 
+  // What is on screen.
+  picture(): HTMLCanvasElement|null {
+    const {base, overlay, ruler, model} = this;
+    if (!base || !overlay || !ruler) return null;
+    const {trace} = model.names;
+    const name = clean(trace.path?.replace(/\/+$/, '').split('/').pop() || 'trace');
+    return paintPicture({
+      title: `${name}   ${formatInstant(model.playback.peek().at, 1)}`,
+      gutter: GUTTER_WIDTH,
+      ratio: devicePixelRatio || 1,
+      theme: this.book.theme,
+      labels: this.lanesInSight().map(({label, detail, y, height}) => ({text: label, detail, height, y: y - model.scrollY.peek()})),
+      ruler,
+      layers: [base, overlay],
+    });
+  }
+
   private schedule(): void {
     if (this.scheduled) return;
     this.scheduled = true;
@@ -263,6 +290,8 @@ export class TimelineEngine {
                   (key) => this.cache.cover(key, TILE_COLUMNS).map((patch) => patch.tile)),
             },
             this.book.theme);
+        const {flashes, sparks} = unfoldingInSight(model, this);
+        paintUnfolding(context, flashes, sparks, this.book.theme);
       }
     }
     if (this.ruler) {

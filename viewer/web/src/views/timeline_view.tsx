@@ -93,7 +93,9 @@ export function TimelineView({model, engine, minimap}: Props) {
       element.removeEventListener('pointercancel', onUp);
       if (!moved && up.type === 'pointerup' && !panning) {
         model.movePlayhead(startNs);
-        const row = engine.hit(startX, event.clientY - box.top)?.row;
+        const hit = engine.hit(startX, event.clientY - box.top);
+        model.focus.value = hit?.lane.id ?? null;
+        const row = hit?.row;
         void model.selectWait(row?.kind === 'run' ? model.threadOf(row.row) : null, startNs);
       }
     };

@@ -1,9 +1,11 @@
 // Name of the trace, transport controls, time read-out.
 
 import type {AppModel} from '../model/app_model';
+import {type Follow, FOLLOWS} from '../model/follow';
 import {SPEEDS} from '../model/playback';
+import {STEP_KINDS, type StepChoice, stepName} from '../model/stepping';
 import {endNs} from '../model/viewport';
-import {formatDuration, formatInstant, formatSpeed} from '../units';
+import {formatDuration, formatInstant} from '../units';
 import {FindBox} from './find_box';
 import {safePalette, theme, togglePalette, toggleTheme} from './theme';
 import {useSignal} from './use_signal';
@@ -20,6 +22,7 @@ const BACK = 'M4 3h1.6v10H4zM13 3v10L6.5 8z';
 const FORWARD = 'M10.4 3H12v10h-1.6zM3 3v10l6.5-5z';
 const LOOP = 'M4 5h6V3l4 3.2L10 9.4V7H5v2H3V6a1 1 0 0 1 1-1zm8 6H6v2l-4-3.2L6 6.6V9h5V7.4h2V10a1 1 0 0 1-1 1z';
 
+const STEPS = 'M2 12h3V9h3V6h3V3h3v1.8h-1.4v3h-3v3h-3v3H2z';
 const SKIP = 'M2 3v10l5-5zM8 3v10l5-5zM13.4 3H15v10h-1.6z';
 
 export function Toolbar({model}: {model: AppModel}) {
@@ -28,6 +31,9 @@ export function Toolbar({model}: {model: AppModel}) {
   const loop = useSignal(model.loop);
   const skip = useSignal(model.skipIdle);
   const selection = useSignal(model.selection);
+  const kind = useSignal(model.stepKind);
+  const byEvents = useSignal(model.byEvents);
+  const follow = useSignal(model.follow);
   const dark = useSignal(theme).dark;
   const safe = useSignal(safePalette);
   const trace = model.names.trace;
@@ -42,16 +48,26 @@ export function Toolbar({model}: {model: AppModel}) {
         </span>
       </div>
       <div class="transport" role="group" aria-label="Replay">
-        <button title="Previous boundary  ( , )" aria-label="Previous boundary" onClick={() => model.run('previous', null)}><Icon path={BACK} /></button>
+        <button title="Step back  ( , )" aria-label="Step back" onClick={() => model.run('previous', null)}><Icon path={BACK} /></button>
         <button class="play" title={play.playing ? 'Pause  (Space)' : 'Play  (Space)'}
                 aria-label={play.playing ? 'Pause' : 'Play'} onClick={() => model.togglePlay()}>
           <Icon path={play.playing ? PAUSE : PLAY} />
         </button>
-        <button title="Next boundary  ( . )" aria-label="Next boundary" onClick={() => model.run('next', null)}><Icon path={FORWARD} /></button>
+        <button title="Step forward  ( . )" aria-label="Step forward" onClick={() => model.run('next', null)}><Icon path={FORWARD} /></button>
         <button class={loop ? 'on' : ''} title="Loop inside the selection  (O)" aria-label="Loop" aria-pressed={loop}
                 onClick={() => (model.loop.value = !loop)}><Icon path={LOOP} /></button>
         <button class={skip ? 'on' : ''} title="Leave out time in which all CPUs are idle  (I)" aria-label="Skip idle time" aria-pressed={skip}
                 onClick={() => model.run('skip-idle', null)}><Icon path={SKIP} /></button>
+        <select class="wide" aria-label="Steps" title="What a step is  (T)" value={kind}
+                onChange={(event) => (model.stepKind.value = event.currentTarget.value as StepChoice)}>
+          {STEP_KINDS.map((one) => <option value={one} key={one}>{stepName(one)}</option>)}
+        </select>
+        <button class={`wide ${byEvents ? 'on' : ''}`} title="Play from step to step  (E)" aria-label="Play from step to step"
+                aria-pressed={byEvents} onClick={() => model.run('by-events', null)}><Icon path={STEPS} /></button>
+        <select class="wide" aria-label="Window" title="How the window follows the playhead  (Y)" value={follow}
+                onChange={(event) => (model.follow.value = event.currentTarget.value as Follow)}>
+          {FOLLOWS.map((one) => <option value={one} key={one}>{one}</option>)}
+        </select>
         <select aria-label="Speed" title="Speed; 1\u00d7 takes ten seconds for the window  ( - = )" value={play.speed}
                 onChange={(event) => model.setSpeed(Number(event.currentTarget.value))}>
           {SPEEDS.map((speed) => <option value={speed} key={speed}>{speed}{'\u00d7'}</option>)}
@@ -61,12 +77,13 @@ export function Toolbar({model}: {model: AppModel}) {
       <div class="window">
         {selection ? <span class="chip">selected {formatDuration(selection.to - selection.from)}</span> : null}
         {play.playing ?
-          <span title="Speed of the replay">{formatSpeed(model.nsPerSecond())}</span> :
+          <span class="pace" title="Speed of the replay">{model.paceText()}</span> :
           <span title="Visible window">{formatDuration(Math.min(endNs(view), model.durationNs) - Math.max(view.startNs, 0))} in view</span>}
       </div>
       <FindBox model={model} />
       <div class="tools">
         <button title="Whole trace  (0)" onClick={() => model.fitAll()}>Fit</button>
+        <button class="wide" title="Save a picture of the timeline  (Shift P)" onClick={() => model.run('picture', null)}>PNG</button>
         <button title="Colours that differ under colour blindness" aria-pressed={safe} class={safe ? 'on' : ''}
                 onClick={togglePalette}>Safe</button>
         <button title="Light or dark" aria-label="Light or dark" onClick={toggleTheme}>{dark ? 'Light' : 'Dark'}</button>
