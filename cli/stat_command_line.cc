@@ -7,8 +7,10 @@
 #include "absl/strings/str_join.h"
 #include "base/text/name_escape.h"
 #include "base/text/quantity_parse.h"
+#include "cli/exit_status.h"
 #include "cli/gating_options.h"
 #include "cli/record_command_line.h"
+#include "cli/verb.h"
 #include "logformat/packet_layout.h"
 #include "logformat/perf_event_names.h"
 #include "runtime/recorder/doctor/capabilities.h"
@@ -78,6 +80,29 @@ absl::Status CheckCombination(const StatCommandLine& line) {
   return absl::OkStatus();
 }
 
+// `texts` with sets of at most `room` events.
+std::vector<std::string> FittingSets(const std::vector<std::string>& texts,
+                                     std::size_t room) {
+  std::vector<std::string> fitting;
+  for (const std::string& text : texts) {
+    if (!text.starts_with("{")) {
+      fitting.push_back(text);
+      continue;
+    }
+    const std::vector<std::string> names =
+        SplitNames({text.substr(1, text.size() - 2)});
+    for (std::size_t i = 0; i < names.size(); i += room) {
+      const std::size_t end = std::min(names.size(), i + room);
+      fitting.push_back(
+          "{" +
+          absl::StrJoin(names.begin() + static_cast<std::ptrdiff_t>(i),
+                        names.begin() + static_cast<std::ptrdiff_t>(end), ",") +
+          "}");
+    }
+  }
+  return fitting;
+}
+
 // Software events, which always count, then sets of those of the PMU. What does
 // not fit into a recording is left out, the last in listing order first.
 std::vector<std::string> EveryEvent() {
@@ -95,12 +120,23 @@ std::vector<std::string> EveryEvent() {
         .push_back(event.name);
   }
   const std::size_t room = logformat::kMaxEvents - software.size();
-  if (hardware.size() > room) hardware.resize(room);
+  if (hardware.size() > room) {
+    Say(kStatVerb.name,
+        absl::StrFormat(
+            "--all: a recording has room for %d events; left out: "
+            "%s",
+            logformat::kMaxEvents,
+            absl::StrJoin(hardware.begin() + static_cast<std::ptrdiff_t>(room),
+                          hardware.end(), ", ")));
+    hardware.resize(room);
+  }
   std::vector<std::string> names = software;
   names.insert(names.end(), hardware.begin(), hardware.end());
   const auto choice = runtime::ParseEventChoice(names, false);
   if (!choice.ok() || hardware.size() < 2) return names;
-  return runtime::SplitEvents({runtime::InTurns(*choice, {})});
+  // A dump has one slot for the time of a set.
+  return FittingSets(runtime::SplitEvents({runtime::InTurns(*choice, {})}),
+                     logformat::kMaxCounters - software.size() - 1);
 }
 
 absl::Status SetPids(const StatCommandLine& line, RecordOptions& record) {

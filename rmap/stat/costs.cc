@@ -19,6 +19,8 @@ namespace {
 
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
+constexpr double kMostCount = 1e18;
+
 // Fields of a line of CSV; quotes are doubled inside quotes.
 std::vector<std::string> Fields(std::string_view line) {
   std::vector<std::string> fields(1);
@@ -41,7 +43,7 @@ std::vector<std::string> Fields(std::string_view line) {
 
 std::optional<double> ParseValue(const std::string& text) {
   double value = 0;
-  if (!absl::SimpleAtod(text, &value) || !std::isfinite(value) || value < 0) {
+  if (!absl::SimpleAtod(text, &value) || !(value >= 0 && value <= kMostCount)) {
     return std::nullopt;
   }
   return value;

@@ -200,6 +200,7 @@ TEST_CASE("counts files: what is wrong is named with its line",
   CHECK_THAT(error("Cycles..... 1\nCycles\n"), Catch::Contains("c:2:"));
   CHECK_THAT(error("Cycles..... -1\n"), Catch::Contains("c:1:"));
   CHECK_THAT(error("Cycles..... nan\n"), Catch::Contains("c:1:"));
+  CHECK_THAT(error("Cycles..... 1e300\n"), Catch::Contains("c:1:"));
   CHECK_THAT(error("name,unit\n"), Catch::Contains("no column `value`"));
   CHECK_THAT(error("name,value\na,x\n"), Catch::Contains("c:2:"));
   CHECK_THAT(error("name,value\na\n"), Catch::Contains("c:2:"));
