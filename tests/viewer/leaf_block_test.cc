@@ -120,7 +120,8 @@ TEST_CASE("leaf_block: leaves of one kind take few bits", "[viewer]") {
 
 TEST_CASE("leaf_block: damaged blocks give any values, from the file alone",
           "[viewer]") {
-  for (std::uint32_t seed = 0; seed < test_support::PropertyRuns(500u); ++seed) {
+  for (std::uint32_t seed = 0; seed < test_support::PropertyRuns(500u);
+       ++seed) {
     std::mt19937_64 random(seed);
     const auto extras = static_cast<std::uint32_t>(random() % 4);
     const Row row = RandomRow(random, extras);
