@@ -139,7 +139,7 @@ try {
     await tab('Processes');
   });
 
-  await claimSelection({session, claims, run, trace, shots});
+  await claimSelection({session, claims, run, trace, report, shots});
 
   await claims.claim('axe-core has no finding, light and dark, at 1440 and 800 px', async () => {
     const axe = readFileSync(join(import.meta.dirname, '../../viewer/web/node_modules/axe-core/axe.min.js'), 'utf8');

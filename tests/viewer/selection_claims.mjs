@@ -1,5 +1,5 @@
 // What the page says of a selection, for browser_trace_test.mjs: two ranges
-// compared, CSV, records while it plays.
+// compared, CSV, records while it plays, rare events, chosen durations.
 import assert from 'node:assert/strict';
 
 // Drags from one share of the timeline's width to another.
@@ -14,7 +14,7 @@ export async function select(session, from, to) {
   await session.settled();
 }
 
-export async function claimSelection({session, claims, run, trace, shots}) {
+export async function claimSelection({session, claims, run, trace, report, shots}) {
   await claims.claim('CSV of the selection is the report\'s of the range, with all rows', async () => {
     await session.key('0');
     await select(session, 0.2, 0.6);
@@ -88,6 +88,49 @@ export async function claimSelection({session, claims, run, trace, shots}) {
       await session.ask('__pv.run("pause")');
     }
     await session.settled();
+    await session.page.getByRole('tab', {name: 'Processes'}).click();
+  });
+
+  await claims.claim('the longest call of each segment is among the rare events; a click goes there', async () => {
+    await session.key('0');
+    const longest = new Map();
+    for (const {segment, pid, wall_ns: wall} of report.segments) {
+      if (pid !== 0 && wall) longest.set(segment, Math.max(longest.get(segment) ?? 0, wall.max));
+    }
+    await session.until('__pv.rare().some(({kind}) => kind === "longest")');
+    const shown = (await session.ask('__pv.rare()')).filter(({kind}) => kind === 'longest');
+    const hooks = new Map((await session.api('hooks')).items.map(({hook, name}) => [hook, name]));
+    assert.deepEqual(Object.fromEntries(shown.map(({hook, from, to}) => [hooks.get(hook), to - from]).sort()),
+                     Object.fromEntries([...longest].sort()));
+    const box = await session.page.locator('.rare canvas').boundingBox();
+    const {durationNs} = await session.ask('__pv.view()');
+    const x = shown[0].from / durationNs * box.width + 1;
+    await session.page.mouse.click(box.x + x, box.y + box.height / 2);
+    await session.settled();
+    const view = await session.ask('__pv.view()');
+    assert.ok(shown.some(({from}) => from === view.playhead), String(view.playhead));
+    await session.key('0');
+  });
+
+  await claims.claim('a drag in the histogram of durations chooses calls', async () => {
+    await session.page.getByRole('tab', {name: 'Segments'}).click();
+    await session.until('document.querySelector(".data tbody tr.clickable")');
+    await session.page.locator('.data tbody tr').first().click();
+    await session.until('document.querySelector(".durations .bucket")');
+    const buckets = await session.page.locator('.durations .bucket').count();
+    const box = await session.page.locator('.durations .columns').boundingBox();
+    await session.page.mouse.move(box.x + box.width * (0.5 / buckets), box.y + 10);
+    await session.page.mouse.down();
+    await session.page.mouse.move(box.x + box.width - 1, box.y + 10, {steps: 4});
+    await session.page.mouse.move(box.x + box.width * (0.5 / buckets), box.y + 10, {steps: 4});
+    await session.page.mouse.up();
+    await session.until('__pv.lengths()');
+    const {span, calls} = await session.ask('__pv.lengths()');
+    const all = await session.api(`durations?process=${calls.process}&hook=${calls.hook}&from=0&to=${2 ** 50}`);
+    assert.deepEqual(span, {from: all.buckets[0].from_ns, to: all.buckets[0].to_ns});
+    assert.equal(calls.calls, all.buckets[0].calls);
+    await session.shot(shots, 'trace-durations');
+    await session.key('Escape');
     await session.page.getByRole('tab', {name: 'Processes'}).click();
   });
 }

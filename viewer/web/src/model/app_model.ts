@@ -11,6 +11,7 @@ import {type CounterChoice, type Lane, layOut, totalHeight, visibleLanes} from '
 import {hookName, type Names, processName, processOf} from './names';
 import {runCommand} from './commands';
 import {RangeComparison} from './comparison';
+import {HoverWait} from './hover_wait';
 import {advance, autoRate, faster, type Playback} from './playback';
 import {addressOf, restoreReplay, treeOf} from './page_address';
 import {CLOSED_TREE, type Tree} from './process_lanes';
@@ -61,6 +62,7 @@ export class AppModel {
   readonly hover: Signal<Hover|null> = signal(null);
   readonly tables: RangeTables;
   readonly comparison: RangeComparison;
+  readonly hoverWait: HoverWait;
   readonly rare: RareEvents;
   readonly panelOpen = signal(true);
   readonly helpOpen = signal(false);
@@ -103,6 +105,7 @@ export class AppModel {
     this.durationNs = Math.max(names.trace.duration_ns, 1);
     this.tables = new RangeTables(this);
     this.comparison = new RangeComparison(this);
+    this.hoverWait = new HoverWait(this);
     this.rare = new RareEvents(this);
     this.now = new PlayheadState(this);
     this.rowTree = new RowTree(this);

@@ -96,6 +96,7 @@ export function runCommand(model: AppModel, command: string, pointerX: number|nu
         model.focus.value = null;
         model.wait.value = null;
         model.durations.value = null;
+        model.lengths.value = null;
       }
       return;
     case 'help': model.helpOpen.value = !model.helpOpen.value; return;

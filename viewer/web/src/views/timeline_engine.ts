@@ -97,7 +97,7 @@ export class TimelineEngine {
       this.invalidate();
     });
     effect(() => {
-      void [model.selection.value, model.comparison.before.value, model.playback.value, model.hover.value, model.wait.value];
+      void [model.selection.value, model.comparison.before.value, model.playback.value, model.hover.value, model.wait.value, model.hoverWait.answer.value];
       this.dirtyTop = true;
       this.schedule();
     });
@@ -163,7 +163,8 @@ export class TimelineEngine {
   }
 
   private waitMark(): WaitMark|null {
-    const wait = this.model.wait.peek();
+    // What is selected, else what is under the pointer.
+    const wait = this.model.wait.peek() ?? this.model.hoverWait.answer.peek();
     if (!wait) return null;
     const view = this.model.view.peek();
     const rowOf = (kind: 'run'|'cpu', owner: number|null): Extent|null => {

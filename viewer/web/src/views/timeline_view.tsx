@@ -2,6 +2,7 @@
 
 import {useEffect, useRef} from 'preact/hooks';
 
+import {STATE_BLOCKED, STATE_WAITING} from '../api/schema';
 import type {AppModel} from '../model/app_model';
 import {toNs} from '../model/viewport';
 
@@ -105,7 +106,14 @@ export function TimelineView({model, engine, minimap}: Props) {
   };
   const onHover = (event: PointerEvent): void => {
     const box = area.current?.getBoundingClientRect();
-    if (box) model.hover.value = {x: event.clientX - box.left, y: event.clientY - box.top};
+    if (!box) return;
+    const [x, y] = [event.clientX - box.left, event.clientY - box.top];
+    model.hover.value = {x, y};
+    const hit = engine.hit(x, y);
+    const tile = hit?.row?.kind === 'run' ? engine.tileAt(hit.row, hit.at) : null;
+    const item = hit && tile ? itemAt(tile, hit.at) : null;
+    const waits = item && (item.flags & (STATE_WAITING | STATE_BLOCKED)) !== 0;
+    model.hoverWait.point(waits && hit?.row ? model.threadOf(hit.row.row) : null, hit?.at ?? 0);
   };
   const onDoubleClick = (event: MouseEvent): void => {
     const box = area.current?.getBoundingClientRect();
@@ -147,7 +155,10 @@ export function TimelineView({model, engine, minimap}: Props) {
         <div class="area" ref={area} tabIndex={0} role="application"
              aria-label="Timeline. Left and right arrow keys move the playhead, up and down go from row to row, Enter opens one, W and S zoom, A and D pan, question mark lists all keys."
              onPointerDown={onPointerDown} onPointerMove={onHover}
-             onPointerLeave={() => (model.hover.value = null)}
+             onPointerLeave={() => {
+               model.hover.value = null;
+               model.hoverWait.point(null, 0);
+             }}
              onDblClick={onDoubleClick}>
           <canvas class="layer" ref={base} aria-hidden="true" />
           <canvas class="layer" ref={overlay} aria-hidden="true" />

@@ -1,6 +1,6 @@
 // What is under the pointer, as text.
 
-import {LEAF_IDLE, LEAF_INFERRED, LEAF_OUTSIDE, NO_KEY, STATE_BLOCKED, STATE_UNKNOWN, STATE_WAITING} from '../api/schema';
+import {LEAF_IDLE, LEAF_INFERRED, LEAF_OUTSIDE, NO_KEY, STATE_BLOCKED, STATE_UNKNOWN, STATE_WAITING, type WaitAnswer} from '../api/schema';
 import {COUNTER_FLAGS, COUNTER_WORDS, sharesAt, statesAt, stripCount, threadsAt} from '../api/tile_decode';
 import type {AppModel} from '../model/app_model';
 import type {Lane} from '../model/lanes';
@@ -11,6 +11,7 @@ import {columnAt, itemAt} from '../render/tile_lookup';
 import {formatCount, formatDuration, formatEventRate, formatInstant, formatPercent} from '../units';
 import type {TimelineEngine} from './timeline_engine';
 import {useSignal} from './use_signal';
+import {wakeUp, waitParts} from './wait_panel';
 
 interface TipLine {
   title: string;
@@ -76,7 +77,6 @@ function describeItem(model: AppModel, engine: TimelineEngine, x: number, y: num
       lines.unshift(`process ${processName(names, processOf(names, item.key))}`);
     }
     if (row.kind === 'run' && (item.flags & STATE_WAITING) !== 0) {
-      if (item.key !== NO_KEY) lines.push(`woken by ${threadName(names, item.key)}`);
       lines.push('click: who had the CPU');
     }
     if ((item.flags & LEAF_INFERRED) !== 0) lines.push('an edge was inferred, not observed');
@@ -156,9 +156,24 @@ function laneName(lane: Lane): string {
   return lane.kind === 'thread' ? `thread ${lane.label}` : lane.label;
 }
 
+const MOST_HOLDERS = 3;
+
+// What ended the sleep, and who had the CPU that it waited for.
+function waitLines(names: Names, wait: WaitAnswer): string[] {
+  const cause = wakeUp(names, wait);
+  const holders = wait.state === 'waiting' ? waitParts(names, wait) : [];
+  const length = Math.max(wait.end_ns - wait.begin_ns, 1);
+  return [
+    ...(cause === null ? [] : [cause]),
+    ...holders.slice(0, MOST_HOLDERS).map(({name, ns}) => `${formatPercent(ns / length)} of it: ${name}`),
+    ...(holders.length > MOST_HOLDERS ? [`and ${holders.length - MOST_HOLDERS} more had the CPU`] : []),
+  ];
+}
+
 export function Tooltip({model, engine}: {model: AppModel; engine: TimelineEngine}) {
   const hover = useSignal(model.hover);
   useSignal(model.view);
+  const wait = useSignal(model.hoverWait.answer);
   if (!hover) return null;
   const tip = describe(model, engine, hover.x, hover.y);
   if (!tip) return null;
@@ -174,7 +189,7 @@ export function Tooltip({model, engine}: {model: AppModel; engine: TimelineEngin
         {tip.swatch && <span class="swatch" style={{background: tip.swatch}} />}
         {tip.title}
       </div>
-      {tip.lines.map((line, index) => <div class="tip-line" key={index}>{line}</div>)}
+      {[...tip.lines, ...(wait ? waitLines(model.names, wait) : [])].map((line, index) => <div class="tip-line" key={index}>{line}</div>)}
     </div>
   );
 }

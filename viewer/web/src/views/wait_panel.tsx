@@ -28,7 +28,7 @@ interface Part {
   ns: number;
 }
 
-function parts(names: Names, wait: WaitAnswer): Part[] {
+export function waitParts(names: Names, wait: WaitAnswer): Part[] {
   const rows: Part[] = wait.holders.map(({thread, ns}) => (
       {name: threadName(names, thread), process: processOf(names, thread), ns}));
   const add = (name: string, ns: number): void => {
@@ -58,7 +58,7 @@ export function WaitPanel({model, engine}: {model: AppModel; engine: TimelineEng
       </p>
       {wait.state === 'waiting' && (
         <ul class="bars" aria-label="Who had the CPU">
-          {parts(names, wait).map((part) => (
+          {waitParts(names, wait).map((part) => (
             <li key={part.name}>
               <span class="bar" style={{
                 width: `${part.ns / length * 100}%`,
