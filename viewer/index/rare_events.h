@@ -19,8 +19,8 @@ struct LongestCall {
   TimedCall call;
 };
 
-// Of each segment of threads in the whole trace, the longest first; as in the
-// report, not of calls whose begin was inferred. Visits every call.
+// One for each segment of threads, over the whole trace, the longest first; as
+// in the report, without calls whose begin was inferred. Visits every call.
 std::vector<LongestCall> LongestCalls(const TimelineIndex& index);
 
 // Hits, or begins of calls, of one hook, by column of the range.

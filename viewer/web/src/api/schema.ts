@@ -209,7 +209,7 @@ export interface WaitTotals {
   ns: number;
   longest: TimedCall;
 }
-// Of all rows of a table; there if it was requested.
+// What all rows of a table have together; there if it was requested.
 export interface TableSums {
   segments?: {calls: number; wall_excl_ns: number; on_cpu_excl_ns: number};
   hooks?: {hits: number};

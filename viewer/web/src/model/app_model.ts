@@ -266,7 +266,7 @@ export class AppModel {
       this.lengths.value = null;
     });
   }
-  // Of the selected segment's calls, those from one duration to another (in ns,
+  // Chooses the selected segment's calls from one duration to another (in ns,
   // the second exclusive); null: all.
   async filterDurations(span: Selection|null): Promise<void> {
     const all = this.durations.value;

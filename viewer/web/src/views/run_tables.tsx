@@ -81,7 +81,7 @@ function countColumns<Row extends Counted>(events: readonly string[]): Column<Ro
   }));
 }
 
-// Of rows whose numbers are not all exact; none if all are.
+// Marks rows whose numbers are not all exact; no column if all are.
 function qualityColumn<Row>(model: AppModel, of: (row: Row) => Quality|undefined): Column<Row>[] {
   if ([...model.names.processes.values()].every(({quality}) => quality === 'exact')) return [];
   return [{title: '', says: MARKS_SAY, number: false, by: '', text: (row) => qualityMark(of(row))}];
