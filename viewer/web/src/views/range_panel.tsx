@@ -83,6 +83,8 @@ export function RangePanel({model, engine}: {model: AppModel; engine: TimelineEn
               {!before && <button class="link" title="Then select another range  (C)" onClick={() => model.run('compare', null)}>compare with{'\u2026'}</button>}
             </>
           ) : <>{model.isWhole ? 'Whole trace' : 'First part'} <span class="faint">drag on the timeline to select a range</span></>}
+        </div>
+        <div class="csvs">
           {REPORT_TABLES[tab].map((table) => (
             <a key={table} class="link csv" download href={model.client.csvAddress(table, selection)}
                title={`All rows, as \`countrace report --by ${table}\` has them`}>CSV{REPORT_TABLES[tab].length > 1 ? ` by ${table}` : ''}</a>
