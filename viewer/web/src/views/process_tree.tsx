@@ -9,7 +9,7 @@ import type {TimelineEngine} from './timeline_engine';
 import {useSignal} from './use_signal';
 
 const DIMMEST = 0.12;
-const MOST_INDENT = 6;
+const MOST_INDENT = 10;
 
 export function ProcessTree({model, engine}: {model: AppModel; engine: TimelineEngine}) {
   const rows = useSignal(model.now.tree);
@@ -37,7 +37,7 @@ export function ProcessTree({model, engine}: {model: AppModel; engine: TimelineE
           const part = share(used.get(process) ?? 0);
           return (
             <li key={place} class={`${ended ? 'ended' : unborn ? 'unborn' : ''} ${highlight !== null && highlight !== process ? 'dim' : ''}`}
-                style={{paddingLeft: `${Math.min(row.depth, MOST_INDENT) * 11}px`}}>
+                style={{paddingLeft: `${Math.min(row.depth, MOST_INDENT) * 9}px`}}>
               <span class="glow"><span style={{background: css(engine.book.process(process)),
                 opacity: ended || unborn ? 0 : DIMMEST + (1 - DIMMEST) * Math.min(part, 1)}} /></span>
               <span class="who" title={processName(names, process)}>{processName(names, process)} <span class="faint">{names.process(process)?.pid}</span></span>
