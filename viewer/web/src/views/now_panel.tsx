@@ -117,6 +117,7 @@ export function NowPanel({model, engine}: {model: AppModel; engine: TimelineEngi
   const book = engine.book;
   const most = Math.max(1, ...(soFar?.processes.map((row) => row.on_cpu_ns) ?? []));
   const bars = soFar ? inPlaces(soFar.processes, playing ? places : [], model.now.barRows) : [];
+  const hasCpus = state.cpus.length > 0; // else only hooks are on record
   const edge = late ? null : edgeNote(state, playhead);
   return (
     <aside class="now" aria-label="Now" tabIndex={0}>
@@ -129,9 +130,9 @@ export function NowPanel({model, engine}: {model: AppModel; engine: TimelineEngi
       {edge !== null && <p class="edge-note faint">{edge}</p>}
       {state.in_loss && !playing && <p class="loss-note">Records were lost at this instant; what is shown may be incomplete.</p>}
 
-      <h3>On the CPUs</h3>
-      <CpuTiles names={names} engine={engine} state={state} />
-      <ProcessTree model={model} engine={engine} />
+      {hasCpus && <h3>On the CPUs</h3>}
+      {hasCpus && <CpuTiles names={names} engine={engine} state={state} />}
+      {hasCpus && <ProcessTree model={model} engine={engine} />}
       <Needles model={model} state={state} />
 
       <h3>Open segments</h3>
@@ -139,9 +140,9 @@ export function NowPanel({model, engine}: {model: AppModel; engine: TimelineEngi
       {playing ? <PlayingThreads model={model} state={state} /> : <Stacks model={model} engine={engine} state={state} />}
       {(playing || state.threads_left_out + state.threads_unknown > 0) && <p class="faint others">{othersNote(state)}</p>}
 
-      {soFar && model.now.barRows > 0 && <h3>CPU time {sinceText(soFar, state.t)} <span class="faint">share of all CPUs</span></h3>}
+      {soFar && hasCpus && <h3>CPU time {sinceText(soFar, state.t)} <span class="faint">share of all CPUs</span></h3>}
       <ul class="bars">
-        {Array.from({length: model.now.barRows}, (_, place) => {
+        {Array.from({length: hasCpus ? model.now.barRows : 0}, (_, place) => {
           const row = bars[place];
           return row ? (
             <li key={place} class={highlight !== null && highlight !== row.process ? 'dim' : ''}>
