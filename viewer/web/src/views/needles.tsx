@@ -24,7 +24,7 @@ export function Needles({model, state}: {model: AppModel; state: InstantState}) 
           const top = tops[index] ?? 0;
           return (
             <tr key={index}>
-              <th scope="row">{name}</th>
+              <th scope="row" title={name}>{name}</th>
               <td class="needle" title={top > 0 ? `full scale: ${formatEventRate(name, top)}, the highest so far` : ''}>
                 <svg viewBox="0 0 24 14" width="24" height="14" aria-hidden="true">
                   <path class="dial" d="M1 13A11 11 0 0 1 23 13" />
