@@ -72,6 +72,21 @@ bool HasAll(const TableFields& table, const WhereExpression& where) {
   return all;
 }
 
+// Errors of the report list the fields of all its tables.
+absl::Status WithFields(const absl::Status& status) {
+  std::string message(status.message());
+  message.resize(std::min(message.find("\nfields of "), message.size()));
+  for (const auto& [name, table] :
+       {std::pair("processes", ReportBy::kProcess),
+        std::pair("threads", ReportBy::kThread),
+        std::pair("segments", ReportBy::kSegment)}) {
+    message += absl::StrFormat("\nfields of %s: %s%s", name,
+                               absl::StrJoin(FieldsInWindow(table), ", "),
+                               table == ReportBy::kSegment ? "" : ", counts");
+  }
+  return absl::InvalidArgumentError(message);
+}
+
 absl::Status NoSuchField(const WhereExpression& where,
                          const std::vector<TableFields>& tables) {
   const Operand* wrong = nullptr;
@@ -81,21 +96,14 @@ absl::Status NoSuchField(const WhereExpression& where,
         [&](const TableFields& one) { return IsInWindow(one, operand.text); });
     if (wrong == nullptr && !known) wrong = &operand;
   });
-  const auto list = [](ReportBy table) {
-    return absl::StrJoin(FieldsInWindow(table), ", ");
-  };
-  const std::string has = absl::StrFormat(
-      "processes have %s and counts, threads %s and counts, segments %s",
-      list(ReportBy::kProcess), list(ReportBy::kThread),
-      list(ReportBy::kSegment));
   if (wrong == nullptr) {
-    return rmap::where::WhereError(
-        where, 0, "no rows of a window have all these fields; " + has);
+    return WithFields(rmap::where::WhereError(
+        where, 0, "no rows of a window have all these fields"));
   }
-  return rmap::where::WhereError(
+  return WithFields(rmap::where::WhereError(
       where, wrong->offset,
-      absl::StrFormat("rows of a window have no field `%s`; %s",
-                      base::EscapeName(wrong->text), has));
+      absl::StrFormat("rows of a window have no field `%s`",
+                      base::EscapeName(wrong->text))));
 }
 
 class Selection {
@@ -117,7 +125,11 @@ class Selection {
 
   absl::StatusOr<SelectedRows> Select(const WhereExpression& where) {
     const absl::Status checked = CheckWhere(where, report_, ReportBy::kDefault);
-    if (!checked.ok()) return checked;
+    if (!checked.ok()) {
+      const bool lists =
+          checked.message().find("\nfields of ") != std::string_view::npos;
+      return lists ? WithFields(checked) : checked;
+    }
     const std::vector<TableFields> tables = rmap::where::FieldsOf(report_);
     std::map<ReportBy, bool> usable;
     for (const TableFields& table : tables) {
