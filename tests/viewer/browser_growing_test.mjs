@@ -71,7 +71,7 @@ try {
     await session.shot(shots, 'growing-part');
   });
 
-  await claims.claim('a program that names no index is told to wait for the whole', async () => {
+  await claims.claim('a program that names no index waits for the whole', async () => {
     const [status, after, gone] = await session.page.evaluate(async () => {
       const answer = await fetch('/api/v1/trace');
       const unknown = await fetch('/api/v1/trace?index=0000000000000000');

@@ -1,4 +1,4 @@
-// Serves a trace whose index is built as far as the test wants:
+// Serves a trace whose index is built as far as the test lets it:
 //   serve_growing DIRECTORY
 // Writes a trace to DIRECTORY/trace.ctf and serves its first parts; the index
 // of the whole trace is built once there is a file DIRECTORY/go. Prints the

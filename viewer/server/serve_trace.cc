@@ -61,9 +61,12 @@ class IndexOpening {
                Note(absl::OkStatus(), false);
              },
          .first_bytes = options.first_part_bytes});
-    if (index.ok()) indexes_.Publish(*std::move(index));
-    if (index.ok() && options.on_whole) options.on_whole();
-    Note(index.status(), true);
+    const absl::Status status = index.status();
+    if (status.ok()) {
+      indexes_.Publish(*std::move(index));
+      if (options.on_whole) options.on_whole();
+    }
+    Note(status, true);
   }
   void Note(absl::Status status, bool done) {
     const std::lock_guard lock(mutex_);
