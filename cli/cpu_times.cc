@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "base/posix/small_file.h"
+#include "runtime/recorder/system/process_owner.h"
 
 namespace countrace::cli {
 namespace {
@@ -56,7 +57,9 @@ std::optional<CpuTimes> TimesOfProcesses(
 }
 
 std::optional<CpuTimes> TimesOfCgroup(const std::string& path) {
-  const auto text = base::ReadSmallFile("/sys/fs/cgroup/" + path + "/cpu.stat");
+  const std::optional<std::string>& mount = runtime::CgroupMount();
+  if (!mount) return std::nullopt;
+  const auto text = base::ReadSmallFile(*mount + path + "/cpu.stat");
   if (!text.ok()) return std::nullopt;
   std::istringstream words(*text);
   CpuTimes times;

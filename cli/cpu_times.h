@@ -21,7 +21,8 @@ struct CpuTimes {
 std::optional<CpuTimes> TimesOfMachine();
 // Absent if one of them has ended. Their children have their own times.
 std::optional<CpuTimes> TimesOfProcesses(const std::vector<std::int32_t>& pids);
-// `path` begins at the root of the v2 hierarchy. Absent: there is none.
+// `path` begins with / at the root of the v2 hierarchy. Absent: there is none,
+// or no such cgroup.
 std::optional<CpuTimes> TimesOfCgroup(const std::string& path);
 
 }  // namespace countrace::cli

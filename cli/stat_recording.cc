@@ -9,6 +9,7 @@
 #include "logformat/read/trace_reader.h"
 #include "rmap/pipeline.h"
 #include "rmap/stat/switch_totals.h"
+#include "runtime/recorder/kernel/process_marks.h"
 #include "runtime/recorder/record.h"
 
 namespace countrace::cli {
@@ -19,7 +20,11 @@ using rmap::StatNumber;
 std::optional<CpuTimes> TimesNow(const StatCommandLine& line,
                                  const runtime::RecordOptions& record) {
   if (line.all_cpus) return TimesOfMachine();
-  if (!line.cgroup.empty()) return TimesOfCgroup(line.cgroup);
+  if (!line.cgroup.empty()) {
+    const auto marks = runtime::ProcessMarks::Resolve(record.marks);
+    if (!marks.ok() || marks->cgroups().empty()) return std::nullopt;
+    return TimesOfCgroup(marks->cgroups().front().path);
+  }
   if (!record.pids.empty()) return TimesOfProcesses(record.pids);
   return std::nullopt;
 }

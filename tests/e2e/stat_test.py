@@ -188,6 +188,30 @@ class Stat(unittest.TestCase):
         self.assertEqual(numbers['on-cpu']['value'],
                          numbers['user']['value'] + numbers['system']['value'])
 
+    def test_a_cgroup(self):
+        """Wherever its hierarchy is mounted, by its path and by its name."""
+        with open('/proc/mounts', encoding='utf-8') as mounts:
+            mount = next((line.split()[1] for line in mounts if line.split()[2] == 'cgroup2'), '/')
+        group = pathlib.Path(mount, f'countrace-stat-{os.getpid()}')
+        try:
+            group.mkdir()
+        except OSError as error:
+            self.skipTest(f'SKIPPED: cannot make a cgroup: {error}')
+        self.addCleanup(group.rmdir)
+        with subprocess.Popen([WORKLOAD, 'spin', '20000'], stdout=subprocess.DEVNULL) as victim:
+            try:
+                (group / 'cgroup.procs').write_text(str(victim.pid))
+                for name in f'/{group.name}', group.name:
+                    numbers = self.numbers('--cgroup', name, '--', 'sh', '-c', f'''
+                        ran() {{ cut -d' ' -f15 /proc/{victim.pid}/stat; }}
+                        until_ticks=$(($(ran) + 3))
+                        while [ $(ran) -lt $until_ticks ]; do sleep 0.01; done''')
+                    self.between(numbers['on-cpu'], 1, numbers['elapsed']['value'])
+                    self.assertEqual(numbers['on-cpu']['value'],
+                                     numbers['user']['value'] + numbers['system']['value'])
+            finally:
+                victim.kill()
+
     def test_the_machine_has_no_more_time_than_its_cpus(self):
         data, _ = self.stat('-a', '--for', '200ms')
         numbers = {number['name']: number['value'] for number in data['numbers']}
