@@ -93,7 +93,7 @@ def rows(build, work):
                  for cpus in CPUS]
         yield (f'at most on {", ".join(map(str, CPUS))} CPUs: {what}',
                ', '.join(f'{gain:.1f}' for gain in gains) + ' x',
-               'A, B, C',
+               'records of CPUs, threads, tables',
                ', '.join(f'{100 * part / (a + b + c):.0f}'
                          for part in (a, b, c)) + ' %', '-', '')
         shutil.rmtree(trace)
