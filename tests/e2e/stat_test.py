@@ -203,9 +203,9 @@ class Stat(unittest.TestCase):
                 (group / 'cgroup.procs').write_text(str(victim.pid))
                 for name in f'/{group.name}', group.name:
                     numbers = self.numbers('--cgroup', name, '--', 'sh', '-c', f'''
-                        ran() {{ cut -d' ' -f15 /proc/{victim.pid}/stat; }}
+                        ran() {{ cut -d' ' -f14,15 /proc/{victim.pid}/stat | tr ' ' +; }}
                         until_ticks=$(($(ran) + 3))
-                        while [ $(ran) -lt $until_ticks ]; do sleep 0.01; done''')
+                        while [ $(($(ran))) -lt $until_ticks ]; do sleep 0.01; done''')
                     self.between(numbers['on-cpu'], 1, numbers['elapsed']['value'])
                     self.assertEqual(numbers['on-cpu']['value'],
                                      numbers['user']['value'] + numbers['system']['value'])
