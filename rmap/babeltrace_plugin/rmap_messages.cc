@@ -70,6 +70,9 @@ absl::StatusOr<bool> RmapMessages::Fetch() {
       return true;
     case BT_MESSAGE_ITERATOR_NEXT_STATUS_END:
       upstream_ended_ = true;
+      // babeltrace2 2.0 can end a damaged stream and leave an error behind,
+      // with which the next call of its functions would abort.
+      bt_current_thread_clear_error();
       return false;
     case BT_MESSAGE_ITERATOR_NEXT_STATUS_AGAIN:
       return absl::CancelledError("upstream has nothing yet");
