@@ -78,7 +78,7 @@ try {
       return [answer.status, answer.headers.get('Retry-After'), unknown.status];
     });
     assert.deepEqual([status, after, gone], [503, '1', 410]);
-    session.problems = session.problems.filter((problem) => !/status of (503|410)/.test(problem));
+    session.problems = session.problems.filter((problem) => !/status of 503/.test(problem));
   });
 
   let early;
@@ -109,7 +109,8 @@ try {
 
   await claims.claim('no error', async () => {
     assert.equal(await session.page.locator('.error').count(), 0);
-    assert.deepEqual(session.problems, []);
+    // A request that is on its way when an index is replaced is answered 410; Chromium reports it.
+    assert.deepEqual(session.problems.filter((problem) => !/status of 410/.test(problem)), []);
   });
 } finally {
   writeFileSync(go, '');
