@@ -29,7 +29,7 @@ const run = (...args) => {
 const claims = new Claims();
 let server;
 let session;
-// The open page asks on; Chromium reports each refused request by itself.
+// The open page goes on to send requests; Chromium reports each refused one by itself.
 const stopServer = async () => {
   await session.page.goto('about:blank');
   await server.stop();
