@@ -26,6 +26,28 @@ using runtime::RecordOptions;
 
 constexpr std::uint64_t kMostRuns = 10'000;
 constexpr std::uint64_t kLeastEveryNs = 1'000'000;
+constexpr std::uint64_t kLeastTopNs = 100'000'000;
+// What --top keeps of the recording, more than a busy interval needs.
+constexpr std::uint64_t kTopBytes = 24 << 20;
+
+// --top: the target is known to be one at most.
+absl::Status CheckTop(const StatCommandLine& line) {
+  if (!line.command.empty()) {
+    return InvalidArgumentError(
+        "--top fills the terminal, which is the command's, too: start it "
+        "elsewhere and give -p PID, or -a");
+  }
+  if (line.json || line.csv || !line.output.empty() || !line.by.empty() ||
+      line.repeat != 1 || !line.cost.empty() || line.perfex) {
+    return InvalidArgumentError(
+        "--top is a screen: leave out --json, --csv, --output, --by, --repeat "
+        "and --cost; --every without --top prints lines");
+  }
+  if (line.every_ns != 0 && line.every_ns < kLeastTopNs) {
+    return InvalidArgumentError("--every with --top: at least 100ms");
+  }
+  return absl::OkStatus();
+}
 
 absl::Status CheckCombination(const StatCommandLine& line) {
   const int targets = (line.all_cpus ? 1 : 0) + (line.pids.empty() ? 0 : 1) +
@@ -34,6 +56,7 @@ absl::Status CheckCombination(const StatCommandLine& line) {
     return InvalidArgumentError(
         "-a, -p and --cgroup each choose what is counted: give one of them");
   }
+  if (line.top) return CheckTop(line);
   if (targets == 0 && line.command.empty()) {
     return InvalidArgumentError(
         "nothing to count: give a command, -p PID for a running process, "
@@ -153,8 +176,9 @@ absl::Status SetPids(const StatCommandLine& line, RecordOptions& record) {
 
 // Without kernel records a command has a few numbers only.
 absl::Status CheckPrivilege(const StatCommandLine& line, bool has_bpf) {
-  if (has_bpf || line.every_ns != 0 ||
-      (line.events.empty() && !line.all_events && line.by.empty())) {
+  if (has_bpf || (line.every_ns != 0 && !line.top) ||
+      (line.events.empty() && !line.all_events && line.by.empty() &&
+       !line.top)) {
     return absl::OkStatus();
   }
   for (const runtime::Capability& item : runtime::ProbeCapabilities()) {
@@ -163,7 +187,8 @@ absl::Status CheckPrivilege(const StatCommandLine& line, bool has_bpf) {
       continue;
     }
     return absl::PermissionDeniedError(
-        absl::StrFormat("--event, --all and --by need kernel records: %s%s%s",
+        absl::StrFormat("--event, --all, --by and --top need kernel records: "
+                        "%s%s%s",
                         item.detail, item.fix.empty() ? "" : "; ", item.fix));
   }
   return absl::OkStatus();
@@ -177,6 +202,7 @@ void AddStatOptions(VerbParser& parser, StatCommandLine& line) {
   parser.AddText("--cgroup", line.cgroup);
   parser.AddDuration("--for", line.duration_ns);
   parser.AddDuration("--every", line.every_ns);
+  parser.AddFlag("--top", line.top);
   parser.AddTexts("--event", line.events);
   parser.AddFlag("--all", line.all_events);
   parser.AddText("--rotate", line.rotate);
@@ -193,7 +219,9 @@ void AddStatOptions(VerbParser& parser, StatCommandLine& line) {
 }
 
 std::string CountedBy(const StatCommandLine& line) {
-  if (line.all_cpus) return "the machine";
+  if (line.all_cpus || (line.top && line.pids.empty() && line.cgroup.empty())) {
+    return "the machine";
+  }
   if (!line.cgroup.empty()) return "cgroup " + base::EscapeName(line.cgroup);
   if (!line.pids.empty()) {
     return "pid " + base::EscapeName(absl::StrJoin(line.pids, ","));
@@ -207,7 +235,8 @@ absl::StatusOr<RecordOptions> StatRecording(const StatCommandLine& line) {
   if (auto status = SetPids(line, record); !status.ok()) return status;
   record.command = line.command;
   record.duration_ns = line.duration_ns;
-  record.system_wide = line.all_cpus || !line.cgroup.empty();
+  record.system_wide =
+      line.all_cpus || !line.cgroup.empty() || (line.top && line.pids.empty());
   if (!line.cgroup.empty()) {
     if (const auto problem = ParseGatingOptions("", {"cgroup:" + line.cgroup},
                                                 record.count, record.marks)) {
@@ -222,13 +251,19 @@ absl::StatusOr<RecordOptions> StatRecording(const StatCommandLine& line) {
     }
     record.rotate_ns = *rotate_ns;
   }
-  const bool has_bpf = line.every_ns == 0 && runtime::ProbeBpf().status ==
-                                                 runtime::CapabilityStatus::kOk;
+  const bool recorded = line.every_ns == 0 || line.top;
+  const bool has_bpf =
+      recorded && runtime::ProbeBpf().status == runtime::CapabilityStatus::kOk;
   if (auto status = CheckPrivilege(line, has_bpf); !status.ok()) return status;
   record.events =
       line.all_events ? EveryEvent() : runtime::SplitEvents(line.events);
-  record.user_hooks = false;
+  record.user_hooks = line.top;
   record.fault_records = false;
+  if (line.top) {
+    record.mode = logformat::SessionMode::kFlight;
+    record.max_bytes = kTopBytes;
+    record.sub_buffer_bytes = kTopBytes / 64;
+  }
   // Waiting and blocked time; perf rings have no wake-ups.
   record.wakeups = has_bpf;
   return record;

@@ -17,7 +17,7 @@ struct StatCommandLine {
   std::string cgroup, rotate, by, output, cost, counts;
   std::uint64_t duration_ns = 0, every_ns = 0, repeat = 1, rows = 20;
   bool all_cpus = false, all_events = false, json = false, csv = false;
-  bool perfex = false;
+  bool perfex = false, top = false;
 };
 
 void AddStatOptions(VerbParser& parser, StatCommandLine& line);

@@ -21,6 +21,7 @@
 #include "cli/stat_costs.h"
 #include "cli/stat_live.h"
 #include "cli/stat_recording.h"
+#include "cli/stat_top.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
 #include "cli/verb_parser.h"
@@ -151,6 +152,7 @@ int RunStat(const Arguments& arguments) {
   if (!record.ok()) {
     return parser.UsageError(std::string(record.status().message()));
   }
+  if (line.top) return StatTop(parser, line, *record);
   if (!line.cost.empty()) {
     auto costs = OpenCostTable(line.cost);
     if (!costs.ok()) return ReportFailure(kStatVerb.name, costs.status());

@@ -5,91 +5,36 @@ what `countrace state --at` prints of its instant.
 Usage: replay_test.py COUNTRACE SERVER_TRACES [unittest options].
 """
 
-import fcntl
 import json
 import os
-import pty
 import random
 import re
-import select
 import shutil
 import signal
-import struct
 import subprocess
 import sys
 import tempfile
-import termios
-import time
 import unittest
+
+import pseudo_terminal
 
 COUNTRACE = SERVER_TRACES = ''
 
 
-class Screen:
-    """What a terminal shows that was sent our sequences: lines at places."""
-
-    def __init__(self):
-        self.lines = [''] * 100
-
-    def feed(self, output):
-        for line, text in re.findall(r'\x1b\[(\d+);1H(.*?)\x1b\[K', output,
-                                     re.DOTALL):
-            self.lines[int(line) - 1] = re.sub(r'\x1b\[[0-9;]*m', '', text)
-
+class ReplayScreen(pseudo_terminal.Screen):
     def time_ns(self):
         whole, ns = re.search(r' \+(\d+)\.(\d{9}) s of ',
                               self.lines[0]).groups()
         return int(whole) * 10**9 + int(ns)
 
 
-class Terminal:
-    """countrace in a pseudo terminal."""
+class Terminal(pseudo_terminal.Terminal):
+    """countrace replay in a pseudo terminal."""
 
-    def __init__(self, *arguments, columns=100, lines=30, cwd=None):
-        self.pid, self.fd = pty.fork()
-        if self.pid == 0:
-            os.chdir(cwd)
-            fcntl.ioctl(0, termios.TIOCSWINSZ,
-                        struct.pack('HHHH', lines, columns, 0, 0))
-            os.environ['TERM'] = 'xterm'
-            os.execv(COUNTRACE, [COUNTRACE, 'replay', *arguments])
-        self.output = b''
-        self.screen = Screen()
+    screen_type = ReplayScreen
 
-    def resize(self, columns, lines):
-        fcntl.ioctl(self.fd, termios.TIOCSWINSZ,
-                    struct.pack('HHHH', lines, columns, 0, 0))
-        os.kill(self.pid, signal.SIGWINCH)
-
-    def read(self, seconds):
-        ready, _, _ = select.select([self.fd], [], [], seconds)
-        if not ready:
-            return False
-        try:
-            new = os.read(self.fd, 65536)
-        except OSError:  # the program has ended
-            return False
-        self.output += new
-        self.screen = Screen()
-        self.screen.feed(self.output.decode(errors='replace'))
-        return bool(new)
-
-    def wait_for(self, condition, what):
-        """Of a replay that plays, the screen may be between two frames."""
-        end = time.monotonic() + 60
-        while not condition():
-            self.read(0.1)
-            if time.monotonic() > end:
-                raise AssertionError(f'no {what}: {self.screen.lines}')
-
-    def wait_until(self, condition, what):
-        """A whole frame, of a replay that is paused."""
-        self.wait_for(condition, what)
-        while self.read(0.3):
-            pass
-
-    def shows(self, text):
-        return lambda: any(text in line for line in self.screen.lines)
+    def __init__(self, *arguments, **options):
+        super().__init__(COUNTRACE, 'replay', *arguments, **options)
 
     def plays(self, way):
         return lambda: f' {way} ' in self.screen.lines[0][30:]
@@ -100,22 +45,6 @@ class Terminal:
             way = self.screen.time_ns() - time_ns
             return way != 0 if by == 0 else way > by if by > 0 else way < by
         return moved
-
-    def keys(self, text):
-        os.write(self.fd, text.encode())
-
-    def end(self):
-        """The exit status."""
-        end = time.monotonic() + 60
-        while time.monotonic() < end:
-            self.read(0.05)
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
-            if pid:
-                while self.read(0):
-                    pass
-                os.close(self.fd)
-                return os.waitstatus_to_exitcode(status)
-        raise AssertionError('it does not end')
 
 
 class Replay(unittest.TestCase):
@@ -186,13 +115,13 @@ class Replay(unittest.TestCase):
             head, *rest = map(json.loads, file)
         self.assertEqual(head['version'], 2)
         self.assertEqual(head['height'], lines)
-        screen, last = Screen(), -1
+        screen, last = ReplayScreen(), -1
         for shown, kind, output in rest:
             self.assertEqual(kind, 'o')
             self.assertGreaterEqual(shown, last)
             last = shown
             screen.feed(output)
-            frame = Screen()
+            frame = ReplayScreen()
             frame.lines = list(screen.lines)
             yield frame
 
