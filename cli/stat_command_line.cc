@@ -1,6 +1,7 @@
 #include "cli/stat_command_line.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
@@ -89,13 +90,12 @@ absl::Status CheckCombination(const StatCommandLine& line) {
     return InvalidArgumentError(
         "CSV holds one table: leave out --by, or give --json");
   }
-  const bool of_recording = line.all_events || line.repeat > 1 ||
-                            !line.by.empty() || !line.rotate.empty() ||
-                            !line.cgroup.empty();
+  const bool of_recording =
+      line.repeat > 1 || !line.by.empty() || !line.rotate.empty();
   if (line.every_ns != 0 && of_recording) {
     return InvalidArgumentError(
-        "--every reads counters, without a recording: leave out --all, "
-        "--rotate, --repeat, --by and --cgroup");
+        "--every reads counters, without a recording: leave out --rotate, "
+        "--repeat and --by");
   }
   if (line.every_ns != 0 && line.every_ns < kLeastEveryNs) {
     return InvalidArgumentError("--every: at least 1ms");
@@ -126,10 +126,13 @@ std::vector<std::string> FittingSets(const std::vector<std::string>& texts,
   return fitting;
 }
 
-// Software events, which always count, then sets of those of the PMU. What does
-// not fit into a recording is left out, the last in listing order first.
-std::vector<std::string> EveryEvent() {
+struct CountableEvents {
   std::vector<std::string> software, hardware;
+};
+
+// Every event that this machine counts on a CPU, but tracepoints.
+CountableEvents EveryCountableEvent() {
+  CountableEvents events;
   for (const runtime::ListedEvent& event : runtime::ListEvents().events) {
     if (!event.opens_on_cpu) continue;
     if (event.kind == runtime::EventKind::kTracepoint) continue;
@@ -139,9 +142,26 @@ std::vector<std::string> EveryEvent() {
         runtime::ProbeBpf().status != runtime::CapabilityStatus::kOk) {
       continue;
     }
-    (event.kind == runtime::EventKind::kSoftware ? software : hardware)
+    (event.kind == runtime::EventKind::kSoftware ? events.software
+                                                 : events.hardware)
         .push_back(event.name);
   }
+  return events;
+}
+
+// Without a recording: the kernel multiplexes what does not fit.
+std::vector<std::string> EveryLiveEvent() {
+  CountableEvents events = EveryCountableEvent();
+  std::erase(events.software, logformat::kExecRuntimeEvent);
+  std::vector<std::string> names = std::move(events.software);
+  names.insert(names.end(), events.hardware.begin(), events.hardware.end());
+  return names;
+}
+
+// Software events, which always count, then sets of those of the PMU. What does
+// not fit into a recording is left out, the last in listing order first.
+std::vector<std::string> EveryEvent() {
+  auto [software, hardware] = EveryCountableEvent();
   const std::size_t room = logformat::kMaxEvents - software.size();
   if (hardware.size() > room) {
     Say(kStatVerb.name,
@@ -255,8 +275,9 @@ absl::StatusOr<RecordOptions> StatRecording(const StatCommandLine& line) {
   const bool has_bpf =
       recorded && runtime::ProbeBpf().status == runtime::CapabilityStatus::kOk;
   if (auto status = CheckPrivilege(line, has_bpf); !status.ok()) return status;
-  record.events =
-      line.all_events ? EveryEvent() : runtime::SplitEvents(line.events);
+  record.events = !line.all_events ? runtime::SplitEvents(line.events)
+                  : recorded       ? EveryEvent()
+                                   : EveryLiveEvent();
   record.user_hooks = line.top;
   record.fault_records = false;
   if (line.top) {

@@ -22,7 +22,9 @@
 #include "cli/verb.h"
 #include "rmap/columns/report_columns.h"
 #include "runtime/recorder/events/counter_trial.h"
+#include "runtime/recorder/kernel/process_marks.h"
 #include "runtime/recorder/live/count_live.h"
+#include "runtime/recorder/system/process_owner.h"
 
 namespace countrace::cli {
 namespace {
@@ -182,8 +184,16 @@ absl::StatusOr<std::vector<EventSpec>> EventsOf(
           "braces");
     }
   }
-  auto events = runtime::ParseEvents(
-      record.events.empty() ? DefaultEvents(line.all_cpus) : record.events);
+  absl::StatusOr<std::vector<EventSpec>> events = std::vector<EventSpec>();
+  if (line.all_events) {  // more than a recording has room for
+    for (const std::string& name : record.events) {
+      const auto event = runtime::ParseEvent(name);
+      if (event.ok()) events->push_back(*event);
+    }
+  } else {
+    events = runtime::ParseEvents(
+        record.events.empty() ? DefaultEvents(line.all_cpus) : record.events);
+  }
   if (!events.ok()) return events;
   for (const EventSpec& event : *events) {
     if (event.is_exec_runtime()) {
@@ -242,12 +252,21 @@ int StatLive(const VerbParser& parser, const StatCommandLine& line,
   options.command = line.command;
   options.every_ns = line.every_ns;
   options.duration_ns = line.duration_ns;
-  options.begun = [&] {
-    if (line.all_cpus) first = last = TimesOfMachine();
+  std::string cgroup;
+  if (!line.cgroup.empty()) {
+    const auto marks = runtime::ProcessMarks::Resolve(record.marks);
+    if (!marks.ok()) return ReportFailure(kStatVerb.name, marks.status());
+    cgroup = marks->cgroups().front().path;
+    options.cgroup = *runtime::CgroupMount() + cgroup;
+  }
+  const auto times_now = [&]() -> std::optional<CpuTimes> {
+    if (line.all_cpus) return TimesOfMachine();
+    if (!cgroup.empty()) return TimesOfCgroup(cgroup);
+    return std::nullopt;
   };
+  options.begun = [&] { first = last = times_now(); };
   options.interval = [&](const LiveInterval& interval) {
-    std::optional<CpuTimes> now;
-    if (line.all_cpus) now = TimesOfMachine();
+    const std::optional<CpuTimes> now = times_now();
     written = lines.Print(interval.begin_ns, interval.end_ns,
                           values(interval, last, now), "");
     last = now;

@@ -4,6 +4,7 @@
 
 usage: stat_test.py COUNTRACE STAT_WORKLOAD
 """
+import contextlib
 import json
 import os
 import pathlib
@@ -30,6 +31,20 @@ def run(*arguments, **options):
 def needs_root(test):
     if os.geteuid() != 0:
         test.skipTest('SKIPPED: kernel records need root')
+
+
+@contextlib.contextmanager
+def cgroup(test):
+    """A new one, wherever its hierarchy is mounted."""
+    with open('/proc/mounts', encoding='utf-8') as mounts:
+        mount = next((line.split()[1] for line in mounts if line.split()[2] == 'cgroup2'), '/')
+    group = pathlib.Path(mount, f'countrace-stat-{os.getpid()}')
+    try:
+        group.mkdir()
+    except OSError as error:
+        test.skipTest(f'SKIPPED: cannot make a cgroup: {error}')
+    yield group
+    group.rmdir()
 
 
 class Stat(unittest.TestCase):
@@ -190,14 +205,7 @@ class Stat(unittest.TestCase):
 
     def test_a_cgroup(self):
         """Wherever its hierarchy is mounted, by its path and by its name."""
-        with open('/proc/mounts', encoding='utf-8') as mounts:
-            mount = next((line.split()[1] for line in mounts if line.split()[2] == 'cgroup2'), '/')
-        group = pathlib.Path(mount, f'countrace-stat-{os.getpid()}')
-        try:
-            group.mkdir()
-        except OSError as error:
-            self.skipTest(f'SKIPPED: cannot make a cgroup: {error}')
-        self.addCleanup(group.rmdir)
+        group = self.enterContext(cgroup(self))
         with subprocess.Popen([WORKLOAD, 'spin', '20000'], stdout=subprocess.DEVNULL) as victim:
             try:
                 (group / 'cgroup.procs').write_text(str(victim.pid))
@@ -328,6 +336,32 @@ class Live(unittest.TestCase):
             self.assertEqual(-signal.SIGPIPE, process.wait(timeout=60))
             self.assertEqual(b'', process.stderr.read())
 
+    def test_a_cgroup(self):
+        """Its processes and those below it, not the others."""
+        group = self.enterContext(cgroup(self))
+        (group / 'below').mkdir()
+        self.addCleanup((group / 'below').rmdir)
+        script = (f'echo $$ > {group}/below/cgroup.procs; exec {WORKLOAD} touch 3000')
+        inside = self.lines('--cgroup', f'/{group.name}', '-e', 'page-faults,task-clock', '--',
+                            'sh', '-c', script)[-1]['counts']
+        self.assertGreaterEqual(inside['page-faults'], 3000)
+        self.assertLess(inside['page-faults'], 3000 + 200)
+        self.assertGreater(inside['user'] + inside['system'] + inside['task-clock'], 0)
+        outside = self.lines('--cgroup', group.name, '-e', 'page-faults,task-clock', '--',
+                             WORKLOAD, 'touch', '3000')[-1]['counts']
+        self.assertEqual((0, 0), (outside['page-faults'], outside['task-clock']))
+        done = run(COUNTRACE, 'stat', '--cgroup', '/no/such', '--every', '10ms')
+        self.assertEqual((1, ''), (done.returncode, done.stdout))
+        self.assertIn('/no/such', done.stderr)
+
+    def test_every_event(self):
+        few, many = (self.lines('--all', '--', WORKLOAD, 'touch', pages)[-1]['counts']
+                     for pages in (0, 2000))
+        self.assertNotIn('exec-runtime', many)
+        for name in ('task-clock', 'context-switches', 'minor-faults'):
+            self.assertIn(name, many)
+        self.assertAlmostEqual(2000, many['page-faults'] - few['page-faults'], delta=BESIDE)
+
     def test_running_processes_and_their_end(self):
         with subprocess.Popen([WORKLOAD, 'spin', '20000'], stdout=subprocess.DEVNULL) as victim:
             with subprocess.Popen([COUNTRACE, 'stat', '-p', str(victim.pid), '--every', '20ms'],
@@ -371,7 +405,7 @@ class Usage(unittest.TestCase):
         self.check('leave out --repeat', '-r', '2', '--by', 'thread', '--', 'true')
         self.check('leave out --by', '--csv', '--by', 'thread', '--', 'true')
         self.check('no duration', '--rotate', 'soon', '--', 'true')
-        for options in (['--all'], ['-r', '2'], ['--by', 'thread'], ['--rotate', '10ms']):
+        for options in (['-r', '2'], ['--by', 'thread'], ['--rotate', '10ms']):
             self.check('without a recording', '--every', '1s', *options, '--', 'true')
         self.check('at least 1ms', '--every', '10us', '--', 'true')
         self.check('leave out the braces', '--every', '1s', '-e', '{page-faults},{minor-faults}',

@@ -96,9 +96,10 @@ void AppendTracepoints(std::uint32_t cpu, ListEventsResult& result) {
 
 }  // namespace
 
-int OpenPerfEvent(const perf_event_attr& attr, int tid, int cpu, int group_fd) {
+int OpenPerfEvent(const perf_event_attr& attr, int tid, int cpu, int group_fd,
+                  unsigned long flags) {
   return static_cast<int>(syscall(SYS_perf_event_open, &attr, tid, cpu,
-                                  group_fd, PERF_FLAG_FD_CLOEXEC));
+                                  group_fd, flags | PERF_FLAG_FD_CLOEXEC));
 }
 
 std::string ExplainOpenError(int error) {

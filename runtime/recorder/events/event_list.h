@@ -30,7 +30,8 @@ struct ListEventsResult {
 ListEventsResult ListEvents();
 
 // perf_event_open(2). Returns a descriptor (close-on-exec) or -1 and errno.
-int OpenPerfEvent(const perf_event_attr& attr, int tid, int cpu, int group_fd);
+int OpenPerfEvent(const perf_event_attr& attr, int tid, int cpu, int group_fd,
+                  unsigned long flags = 0);
 
 // The reason why perf_event_open() failed, with the remedy if there is one.
 std::string ExplainOpenError(int error);

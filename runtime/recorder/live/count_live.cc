@@ -42,6 +42,9 @@ class LiveCounting {
  private:
   absl::StatusOr<LiveCounters> OpenCounters() const {
     if (options_.machine) return LiveCounters::OfMachine(options_.events);
+    if (!options_.cgroup.empty()) {
+      return LiveCounters::OfCgroup(options_.events, options_.cgroup);
+    }
     if (!options_.pids.empty()) {
       return LiveCounters::OfProcesses(options_.events, options_.pids);
     }

@@ -27,9 +27,11 @@ struct LiveInterval {
 
 struct LiveOptions {
   std::vector<EventSpec> events;
-  // What is counted: the machine, else these processes, else the command. With
-  // one of the first two a command only limits the time.
+  // What is counted: the machine, else the cgroup of this directory, else these
+  // processes, else the command. With one of the first three a command only
+  // limits the time.
   bool machine = false;
+  std::string cgroup;
   std::vector<std::int32_t> pids;
   std::vector<std::string> command;
   std::uint64_t every_ns = 1'000'000'000;

@@ -1,5 +1,6 @@
 #include "runtime/recorder/live/live_counters.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -48,7 +49,7 @@ absl::Status OpenFailure(const EventSpec& event, int error) {
 }  // namespace
 
 absl::Status LiveCounters::Open(const std::vector<EventSpec>& events, int tid,
-                                int cpu, bool at_exec) {
+                                int cpu, bool at_exec, int cgroup) {
   for (std::size_t i = 0; i < events.size(); ++i) {
     perf_event_attr attr = ToPerfAttr(events[i]);
     attr.read_format =
@@ -56,7 +57,9 @@ absl::Status LiveCounters::Open(const std::vector<EventSpec>& events, int tid,
     attr.inherit = tid >= 0;
     attr.disabled = at_exec;
     attr.enable_on_exec = at_exec;
-    base::ScopedFd fd(OpenPerfEvent(attr, tid, cpu, -1));
+    base::ScopedFd fd(cgroup < 0 ? OpenPerfEvent(attr, tid, cpu, -1)
+                                 : OpenPerfEvent(attr, cgroup, cpu, -1,
+                                                 PERF_FLAG_PID_CGROUP));
     if (!fd.is_open()) {
       // Ended since the scan.
       if (errno == ESRCH) return absl::OkStatus();
@@ -102,12 +105,27 @@ absl::StatusOr<LiveCounters> LiveCounters::OfProcesses(
 
 absl::StatusOr<LiveCounters> LiveCounters::OfMachine(
     const std::vector<EventSpec>& events) {
+  return OnAllCpus(events, -1);
+}
+
+absl::StatusOr<LiveCounters> LiveCounters::OfCgroup(
+    const std::vector<EventSpec>& events, const std::string& directory) {
+  const base::ScopedFd cgroup(
+      open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!cgroup.is_open()) {
+    return base::ErrnoStatus(errno, "Cannot count the cgroup " + directory);
+  }
+  return OnAllCpus(events, cgroup.get());
+}
+
+absl::StatusOr<LiveCounters> LiveCounters::OnAllCpus(
+    const std::vector<EventSpec>& events, int cgroup) {
   const auto cpus = OnlineCpus();
   if (!cpus.ok()) return cpus.status();
   LiveCounters counters(events.size());
   for (const std::uint32_t cpu : *cpus) {
     const absl::Status status =
-        counters.Open(events, -1, static_cast<int>(cpu), false);
+        counters.Open(events, -1, static_cast<int>(cpu), false, cgroup);
     if (!status.ok()) return status;
   }
   return counters;

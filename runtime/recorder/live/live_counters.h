@@ -1,5 +1,5 @@
 // Counters of perf events that are read while they count: of a command and all
-// that it starts, of running processes, or of the machine.
+// that it starts, of running processes, of a cgroup, or of the machine.
 //
 // Children inherit them: zeroed at their fork, added at their exit. Thread:
 // one.
@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -35,16 +36,24 @@ class LiveCounters final {
       const std::vector<std::int32_t>& pids);
   static absl::StatusOr<LiveCounters> OfMachine(
       const std::vector<EventSpec>& events);
-  // All may return: PERMISSION_DENIED with the remedy; NOT_FOUND a process has
-  // ended; INVALID_ARGUMENT an event that does not open; RESOURCE_EXHAUSTED.
+  // `directory`: of the cgroup, under the mount of its hierarchy. Cgroups below
+  // it are in (perf_event_open(2), PERF_FLAG_PID_CGROUP).
+  static absl::StatusOr<LiveCounters> OfCgroup(
+      const std::vector<EventSpec>& events, const std::string& directory);
+  // All may return: PERMISSION_DENIED with the remedy; NOT_FOUND a process or
+  // cgroup is not there; INVALID_ARGUMENT an event that does not open;
+  // RESOURCE_EXHAUSTED.
 
   // Since they were opened; one for each event. Errors: of read(2).
   absl::StatusOr<std::vector<LiveCount>> Read() const;
 
  private:
   explicit LiveCounters(std::size_t events) : by_event_(events) {}
+  // `cgroup`: a descriptor of its directory instead of `tid`; -1: none.
   absl::Status Open(const std::vector<EventSpec>& events, int tid, int cpu,
-                    bool at_exec);
+                    bool at_exec, int cgroup = -1);
+  static absl::StatusOr<LiveCounters> OnAllCpus(
+      const std::vector<EventSpec>& events, int cgroup);
 
   std::vector<std::vector<base::ScopedFd>> by_event_;
 };
