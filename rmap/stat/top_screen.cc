@@ -19,7 +19,7 @@ constexpr std::string_view kKeys =
 constexpr std::string_view kNoRows =
     "nothing here: segments are those of programs with hooks and the runtime "
     "library";
-// Of rows of any table, besides the counts of events.
+// What rows can be sorted by, besides the counts of events.
 constexpr const char* kFields[] = {
     "on_cpu_ns",    "wait_ns",     "blocked_ns",  "dispatches", "migrations",
     "wall_ns.excl", "wall_ns.p99", "wall_ns.max", "calls",      "threads"};

@@ -4,7 +4,6 @@
 
 usage: stat_test.py COUNTRACE STAT_WORKLOAD
 """
-import contextlib
 import json
 import os
 import pathlib
@@ -33,7 +32,6 @@ def needs_root(test):
         test.skipTest('SKIPPED: kernel records need root')
 
 
-@contextlib.contextmanager
 def cgroup(test):
     """A new one, wherever its hierarchy is mounted."""
     with open('/proc/mounts', encoding='utf-8') as mounts:
@@ -43,8 +41,8 @@ def cgroup(test):
         group.mkdir()
     except OSError as error:
         test.skipTest(f'SKIPPED: cannot make a cgroup: {error}')
-    yield group
-    group.rmdir()
+    test.addCleanup(group.rmdir)
+    return group
 
 
 class Stat(unittest.TestCase):
@@ -205,7 +203,7 @@ class Stat(unittest.TestCase):
 
     def test_a_cgroup(self):
         """Wherever its hierarchy is mounted, by its path and by its name."""
-        group = self.enterContext(cgroup(self))
+        group = cgroup(self)
         with subprocess.Popen([WORKLOAD, 'spin', '20000'], stdout=subprocess.DEVNULL) as victim:
             try:
                 (group / 'cgroup.procs').write_text(str(victim.pid))
@@ -338,7 +336,7 @@ class Live(unittest.TestCase):
 
     def test_a_cgroup(self):
         """Its processes and those below it, not the others."""
-        group = self.enterContext(cgroup(self))
+        group = cgroup(self)
         (group / 'below').mkdir()
         self.addCleanup((group / 'below').rmdir)
         script = (f'echo $$ > {group}/below/cgroup.procs; exec {WORKLOAD} touch 3000')

@@ -13,7 +13,7 @@
 namespace countrace::rmap {
 namespace {
 
-// Of a line without and with colour.
+// The places that a line takes, without colour or with it.
 std::size_t WidthOf(std::string_view line) {
   std::size_t width = 0;
   for (std::size_t i = 0; i < line.size(); ++i) {
