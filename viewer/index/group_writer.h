@@ -1,0 +1,57 @@
+// The leaves of a row by key and parent key, and their sums: groups, while an
+// index is written.
+#ifndef COUNTRACE_VIEWER_INDEX_GROUP_WRITER_H_
+#define COUNTRACE_VIEWER_INDEX_GROUP_WRITER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "viewer/index/file_layout.h"
+#include "viewer/index/index_builder.h"
+#include "viewer/index/index_file_writer.h"
+#include "viewer/index/row_spool.h"
+#include "viewer/index/segment_limits.h"
+
+namespace countrace::viewer {
+
+struct Posting {
+  std::uint32_t leaf;
+  std::uint64_t wall_ns, on_cpu_ns;
+  bool counted;  // GroupSum::uncounted
+};
+// Keyed by (hook, enclosing hook). Memory: of one row.
+using Postings =
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<Posting>>;
+
+// Finds what encloses each leaf of a row in the row above. Times are absolute.
+class EnclosingLeaves {
+ public:
+  // `above`: null if no row is.
+  EnclosingLeaves(const RowSpool& spool, const CollectedRow* above);
+  // Its key, or kNoKey. Requires: leaves in the order of their begins.
+  std::uint32_t KeyAbove(const IntervalLeaf& leaf);
+
+ private:
+  std::unique_ptr<RowCursor> cursor_;
+  const std::byte* above_ = nullptr;
+  const std::byte* next_ = nullptr;
+};
+
+// Adds the calls of a process's row of segments, as TotalsIn() of the whole
+// trace.
+void AddCalls(const Postings& postings, std::uint32_t process,
+              SegmentSums& sums);
+
+// Writes postings and sums of row number `row` to the open section; its groups
+// go to `groups`.
+void WriteGroups(const Postings& postings, std::uint32_t row,
+                 std::uint32_t process, IndexFileWriter& out, RowEntry& entry,
+                 std::vector<GroupEntry>& groups);
+
+}  // namespace countrace::viewer
+
+#endif  // COUNTRACE_VIEWER_INDEX_GROUP_WRITER_H_

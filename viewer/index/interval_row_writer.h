@@ -1,0 +1,45 @@
+// Writes one row of intervals: packed leaves, their nodes and prefix sums.
+#ifndef COUNTRACE_VIEWER_INDEX_INTERVAL_ROW_WRITER_H_
+#define COUNTRACE_VIEWER_INDEX_INTERVAL_ROW_WRITER_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "viewer/index/file_layout.h"
+#include "viewer/index/forest.h"
+#include "viewer/index/index_file_writer.h"
+#include "viewer/index/leaf_block.h"
+
+namespace countrace::viewer {
+
+// Leaves go to the file as they come; memory: the row's nodes, prefix sums and
+// offsets. Thread: one.
+class IntervalRowWriter {
+ public:
+  // `extras`: of each leaf.
+  IntervalRowWriter(IndexFileWriter& out, std::uint32_t extras);
+  // `key`: of its colour.
+  void Add(const IntervalLeaf& leaf, std::uint32_t key,
+           std::span<const std::uint64_t> extras);
+  // Fills in where they are. Call once, after the last leaf.
+  void Finish(RowEntry& entry);
+  // Wall time, then the extras, of all leaves.
+  const std::vector<std::uint64_t>& totals() const { return sums_; }
+
+ private:
+  void CloseNode();
+  void CloseLeaves();
+
+  IndexFileWriter& out_;
+  LeafBlockWriter block_;
+  std::vector<std::uint64_t> offsets_;  // of the blocks
+  std::uint64_t leaves_ = 0;
+  std::vector<std::uint64_t> sums_, prefix_;
+  IntervalNode node_;
+  ForestBuilder<IntervalNode> forest_;
+};
+
+}  // namespace countrace::viewer
+
+#endif  // COUNTRACE_VIEWER_INDEX_INTERVAL_ROW_WRITER_H_

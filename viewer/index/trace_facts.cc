@@ -1,0 +1,56 @@
+#include "viewer/index/trace_facts.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+namespace countrace::viewer {
+
+std::string TraceFacts(const rmap::Report& report,
+                       const logformat::TraceInfo& info,
+                       const CollectionOddities& oddities, std::size_t losses,
+                       std::uint64_t begin_ns) {
+  nlohmann::json facts;
+  facts["path"] = report.path;
+  facts["scope"] = report.scope;
+  facts["command"] = report.command;
+  facts["hostname"] = report.hostname;
+  facts["kernel_release"] = report.kernel_release;
+  facts["records"] = report.records;
+  facts["wakeups"] = report.wakeups;
+  facts["finished"] = report.finished;
+  facts["realtime_offset_ns"] =
+      std::to_string(info.realtime_offset_ns);  // beyond 2^53
+  facts["events"] = info.cpu_events;
+  for (std::size_t i = 0; i < info.cpu_events.size(); ++i) {
+    if (info.cpu_sets().SetOf(i)) facts["events_in_turns"].push_back(i);
+  }
+  nlohmann::json& triggers = facts["triggers"];
+  triggers = nlohmann::json::array();
+  for (const logformat::TriggerFiring& trigger : info.triggers) {
+    if (triggers.size() == 1000) break;  // bounded, as every answer is
+    triggers.push_back(
+        {{"t", trigger.time_ns - std::min(trigger.time_ns, begin_ns)},
+         {"trigger", trigger.trigger},
+         {"what", trigger.what}});
+  }
+  nlohmann::json& loss = facts["loss"];
+  loss["discarded_events"] = report.loss.discarded_events;
+  loss["discarded_packets"] = report.loss.discarded_packets;
+  loss["clock_errors"] = report.loss.clock_errors;
+  loss["by_cause"] = report.loss.by_cause;
+  loss["intervals"] = losses;
+  // Bounded, as every answer is.
+  loss["messages"] = std::vector<std::string>(
+      report.loss.messages.begin(),
+      report.loss.messages.begin() +
+          static_cast<std::ptrdiff_t>(
+              std::min<std::size_t>(report.loss.messages.size(), 50)));
+  facts["oddities"] = {{"clipped", oddities.clipped},
+                       {"displaced", oddities.displaced},
+                       {"out_of_order", oddities.out_of_order},
+                       {"too_deep", oddities.too_deep}};
+  return facts.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace countrace::viewer

@@ -1,0 +1,24 @@
+// Facts about the whole trace for the client: section kFacts.
+#ifndef COUNTRACE_VIEWER_INDEX_TRACE_FACTS_H_
+#define COUNTRACE_VIEWER_INDEX_TRACE_FACTS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "logformat/trace_info.h"
+#include "rmap/tables/tables.h"
+#include "viewer/index/index_builder.h"
+
+namespace countrace::viewer {
+
+// JSON text. `losses`: how many intervals with lost records there are;
+// `begin_ns`: of the trace, on CLOCK_MONOTONIC.
+std::string TraceFacts(const rmap::Report& report,
+                       const logformat::TraceInfo& info,
+                       const CollectionOddities& oddities, std::size_t losses,
+                       std::uint64_t begin_ns);
+
+}  // namespace countrace::viewer
+
+#endif  // COUNTRACE_VIEWER_INDEX_TRACE_FACTS_H_
