@@ -2,6 +2,7 @@
 #ifndef COUNTRACE_VIEWER_SERVER_H_
 #define COUNTRACE_VIEWER_SERVER_H_
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -27,6 +28,9 @@ struct ServeOptions {
   // its '#', from the index of the whole trace, which is awaited. Its error
   // ends Serve().
   std::function<absl::StatusOr<std::string>(const TimelineIndex&)> place;
+  // If the whole trace's index cannot be built: how long it answers with the
+  // reason before it ends. A page requests it twice a second.
+  std::chrono::seconds failure_time{3};
   // Called once the server listens, with the address to open (token included).
   std::function<void(const std::string& url)> on_ready;
   // On another thread: the index is being built, then it is there.

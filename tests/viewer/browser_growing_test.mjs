@@ -112,6 +112,30 @@ try {
     // A request that is on its way when an index is replaced is answered 410; Chromium reports it.
     assert.deepEqual(session.problems.filter((problem) => !/status of 410/.test(problem)), []);
   });
+
+  await claims.claim('a page whose index cannot be built says why, and shows that it has a part', async () => {
+    await session.page.goto('about:blank');
+    await server.stop();
+    rmSync(go);
+    rmSync(join(directory, 'trace.ctf'), {recursive: true});
+    server = await startServer(program, [directory]);
+    await session.visit(server.url);
+    assert.equal(await session.page.locator('.error').count(), 0);
+    writeFileSync(join(directory, 'full'), '');
+    writeFileSync(go, '');
+    const alert = session.page.locator('.error', {hasText: 'Only the first part'});
+    await alert.waitFor({timeout: 60_000});
+    assert.match(await alert.innerText(), /could not be built: Cannot write the spool file.*File too large/is);
+    // No request that it makes now is answered with numbers.
+    const answers = await session.page.evaluate(
+        (index) => Promise.all(['index', `trace?index=${index}`, `aggregate?from=0&to=1000000&index=${index}`].map(
+            (name) => fetch(`/api/v1/${name}`).then((answer) => answer.status))),
+        await session.ask('__pv.index()'));
+    assert.deepEqual(answers, [500, 500, 500]);
+    assert.equal(await session.page.locator('.building').count(), 0);
+    await session.shot(shots, 'growing-failed');
+    await session.page.goto('about:blank');
+  });
 } finally {
   writeFileSync(go, '');
   await session?.close();

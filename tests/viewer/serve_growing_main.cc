@@ -1,8 +1,12 @@
 // Serves a trace whose index is built as far as the test lets it:
 //   serve_growing DIRECTORY
 // Writes a trace to DIRECTORY/trace.ctf and serves its first parts; the index
-// of the whole trace is built once there is a file DIRECTORY/go. Prints the
-// address on stdout; ends on SIGINT or SIGTERM.
+// of the whole trace is built once there is a file DIRECTORY/go, on a full disk
+// if there is DIRECTORY/full. Prints the address on stdout; ends on SIGINT or
+// SIGTERM.
+#include <signal.h>
+#include <sys/resource.h>
+
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -55,9 +59,15 @@ int main(int argc, char** argv) {
   countrace::viewer::ServeOptions options;
   options.trace_path = directory + "/trace.ctf";
   options.first_part_bytes = 16384;
+  options.failure_time = std::chrono::minutes(10);
   options.progress = [&](const countrace::logformat::Progress&) {
     while (!std::filesystem::exists(directory + "/go")) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    if (std::filesystem::exists(directory + "/full")) {
+      const rlimit nothing{.rlim_cur = 0, .rlim_max = 0};
+      ::signal(SIGXFSZ, SIG_IGN);
+      ::setrlimit(RLIMIT_FSIZE, &nothing);
     }
     return true;
   };

@@ -91,6 +91,8 @@ class IndexBuilder final : public rmap::TimelineObserver {
   void OnCounters(const rmap::CounterDump& dump) override;
   void OnLoss(const rmap::LossSpan& loss) override;
 
+  // What went wrong while rows were collected, as Finish() returns it.
+  const absl::Status& status() const { return spool_->status(); }
   // Writes the index to `path`: of the first part of the trace if the report
   // was interrupted. Call once, after reconstruction. Returns: errors of the
   // spool, of writing and of renaming; CANCELLED if `progress` says stop.

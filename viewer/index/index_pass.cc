@@ -23,6 +23,8 @@ absl::StatusOr<IndexPass> IndexPass::Read(
       reader, {.observer = builder->get(),
                .progress =
                    [&](const logformat::Progress& read) {
+                     // A full disk is said at once, not after the last record.
+                     if (!(*builder)->status().ok()) return false;
                      if (progress &&
                          !progress({read.done, read.total * 1000 / kReading})) {
                        stopped = true;
@@ -31,6 +33,7 @@ absl::StatusOr<IndexPass> IndexPass::Read(
                    },
                .keep_interrupted = true});
   if (!report.ok()) return report.status();
+  if (!(*builder)->status().ok()) return (*builder)->status();
   if (stopped) return absl::CancelledError("The timeline index is not built");
   return IndexPass(reader, *std::move(builder), *std::move(report));
 }

@@ -26,8 +26,8 @@ class IndexPass {
   // Reads `reader`'s trace until some `most_bytes` of its streams were read:
   // all records up to one instant. `directory`: for temporary storage.
   // `progress` has the share of the whole pass, Write() included. Returns:
-  // errors of RowSpool and of reconstruction; CANCELLED if `progress` says
-  // stop.
+  // errors of RowSpool, of its writes and of reconstruction; CANCELLED if
+  // `progress` says stop.
   static absl::StatusOr<IndexPass> Read(
       logformat::TraceReader& reader, const std::string& directory,
       std::uint64_t most_bytes, const logformat::ProgressCallback& progress);

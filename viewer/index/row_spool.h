@@ -35,6 +35,8 @@ class RowSpool {
   // Requires: leaf.size() == leaf_bytes of the row; not sealed.
   void Append(std::uint32_t row, std::span<const std::byte> leaf);
   std::uint64_t leaves(std::uint32_t row) const { return rows_[row].leaves; }
+  // The first error of a write, as Seal() returns it.
+  const absl::Status& status() const { return status_; }
 
   // Flushes and maps the file. No Append afterwards.
   absl::Status Seal();

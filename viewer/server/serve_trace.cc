@@ -1,4 +1,5 @@
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -22,9 +23,15 @@ namespace {
 class IndexOpening {
  public:
   IndexOpening(const ServeOptions& options, ServedIndexes& indexes)
-      : indexes_(indexes), thread_([this, &options] { Run(options); }) {}
+      : indexes_(indexes),
+        failure_time_(options.failure_time),
+        thread_([this, &options] { Run(options); }) {}
   ~IndexOpening() {
-    stop_ = true;
+    {
+      const std::lock_guard lock(mutex_);
+      stop_ = true;
+    }
+    changed_.notify_all();
     thread_.join();
   }
 
@@ -34,11 +41,11 @@ class IndexOpening {
     changed_.wait(lock, [&] { return done_ || (!whole && has_part_); });
     return status_;
   }
-  // A failure from here on, or the one that was, stops `server`.
+  // After a failure, `server` says so for a while, then it is stopped.
   void StopAfterFailure(std::shared_ptr<HttpServer> server) {
     const std::lock_guard lock(mutex_);
     server_ = std::move(server);
-    if (!status_.ok()) server_->Stop();
+    if (over_) server_->Stop();
   }
   absl::Status status() {
     const std::lock_guard lock(mutex_);
@@ -65,8 +72,11 @@ class IndexOpening {
     if (status.ok()) {
       indexes_.Publish(*std::move(index));
       if (options.on_whole) options.on_whole();
+    } else {
+      indexes_.Fail(status);
     }
     Note(status, true);
+    if (!status.ok()) StopServer();
   }
   void Note(absl::Status status, bool done) {
     const std::lock_guard lock(mutex_);
@@ -74,15 +84,21 @@ class IndexOpening {
     done_ = done;
     has_part_ = true;
     changed_.notify_all();
-    if (!status_.ok() && server_ != nullptr) server_->Stop();
+  }
+  void StopServer() {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, failure_time_, [this] { return stop_.load(); });
+    over_ = true;
+    if (server_ != nullptr) server_->Stop();
   }
 
   ServedIndexes& indexes_;
+  const std::chrono::seconds failure_time_;
   std::atomic<bool> stop_{false};
   std::mutex mutex_;
   std::condition_variable changed_;
   absl::Status status_;
-  bool done_ = false, has_part_ = false;
+  bool done_ = false, has_part_ = false, over_ = false;
   std::shared_ptr<HttpServer> server_;
   std::thread thread_;  // last: it uses the others
 };

@@ -23,10 +23,15 @@ void ServedIndexes::SetProgress(const logformat::Progress& progress) {
   progress_ = progress;
 }
 
+void ServedIndexes::Fail(const absl::Status& status) {
+  const std::lock_guard lock(mutex_);
+  failure_ = status;
+}
+
 ServedIndexes::Growth ServedIndexes::growth() const {
   const std::lock_guard lock(mutex_);
   return {indexes_.empty() ? nullptr : indexes_.back(), trace_end_ns_,
-          progress_};
+          progress_, failure_};
 }
 
 std::shared_ptr<const TimelineIndex> ServedIndexes::Find(

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "logformat/progress.h"
 #include "viewer/index/timeline_index.h"
 
@@ -28,10 +29,16 @@ class ServedIndexes {
   // How far the index is that is being built.
   void SetProgress(const logformat::Progress& progress);
 
+  // There will be no index of the whole trace. From here on nothing is
+  // answered, since what was published may be of another trace than the one
+  // that is there now.
+  void Fail(const absl::Status& status);
+
   struct Growth {
     std::shared_ptr<const TimelineIndex> newest;  // null: none yet
     std::uint64_t trace_end_ns = 0;
     logformat::Progress progress;
+    absl::Status failure;  // of the whole trace's index
   };
   Growth growth() const;
   // The index that a request names; empty: the whole trace's. Null: not there.
@@ -42,6 +49,7 @@ class ServedIndexes {
   std::vector<std::shared_ptr<const TimelineIndex>> indexes_;
   std::uint64_t trace_end_ns_ = 0;
   logformat::Progress progress_;
+  absl::Status failure_;
 };
 
 // The same for the same contents.

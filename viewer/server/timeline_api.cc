@@ -146,6 +146,12 @@ HttpResponse AnswerApi(const TimelineIndex& index, const TraceEvents* events,
 HttpResponse AnswerApi(const ServedIndexes& indexes, const TraceEvents* events,
                        const HttpRequest& request, const SourceFiles* sources) {
   ApiQuery query(request);
+  if (const absl::Status failure = indexes.growth().failure; !failure.ok()) {
+    return Refuse(500, absl::StrFormat("The index of the whole trace could not "
+                                       "be built: %s. Start `countrace view` "
+                                       "again when that is mended",
+                                       failure.message()));
+  }
   if (query.path() == "/api/v1/index") {
     return request.method == "GET" || request.method == "HEAD"
                ? Growth(indexes)

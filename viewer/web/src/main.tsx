@@ -3,7 +3,7 @@
 
 import {render} from 'preact';
 
-import {Client, isLost} from './api/client';
+import {ApiError, Client, isLost} from './api/client';
 import type {Growth} from './api/schema';
 import {AppModel} from './model/app_model';
 import {Names} from './model/names';
@@ -94,10 +94,12 @@ async function start(root: HTMLElement): Promise<void> {
     try {
       growth = await client.growth();
       model.growth.value = growth;
+      model.buildFailure.value = null;
       if (growth.index !== model.client.index) ({model} = await show(root, growth));
     } catch (error) {
       // Requests of the page that is shown say more.
-      if (!isLost(error)) throw error;
+      if (error instanceof ApiError) model.buildFailure.value = error.reason;
+      else if (!isLost(error)) throw error;
       growth = model.growth.value;
     }
   }

@@ -71,6 +71,7 @@ export class AppModel {
   readonly isWhole: boolean; // shown is the whole trace, not its first part
   // How far the trace's index is, as the server said last.
   readonly growth: Signal<Growth>;
+  readonly buildFailure = signal<string|null>(null); // why the whole trace will have no index
   readonly now: PlayheadState;
   readonly source: SourceView;
   // Selected: why a thread does not run.
