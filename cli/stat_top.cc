@@ -6,11 +6,9 @@
 #include <atomic>
 #include <chrono>
 #include <ctime>
-#include <filesystem>
 #include <future>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <utility>
 
 #include "absl/status/statusor.h"
@@ -20,14 +18,13 @@
 #include "cli/exit_status.h"
 #include "cli/raw_terminal.h"
 #include "cli/record_exit.h"
+#include "cli/recording_copies.h"
 #include "cli/runtime_library.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
 #include "logformat/read/trace_reader.h"
-#include "logformat/repair/trace_snapshot.h"
 #include "rmap/pipeline.h"
 #include "rmap/stat/top_screen.h"
-#include "runtime/recorder/control/snapshot_dumps.h"
 #include "runtime/recorder/record.h"
 #include "viewer/replay/screen_changes.h"
 
@@ -51,37 +48,24 @@ std::string ClockNow() {
 // ended.
 class Intervals {
  public:
-  Intervals(std::string trace, std::string copy)
-      : trace_(std::move(trace)), copy_(std::move(copy)) {}
+  explicit Intervals(const std::string& folder)
+      : copies_(folder + "/trace", folder, 1) {}
 
   // The tables from the latest call, or from `at_most_ns` ago, until now.
   absl::StatusOr<rmap::Report> Next(std::uint64_t at_most_ns) {
-    const auto report = Tables(at_most_ns);
-    std::error_code ignored;
-    std::filesystem::remove_all(copy_, ignored);
-    return report;
-  }
-
- private:
-  absl::StatusOr<rmap::Report> Tables(std::uint64_t at_most_ns) {
-    logformat::KeptStreams kept(trace_);
-    logformat::SnapshotContent content;
-    content.kept = &kept;
-    const auto dumped_ns = runtime::RequestSnapshotDumps(trace_);
-    if (!dumped_ns.ok()) return dumped_ns.status();
-    content.dumped_ns = *dumped_ns;
-    const auto taken = logformat::SnapshotTrace(trace_, copy_, content);
-    if (!taken.ok()) return taken.status();
-    const auto reader = logformat::TraceReader::Open(copy_);
+    const auto copy = copies_.Next();
+    if (!copy.ok()) return copy.status();
+    const auto reader = logformat::TraceReader::Open(copy->path);
     if (!reader.ok()) return reader.status();
     rmap::PipelineOptions options;
-    options.range.from_ns =
-        std::max(ended_ns_, *dumped_ns - std::min(*dumped_ns, at_most_ns));
-    ended_ns_ = *dumped_ns;
+    options.range.from_ns = std::max(
+        ended_ns_, copy->dumped_ns - std::min(copy->dumped_ns, at_most_ns));
+    ended_ns_ = copy->dumped_ns;
     return rmap::Reconstruct(**reader, options);
   }
 
-  std::string trace_, copy_;
+ private:
+  RecordingCopies copies_;
   std::uint64_t ended_ns_ = 0;
 };
 
@@ -104,7 +88,7 @@ void ShowIntervals(const std::string& folder, std::uint64_t every_ns,
                    rmap::TopScreen& screen, const std::atomic<bool>& ended) {
   RawTerminal terminal;
   viewer::ScreenChanges changes;
-  Intervals intervals(folder + "/trace", folder + "/interval");
+  Intervals intervals(folder);
   const bool color = UseColor("auto");
   const auto every = std::chrono::nanoseconds(every_ns);
   Clock::time_point next = Clock::now() + every;

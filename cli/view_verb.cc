@@ -5,25 +5,34 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
+#include "base/posix/temporary_directory.h"
+#include "base/text/name_escape.h"
 #include "cli/exit_status.h"
 #include "cli/help_texts.h"
 #include "cli/instant.h"
 #include "cli/progress_bar.h"
+#include "cli/recording_copies.h"
 #include "cli/trace_input.h"
 #include "cli/verb.h"
 #include "cli/verb_parser.h"
+#include "runtime/recorder/directory/trace_directory.h"
 #include "viewer/server.h"
 
 extern char** environ;
 
 namespace countrace::cli {
 namespace {
+
+// Copies of a running recording that stay for readers of them.
+constexpr std::size_t kLiveCopies = 3;
 
 // A page that leads to `url`, in a directory that only its user can read: every
 // local user can read the arguments of a process. Empty: none could be made.
@@ -76,16 +85,43 @@ absl::StatusOr<std::string> Place(const viewer::TimelineIndex& index,
                          *time_ns);
 }
 
+// Errors: FAILED_PRECONDITION: this trace cannot be followed.
+absl::Status CheckLive(const std::string& trace) {
+  const std::string name = base::EscapeName(trace);
+  const auto mode = runtime::ModeOfRecordingAt(trace);
+  if (!mode) {
+    return absl::FailedPreconditionError(absl::StrFormat(
+        "%s is not being recorded: leave out --live, which follows a "
+        "recording",
+        name));
+  }
+  if (*mode == logformat::SessionMode::kFlight) {
+    return absl::FailedPreconditionError(absl::StrFormat(
+        "%s is a flight recording, which overwrites its begin: `countrace "
+        "snapshot %s`, then view the snapshot",
+        name, name));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status MakeFolder(std::unique_ptr<base::TemporaryDirectory>& folder) {
+  auto made = base::TemporaryDirectory::Create("view");
+  if (!made.ok()) return made.status();
+  folder = *std::move(made);
+  return absl::OkStatus();
+}
+
 int RunView(const Arguments& arguments) {
   VerbParser parser(kViewVerb);
   TraceOptions options;
   TraceInput input(kViewVerb.name, options);
   std::uint64_t port = 0, window_ns = kDefaultWindowNs;
   std::string at;
-  bool open_browser = false;
+  bool open_browser = false, live = false;
   parser.AddReadTrace(options);
   parser.AddNumber("--port", port, 65535);
   parser.AddFlag("--open", open_browser);
+  parser.AddFlag("--live", live);
   parser.AddText("--at", at);
   parser.AddDuration("--window", window_ns);
   std::vector<std::string> sources;
@@ -94,6 +130,10 @@ int RunView(const Arguments& arguments) {
   if (const auto status = parser.Parse(arguments)) return *status;
   if (at.empty() && (parser.is_given("--at") || parser.is_given("--window"))) {
     return parser.UsageError("--window needs --at, and --at an instant");
+  }
+  if (live && !at.empty()) {
+    return parser.UsageError(
+        "--live shows the end as it moves: leave out --at");
   }
 
   const auto reader = input.Open(options.trace);
@@ -123,6 +163,19 @@ int RunView(const Arguments& arguments) {
       auto place = Place(index, (*reader)->info(), at, window_ns);
       if (!place.ok()) wrong = std::string(place.status().message());
       return place;
+    };
+  }
+  std::unique_ptr<base::TemporaryDirectory> folder;
+  std::optional<RecordingCopies> copies;
+  if (live) {
+    absl::Status status = CheckLive(*directory);
+    if (status.ok()) status = MakeFolder(folder);
+    if (!status.ok()) return ReportFailure(kViewVerb.name, status);
+    copies.emplace(*directory, folder->path(), kLiveCopies);
+    serve.next_copy = [&copies]() -> absl::StatusOr<std::string> {
+      auto copy = copies->Next();
+      if (!copy.ok()) return copy.status();
+      return copy->path;
     };
   }
   std::string page;

@@ -24,6 +24,11 @@ struct ServeOptions {
   // A trace of twice these bytes of streams is served from its first part on,
   // while the index is built (index/first_parts.h).
   std::uint64_t first_part_bytes = std::uint64_t{16} << 20;
+  // If set, the trace is being recorded: the path of a finished copy of what
+  // has been recorded so far, which stays for the next two calls. It is served,
+  // and then the next one, until this returns FAILED_PRECONDITION: the
+  // recording has ended, and `trace_path` is served. Called on another thread.
+  std::function<absl::StatusOr<std::string>()> next_copy;
   // If set: the fragment of the address (API.md, "The page's address"), without
   // its '#', from the index of the whole trace, which is awaited. Its error
   // ends Serve().

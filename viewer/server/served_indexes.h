@@ -7,6 +7,7 @@
 #ifndef COUNTRACE_VIEWER_SERVER_SERVED_INDEXES_H_
 #define COUNTRACE_VIEWER_SERVER_SERVED_INDEXES_H_
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -26,6 +27,11 @@ class ServedIndexes {
   // trace, on CLOCK_MONOTONIC; 0: not known.
   void Publish(std::shared_ptr<const TimelineIndex> index,
                std::uint64_t trace_end_ns = 0);
+  // The same of a recording that goes on, which had this index `now`. Of these,
+  // those that no request has named for two minutes are dropped.
+  using Clock = std::chrono::steady_clock;
+  void PublishLive(std::shared_ptr<const TimelineIndex> index,
+                   Clock::time_point now);
   // How far the index is that is being built.
   void SetProgress(const logformat::Progress& progress);
 
@@ -37,16 +43,26 @@ class ServedIndexes {
   struct Growth {
     std::shared_ptr<const TimelineIndex> newest;  // null: none yet
     std::uint64_t trace_end_ns = 0;
+    // The recording goes on; then it is that of this instant.
+    bool live = false;
+    Clock::time_point live_at;
     logformat::Progress progress;
     absl::Status failure;  // of the whole trace's index
   };
   Growth growth() const;
-  // The index that a request names; empty: the whole trace's. Null: not there.
+  // The index that a request names; empty: the whole trace's, or the newest of
+  // a recording that goes on. Null: not there.
   std::shared_ptr<const TimelineIndex> Find(std::string_view id) const;
 
  private:
+  struct Served {
+    std::shared_ptr<const TimelineIndex> index;
+    Clock::time_point used;
+  };
   mutable std::mutex mutex_;
-  std::vector<std::shared_ptr<const TimelineIndex>> indexes_;
+  mutable std::vector<Served> indexes_;
+  bool live_ = false;
+  Clock::time_point live_at_;
   std::uint64_t trace_end_ns_ = 0;
   logformat::Progress progress_;
   absl::Status failure_;

@@ -1,5 +1,6 @@
 #include "viewer/server/timeline_api.h"
 
+#include <chrono>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -58,13 +59,21 @@ HttpResponse Growth(const ServedIndexes& indexes) {
   const ServedIndexes::Growth growth = indexes.growth();
   if (growth.newest == nullptr) return Refuse(503, "No index yet");
   const FileHeader& header = growth.newest->header();
-  const bool whole = growth.newest->is_whole();
+  const bool whole = growth.newest->is_whole() && !growth.live;
   const std::uint64_t end_ns =
       whole ? header.begin_ns + header.duration_ns : growth.trace_end_ns;
   nlohmann::json trace_ns = nullptr;
   if (end_ns > header.begin_ns) trace_ns = end_ns - header.begin_ns;
+  nlohmann::json late_ns = nullptr;
+  if (growth.live) {
+    late_ns =
+        std::chrono::nanoseconds(ServedIndexes::Clock::now() - growth.live_at)
+            .count();
+  }
   return AnswerJson({{"index", IdOf(*growth.newest)},
                      {"whole", whole},
+                     {"live", growth.live},
+                     {"late_ns", late_ns},
                      {"duration_ns", header.duration_ns},
                      {"trace_ns", trace_ns},
                      {"done", growth.progress.done},

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "logformat/read/script_json.h"
@@ -32,7 +33,17 @@ class TraceEvents {
   explicit TraceEvents(std::string trace_path)
       : trace_path_(std::move(trace_path)) {}
 
-  const std::string& trace_path() const { return trace_path_; }
+  std::string trace_path() const {
+    const std::lock_guard lock(mutex_);
+    return trace_path_;
+  }
+  // From here on the records are those of a longer copy of the same trace.
+  void Follow(std::string trace_path) {
+    const std::lock_guard lock(mutex_);
+    trace_path_ = std::move(trace_path);
+    renderer_.reset();
+    reader_.reset();
+  }
   // At most `limit` records from `place` on; `back`: the last before it. Times
   // are ns since `begin_ns`. Each has `t` and `nth` of its place. Returns: an
   // error if the trace cannot be read any more.
@@ -40,7 +51,7 @@ class TraceEvents {
                                       bool back, std::size_t limit) const;
 
  private:
-  const std::string trace_path_;
+  std::string trace_path_;
   mutable std::mutex mutex_;
   mutable std::unique_ptr<logformat::TraceReader> reader_;
   mutable std::unique_ptr<logformat::ScriptJsonRenderer> renderer_;

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <utility>
 #include <vector>
 
@@ -129,6 +130,25 @@ absl::StatusOr<base::ScopedFd> CreateFile(const std::string& path) {
 }
 
 }  // namespace
+
+std::optional<logformat::SessionMode> ModeOfRecordingAt(
+    const std::string& path) {
+  const base::ScopedFd directory(
+      open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!directory.is_open() || !IsBeingRecorded(directory.get())) {
+    return std::nullopt;
+  }
+  const base::ScopedFd session(
+      openat(directory.get(), logformat::kSessionFile,
+             O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  logformat::SessionMode mode{};
+  if (!session.is_open() ||
+      pread(session.get(), &mode, sizeof(mode),
+            offsetof(logformat::SessionControl, mode)) != sizeof(mode)) {
+    return std::nullopt;
+  }
+  return mode;
+}
 
 absl::Status RemoveTrace(const std::string& path) {
   const absl::Status emptied = EmptyTrace(path);

@@ -12,11 +12,13 @@
 #define COUNTRACE_RUNTIME_RECORDER_DIRECTORY_TRACE_DIRECTORY_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/posix/scoped_fd.h"
+#include "logformat/session_layout.h"
 
 namespace countrace::runtime {
 
@@ -44,6 +46,11 @@ class TraceDirectory {
   std::string path_;
   base::ScopedFd lock_;  // of `.incomplete`; the kernel unlocks it if we die
 };
+
+// The mode of the recording that a recorder makes at `path` right now; absent:
+// there is none.
+std::optional<logformat::SessionMode> ModeOfRecordingAt(
+    const std::string& path);
 
 // Removes a trace of ours that is not being recorded, or an empty directory.
 // Returns: FAILED_PRECONDITION it is anything else, and unchanged.

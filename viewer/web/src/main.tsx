@@ -7,7 +7,7 @@ import {ApiError, Client, isLost} from './api/client';
 import type {Growth} from './api/schema';
 import {AppModel} from './model/app_model';
 import {Names} from './model/names';
-import {addressOf, addressWhenLonger, restore} from './model/page_address';
+import {addressAtEnd, addressOf, addressWhenLonger, firstAddress, isAtEnd, restore} from './model/page_address';
 import {App} from './views/app';
 import {savePicture} from './views/save_picture';
 import {installTestHook} from './views/test_hook';
@@ -37,13 +37,14 @@ function painted(): Promise<void> {
   });
 }
 
-// Shows the index that `growth` names, in place of the one that is shown.
-async function show(root: HTMLElement, growth: Growth): Promise<Shown> {
+// Shows the index that `growth` names, in place of the one that is shown, at
+// `address`.
+async function show(root: HTMLElement, growth: Growth, address: () => string): Promise<Shown> {
   const client = new Client(growth.index);
   const [trace, overview] = await Promise.all([client.trace(), client.overview()]);
   const names = new Names(trace, client);
   // The view as it is now, not as it was when the trace was requested.
-  const model = new AppModel(client, names, growth, shown ? addressWhenLonger(shown.model) : location.hash);
+  const model = new AppModel(client, names, growth, address());
   if (shown) leave(shown, model);
   const engine = new TimelineEngine(model, overview);
   shown = {model, engine};
@@ -68,6 +69,12 @@ async function show(root: HTMLElement, growth: Growth): Promise<Shown> {
   return shown;
 }
 
+// Something has the user's attention that would be lost.
+function isUsed(root: HTMLElement): boolean {
+  return root.querySelector('dialog[open]') !== null ||
+      document.activeElement instanceof HTMLInputElement;
+}
+
 function leave({model, engine}: Shown, next: AppModel): void {
   next.loop.value = model.loop.value;
   next.skipIdle.value = model.skipIdle.value;
@@ -87,7 +94,7 @@ async function start(root: HTMLElement): Promise<void> {
   });
   const client = new Client('');
   let growth = await client.growth();
-  let {model} = await show(root, growth);
+  let {model} = await show(root, growth, () => location.hash || firstAddress(growth));
   while (!growth.whole) {
     await new Promise((done) => setTimeout(done, GROWTH_MS));
     if (model.lost.value) continue; // it says so itself, and reloads
@@ -95,7 +102,15 @@ async function start(root: HTMLElement): Promise<void> {
       growth = await client.growth();
       model.growth.value = growth;
       model.buildFailure.value = null;
-      if (growth.index !== model.client.index) ({model} = await show(root, growth));
+      const newer = growth;
+      if (newer.index === model.client.index) continue;
+      const goLive = model.goLive;
+      model.goLive = false;
+      if (!newer.live && !newer.whole || newer.whole && !isAtEnd(model)) {
+        ({model} = await show(root, newer, () => addressWhenLonger(model)));
+      } else if (goLive || isAtEnd(model) && !isUsed(root)) {
+        ({model} = await show(root, newer, () => addressAtEnd(model, newer.duration_ns)));
+      }
     } catch (error) {
       // Requests of the page that is shown say more.
       if (error instanceof ApiError) model.buildFailure.value = error.reason;

@@ -37,6 +37,8 @@ export interface TraceInfo {
 export interface Growth {
   index: string; // the newest one
   whole: boolean;
+  live: boolean; // it is of a recording that goes on
+  late_ns: number|null; // since the copy of it was begun that the index is of
   duration_ns: number; // of that index
   trace_ns: number|null; // of the whole trace; null: not known
   done: number; // of `total`

@@ -68,7 +68,9 @@ export class AppModel {
   readonly helpOpen = signal(false);
   readonly error: Signal<string|null> = signal(null);
   readonly lost = signal(false); // the server cannot be reached
-  readonly isWhole: boolean; // shown is the whole trace, not its first part
+  readonly isWhole: boolean; // shown is the whole trace, not its first part, nor a recording that goes on
+  readonly isLive: boolean; // shown is a recording that goes on
+  goLive = false; // the user went to its end
   // How far the trace's index is, as the server said last.
   readonly growth: Signal<Growth>;
   readonly buildFailure = signal<string|null>(null); // why the whole trace will have no index
@@ -103,6 +105,7 @@ export class AppModel {
   constructor(readonly client: Client, readonly names: Names, growth: Growth, hash: string) {
     this.growth = signal(growth);
     this.isWhole = growth.whole;
+    this.isLive = growth.live;
     this.durationNs = Math.max(names.trace.duration_ns, 1);
     this.tables = new RangeTables(this);
     this.comparison = new RangeComparison(this);

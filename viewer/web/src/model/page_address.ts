@@ -1,5 +1,6 @@
 // What the page shows as a fragment of its address, and back (url_hash.ts).
 
+import type {Growth} from '../api/schema';
 import type {AppModel} from './app_model';
 import {FOLLOWS} from './follow';
 import type {Tree} from './process_lanes';
@@ -56,6 +57,33 @@ export function addressWhenLonger(model: AppModel): string {
     delete saved.from;
     delete saved.to;
   }
+  return encodeHash(saved);
+}
+
+// What a page that follows a recording shows of it at first.
+const LIVE_WINDOW_NS = 10e9;
+
+// A page that shows the end of a recording goes on to do so.
+export function isAtEnd(model: AppModel): boolean {
+  return model.playback.value.at >= model.durationNs - 1 && viewport.endNs(model.view.value) >= model.durationNs - 1;
+}
+
+// Where a page begins that has no address of its own.
+export function firstAddress(growth: Growth): string {
+  if (!growth.live) return '';
+  const to = growth.duration_ns;
+  return encodeHash({from: Math.max(to - LIVE_WINDOW_NS, 0), to, t: to});
+}
+
+// The address of the same page, `model`, `durationNs` after the recording's begin. All of it stays all, from the first
+// seconds on.
+export function addressAtEnd(model: AppModel, durationNs: number): string {
+  const saved = decodeHash(addressOf(model));
+  const view = model.view.value;
+  const all = view.startNs <= 0;
+  const span = all && model.durationNs <= LIVE_WINDOW_NS ? LIVE_WINDOW_NS : viewport.endNs(view) - view.startNs;
+  saved.to = saved.t = durationNs;
+  saved.from = all && model.durationNs > LIVE_WINDOW_NS ? 0 : Math.max(durationNs - span, 0);
   return encodeHash(saved);
 }
 

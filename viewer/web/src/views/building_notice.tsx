@@ -1,8 +1,10 @@
 // While the index is built: how much of the trace is shown. What is not yet
-// there is hatched, never empty.
+// there is hatched, never empty. Of a recording that goes on: how far behind it
+// the page is.
 
 import type {AppModel} from '../model/app_model';
 import {clean} from '../model/names';
+import {isAtEnd} from '../model/page_address';
 import {formatDuration} from '../units';
 import {useSignal} from './use_signal';
 
@@ -13,11 +15,12 @@ export function BuildingNotice({model}: {model: AppModel}) {
   if (failure !== null) {
     return (
       <div class="error" role="alert">
-        <strong>Only the first part</strong>
+        <strong>{model.isLive ? 'Not followed any more' : 'Only the first part'}</strong>
         <span>{clean(failure)}.</span>
       </div>
     );
   }
+  if (model.isLive) return <LiveNotice model={model} />;
   const read = growth.whole || growth.total === 0 ? 1 : growth.done / growth.total;
   const shown = growth.trace_ns === null ? null : Math.min(model.durationNs / growth.trace_ns, 1);
   return (
@@ -31,6 +34,24 @@ export function BuildingNotice({model}: {model: AppModel}) {
         <span class="extent" title="hatched: not yet there"><span style={{width: `${100 * shown}%`}} /></span>
       )}
       <span class="faint">The index is built: {Math.floor(100 * read)} %</span>
+    </div>
+  );
+}
+
+function LiveNotice({model}: {model: AppModel}) {
+  const growth = useSignal(model.growth);
+  useSignal(model.playback);
+  useSignal(model.view);
+  const behind = Math.max(growth.duration_ns - model.durationNs, 0);
+  const follows = isAtEnd(model);
+  return (
+    <div class="building live">
+      <strong>{follows ? 'Live' : 'Recording'}</strong>
+      {follows && growth.index === model.client.index && growth.late_ns !== null && (
+        <span>as it was {formatDuration(Math.round(growth.late_ns / 1e8) * 1e8)} ago</span>
+      )}
+      {!follows && <span>{formatDuration(behind)} more since</span>}
+      {!follows && <button type="button" onClick={() => (model.goLive = true)}>Go to now</button>}
     </div>
   );
 }

@@ -82,7 +82,7 @@ export function RangePanel({model, engine}: {model: AppModel; engine: TimelineEn
               <button class="link" onClick={() => (model.selection.value = null)}>clear</button>
               {!before && <button class="link" title="Then select another range  (C)" onClick={() => model.run('compare', null)}>compare with{'\u2026'}</button>}
             </>
-          ) : <>{model.isWhole ? 'Whole trace' : 'First part'} <span class="faint">drag on the timeline to select a range</span></>}
+          ) : <>{model.isWhole ? 'Whole trace' : model.isLive ? 'So far' : 'First part'} <span class="faint">drag on the timeline to select a range</span></>}
         </div>
         <div class="csvs">
           {REPORT_TABLES[tab].map((table) => (
