@@ -56,10 +56,18 @@ try {
   session = await Session.open();
   await session.visit(server.url);
 
+  const devtools = await session.context.newCDPSession(session.page);
+  await devtools.send('HeapProfiler.enable');
+  const nodesInUse = async () => {
+    await devtools.send('HeapProfiler.collectGarbage');
+    return (await devtools.send('Memory.getDOMCounters')).nodes;
+  };
+  const nodes = await nodesInUse();
+
   await claims.claim('the page follows the end of the recording', async () => {
     const first = await view();
     assert.ok(atEnd(first), JSON.stringify(first));
-    for (let longer = first.durationNs, i = 0; i < 2; ++i) {
+    for (let longer = first.durationNs, i = 0; i < 6; ++i) {
       const shown = await until('a longer part', async () => {
         const now = await view();
         return now.durationNs > longer && now;
@@ -68,6 +76,8 @@ try {
       longer = shown.durationNs;
     }
     assert.match(await session.page.locator('.building').innerText(), /Live/);
+    // Two pages: a new one, and the old one until it is collected.
+    assert.ok(await nodesInUse() < 3 * nodes, 'pages that were left stay in memory');
     await session.shot(shots, 'live');
   });
 

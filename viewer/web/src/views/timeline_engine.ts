@@ -70,15 +70,18 @@ export class TimelineEngine {
     effect(() => {
       if (!model.lost.value) this.invalidate();
     });
-    // The theme lives longer than the engine.
-    this.dispose = effect(() => {
-      this.book = new StyleBook(model.names, theme.value);
-      ++this.stamp;
-      this.invalidate();
-    });
-    effect(() => {
-      model.reducedMotion.value = reducedMotion.value;
-    });
+    // The theme and the system's setting live longer than the engine.
+    const ends = [
+      effect(() => {
+        this.book = new StyleBook(model.names, theme.value);
+        ++this.stamp;
+        this.invalidate();
+      }),
+      effect(() => {
+        model.reducedMotion.value = reducedMotion.value;
+      }),
+    ];
+    this.dispose = () => ends.forEach((end) => end());
     effect(() => {
       void model.names.changed.value;
       if (this.book.hookCount !== model.names.hooks.size) {
