@@ -1,0 +1,98 @@
+#include "logformat/sample_points.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "logformat/packet_layout.h"
+
+namespace countrace::logformat {
+namespace {
+
+struct PointLayout {
+  SamplePoint point;
+  const char* name;  // null: that of the event
+  std::vector<PayloadType> types;
+  std::vector<std::string> values;
+};
+
+const std::vector<PointLayout>& Layouts() {
+  constexpr auto kUnsigned = PayloadType::kUnsigned;
+  constexpr auto kPointer = PayloadType::kPointer;
+  constexpr auto kString = PayloadType::kString;
+  static const auto& layouts = *new std::vector<PointLayout>{
+      {SamplePoint::kSample,
+       nullptr,
+       {kUnsigned, kUnsigned},
+       {"period", "stack"}},
+      {SamplePoint::kFrame,
+       "frame",
+       {kUnsigned, kUnsigned, kUnsigned, kPointer},
+       {"id", "parent", "file", "address"}},
+      {SamplePoint::kFile,
+       "file",
+       {kUnsigned, kString, kString},
+       {"file", "build_id", "path"}},
+      {SamplePoint::kSymbol,
+       "symbol",
+       {kUnsigned, kPointer, kUnsigned, kString},
+       {"file", "begin", "bytes", "symbol"}},
+      {SamplePoint::kCount,
+       "count",
+       std::vector<PayloadType>(kCountNumbers, kUnsigned),
+       {"hook", "counted", "idle", "outside", "lost", "throttled"}}};
+  return layouts;
+}
+
+}  // namespace
+
+HookInfo DescribeSamplePoint(SamplePoint point, std::string name,
+                             std::string location) {
+  HookInfo hook;
+  hook.kind = HookKind::kPoint;
+  hook.origin = HookOrigin::kKernel;
+  hook.provider = kSampleProvider;
+  for (const PointLayout& layout : Layouts()) {
+    if (layout.point != point) continue;
+    hook.name = layout.name != nullptr ? layout.name : std::move(name);
+    hook.location =
+        layout.name != nullptr ? std::string(kNoText) : std::move(location);
+    hook.payload = layout.types;
+    hook.payload_names = layout.values;
+  }
+  return hook;
+}
+
+SamplePoint SamplePointOf(const HookInfo& hook) {
+  if (hook.origin != HookOrigin::kKernel || hook.kind != HookKind::kPoint ||
+      hook.provider != kSampleProvider) {
+    return SamplePoint::kNone;
+  }
+  for (const PointLayout& layout : Layouts()) {
+    if (hook.payload_names == layout.values && hook.payload == layout.types) {
+      return layout.point;
+    }
+  }
+  return SamplePoint::kNone;
+}
+
+std::vector<std::byte> SampleRecordBody(std::uint64_t ids,
+                                        std::span<const std::uint64_t> numbers,
+                                        std::span<const std::string> texts) {
+  std::vector<std::byte> body(sizeof(ids) + numbers.size_bytes());
+  std::memcpy(body.data(), &ids, sizeof(ids));
+  if (!numbers.empty()) {
+    std::memcpy(body.data() + sizeof(ids), numbers.data(),
+                numbers.size_bytes());
+  }
+  for (const std::string& text : texts) {
+    const std::size_t bytes =
+        std::min({text.size(), text.find('\0'), kMaxStringBytes - 1});
+    const auto* const data = reinterpret_cast<const std::byte*>(text.data());
+    body.insert(body.end(), data, data + bytes);
+    body.push_back(std::byte{0});
+  }
+  return body;
+}
+
+}  // namespace countrace::logformat

@@ -1,0 +1,56 @@
+// The kernel's points that samples are made of (FORMAT.md 4.8). Their provider
+// and the names and types of their values say which they are.
+#ifndef COUNTRACE_LOGFORMAT_SAMPLE_POINTS_H_
+#define COUNTRACE_LOGFORMAT_SAMPLE_POINTS_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "logformat/trace_info.h"
+
+namespace countrace::logformat {
+
+inline constexpr char kSampleProvider[] = "sample";
+
+enum class SamplePoint : std::uint8_t {
+  kNone,
+  kSample,  // one for each sampled event, which it is named after
+  kFrame,   // a frame of stacks: an address, and the frame that called it
+  kFile,    // where addresses lie: a mapped file, or a kind of memory
+  kSymbol,  // a function that only the recorded machine could name
+  kCount,   // of a CPU: what the event counted in all, and hits without samples
+};
+
+// The files that are none (SamplePoint::kFile): their addresses are absolute,
+// but for the vdso, where they count from its begin.
+inline constexpr char kKernelCode[] = "[kernel]";
+inline constexpr char kVdsoCode[] = "[vdso]";
+inline constexpr char kJitCode[] = "[jit]";  // executable, without a file
+inline constexpr char kUnknownCode[] = "[unknown]";  // no mapping is known
+// An absent text: babeltrace2 2.0.4 shows an empty one as that before it.
+inline constexpr char kNoText[] = "-";
+
+// The point without its id; `name` and `location` are used by kSample alone.
+HookInfo DescribeSamplePoint(SamplePoint point, std::string name,
+                             std::string location);
+SamplePoint SamplePointOf(const HookInfo& hook);
+
+// Numbers of a point's values that come before its texts.
+inline constexpr std::size_t kSampleNumbers = 2;  // period, stack
+inline constexpr std::size_t kFrameNumbers = 4;   // id, parent, file, address
+inline constexpr std::size_t kFileNumbers = 1;    // file
+inline constexpr std::size_t kSymbolNumbers = 3;  // file, begin, bytes
+// hook, counted, idle, outside, lost, throttled
+inline constexpr std::size_t kCountNumbers = 6;
+
+// The body of a record behind its header word, texts cut to kMaxStringBytes.
+// `ids`: KernelHookRecord::ids.
+std::vector<std::byte> SampleRecordBody(std::uint64_t ids,
+                                        std::span<const std::uint64_t> numbers,
+                                        std::span<const std::string> texts);
+
+}  // namespace countrace::logformat
+
+#endif  // COUNTRACE_LOGFORMAT_SAMPLE_POINTS_H_
