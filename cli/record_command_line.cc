@@ -31,6 +31,7 @@ void AddRecordOptions(VerbParser& parser, RecordCommandLine& line) {
   parser.AddChoice("--preset", line.preset,
                    {"latency", "syscalls", "io", "locks"});
   parser.AddTexts("--hook", record.dynamic_hooks);
+  parser.AddTexts("--sample", record.samples);
   parser.AddTexts("--mark", line.marks);
   parser.AddText("--count", line.count);
   parser.AddFlag("--best-effort", record.best_effort);

@@ -21,7 +21,7 @@ constexpr const char* kNotWithLttng[] = {
     "--dump",        "--mode",          "--flight",      "--trigger",
     "--snapshots",   "--size",          "--kernel",      "--hook",
     "--mark",        "--count",         "--kernel-ring", "--no-fault-records",
-    "--best-effort", "--dry-run-rules", "--format"};
+    "--best-effort", "--dry-run-rules", "--format",      "--sample"};
 
 }  // namespace
 

@@ -13,6 +13,7 @@
 #include "cli/gating_options.h"
 #include "runtime/recorder/events/event_set_choice.h"
 #include "runtime/recorder/kernel/hooks/hook_spec.h"
+#include "runtime/recorder/samples/sample_request.h"
 #include "runtime/rules/dump_rule_text.h"
 #include "runtime/rules/trigger_text.h"
 
@@ -43,6 +44,11 @@ absl::Status CheckCombination(const VerbParser& parser,
   if (line.records_kernel_hooks() && line.no_kernel) {
     return InvalidArgumentError(
         "--kernel or --hook and --no-kernel contradict each other");
+  }
+  if (!record.samples.empty() && line.no_kernel) {
+    return InvalidArgumentError(
+        "--sample and --no-kernel contradict each other: samples are kernel "
+        "records");
   }
   if (record.command.empty() && !record.system_wide && record.pids.empty()) {
     return InvalidArgumentError(
@@ -132,6 +138,10 @@ absl::StatusOr<RecordOptions> MakeRecordRequest(const VerbParser& parser,
   if (!rules.ok()) return rules.status();
   const auto triggers = runtime::ParseTriggers(record.triggers);
   if (!triggers.ok()) return triggers.status();
+  if (const auto samples = runtime::ParseSampleRequests(record.samples);
+      !samples.ok()) {
+    return samples.status();
+  }
   if (auto status = SetPids(line, record); !status.ok()) return status;
   if (auto status = SetKernelRecords(line, record); !status.ok()) return status;
   if (auto status = SetRotation(line, record); !status.ok()) return status;

@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "absl/strings/str_format.h"
 #include "base/posix/errno_status.h"
 #include "runtime/recorder/control/session_invitation.h"
 #include "runtime/recorder/directory/session_file.h"
@@ -12,6 +13,8 @@
 #include "runtime/recorder/events/event_set_choice.h"
 #include "runtime/recorder/events/gated_events.h"
 #include "runtime/recorder/kernel/hooks/kernel_hook_rules.h"
+#include "runtime/recorder/samples/own_processes_recorder.h"
+#include "runtime/recorder/samples/sample_request.h"
 #include "runtime/recorder/session/kernel_backend.h"
 #include "runtime/recorder/session/record_check.h"
 #include "runtime/recorder/session/recorded_gating.h"
@@ -58,6 +61,13 @@ absl::StatusOr<RecordResult> Record(const RecordOptions& options) {
   if (!dump_rules.ok()) return dump_rules.status();
   auto triggers = ParseTriggers(options.triggers);
   if (!triggers.ok()) return triggers.status();
+  auto samples = ParseSampleRequests(options.samples);
+  if (!samples.ok()) return samples.status();
+  const std::uint64_t most_hz = MostSamplesPerSecond();
+  for (const SampleRequest& request : *samples) {
+    const absl::Status rate = CheckSampleRate(request, most_hz);
+    if (!rate.ok()) return rate;
+  }
   std::vector<std::string> messages;
   const logformat::Gating gating = GatingOf(options);
   std::size_t optional_from =
@@ -89,6 +99,7 @@ absl::StatusOr<RecordResult> Record(const RecordOptions& options) {
     kernel_options.wakeups = options.wakeups;
     kernel_options.hooks = *std::move(hooks);
     kernel_options.hook_rules = *std::move(hook_rules);
+    kernel_options.samples = *std::move(samples);
     kernel_options.ring_bytes = options.kernel_ring_bytes;
     auto opened = OpenKernelRecorder(options.backend, kernel_options, messages);
     if (opened.ok()) {
@@ -97,6 +108,13 @@ absl::StatusOr<RecordResult> Record(const RecordOptions& options) {
                    RefuseKernelHooks(options, opened.status());
                !refused.ok()) {
       return refused;
+    } else if (!options.samples.empty() && !options.system_wide) {
+      auto own = OpenOwnProcessesRecorder(kernel_options);
+      if (!own.ok()) return own.status();
+      kernel = *std::move(own);
+      messages.push_back(absl::StrFormat(
+          "Samples and hooks only, without dispatches and counts: %s",
+          base::StatusText(opened.status())));
     } else if (NeedsKernel(options) &&
                !SessionInvitation::AnyProcess(options.pids)) {
       return absl::Status(opened.status().code(),

@@ -67,6 +67,8 @@ struct RecordOptions {
   // More words of `--kernel` ("syscalls", "irq", ...), and `--hook` texts
   // (kernel/hooks/hook_spec.h). Both need the BPF back end.
   std::vector<std::string> kernel_segments, dynamic_hooks;
+  // What is sampled, as in samples/sample_request.h.
+  std::vector<std::string> samples;
   // Without privilege for one of these, the rest is recorded. Else it is an
   // error.
   bool best_effort = false;

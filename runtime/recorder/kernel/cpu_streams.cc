@@ -7,6 +7,8 @@
 
 #include "absl/strings/str_format.h"
 #include "logformat/packet_layout.h"
+#include "runtime/recorder/samples/sample_entries.h"
+#include "runtime/recorder/system/monotonic_clock.h"
 
 namespace countrace::runtime {
 namespace {
@@ -243,6 +245,13 @@ void CpuStreams::FollowMarks(CpuStream& stream, const KernelRecord& record) {
 }
 
 void CpuStreams::StoreIfCounted(CpuStream& stream, const KernelRecord& record) {
+  if (gating_.every_process()) {
+    FollowMarks(stream, record);
+    if (!FollowSwitch(stream, record)) return;
+    Store(stream, record);
+    FollowProcesses(stream, record);
+    return;
+  }
   if (!FollowSwitch(stream, record)) return;
   const std::int32_t actor = ActingThread(stream.batch, record);
   // A counted thread runs here, though its switch-in was left out. Either it
@@ -255,7 +264,10 @@ void CpuStreams::StoreIfCounted(CpuStream& stream, const KernelRecord& record) {
   }
   FollowMarks(stream, record);
   const bool keep = members_.Apply(stream.batch, record);
-  if (keep) Store(stream, record);
+  if (keep) {
+    Store(stream, record);
+    FollowProcesses(stream, record);
+  }
   if (record.event_id == kLossEntry || record.event_id == kCountedEntry) {
     stream.left_out_ns = 0;
   } else if (record.event_id ==
@@ -270,8 +282,58 @@ void CpuStreams::StoreIfCounted(CpuStream& stream, const KernelRecord& record) {
   }
 }
 
+void CpuStreams::DrainSamples() {
+  if (samples_ == nullptr) return;
+  for (std::size_t i = 0; i < streams_.size(); ++i) {
+    samples_->Drain(i, streams_[i].batch);
+  }
+}
+
+void CpuStreams::EndSamples() {
+  if (samples_ == nullptr) return;
+  samples_->Stop();
+  DrainSamples();
+  StoreUntil(MonotonicNs());
+  for (std::size_t i = 0; i < streams_.size(); ++i) {
+    CpuStream& stream = streams_[i];
+    const auto tid =
+        static_cast<std::uint64_t>(std::max(stream.running_tid, 0));
+    samples_->StoreEnd(i, stream.stored_ns, tid, *stream.writer);
+  }
+}
+
+bool CpuStreams::TakeSampling(CpuStream& stream, const KernelRecord& record) {
+  if (samples_ == nullptr || !IsSamplingEntry(record.event_id)) return false;
+  if (record.event_id != kSampleEntry) {
+    samples_->TakeMapping(stream.batch, record);
+    return true;
+  }
+  const std::int32_t tid = PrevTid(stream.batch, record);
+  const bool ending = tid == 0xffffff;
+  const bool counted = gating_.every_process() ||
+                       members_.Counts(ending ? stream.running_tid : tid);
+  if (counted) StoreLeftOut(stream);
+  samples_->StoreSample(static_cast<std::size_t>(&stream - streams_.data()),
+                        stream.batch, record, counted, stream.running_tid,
+                        *stream.writer);
+  if (counted) stream.stored_ns = std::max(stream.stored_ns, record.time_ns);
+  return true;
+}
+
+void CpuStreams::FollowProcesses(const CpuStream& stream,
+                                 const KernelRecord& record) {
+  if (samples_ == nullptr) return;
+  if (record.event_id == static_cast<std::uint16_t>(CpuEvent::kFork)) {
+    const auto task = stream.batch.Body<logformat::TaskRecord>(record);
+    if (task.pid != task.parent_pid) samples_->Fork(task.parent_pid, task.pid);
+  } else if (record.event_id == static_cast<std::uint16_t>(CpuEvent::kExit)) {
+    const auto task = stream.batch.Body<logformat::TaskRecord>(record);
+    if (task.pid == task.tid) samples_->End(task.pid);
+  }
+}
+
 void CpuStreams::StoreUntil(std::uint64_t horizon_ns) {
-  if (gating_.every_process()) {
+  if (gating_.every_process() && samples_ == nullptr) {
     // Each CPU is a stream of its own and nothing is filtered: no merge. The
     // reader of the trace passes marks on at fork records.
     for (CpuStream& stream : streams_) {
@@ -287,7 +349,7 @@ void CpuStreams::StoreUntil(std::uint64_t horizon_ns) {
     return;
   }
   // Merged by time, so that a fork on one CPU comes before the child's records
-  // on another one.
+  // on another one, and a mapping before the samples in it.
   struct Head {
     std::uint64_t time_ns;
     std::size_t cpu;
@@ -310,7 +372,7 @@ void CpuStreams::StoreUntil(std::uint64_t horizon_ns) {
     heads.pop();
     CpuStream& stream = streams_[index];
     const KernelRecord& record = stream.batch.records()[stream.next++];
-    StoreIfCounted(stream, record);
+    if (!TakeSampling(stream, record)) StoreIfCounted(stream, record);
     push(index);
   }
   for (CpuStream& stream : streams_) {

@@ -23,6 +23,7 @@
 #include "runtime/recorder/kernel/kernel_recorder.h"
 #include "runtime/recorder/kernel/marked_threads.h"
 #include "runtime/recorder/kernel/process_marks.h"
+#include "runtime/recorder/samples/sample_recorder.h"
 #include "runtime/recorder/system/process_scan.h"
 
 namespace countrace::runtime {
@@ -59,6 +60,19 @@ class CpuStreams {
         kernel_marks_(std::move(kernel_marks)),
         members_(gating) {}
 
+  // Samples are taken, too. Before Create().
+  void SetSamples(std::unique_ptr<SampleRecorder> samples) {
+    samples_ = std::move(samples);
+  }
+  // Begins to sample; without samples nothing. Returns: as
+  // SampleRecorder::Begin().
+  absl::Status BeginSamples(KernelHookRegistry* registry) {
+    return samples_ == nullptr ? absl::OkStatus() : samples_->Begin(*registry);
+  }
+  // Behind the reading of the rings.
+  void DrainSamples();
+  // Ends sampling and stores its last records, behind those of the rings.
+  void EndSamples();
   // Adds a stream for `cpu`; its index is the number of earlier ones.
   CpuStream& Add(std::uint32_t cpu, std::uint32_t present);
   std::vector<CpuStream>& all() { return streams_; }
@@ -110,6 +124,10 @@ class CpuStreams {
                            std::uint64_t time_ns);
   void StoreIfCounted(CpuStream& stream, const KernelRecord& record);
   void StoreLeftOut(CpuStream& stream);
+  // If `record` is an entry of samples, handles it.
+  bool TakeSampling(CpuStream& stream, const KernelRecord& record);
+  // Forks and ends of stored processes, for their samples.
+  void FollowProcesses(const CpuStream& stream, const KernelRecord& record);
   // If `record` shows that its process is marked from now on, marks it.
   void FollowMarks(CpuStream& stream, const KernelRecord& record);
   void StoreMarked(CpuStream& stream, const ProcessThread& first,
@@ -121,6 +139,7 @@ class CpuStreams {
   std::function<bool(std::int32_t pid)> kernel_marks_;
   std::vector<CpuStream> streams_;
   MarkedThreads members_;
+  std::unique_ptr<SampleRecorder> samples_;  // null: none are taken
   std::optional<OwnersFile> owners_;
   std::uint64_t marked_ns_ = 0;  // when a process last became a member
   // Lost members found in /proc. Stored at their first record. If it is their

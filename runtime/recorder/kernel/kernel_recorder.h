@@ -20,6 +20,7 @@
 #include "runtime/recorder/kernel/hooks/kernel_hook_rules.h"
 #include "runtime/recorder/kernel/process_marks.h"
 #include "runtime/recorder/kernel/program_start.h"
+#include "runtime/recorder/samples/sample_request.h"
 
 namespace countrace::runtime {
 
@@ -37,6 +38,7 @@ struct KernelRecorderOptions {
   bool wakeups = false;                // a record for each wake-up: BPF only
   KernelHookRequest hooks;             // BPF only
   KernelHookRules hook_rules;          // of these
+  std::vector<SampleRequest> samples;  // what is sampled beside
   std::uint64_t ring_bytes = 8 << 20;  // per CPU
 };
 

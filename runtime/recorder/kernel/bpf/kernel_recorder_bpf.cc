@@ -37,6 +37,7 @@ class BpfKernelRecorder final : public KernelRecorder {
                     SetTurns turns, std::unique_ptr<BpfPrograms> programs,
                     const std::vector<std::uint32_t>& cpus,
                     std::unique_ptr<KernelHookRegistry> hooks,
+                    std::unique_ptr<SampleRecorder> samples,
                     std::vector<std::string> messages)
       : choice_(std::move(choice)),
         turns_(std::move(turns)),
@@ -50,6 +51,7 @@ class BpfKernelRecorder final : public KernelRecorder {
     for (std::size_t slot = 0; slot < cpus.size(); ++slot) {
       streams_.Add(cpus[slot], programs_->present(slot));
     }
+    streams_.SetSamples(std::move(samples));
   }
   ~BpfKernelRecorder() override { (void)End(); }
 
@@ -135,7 +137,7 @@ absl::Status BpfKernelRecorder::Begin(const KernelRecorderTarget& target) {
   ReadRings();
   streams_.StoreBegin();
   streams_.StoreThreads(threads);
-  return absl::OkStatus();
+  return streams_.BeginSamples(hooks_.get());
 }
 
 absl::Status BpfKernelRecorder::MarkProcesses(
@@ -163,6 +165,7 @@ void BpfKernelRecorder::ReadRings() {
       program_starts_.push_back(std::move(start));
     }
   }
+  streams_.DrainSamples();
 }
 
 void BpfKernelRecorder::ChangeSets(std::uint64_t now_ns) {
@@ -255,7 +258,9 @@ absl::Status BpfKernelRecorder::DumpForSnapshot() {
 absl::Status BpfKernelRecorder::End() {
   if (!began_ || ended_) return absl::OkStatus();
   Drain();
-  streams_.StoreOwners();  // the last record of a CPU is its last dump
+  // The last record of a CPU is its last dump.
+  streams_.EndSamples();
+  streams_.StoreOwners();
   ended_ = true;
   absl::Status result;
   for (const CpuStream& stream : streams_.all()) {
@@ -369,7 +374,7 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenBpfKernelRecorder(
         (*loaded)->ring_bytes(), options.ring_bytes));
   }
   std::unique_ptr<KernelHookRegistry> hooks;
-  if (options.hooks.any()) {
+  if (options.hooks.any() || !options.samples.empty()) {
     hooks = std::make_unique<KernelHookRegistry>(programs.hooks.dynamic);
   }
   for (const BpfPrograms::MissingEvent& missing : (*loaded)->missing()) {
@@ -377,11 +382,13 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenBpfKernelRecorder(
                                        missing.name, missing.cpu,
                                        ExplainOpenError(missing.error)));
   }
+  auto samples = SampleRecorder::Open(options.samples, *online);
+  if (!samples.ok()) return samples.status();
   SetTurns turns(choice->set_sizes.size(), options.rotate_ns,
                  static_cast<std::uint32_t>(MonotonicNs()));
   return std::make_unique<BpfKernelRecorder>(
       options, *std::move(choice), std::move(turns), *std::move(loaded),
-      *online, std::move(hooks), std::move(messages));
+      *online, std::move(hooks), *std::move(samples), std::move(messages));
 }
 
 }  // namespace countrace::runtime

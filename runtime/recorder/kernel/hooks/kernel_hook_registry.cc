@@ -48,11 +48,17 @@ absl::Status KernelHookRegistry::RegisterDynamic(const std::string& path) {
 std::uint32_t KernelHookRegistry::Register(std::uint32_t family,
                                            std::uint32_t number, bool point) {
   HookInfo hook;
-  if (!file_.is_open() || next_id_ > logformat::kHookIdMax ||
-      !DescribeKernelHook(dynamic_, family, number, hook)) {
-    return 0;
-  }
+  if (!DescribeKernelHook(dynamic_, family, number, hook)) return 0;
   if (point && hook.kind != HookKind::kPoint) return 0;
+  if (!Store(hook)) return 0;
+  std::vector<std::uint16_t>& ids = ids_[family];
+  if (number >= ids.size()) ids.resize(number + 1, 0);
+  ids[number] = static_cast<std::uint16_t>(hook.id);
+  return hook.id;
+}
+
+bool KernelHookRegistry::Store(HookInfo& hook) {
+  if (!file_.is_open() || next_id_ > logformat::kHookIdMax) return false;
   hook.id = next_id_;
   const std::string line =
       absl::StrFormat("%d\t%s\n", hook.id, logformat::HookText(hook));
@@ -60,12 +66,14 @@ std::uint32_t KernelHookRegistry::Register(std::uint32_t family,
   if (wrote != static_cast<ssize_t>(line.size())) {
     // Half a line, and all after it, would be unreadable.
     if (wrote > 0) file_ = base::ScopedFd();
-    return 0;
+    return false;
   }
-  std::vector<std::uint16_t>& ids = ids_[family];
-  if (number >= ids.size()) ids.resize(number + 1, 0);
-  ids[number] = static_cast<std::uint16_t>(next_id_);
-  return next_id_++;
+  ++next_id_;
+  return true;
+}
+
+std::uint16_t KernelHookRegistry::AddPoint(HookInfo hook) {
+  return Store(hook) ? static_cast<std::uint16_t>(hook.id * 2) : 0;
 }
 
 std::uint16_t KernelHookRegistry::EventId(std::uint16_t raw,

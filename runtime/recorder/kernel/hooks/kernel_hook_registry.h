@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "base/posix/scoped_fd.h"
+#include "logformat/trace_info.h"
 #include "runtime/recorder/kernel/hooks/kernel_hook_request.h"
 #include "runtime/recorder/kernel/hooks/kernel_ring.h"
 
@@ -32,11 +33,15 @@ class KernelHookRegistry {
   // with this number; 0 if there is none: no such family, or the file cannot be
   // written.
   std::uint16_t EventId(std::uint16_t raw, std::uint32_t number);
+  // Registers a point that is no hook of a ring, whatever its id. Returns its
+  // event id; 0: there is none, as above.
+  std::uint16_t AddPoint(logformat::HookInfo hook);
 
  private:
   absl::Status RegisterDynamic(const std::string& path);
   std::uint32_t Register(std::uint32_t family, std::uint32_t number,
                          bool point);
+  bool Store(logformat::HookInfo& hook);
 
   std::vector<DynamicHook> dynamic_;
   base::ScopedFd file_;

@@ -15,6 +15,7 @@
 #include "runtime/recorder/events/event_list.h"
 #include "runtime/recorder/events/set_turns.h"
 #include "runtime/recorder/kernel/cpu_streams.h"
+#include "runtime/recorder/kernel/hooks/kernel_hook_registry.h"
 #include "runtime/recorder/kernel/perf/countable_events.h"
 #include "runtime/recorder/kernel/perf/perf_cpu_group.h"
 #include "runtime/recorder/system/cpu_list.h"
@@ -36,6 +37,7 @@ class PerfKernelRecorder final : public KernelRecorder {
  public:
   PerfKernelRecorder(const KernelRecorderOptions& options, EventChoice choice,
                      SetTurns turns, std::vector<PerfCpuGroup> groups,
+                     std::unique_ptr<SampleRecorder> samples,
                      std::vector<std::string> messages)
       : choice_(std::move(choice)),
         turns_(std::move(turns)),
@@ -45,6 +47,10 @@ class PerfKernelRecorder final : public KernelRecorder {
         messages_(std::move(messages)) {
     for (const PerfCpuGroup& group : groups_) {
       streams_.Add(group.cpu(), group.present());
+    }
+    if (samples != nullptr) {
+      points_.emplace(std::vector<DynamicHook>());
+      streams_.SetSamples(std::move(samples));
     }
   }
   ~PerfKernelRecorder() override { (void)End(); }
@@ -80,6 +86,7 @@ class PerfKernelRecorder final : public KernelRecorder {
   std::uint64_t refusals_looked_ns_ = 0;
   std::vector<PerfCpuGroup> groups_;  // beside streams_.all()
   CpuStreams streams_;
+  std::optional<KernelHookRegistry> points_;  // with samples
   std::vector<std::string> messages_;
   std::uint64_t lost_seen_ =
       0;  // decoder losses that FindLostMembers() has handled
@@ -170,7 +177,10 @@ absl::Status PerfKernelRecorder::Begin(const KernelRecorderTarget& target) {
   const auto threads = streams_.ScanAtBegin(target.root_pids);
   for (std::size_t i = 0; i < groups_.size(); ++i) DrainCpu(i);
   streams_.StoreThreads(threads);
-  return absl::OkStatus();
+  if (!points_) return absl::OkStatus();
+  absl::Status status = points_->Open(target.directory);
+  if (status.ok()) status = streams_.BeginSamples(&*points_);
+  return status;
 }
 
 void PerfKernelRecorder::ChangeSets(std::uint64_t now_ns) {
@@ -242,6 +252,7 @@ void PerfKernelRecorder::Drain() {
   // Taken before the rings are read: older records are in them.
   const std::uint64_t horizon_ns = MonotonicNs();
   for (std::size_t i = 0; i < groups_.size(); ++i) DrainCpu(i);
+  streams_.DrainSamples();
   streams_.StoreUntil(horizon_ns);
   WatchHiddenSwitches();
   const std::uint64_t lost = statistics().ring_lost;
@@ -266,7 +277,9 @@ absl::Status PerfKernelRecorder::End() {
   if (!began_ || ended_) return absl::OkStatus();
   refusals_looked_ns_ = 0;  // the last counters need a group that is on
   Drain();
-  streams_.StoreOwners();  // the last record of a CPU is its last dump
+  // The last record of a CPU is its last dump.
+  streams_.EndSamples();
+  streams_.StoreOwners();
   ended_ = true;
   struct Last {
     bool known = false;
@@ -429,11 +442,15 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenPerfKernelRecorder(
         "kernel.perf_event_mlock_kb or `ulimit -l`, or record as root",
         smallest_ring, options.ring_bytes));
   }
+  std::vector<std::uint32_t> numbers;
+  for (const PerfCpuGroup& cpu : cpus) numbers.push_back(cpu.cpu());
+  auto samples = SampleRecorder::Open(options.samples, numbers);
+  if (!samples.ok()) return samples.status();
   SetTurns turns(choice->set_sizes.size(), options.rotate_ns,
                  static_cast<std::uint32_t>(MonotonicNs()));
-  return std::make_unique<PerfKernelRecorder>(options, *std::move(choice),
-                                              std::move(turns), std::move(cpus),
-                                              std::move(messages));
+  return std::make_unique<PerfKernelRecorder>(
+      options, *std::move(choice), std::move(turns), std::move(cpus),
+      *std::move(samples), std::move(messages));
 }
 
 }  // namespace countrace::runtime

@@ -1,0 +1,88 @@
+// Where the code of each process lies: address to file and offset, at the
+// current point of the recording.
+//
+// In: mappings of code, new programs, forks and ends, in time order. Processes
+// that ran before are looked up in /proc/PID/maps when they are first asked
+// for. Out: places. Thread: one.
+#ifndef COUNTRACE_RUNTIME_RECORDER_SAMPLES_ADDRESS_SPACES_H_
+#define COUNTRACE_RUNTIME_RECORDER_SAMPLES_ADDRESS_SPACES_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+
+namespace countrace::runtime {
+
+// What code is mapped from; no two of them are equal.
+struct CodeFile {
+  std::string path;      // or one of logformat/sample_points.h
+  std::string build_id;  // hexadecimal; kNoText: none is known
+  std::int32_t pid = 0;  // of kJitCode: the process it is of
+};
+
+class CodeFiles {
+ public:
+  std::uint32_t Number(const CodeFile& file);
+  const CodeFile& operator[](std::uint32_t number) const {
+    return files_[number];
+  }
+  std::size_t size() const { return files_.size(); }
+
+ private:
+  std::vector<CodeFile> files_;
+  absl::flat_hash_map<std::string, std::uint32_t> numbers_;
+};
+
+struct CodePlace {
+  std::uint32_t file = 0;     // of CodeFiles
+  std::uint64_t address = 0;  // in the file, or absolute (sample_points.h)
+};
+
+class AddressSpaces {
+ public:
+  explicit AddressSpaces(CodeFiles& files);
+
+  // `path` as the kernel shows it; `build_id` may be empty: it is read from the
+  // file.
+  void Map(std::int32_t pid, std::uint64_t start, std::uint64_t bytes,
+           std::uint64_t offset, std::string_view path, std::string build_id);
+  void NewProgram(std::int32_t pid);
+  void Fork(std::int32_t parent_pid, std::int32_t pid);
+  void End(std::int32_t pid) { spaces_.erase(pid); }
+
+  CodePlace Find(std::int32_t pid, std::uint64_t address);
+
+ private:
+  struct Range {
+    std::uint64_t end = 0, offset = 0;
+    std::uint32_t file = 0;
+  };
+  using Space = std::map<std::uint64_t, Range>;  // by start; no two overlap
+
+  Space& Own(std::int32_t pid);
+  const Space& Known(std::int32_t pid);
+  void Scan(std::int32_t pid, Space& space);
+  void Add(std::int32_t pid, std::uint64_t start, std::uint64_t end,
+           std::uint64_t offset, std::string_view path, std::string build_id,
+           Space& space);
+  std::string BuildIdOf(std::int32_t pid, const std::string& path);
+
+  CodeFiles& files_;
+  const std::uint32_t unknown_;
+  // A forked process shares its parent's until one of them changes.
+  absl::flat_hash_map<std::int32_t, std::shared_ptr<Space>> spaces_;
+  absl::flat_hash_map<std::string, std::string> build_ids_;  // by path
+};
+
+// The build id of an ELF file, hexadecimal; empty: it has none, or is not
+// readable at once.
+std::string ReadBuildId(const std::string& path);
+
+}  // namespace countrace::runtime
+
+#endif  // COUNTRACE_RUNTIME_RECORDER_SAMPLES_ADDRESS_SPACES_H_

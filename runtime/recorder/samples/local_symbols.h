@@ -1,0 +1,43 @@
+// Functions that only the recorded machine can name: the kernel's, and those
+// that a compiler at run time made.
+#ifndef COUNTRACE_RUNTIME_RECORDER_SAMPLES_LOCAL_SYMBOLS_H_
+#define COUNTRACE_RUNTIME_RECORDER_SAMPLES_LOCAL_SYMBOLS_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace countrace::runtime {
+
+struct LocalSymbol {
+  std::uint64_t begin = 0, bytes = 0;
+  std::string name;
+};
+
+class LocalSymbols {
+ public:
+  // Text of /proc/kallsyms. Where the kernel hides addresses (all are 0) there
+  // are none. A function ends where the next symbol begins.
+  static LocalSymbols OfKernel(std::string_view kallsyms);
+  // Text of a perf-PID.map, as its writer made it: lines "START BYTES NAME" in
+  // base 16. A later line replaces earlier ones at its addresses.
+  static LocalSymbols OfJit(std::string_view map);
+
+  // Null: none is there.
+  const LocalSymbol* Find(std::uint64_t address) const;
+  std::size_t size() const { return symbols_.size(); }
+
+ private:
+  std::vector<LocalSymbol> symbols_;  // ascending, no two overlap
+};
+
+// The kernel's functions, of /proc/kallsyms.
+LocalSymbols ReadKernelSymbols();
+// Of /tmp/perf-PID.map; none if it is no regular file, or larger than 256 MiB.
+// Its writer may have put anything into it.
+LocalSymbols ReadJitSymbols(std::int32_t pid);
+
+}  // namespace countrace::runtime
+
+#endif  // COUNTRACE_RUNTIME_RECORDER_SAMPLES_LOCAL_SYMBOLS_H_

@@ -1,0 +1,232 @@
+#include "runtime/recorder/samples/sample_recorder.h"
+
+#include <linux/perf_event.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "logformat/sample_points.h"
+#include "runtime/recorder/samples/sample_entries.h"
+
+namespace countrace::runtime {
+namespace {
+
+using logformat::PacketWriter;
+using logformat::SamplePoint;
+
+constexpr std::uint64_t kIdMask = 0xffffff;
+
+void Append(PacketWriter& writer, std::uint16_t event_id, std::uint64_t time_ns,
+            std::uint64_t ids, std::span<const std::uint64_t> numbers,
+            std::span<const std::string> texts = {}) {
+  writer.Append(event_id, time_ns,
+                logformat::SampleRecordBody(ids, numbers, texts));
+}
+
+}  // namespace
+
+SampleRecorder::SampleRecorder(std::vector<SampleRequest> requests,
+                               SamplingEvents events, std::size_t cpus)
+    : requests_(std::move(requests)),
+      events_(std::move(events)),
+      spaces_(files_),
+      kernel_file_(files_.Number({logformat::kKernelCode, logformat::kNoText})),
+      kernel_symbols_(ReadKernelSymbols()),
+      streams_(cpus) {
+  for (Stream& stream : streams_) stream.outside.resize(requests_.size());
+}
+
+absl::StatusOr<std::unique_ptr<SampleRecorder>> SampleRecorder::Open(
+    std::vector<SampleRequest> requests, const std::vector<std::uint32_t>& cpus,
+    const std::vector<std::int32_t>& threads) {
+  if (requests.empty()) return nullptr;
+  auto events = SamplingEvents::Open(requests, cpus, threads);
+  if (!events.ok()) return events.status();
+  return std::unique_ptr<SampleRecorder>(
+      new SampleRecorder(std::move(requests), *std::move(events), cpus.size()));
+}
+
+absl::Status SampleRecorder::Begin(KernelHookRegistry& registry) {
+  const auto add = [&](SamplePoint point, std::string name,
+                       std::string location) {
+    return registry.AddPoint(logformat::DescribeSamplePoint(
+        point, std::move(name), std::move(location)));
+  };
+  for (const SampleRequest& request : requests_) {
+    sample_ids_.push_back(
+        add(SamplePoint::kSample, request.event.name, request.Text()));
+  }
+  frame_id_ = add(SamplePoint::kFrame, "", "");
+  file_id_ = add(SamplePoint::kFile, "", "");
+  symbol_id_ = add(SamplePoint::kSymbol, "", "");
+  count_id_ = add(SamplePoint::kCount, "", "");
+  if (count_id_ == 0) {
+    return absl::ResourceExhaustedError(
+        "Cannot register the points of samples in the trace");
+  }
+  return events_.Enable();
+}
+
+void SampleRecorder::Drain(std::size_t cpu, RecordBatch& batch) {
+  events_.Drain(cpu, batch);
+  batch.SortFrom(0);
+}
+
+void SampleRecorder::TakeMapping(const RecordBatch& batch,
+                                 const KernelRecord& entry) {
+  const std::uint64_t* const words = batch.Words(entry);
+  const auto pid = static_cast<std::int32_t>(words[0]);
+  if (entry.event_id == kNewProgramEntry) {
+    spaces_.NewProgram(pid);
+    return;
+  }
+  std::array<char, 24> id;
+  std::memcpy(id.data(), words + 4, id.size());
+  const auto id_bytes = static_cast<unsigned char>(id[23]);
+  const char* const path =
+      reinterpret_cast<const char*>(words + kMappingHeadWords);
+  const std::size_t room = (entry.body_words - kMappingHeadWords) * 8;
+  spaces_.Map(pid, words[1], words[2], words[3], {path, strnlen(path, room)},
+              absl::BytesToHexString(absl::string_view(id.data(), id_bytes)));
+}
+
+void SampleRecorder::DefineFile(Stream& stream, std::uint32_t file,
+                                std::uint64_t ids, std::uint64_t time_ns,
+                                PacketWriter& writer) {
+  if (!stream.files.insert(file).second) return;
+  const std::uint64_t number = file;
+  const std::array<std::string, 2> texts = {files_[file].build_id,
+                                            files_[file].path};
+  Append(writer, file_id_, time_ns, ids, {&number, 1}, texts);
+}
+
+void SampleRecorder::DefineKernelSymbol(Stream& stream, std::uint64_t address,
+                                        std::uint64_t ids,
+                                        std::uint64_t time_ns,
+                                        PacketWriter& writer) {
+  const LocalSymbol* const symbol = kernel_symbols_.Find(address);
+  if (symbol == nullptr ||
+      !stream.kernel_symbols.insert(symbol->begin).second) {
+    return;
+  }
+  const std::array<std::uint64_t, logformat::kSymbolNumbers> numbers = {
+      kernel_file_, symbol->begin, symbol->bytes};
+  Append(writer, symbol_id_, time_ns, ids, numbers, {&symbol->name, 1});
+}
+
+std::uint64_t SampleRecorder::FrameOf(Stream& stream, std::uint64_t parent,
+                                      CodePlace place, std::uint64_t ids,
+                                      std::uint64_t time_ns,
+                                      PacketWriter& writer) {
+  const auto [found, added] = stream.frames.try_emplace(
+      Stream::Frame{parent, place.address, place.file}, 0);
+  if (!added) return found->second;
+  const std::uint64_t id = found->second = ++stream.last_frame;
+  DefineFile(stream, place.file, ids, time_ns, writer);
+  if (place.file == kernel_file_) {
+    DefineKernelSymbol(stream, place.address, ids, time_ns, writer);
+  } else if (files_[place.file].pid != 0) {
+    jit_addresses_[place.file].insert(place.address);
+  }
+  const std::array<std::uint64_t, logformat::kFrameNumbers> numbers = {
+      id, parent, place.file, place.address};
+  Append(writer, frame_id_, time_ns, ids, numbers);
+  return id;
+}
+
+void SampleRecorder::StoreSample(std::size_t cpu, const RecordBatch& batch,
+                                 const KernelRecord& entry, bool counted,
+                                 std::int32_t running_tid,
+                                 PacketWriter& writer) {
+  const std::uint64_t* const words = batch.Words(entry);
+  std::uint64_t ids = words[0] & 0xffff'ffff'ffff;
+  const std::size_t event = words[0] >> 48;
+  Stream& stream = streams_[cpu];
+  if (!counted) {
+    stream.outside[event] += words[1];
+    return;
+  }
+  if ((ids & kIdMask) == kIdMask) {
+    const auto tid = static_cast<std::uint64_t>(std::max(running_tid, 0));
+    ids = tid | tid << 24;
+  }
+  if (stream.packets != writer.packets()) {
+    stream.packets = writer.packets();
+    stream.files.clear();
+    stream.kernel_symbols.clear();
+    stream.frames.clear();
+  }
+  // Innermost first, as it comes; frames are defined from the outermost on.
+  struct Step {
+    std::uint64_t address;
+    bool in_kernel;
+  };
+  std::vector<Step> steps;
+  const std::uint64_t* const end = words + entry.body_words;
+  bool in_kernel = words[2] >> 63 != 0;
+  bool innermost = true;
+  for (const std::uint64_t* at = words + 2; at != end; ++at) {
+    if (*at >= static_cast<std::uint64_t>(PERF_CONTEXT_MAX)) {
+      in_kernel = *at == static_cast<std::uint64_t>(PERF_CONTEXT_KERNEL) ||
+                  *at == static_cast<std::uint64_t>(PERF_CONTEXT_HV);
+      continue;
+    }
+    // Where a chain of frame pointers ends.
+    if (*at == 0) continue;
+    // A return address may be the first of the next function.
+    steps.push_back({innermost ? *at : *at - 1, in_kernel});
+    innermost = false;
+  }
+  const auto pid = static_cast<std::int32_t>(ids >> 24 & kIdMask);
+  std::uint64_t frame = 0;
+  for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
+    const CodePlace place = step->in_kernel
+                                ? CodePlace{kernel_file_, step->address}
+                                : spaces_.Find(pid, step->address);
+    frame = FrameOf(stream, frame, place, ids, entry.time_ns, writer);
+  }
+  const std::array<std::uint64_t, logformat::kSampleNumbers> numbers = {
+      words[1], frame};
+  Append(writer, sample_ids_[event], entry.time_ns, ids, numbers);
+}
+
+void SampleRecorder::StoreJitSymbols(Stream& stream, std::uint64_t ids,
+                                     std::uint64_t time_ns,
+                                     PacketWriter& writer) {
+  for (const auto& [file, addresses] : jit_addresses_) {
+    const LocalSymbols symbols = ReadJitSymbols(files_[file].pid);
+    const LocalSymbol* last = nullptr;
+    for (const std::uint64_t address : addresses) {
+      const LocalSymbol* const symbol = symbols.Find(address);
+      if (symbol == nullptr || symbol == last) continue;
+      last = symbol;
+      DefineFile(stream, file, ids, time_ns, writer);
+      const std::array<std::uint64_t, logformat::kSymbolNumbers> numbers = {
+          file, symbol->begin, symbol->bytes};
+      Append(writer, symbol_id_, time_ns, ids, numbers, {&symbol->name, 1});
+    }
+  }
+  jit_addresses_.clear();
+}
+
+void SampleRecorder::StoreEnd(std::size_t cpu, std::uint64_t time_ns,
+                              std::uint64_t ids, PacketWriter& writer) {
+  Stream& stream = streams_[cpu];
+  StoreJitSymbols(stream, ids, time_ns, writer);
+  for (std::size_t event = 0; event < requests_.size(); ++event) {
+    const SamplingTotals& totals = events_.totals(cpu, event);
+    const std::array<std::uint64_t, logformat::kCountNumbers> numbers = {
+        logformat::EventHookId(sample_ids_[event]),
+        totals.counted,
+        totals.idle,
+        stream.outside[event],
+        totals.lost,
+        totals.throttled};
+    Append(writer, count_id_, time_ns, ids, numbers);
+  }
+}
+
+}  // namespace countrace::runtime

@@ -1,0 +1,117 @@
+// Samples of a recording: takes them, and stores those of counted processes as
+// records of the CPUs' streams (FORMAT.md 4.8).
+//
+//   SamplingEvents -> entries in the batches of CpuStreams -> SampleRecorder
+//     -> records: files, symbols, frames, then the sample itself
+//
+// Thread: one.
+#ifndef COUNTRACE_RUNTIME_RECORDER_SAMPLES_SAMPLE_RECORDER_H_
+#define COUNTRACE_RUNTIME_RECORDER_SAMPLES_SAMPLE_RECORDER_H_
+
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "logformat/write/packet_writer.h"
+#include "runtime/recorder/kernel/hooks/kernel_hook_registry.h"
+#include "runtime/recorder/kernel/kernel_record.h"
+#include "runtime/recorder/samples/address_spaces.h"
+#include "runtime/recorder/samples/local_symbols.h"
+#include "runtime/recorder/samples/sample_request.h"
+#include "runtime/recorder/samples/sampling_events.h"
+
+namespace countrace::runtime {
+
+class SampleRecorder {
+ public:
+  // Null without requests. `threads`, and errors: as SamplingEvents::Open().
+  static absl::StatusOr<std::unique_ptr<SampleRecorder>> Open(
+      std::vector<SampleRequest> requests,
+      const std::vector<std::uint32_t>& cpus,
+      const std::vector<std::int32_t>& threads = {});
+
+  // Registers the points and begins to sample.
+  absl::Status Begin(KernelHookRegistry& registry);
+  // Appends entries to the batch of the CPU with this index, in time order with
+  // what is in it.
+  void Drain(std::size_t cpu, RecordBatch& batch);
+
+  // A new process has its parent's mappings; an ended one none.
+  void Fork(std::int32_t parent_pid, std::int32_t pid) {
+    spaces_.Fork(parent_pid, pid);
+  }
+  void End(std::int32_t pid) { spaces_.End(pid); }
+  // Entries of the batches, in time order over all CPUs. `counted`: its process
+  // is; `running_tid` stands for a thread that is ending, which has no number
+  // any more.
+  void StoreSample(std::size_t cpu, const RecordBatch& batch,
+                   const KernelRecord& entry, bool counted,
+                   std::int32_t running_tid, logformat::PacketWriter& writer);
+  void TakeMapping(const RecordBatch& batch, const KernelRecord& entry);
+
+  // Ends sampling; what is in the rings stays there.
+  void Stop() { events_.Disable(); }
+  // Behind the last sample of a CPU: what only the end shows. `ids` as in
+  // KernelHookRecord.
+  void StoreEnd(std::size_t cpu, std::uint64_t time_ns, std::uint64_t ids,
+                logformat::PacketWriter& writer);
+
+ private:
+  // What the current packet of a stream defines, so that none needs another
+  // one: a flight recording overwrites the oldest.
+  struct Stream {
+    std::uint64_t packets = 0;
+    std::uint64_t last_frame = 0;  // numbers are never used again
+    absl::flat_hash_set<std::uint32_t> files;
+    absl::flat_hash_set<std::uint64_t> kernel_symbols;  // by begin
+    struct Frame {
+      std::uint64_t parent, address;
+      std::uint32_t file;
+      bool operator==(const Frame&) const = default;
+      template <typename H>
+      friend H AbslHashValue(H h, const Frame& frame) {
+        return H::combine(std::move(h), frame.parent, frame.address,
+                          frame.file);
+      }
+    };
+    absl::flat_hash_map<Frame, std::uint64_t> frames;
+    std::vector<std::uint64_t> outside;  // sum of periods, by event
+  };
+
+  SampleRecorder(std::vector<SampleRequest> requests, SamplingEvents events,
+                 std::size_t cpus);
+  std::uint64_t FrameOf(Stream& stream, std::uint64_t parent, CodePlace place,
+                        std::uint64_t ids, std::uint64_t time_ns,
+                        logformat::PacketWriter& writer);
+  void DefineFile(Stream& stream, std::uint32_t file, std::uint64_t ids,
+                  std::uint64_t time_ns, logformat::PacketWriter& writer);
+  void DefineKernelSymbol(Stream& stream, std::uint64_t address,
+                          std::uint64_t ids, std::uint64_t time_ns,
+                          logformat::PacketWriter& writer);
+  void StoreJitSymbols(Stream& stream, std::uint64_t ids, std::uint64_t time_ns,
+                       logformat::PacketWriter& writer);
+
+  std::vector<SampleRequest> requests_;
+  SamplingEvents events_;
+  CodeFiles files_;
+  AddressSpaces spaces_;
+  std::uint32_t kernel_file_;
+  LocalSymbols kernel_symbols_;
+  // Addresses in code that compilers at run time made, by file.
+  std::map<std::uint32_t, std::set<std::uint64_t>> jit_addresses_;
+  std::vector<Stream> streams_;
+  // Event ids of the points.
+  std::vector<std::uint16_t> sample_ids_;  // by event
+  std::uint16_t frame_id_ = 0, file_id_ = 0, symbol_id_ = 0, count_id_ = 0;
+};
+
+}  // namespace countrace::runtime
+
+#endif  // COUNTRACE_RUNTIME_RECORDER_SAMPLES_SAMPLE_RECORDER_H_

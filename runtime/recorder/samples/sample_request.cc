@@ -1,0 +1,128 @@
+#include "runtime/recorder/samples/sample_request.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "base/posix/small_file.h"
+#include "base/text/name_escape.h"
+#include "base/text/quantity_parse.h"
+
+namespace countrace::runtime {
+namespace {
+
+constexpr char kRateFile[] = "/proc/sys/kernel/perf_event_max_sample_rate";
+constexpr char kDefaultEvent[] = "cpu-clock";
+constexpr std::string_view kEvery = "every=";
+// More than any kernel allows; larger numbers are certainly periods.
+constexpr std::uint64_t kMostHz = 1'000'000;
+// The kernel takes 63 bits.
+constexpr std::uint64_t kLongestPeriod = std::uint64_t{1} << 62;
+
+absl::Status WrongForm(std::string_view text) {
+  return absl::InvalidArgumentError(absl::StrFormat(
+      "--sample %s: want samples a second, or every=PERIOD, then perhaps a "
+      "colon and an event: 199, 199:cpu-clock, every=1000:page-faults",
+      base::EscapeName(std::string(text))));
+}
+
+bool IsClock(const EventSpec& event) {
+  return event.type == PERF_TYPE_SOFTWARE &&
+         (event.config == PERF_COUNT_SW_CPU_CLOCK ||
+          event.config == PERF_COUNT_SW_TASK_CLOCK);
+}
+
+}  // namespace
+
+std::string SampleRequest::Text() const {
+  std::string text = rate_hz != 0 ? absl::StrFormat("%d Hz", rate_hz)
+                                  : absl::StrFormat("every %d", period);
+  if (event.exclude_kernel) text += ", user code";
+  if (event.exclude_user) text += ", kernel";
+  return text;
+}
+
+absl::StatusOr<SampleRequest> ParseSampleRequest(std::string_view text) {
+  SampleRequest request;
+  const std::size_t colon = text.find(':');
+  std::string_view number = text.substr(0, colon);
+  const bool every = number.starts_with(kEvery);
+  if (every) number.remove_prefix(kEvery.size());
+  const auto value = base::ParseInteger(std::string(number));
+  if (!value || *value == 0) return WrongForm(text);
+  std::string_view name = kDefaultEvent;
+  if (colon != std::string_view::npos) name = text.substr(colon + 1);
+  if (name.empty()) return WrongForm(text);
+  auto event = ParseEvent(name);
+  if (!event.ok()) return event.status();
+  request.event = *std::move(event);
+  if (request.event.is_exec_runtime()) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "--sample %s: exec-runtime is an account of the scheduler and has no "
+        "samples; cpu-clock samples the time on CPUs",
+        base::EscapeName(std::string(text))));
+  }
+  if (every) {
+    if (*value > kLongestPeriod) return WrongForm(text);
+    request.period = *value;
+    // The kernel's timer does not run faster.
+    if (IsClock(request.event) && *value < 10'000) {
+      return absl::InvalidArgumentError(absl::StrFormat(
+          "--sample %s: the period of a clock is in nanoseconds, at least "
+          "10000",
+          base::EscapeName(std::string(text))));
+    }
+    return request;
+  }
+  if (*value > kMostHz) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "--sample %s: %d samples a second are more than the %d that any kernel "
+        "takes; a period is written every=%d",
+        base::EscapeName(std::string(text)), *value, kMostHz, *value));
+  }
+  request.rate_hz = *value;
+  return request;
+}
+
+absl::StatusOr<std::vector<SampleRequest>> ParseSampleRequests(
+    const std::vector<std::string>& texts) {
+  std::vector<SampleRequest> requests;
+  for (const std::string& text : texts) {
+    auto request = ParseSampleRequest(text);
+    if (!request.ok()) return request.status();
+    const std::string& name = request->event.name;
+    if (std::any_of(requests.begin(), requests.end(),
+                    [&](const SampleRequest& other) {
+                      return other.event.name == name;
+                    })) {
+      return absl::InvalidArgumentError(
+          absl::StrFormat("--sample %s: %s is sampled already",
+                          base::EscapeName(text), base::EscapeName(name)));
+    }
+    requests.push_back(*std::move(request));
+  }
+  if (requests.size() > kMaxSampledEvents) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("--sample: %d events are sampled, at most %d can be",
+                        requests.size(), kMaxSampledEvents));
+  }
+  return requests;
+}
+
+absl::Status CheckSampleRate(const SampleRequest& request,
+                             std::uint64_t most_hz) {
+  if (most_hz == 0 || request.rate_hz <= most_hz) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrFormat(
+      "--sample %d: this kernel takes at most %d samples a second "
+      "(kernel.perf_event_max_sample_rate, which it lowers itself when samples "
+      "cost too much): use a lower rate, or `sysctl -w "
+      "kernel.perf_event_max_sample_rate=%d`",
+      request.rate_hz, most_hz, request.rate_hz));
+}
+
+std::uint64_t MostSamplesPerSecond() {
+  const auto most = base::ReadNumber(kRateFile);
+  return most && *most > 0 ? static_cast<std::uint64_t>(*most) : 0;
+}
+
+}  // namespace countrace::runtime

@@ -1,0 +1,292 @@
+#include "runtime/recorder/samples/sampling_events.h"
+
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "base/posix/errno_status.h"
+#include "runtime/recorder/events/event_list.h"
+#include "runtime/recorder/samples/sample_entries.h"
+
+namespace countrace::runtime {
+namespace {
+
+constexpr std::uint64_t kRingBytes = 1 << 20;
+// A chain has 127 frames, and marks between kernel and user.
+constexpr std::uint64_t kMostFrames = 1024;
+
+// The records of a ring, as SetAttributes() requests them.
+struct SampleHead {
+  std::uint64_t ip;
+  std::uint32_t pid, tid;
+  std::uint64_t time_ns, period, frames;
+};
+struct MappingHead {
+  std::uint32_t pid, tid;
+  std::uint64_t start, bytes, offset;
+  std::uint8_t build_id_bytes, reserved[3];
+  std::uint8_t build_id[20];  // with PERF_RECORD_MISC_MMAP_BUILD_ID
+  std::uint32_t protection, flags;
+};
+static_assert(sizeof(MappingHead) == 64);
+struct Trailer {
+  std::uint32_t pid, tid;
+  std::uint64_t time_ns;
+};
+
+void SetAttributes(const SampleRequest& request, bool follows, bool of_threads,
+                   perf_event_attr& attr) {
+  attr = ToPerfAttr(request.event);
+  attr.disabled = 1;
+  attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+                     PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN;
+  attr.sample_id_all = 1;
+  attr.use_clockid = 1;
+  attr.clockid = CLOCK_MONOTONIC;
+  if (request.rate_hz != 0) {
+    attr.freq = 1;
+    attr.sample_freq = request.rate_hz;
+  } else {
+    attr.sample_period = request.period;
+  }
+  attr.inherit = of_threads ? 1 : 0;
+  if (!follows) return;
+  attr.task = of_threads ? 1 : 0;
+  attr.mmap = 1;
+  attr.mmap2 = 1;
+  attr.build_id = 1;
+  attr.comm = 1;
+  attr.comm_exec = 1;
+}
+
+template <typename T>
+bool Load(std::span<const std::byte> bytes, std::size_t at, T& out) {
+  if (bytes.size() < at + sizeof(T)) return false;
+  std::memcpy(&out, bytes.data() + at, sizeof(T));
+  return true;
+}
+
+void AddMapping(std::span<const std::byte> body, bool has_build_id,
+                RecordBatch& batch) {
+  MappingHead head;
+  Trailer trailer;
+  if (!Load(body, 0, head) || body.size() < sizeof(head) + sizeof(trailer) ||
+      !Load(body, body.size() - sizeof(trailer), trailer)) {
+    return;
+  }
+  const auto text =
+      body.subspan(sizeof(head), body.size() - sizeof(head) - sizeof(trailer));
+  const std::size_t words = (text.size() + 8) / 8;  // room for a NUL
+  std::uint64_t* const out =
+      batch.Add(trailer.time_ns, kMappingEntry, kMappingHeadWords + words);
+  out[0] = head.pid;
+  out[1] = head.start;
+  out[2] = head.bytes;
+  out[3] = head.offset;
+  std::array<std::uint8_t, 24> id{};
+  if (has_build_id) {
+    std::copy(std::begin(head.build_id), std::end(head.build_id), id.begin());
+    id[23] = std::min<std::uint8_t>(head.build_id_bytes, 20);
+  }
+  std::memcpy(out + 4, id.data(), id.size());
+  std::fill(out + kMappingHeadWords, out + kMappingHeadWords + words, 0);
+  std::memcpy(out + kMappingHeadWords, text.data(), text.size());
+}
+
+// A new name, or a new program. With BPF or the other perf rings, they record
+// processes themselves: only the program is of interest.
+void AddName(std::span<const std::byte> body, bool new_program, bool of_threads,
+             RecordBatch& batch) {
+  logformat::CommRecord record{};
+  std::array<std::int32_t, 2> ids;
+  Trailer trailer;
+  if (!Load(body, 0, ids) || body.size() < sizeof(ids) + sizeof(trailer) ||
+      !Load(body, body.size() - sizeof(trailer), trailer)) {
+    return;
+  }
+  if (new_program) {
+    *batch.Add(trailer.time_ns, kNewProgramEntry, 1) =
+        static_cast<std::uint64_t>(ids[0]);
+  }
+  if (!of_threads) return;
+  record.pid = ids[0];
+  record.tid = ids[1];
+  const auto name =
+      body.subspan(sizeof(ids), body.size() - sizeof(ids) - sizeof(trailer));
+  std::memcpy(record.comm, name.data(),
+              strnlen(reinterpret_cast<const char*>(name.data()),
+                      std::min(name.size(), sizeof(record.comm) - 1)));
+  batch.AddStruct(
+      trailer.time_ns,
+      new_program ? logformat::CpuEvent::kExec : logformat::CpuEvent::kComm,
+      record);
+}
+
+void AddTask(std::span<const std::byte> body, bool fork, RecordBatch& batch) {
+  std::array<std::int32_t, 4> ids;  // pid, parent's, tid, parent's
+  std::uint64_t time_ns;
+  if (!Load(body, 0, ids) || !Load(body, sizeof(ids), time_ns)) return;
+  logformat::TaskRecord record{};
+  record.pid = ids[0];
+  record.tid = ids[2];
+  record.parent_pid = ids[1];
+  record.parent_tid = ids[3];
+  batch.AddStruct(
+      time_ns, fork ? logformat::CpuEvent::kFork : logformat::CpuEvent::kExit,
+      record);
+}
+
+}  // namespace
+
+absl::StatusOr<SamplingEvents::Event> SamplingEvents::OpenEvent(
+    const SampleRequest& request, std::uint32_t cpu, bool follows,
+    const std::vector<std::int32_t>& threads) {
+  perf_event_attr attr{};
+  SetAttributes(request, follows, !threads.empty(), attr);
+  const int number = static_cast<int>(cpu);
+  const int first = threads.empty() ? -1 : threads.front();
+  base::ScopedFd fd(OpenPerfEvent(attr, first, number, -1));
+  if (!fd.is_open() && errno == EINVAL && attr.build_id != 0) {
+    attr.build_id = 0;  // kernels before 5.12
+    fd = base::ScopedFd(OpenPerfEvent(attr, first, number, -1));
+  }
+  if (!fd.is_open()) {
+    const int error = errno;
+    if (error == EINVAL && request.rate_hz != 0) {
+      const absl::Status rate =
+          CheckSampleRate(request, MostSamplesPerSecond());
+      if (!rate.ok()) return rate;
+    }
+    return absl::Status(
+        base::ErrnoStatus(error, "").code(),
+        absl::StrFormat("Cannot sample %s on CPU %d: %s", request.event.name,
+                        cpu, ExplainOpenError(error)));
+  }
+  auto ring = PerfRing::Map(fd.get(), kRingBytes);
+  if (!ring.ok()) return ring.status();
+  Event event{{}, *std::move(ring), {}, !threads.empty()};
+  event.fds.push_back(std::move(fd));
+  for (std::size_t i = 1; i < threads.size(); ++i) {
+    base::ScopedFd more(OpenPerfEvent(attr, threads[i], number, -1));
+    if (!more.is_open()) continue;  // it has ended
+    if (ioctl(more.get(), PERF_EVENT_IOC_SET_OUTPUT, event.fds[0].get()) != 0) {
+      return base::ErrnoStatus(errno, "Cannot share the ring of samples");
+    }
+    event.fds.push_back(std::move(more));
+  }
+  return event;
+}
+
+absl::StatusOr<SamplingEvents> SamplingEvents::Open(
+    const std::vector<SampleRequest>& requests,
+    const std::vector<std::uint32_t>& cpus,
+    const std::vector<std::int32_t>& threads) {
+  SamplingEvents out;
+  out.events_ = requests.size();
+  for (const std::uint32_t cpu : cpus) {
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      auto event = OpenEvent(requests[i], cpu, /*follows=*/i == 0, threads);
+      if (!event.ok()) return event.status();
+      out.all_.push_back(*std::move(event));
+    }
+  }
+  return out;
+}
+
+absl::Status SamplingEvents::Enable() {
+  for (const Event& event : all_) {
+    for (const base::ScopedFd& fd : event.fds) {
+      if (ioctl(fd.get(), PERF_EVENT_IOC_ENABLE, 0) != 0) {
+        return base::ErrnoStatus(errno, "Cannot start to sample");
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+void SamplingEvents::Disable() {
+  for (Event& event : all_) {
+    event.totals.counted = 0;
+    for (const base::ScopedFd& fd : event.fds) {
+      ioctl(fd.get(), PERF_EVENT_IOC_DISABLE, 0);
+      std::uint64_t counted = 0;
+      if (read(fd.get(), &counted, sizeof(counted)) == sizeof(counted)) {
+        event.totals.counted += counted;
+      }
+    }
+  }
+}
+
+void SamplingEvents::Decode(Event& event, std::uint16_t index,
+                            const perf_event_header* header,
+                            RecordBatch& batch) {
+  const auto body =
+      std::as_bytes(std::span(reinterpret_cast<const char*>(header + 1),
+                              header->size - sizeof(perf_event_header)));
+  switch (header->type) {
+    case PERF_RECORD_SAMPLE: {
+      SampleHead head;
+      if (!Load(body, 0, head)) return;
+      const std::uint64_t room = (body.size() - sizeof(head)) / 8;
+      const std::uint64_t frames = std::min({head.frames, room, kMostFrames});
+      if (head.tid == 0) {  // the idle thread, or one of another namespace
+        event.totals.idle += head.period;
+        return;
+      }
+      // A chain may be empty (a thread that ends): the address alone.
+      const std::size_t words = std::max<std::size_t>(frames, 1);
+      std::uint64_t* const out =
+          batch.Add(head.time_ns, kSampleEntry, 2 + words);
+      out[0] = (head.tid & 0xffffffu) |
+               (static_cast<std::uint64_t>(head.pid & 0xffffffu) << 24) |
+               (static_cast<std::uint64_t>(index) << 48);
+      out[1] = head.period;
+      out[2] = head.ip;
+      std::memcpy(out + 2, body.data() + sizeof(head), frames * 8);
+      return;
+    }
+    case PERF_RECORD_MMAP2:
+      AddMapping(body, (header->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) != 0,
+                 batch);
+      return;
+    case PERF_RECORD_COMM:
+      AddName(body, (header->misc & PERF_RECORD_MISC_COMM_EXEC) != 0,
+              event.of_threads, batch);
+      return;
+    case PERF_RECORD_FORK:
+    case PERF_RECORD_EXIT:
+      AddTask(body, header->type == PERF_RECORD_FORK, batch);
+      return;
+    case PERF_RECORD_LOST: {
+      std::uint64_t lost;  // behind an id
+      if (Load(body, 8, lost)) event.totals.lost += lost;
+      return;
+    }
+    case PERF_RECORD_THROTTLE:
+      ++event.totals.throttled;
+      return;
+    default:
+      return;
+  }
+}
+
+void SamplingEvents::Drain(std::size_t cpu, RecordBatch& batch) {
+  for (std::size_t i = 0; i < events_; ++i) {
+    Event& event = all_[cpu * events_ + i];
+    const std::uint64_t head = event.ring.Head();
+    while (const perf_event_header* header = event.ring.Next(head)) {
+      Decode(event, static_cast<std::uint16_t>(i), header, batch);
+    }
+    event.ring.Release();
+  }
+}
+
+}  // namespace countrace::runtime

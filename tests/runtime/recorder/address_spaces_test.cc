@@ -1,0 +1,114 @@
+// Which file an address is of, against a model of each page.
+#include "runtime/recorder/samples/address_spaces.h"
+
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <map>
+#include <random>
+#include <string>
+#include <utility>
+
+#include "logformat/sample_points.h"
+#include "tests/support/property_runs.h"
+
+namespace countrace::runtime {
+namespace {
+
+constexpr std::uint64_t kPage = 4096;
+constexpr std::int32_t kFirstPid = 0x7f000000;  // not one of this machine
+
+// Pages of each process: file and offset.
+using Model = std::map<std::uint64_t, std::pair<std::string, std::uint64_t>>;
+
+TEST_CASE("address spaces: each page is of the file that was mapped last") {
+  for (unsigned seed = 0; seed < test_support::PropertyRuns(200u); ++seed) {
+    std::mt19937 random(seed);
+    CodeFiles files;
+    AddressSpaces spaces(files);
+    std::map<std::int32_t, Model> models;
+    const auto pid = [&] {
+      return kFirstPid + static_cast<std::int32_t>(random() % 4);
+    };
+    for (int step = 0; step < 200; ++step) {
+      const std::int32_t process = pid();
+      switch (random() % 8) {
+        case 0: {
+          spaces.NewProgram(process);
+          models[process].clear();
+          break;
+        }
+        case 1: {
+          const std::int32_t child = pid();
+          if (child == process) break;
+          spaces.Fork(process, child);
+          models[child] = models[process];
+          break;
+        }
+        case 2:
+          spaces.End(process);
+          models[process].clear();
+          break;
+        default: {
+          const std::uint64_t page = random() % 64;
+          const std::uint64_t pages = 1 + random() % 16;
+          const std::uint64_t offset = random() % 100 * kPage;
+          const std::string path = "/lib/" + std::to_string(random() % 5);
+          spaces.Map(process, page * kPage, pages * kPage, offset, path, "ab");
+          for (std::uint64_t i = 0; i < pages; ++i) {
+            models[process][page + i] = {path, offset + i * kPage};
+          }
+        }
+      }
+      const std::int32_t asked = pid();
+      const std::uint64_t address = random() % (96 * kPage);
+      const CodePlace place = spaces.Find(asked, address);
+      const auto known = models[asked].find(address / kPage);
+      if (known == models[asked].end()) {
+        REQUIRE(files[place.file].path == logformat::kUnknownCode);
+        REQUIRE(place.address == address);
+      } else {
+        REQUIRE(files[place.file].path == known->second.first);
+        REQUIRE(place.address == known->second.second + address % kPage);
+      }
+    }
+  }
+}
+
+TEST_CASE("address spaces: memory without a file is code made at run time") {
+  CodeFiles files;
+  AddressSpaces spaces(files);
+  spaces.NewProgram(kFirstPid);
+  spaces.NewProgram(kFirstPid + 1);
+  spaces.Map(kFirstPid, kPage, kPage, 0, "//anon", "");
+  spaces.Map(kFirstPid + 1, kPage, kPage, 0, "", "");
+  const CodePlace place = spaces.Find(kFirstPid, kPage + 7);
+  CHECK(files[place.file].path == logformat::kJitCode);
+  CHECK(place.address == kPage + 7);
+  CHECK(place.file != spaces.Find(kFirstPid + 1, kPage + 7).file);
+}
+
+TEST_CASE("address spaces: a running process is looked up") {
+  CodeFiles files;
+  AddressSpaces spaces(files);
+  const auto here = reinterpret_cast<std::uint64_t>(&ReadBuildId);
+  const CodePlace place = spaces.Find(getpid(), here);
+  CHECK(files[place.file].path.ends_with("recorder_unit_test"));
+  CHECK(files[place.file].build_id == (ReadBuildId("/proc/self/exe").empty()
+                                           ? logformat::kNoText
+                                           : ReadBuildId("/proc/self/exe")));
+}
+
+TEST_CASE("address spaces: what wraps around is no mapping") {
+  CodeFiles files;
+  AddressSpaces spaces(files);
+  spaces.NewProgram(kFirstPid);
+  spaces.Map(kFirstPid, ~std::uint64_t{0} - 5, 10, 0, "/a", "ab");
+  spaces.Map(kFirstPid, kPage, 0, 0, "/a", "ab");
+  CHECK(files[spaces.Find(kFirstPid, 3).file].path == logformat::kUnknownCode);
+  CHECK(files[spaces.Find(kFirstPid, kPage).file].path ==
+        logformat::kUnknownCode);
+}
+
+}  // namespace
+}  // namespace countrace::runtime
