@@ -19,6 +19,7 @@
 #include "cli/report_metrics.h"
 #include "cli/report_over_time.h"
 #include "cli/report_request.h"
+#include "cli/report_samples.h"
 #include "cli/report_slowest.h"
 #include "cli/report_tables.h"
 #include "cli/terminal.h"
@@ -43,8 +44,18 @@ struct ReportOptions {
   bool bounds = false, fail_on_loss = false;
   bool wide = false;
 
+  bool samples() const;
   bool over_time() const { return by == "time" || by == "phase"; }
 };
+
+// Tables of samples.
+const std::map<std::string, rmap::CodeBy>& SampleTables() {
+  static const auto& tables = *new std::map<std::string, rmap::CodeBy>{
+      {"function", rmap::CodeBy::kFunction},
+      {"dso", rmap::CodeBy::kDso},
+      {"address", rmap::CodeBy::kAddress}};
+  return tables;
+}
 
 // What a row of --by waker or preemptor is for.
 const std::map<std::string, rmap::RowsOf>& RowOwners() {
@@ -54,6 +65,8 @@ const std::map<std::string, rmap::RowsOf>& RowOwners() {
       {"comm", rmap::RowsOf::kComm}};
   return owners;
 }
+
+bool ReportOptions::samples() const { return SampleTables().contains(by); }
 
 // Errors: INVALID_ARGUMENT: there is no such choice for the table.
 absl::Status ChooseRows(const ReportOptions& options, ReportRequest& request) {
@@ -95,6 +108,7 @@ void AddOptions(VerbParser& parser, ReportOptions& options,
   parser.AddReadTrace(options.trace);
   std::vector<std::string> tables = rmap::NamesOf(rmap::ReportTables());
   tables.insert(tables.end(), {"time", "phase", "cgroup", "user"});
+  for (const auto& [name, by] : SampleTables()) tables.push_back(name);
   parser.AddChoice("--by", options.by, tables);
   parser.AddChoice("--group", options.group, rmap::NamesOf(RowOwners()));
   parser.AddFlag("--fold-recursion", request.rows.fold_recursion);
@@ -156,6 +170,21 @@ absl::Status CheckSlowest(const VerbParser& parser, ReportOptions& options) {
     return absl::InvalidArgumentError(absl::StrFormat(
         "--slowest is a table of its own, of single calls: leave out %s",
         option));
+  }
+  return absl::OkStatus();
+}
+
+// Errors: INVALID_ARGUMENT: an option that tables of samples do not have.
+absl::Status CheckSamples(const VerbParser& parser,
+                          const ReportOptions& options) {
+  if (!options.samples()) return absl::OkStatus();
+  for (const char* option :
+       {"--where", "--sort", "--columns", "--metrics", "--metric", "--rules",
+        "--with", "--group", "--group-by", "--fold-recursion", "--bounds"}) {
+    if (!parser.is_given(option)) continue;
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "--by %s is a table of samples, with its own columns: leave out %s",
+        options.by, option));
   }
   return absl::OkStatus();
 }
@@ -228,7 +257,7 @@ absl::Status CompleteRequest(const VerbParser& parser,
     if (options.by == "cgroup" || options.by == "user") {
       request.render.by = rmap::ReportBy::kProcess;
       request.processes_by = options.by;
-    } else if (!options.by.empty()) {
+    } else if (!options.by.empty() && !options.samples()) {
       request.render.by = rmap::ReportTables().at(options.by);
     }
   } else if (!parser.is_given("--rows")) {
@@ -241,6 +270,10 @@ absl::StatusOr<ReportAnswer> Answer(const ReportOptions& options,
                                     const ReportRequest& request) {
   if (!options.slowest.empty()) {
     return ReportSlowest(request, options.slowest_calls, options.slowest[1],
+                         options.format);
+  }
+  if (options.samples()) {
+    return ReportSamples(request, SampleTables().at(options.by),
                          options.format);
   }
   if (options.over_time()) {
@@ -257,6 +290,7 @@ int RunReport(const Arguments& arguments) {
   AddOptions(parser, options, request);
   if (const auto status = parser.Parse(arguments)) return *status;
   absl::Status complete = CheckSlowest(parser, options);
+  complete.Update(CheckSamples(parser, options));
   complete.Update(CompleteRequest(parser, options, request));
   if (!complete.ok()) {
     return parser.UsageError(std::string(complete.message()));

@@ -3,6 +3,7 @@
 // into its loop; what they lead to has files of its own.
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "rmap/findings.h"
 #include "rmap/pipeline.h"
 #include "rmap/report_header.h"
+#include "rmap/samples/sample_sums.h"
 #include "rmap/segments/kernel_hooks.h"
 #include "rmap/segments/segment_builder.h"
 #include "rmap/state/call_paths.h"
@@ -68,7 +70,10 @@ class Reconstruction final : public logformat::ItemSink {
                   {thread_dumps_.rotating(), dispatches_.dumps().rotating(),
                    dispatches_.dumps().running_places()},
                   observer_),
-        kernel_hooks_(hooks_, registry_, dispatches_, segments_, observer_),
+        samples_(options.rows.samples ? std::make_unique<SampleSums>(info)
+                                      : nullptr),
+        kernel_hooks_(hooks_, registry_, dispatches_, segments_, observer_,
+                      samples_.get()),
         tasks_(registry_, dispatches_, segments_) {
     if (info.scope == logformat::SessionScope::kCommand && info.root_pid > 0) {
       registry_.Announce({info.root_pid, info.root_pid}, info.begin_ns);
@@ -94,6 +99,10 @@ class Reconstruction final : public logformat::ItemSink {
       BeginRange();
     ++records_;
     const bool of_thread = record.stream_class == StreamClass::kThread;
+    if (!of_thread && IsDefinition(record)) [[unlikely]] {
+      if (samples_ != nullptr) samples_->Define(record);
+      return;
+    }
     if (before_tables_ && of_thread && IsBefore(record)) [[unlikely]]
       return;
     if (record.time_ns >= tables_until_ns_ && IsAfter(record)) [[unlikely]]
@@ -150,6 +159,10 @@ class Reconstruction final : public logformat::ItemSink {
   Report Finish(const logformat::TraceReader& reader, bool interrupted);
 
  private:
+  bool IsDefinition(const EventRecord& record) const {
+    return logformat::IsKernelHookEvent(record.event_id) &&
+           hooks_.DefinesSamples(logformat::EventHookId(record.event_id));
+  }
   void Lose(const DiscardedEvents& loss) {
     std::string_view cause = "unknown";
     std::uint64_t most = 0;
@@ -431,6 +444,7 @@ class Reconstruction final : public logformat::ItemSink {
   bool special_cpu_dumps_ =
       dispatches_.dumps().rotates() || cpu_counters_.active();
   SegmentBuilder segments_;
+  std::unique_ptr<SampleSums> samples_;  // null: no table of them
   KernelHooks kernel_hooks_;
   TaskRecords tasks_;
   LossLedger ledger_;
@@ -495,6 +509,7 @@ void Reconstruction::BeginRange() {
   cpu_counters_.ForgetDoubts();
   thread_counters_.ForgetDoubts();
   ledger_ = LossLedger();
+  if (samples_ != nullptr) samples_->Drop();
   records_ = malformed_ = 0;
 }
 
@@ -663,6 +678,9 @@ Report Reconstruction::Finish(const logformat::TraceReader& reader,
   report.records = records_;
   report.interrupted = interrupted;
   report.hidden_switches = dispatches_.contradictions();
+  if (samples_ != nullptr) {
+    report.samples = std::make_shared<const Samples>(samples_->Take());
+  }
 
   const auto session = reader.session_discarded();
   const bool session_loss =

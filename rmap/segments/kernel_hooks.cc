@@ -10,6 +10,7 @@
 
 #include "logformat/block_point.h"
 #include "logformat/jump_hook.h"
+#include "logformat/sample_points.h"
 #include "logformat/system_call_exit.h"
 #include "rmap/state/unseen_state.h"
 
@@ -18,6 +19,7 @@ namespace countrace::rmap {
 using logformat::EventRecord;
 using logformat::HookKind;
 using logformat::HookOrigin;
+using logformat::SamplePoint;
 
 namespace {
 
@@ -40,6 +42,12 @@ HookTable::HookTable(const logformat::TraceInfo& info)
     origins_[hook.id] = hook.origin;
     if (IsJump(hook)) jump_ = hook.id;
     if (hook.origin == HookOrigin::kProgram) continue;
+    if (const SamplePoint point = logformat::SamplePointOf(hook);
+        point != SamplePoint::kNone) {
+      roles_[hook.id] |=
+          point == SamplePoint::kSample ? kSample : kDefinesSamples;
+      continue;
+    }
     has_kernel_hooks_ = true;
     has_probes_ |=
         hook.origin == HookOrigin::kProbe && hook.kind == HookKind::kSegment;
@@ -158,6 +166,12 @@ void KernelHooks::OnRecord(const EventRecord& record,
           : registry_.Observe({pid, tid}, time_ns);
   if (!registry_.Counts(thread)) return;
   dispatches_.SeeRunning(thread, time_ns);
+  if (hooks_.IsSample(hook_id)) {
+    CountHit(*thread.process, hook_id);
+    AddSample(thread, record);
+    ThreadRegistry::See(thread, time_ns);
+    return;
+  }
   if ((record.event_id & logformat::kEventExitBit) != 0 &&
       hook.ids >> 48 == logformat::kUnnamedSystemCall &&
       hooks_.IsSystemCall(hook_id)) {
@@ -210,6 +224,24 @@ void KernelHooks::CountFailure(ThreadState& thread, const EventRecord& record,
     call->node->errors = std::make_unique<std::map<int, std::uint64_t>>();
   }
   ++(*call->node->errors)[number];
+}
+
+void KernelHooks::AddSample(const ThreadState& thread,
+                            const EventRecord& record) const {
+  if (samples_ == nullptr) return;
+  SampleContext context;
+  context.process = thread.process->index;
+  const std::vector<Frame>& frames = thread.stack.frames;
+  for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
+    const HookOrigin origin = hooks_.origins()[frame->hook_id];
+    if (context.system_call == 0 && hooks_.IsSystemCall(frame->hook_id)) {
+      context.system_call = frame->hook_id;
+    } else if (origin == HookOrigin::kProgram || origin == HookOrigin::kProbe) {
+      context.segment = frame->hook_id;
+      break;
+    }
+  }
+  samples_->Add(record, context);
 }
 
 void KernelHooks::CountInPath(ThreadState& thread, std::uint32_t hook_id) {

@@ -12,6 +12,7 @@
 #include "logformat/records.h"
 #include "logformat/trace_info.h"
 #include "rmap/dispatch/dispatch_tracker.h"
+#include "rmap/samples/sample_sums.h"
 #include "rmap/segments/segment_builder.h"
 #include "rmap/state/thread_registry.h"
 #include "rmap/timeline_observer.h"
@@ -50,6 +51,11 @@ class HookTable {
   bool IsBlockPoint(std::uint32_t hook_id) const {
     return Is(hook_id, kBlockPoint);
   }
+  bool IsSample(std::uint32_t hook_id) const { return Is(hook_id, kSample); }
+  // What samples consist of: it happened in no thread.
+  bool DefinesSamples(std::uint32_t hook_id) const {
+    return Is(hook_id, kDefinesSamples);
+  }
   // The size of a dump in a CPU's record.
   std::size_t dump_bytes() const { return dump_bytes_; }
   // The runtime library's hook of jumps; kNoHook: the trace has none.
@@ -61,7 +67,9 @@ class HookTable {
     kMakesThread = 2,
     kFault = 4,
     kCostlyPoint = 8,
-    kBlockPoint = 16
+    kBlockPoint = 16,
+    kSample = 32,
+    kDefinesSamples = 64
   };
   bool Is(std::uint32_t hook_id, Role role) const {
     return (roles_[hook_id] & role) != 0;
@@ -79,12 +87,13 @@ class KernelHooks {
  public:
   KernelHooks(const HookTable& hooks, ThreadRegistry& registry,
               DispatchTracker& dispatches, SegmentBuilder& segments,
-              TimelineObserver* observer)
+              TimelineObserver* observer, SampleSums* samples)
       : hooks_(hooks),
         registry_(registry),
         dispatches_(dispatches),
         segments_(segments),
-        observer_(observer) {}
+        observer_(observer),
+        samples_(samples) {}
 
   // Requires: `hook` is the head of `record`.
   void OnRecord(const logformat::EventRecord& record,
@@ -108,6 +117,8 @@ class KernelHooks {
   // Counts the exit of a system call that returned an error.
   void CountFailure(ThreadState& thread, const logformat::EventRecord& record,
                     std::uint32_t hook_id) const;
+  void AddSample(const ThreadState& thread,
+                 const logformat::EventRecord& record) const;
   static void CountInPath(ThreadState& thread, std::uint32_t hook_id);
   void CountBlockRequest(ProcessState& process,
                          const logformat::EventRecord& record,
@@ -119,6 +130,7 @@ class KernelHooks {
   DispatchTracker& dispatches_;
   SegmentBuilder& segments_;
   TimelineObserver* observer_;
+  SampleSums* samples_;  // null: no table of them
 };
 
 }  // namespace countrace::rmap

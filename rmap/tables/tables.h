@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -388,7 +389,10 @@ struct WantedRows {
   RowsOf wakers_of = RowsOf::kProcess;
   RowsOf preemptors_of = RowsOf::kThread;
   bool fold_recursion = false;  // call paths: a > b > b is a > b
+  bool samples = false;         // Report::samples
 };
+
+struct Samples;  // rmap/samples/samples.h
 
 struct Report {
   std::string path;
@@ -425,6 +429,7 @@ struct Report {
   std::vector<PreemptorRow> preemptors;         // most waiting time first
   std::vector<SystemCallRow> system_call_rows;  // most time first
   std::vector<CpuRow> cpu_rows;
+  std::shared_ptr<const Samples> samples;  // null: not wanted
   std::vector<Books> books;  // one for each kernel dump event of `events`
   Loss loss;
   OwnCost own_cost;

@@ -1,0 +1,182 @@
+#include "rmap/samples/sample_sums.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "logformat/packet_layout.h"
+
+namespace countrace::rmap {
+
+using logformat::EventRecord;
+using logformat::SamplePoint;
+
+namespace {
+
+// The values of a record behind its head, which carries no dump; what is left
+// are texts. Absent: it is too short.
+template <std::size_t N>
+std::optional<std::array<std::uint64_t, N>> NumbersOf(
+    const EventRecord& record, std::span<const std::byte>& texts) {
+  constexpr std::size_t kAt = sizeof(logformat::KernelHookRecord);
+  std::array<std::uint64_t, N> numbers;
+  if (record.bytes.size() < kAt + sizeof(numbers)) return std::nullopt;
+  std::memcpy(numbers.data(), record.bytes.data() + kAt, sizeof(numbers));
+  texts = record.bytes.subspan(kAt + sizeof(numbers));
+  return numbers;
+}
+
+std::string TextOf(std::span<const std::byte>& texts) {
+  const auto* const begin = reinterpret_cast<const char*>(texts.data());
+  const std::size_t bytes = strnlen(begin, texts.size());
+  texts = texts.subspan(std::min(bytes + 1, texts.size()));
+  return {begin, bytes};
+}
+
+}  // namespace
+
+SampleSums::SampleSums(const logformat::TraceInfo& info)
+    : points_(logformat::kHookIdMax + 1, SamplePoint::kNone),
+      events_(logformat::kHookIdMax + 1, 0) {
+  for (const logformat::HookInfo& hook : info.hooks) {
+    points_[hook.id] = logformat::SamplePointOf(hook);
+    if (points_[hook.id] != SamplePoint::kSample) continue;
+    events_[hook.id] = static_cast<std::uint32_t>(samples_.events.size());
+    samples_.events.push_back({hook.id, hook.name, hook.location});
+  }
+  samples_.files.push_back({logformat::kUnknownCode, ""});
+  samples_.frames.emplace_back();
+}
+
+std::uint32_t SampleSums::FileOf(std::uint64_t number) {
+  const auto [found, added] = files_.try_emplace(
+      number, static_cast<std::uint32_t>(samples_.files.size()));
+  // Its record is lost, or comes later.
+  if (added) samples_.files.push_back({logformat::kUnknownCode, ""});
+  return found->second;
+}
+
+void SampleSums::DefineFile(std::span<const std::uint64_t> numbers,
+                            std::span<const std::byte> texts) {
+  CodeFile& file = samples_.files[FileOf(numbers[0])];
+  file.build_id = TextOf(texts);
+  if (file.build_id == logformat::kNoText) file.build_id.clear();
+  file.path = TextOf(texts);
+}
+
+void SampleSums::DefineFrame(std::uint32_t stream,
+                             std::span<const std::uint64_t> numbers) {
+  if (stream >= numbers_.size()) numbers_.resize(stream + 1);
+  auto& of_stream = numbers_[stream];
+  std::uint32_t parent = 0;
+  if (numbers[1] != 0) {
+    const auto found = of_stream.find(numbers[1]);
+    if (found != of_stream.end()) parent = found->second;
+  }
+  const std::uint32_t file = FileOf(numbers[2]);
+  const auto [frame, added] =
+      frames_.try_emplace({parent, file, numbers[3]},
+                          static_cast<std::uint32_t>(samples_.frames.size()));
+  if (added) samples_.frames.push_back({parent, file, numbers[3]});
+  of_stream[numbers[0]] = frame->second;
+}
+
+void SampleSums::Define(const EventRecord& record) {
+  const std::uint32_t hook_id = logformat::EventHookId(record.event_id);
+  std::span<const std::byte> texts;
+  switch (points_[hook_id]) {
+    case SamplePoint::kFrame:
+      if (const auto numbers =
+              NumbersOf<logformat::kFrameNumbers>(record, texts)) {
+        DefineFrame(record.stream, *numbers);
+      }
+      return;
+    case SamplePoint::kFile:
+      if (const auto numbers =
+              NumbersOf<logformat::kFileNumbers>(record, texts)) {
+        DefineFile(*numbers, texts);
+      }
+      return;
+    case SamplePoint::kSymbol:
+      if (const auto numbers =
+              NumbersOf<logformat::kSymbolNumbers>(record, texts)) {
+        samples_.symbols[{FileOf((*numbers)[0]), (*numbers)[1]}] = {
+            (*numbers)[2], TextOf(texts)};
+      }
+      return;
+    case SamplePoint::kCount:
+      if (const auto numbers =
+              NumbersOf<logformat::kCountNumbers>(record, texts)) {
+        const auto& [hook, counted, idle, outside, lost, throttled] = *numbers;
+        if (hook > logformat::kHookIdMax ||
+            points_[hook] != SamplePoint::kSample) {
+          return;
+        }
+        samples_.counts.push_back({events_[hook], record.cpu, counted, idle,
+                                   outside, lost, throttled});
+      }
+      return;
+    case SamplePoint::kSample:
+    case SamplePoint::kNone:
+      return;
+  }
+}
+
+std::uint32_t SampleSums::ContextOf(const SampleContext& context) {
+  if (!samples_.contexts.empty() && context == last_context_) {
+    return last_context_index_;
+  }
+  const auto [found, added] = contexts_.try_emplace(
+      context, static_cast<std::uint32_t>(samples_.contexts.size()));
+  if (added) samples_.contexts.push_back(context);
+  last_context_ = context;
+  last_context_index_ = found->second;
+  return found->second;
+}
+
+void SampleSums::Add(const EventRecord& record, const SampleContext& context) {
+  std::span<const std::byte> texts;
+  const auto numbers = NumbersOf<logformat::kSampleNumbers>(record, texts);
+  if (!numbers) return;
+  const auto [period, stack] = *numbers;
+  std::uint32_t frame = 0;
+  if (stack != 0) {
+    if (record.stream < numbers_.size()) {
+      const auto& of_stream = numbers_[record.stream];
+      const auto found = of_stream.find(stack);
+      if (found != of_stream.end()) frame = found->second;
+    }
+    if (frame == 0) ++samples_.stacks_lost;
+  }
+  Sum& sum = sums_[{events_[logformat::EventHookId(record.event_id)],
+                    ContextOf(context), frame}];
+  ++sum.hits;
+  sum.periods += period;
+  const auto weight = static_cast<double>(period);
+  sum.squared_periods += weight * weight;
+}
+
+void SampleSums::Drop() {
+  sums_.clear();
+  samples_.stacks_lost = 0;
+}
+
+Samples SampleSums::Take() const {
+  Samples out = samples_;
+  for (const auto& [key, sum] : sums_) {
+    out.sums.push_back({key.event, key.context, key.frame, sum.hits,
+                        sum.periods, sum.squared_periods});
+  }
+  // The map's order is another in each run.
+  std::sort(out.sums.begin(), out.sums.end(),
+            [](const SampleSum& a, const SampleSum& b) {
+              return std::tie(a.event, a.context, a.frame) <
+                     std::tie(b.event, b.context, b.frame);
+            });
+  return out;
+}
+
+}  // namespace countrace::rmap

@@ -1,0 +1,72 @@
+// Adds up the samples of a trace.
+//
+// In: records of sample points, in time order of each stream, and what is open
+// in the thread at a sample. Out: Samples. Memory grows with different stacks,
+// not with samples. Thread: one.
+#ifndef COUNTRACE_RMAP_SAMPLES_SAMPLE_SUMS_H_
+#define COUNTRACE_RMAP_SAMPLES_SAMPLE_SUMS_H_
+
+#include <cstdint>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "logformat/records.h"
+#include "logformat/sample_points.h"
+#include "logformat/trace_info.h"
+#include "rmap/samples/samples.h"
+
+namespace countrace::rmap {
+
+class SampleSums {
+ public:
+  explicit SampleSums(const logformat::TraceInfo& info);
+
+  // Takes the record of a point that is no sample: frames, files, symbols,
+  // counts. They hold for all samples, also of a range.
+  void Define(const logformat::EventRecord& record);
+  void Add(const logformat::EventRecord& record, const SampleContext& context);
+  // Forgets the samples, not what was defined: the tables begin here.
+  void Drop();
+  Samples Take() const;
+
+ private:
+  struct Key {
+    std::uint32_t event, context, frame;
+    bool operator==(const Key&) const = default;
+    template <typename H>
+    friend H AbslHashValue(H h, const Key& key) {
+      return H::combine(std::move(h), key.event, key.context, key.frame);
+    }
+  };
+  struct Sum {
+    std::uint64_t hits = 0, periods = 0;
+    double squared_periods = 0;
+  };
+
+  void DefineFrame(std::uint32_t stream,
+                   std::span<const std::uint64_t> numbers);
+  void DefineFile(std::span<const std::uint64_t> numbers,
+                  std::span<const std::byte> texts);
+  std::uint32_t FileOf(std::uint64_t number);
+  std::uint32_t ContextOf(const SampleContext& context);
+
+  std::vector<logformat::SamplePoint> points_;  // by hook id
+  std::vector<std::uint32_t> events_;  // by hook id: of samples_.events
+  Samples samples_;
+  absl::flat_hash_map<std::uint64_t, std::uint32_t> files_;  // by its number
+  // The recorder's numbers of frames, by stream.
+  std::vector<absl::flat_hash_map<std::uint64_t, std::uint32_t>> numbers_;
+  absl::flat_hash_map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>,
+                      std::uint32_t>
+      frames_;
+  std::map<SampleContext, std::uint32_t> contexts_;
+  SampleContext last_context_;
+  std::uint32_t last_context_index_ = 0;
+  absl::flat_hash_map<Key, Sum> sums_;
+};
+
+}  // namespace countrace::rmap
+
+#endif  // COUNTRACE_RMAP_SAMPLES_SAMPLE_SUMS_H_

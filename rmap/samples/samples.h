@@ -1,0 +1,85 @@
+// What the samples of a trace add up to, before anything has a name.
+//
+// Thread: any (plain values).
+#ifndef COUNTRACE_RMAP_SAMPLES_SAMPLES_H_
+#define COUNTRACE_RMAP_SAMPLES_SAMPLES_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "rmap/tables/tables.h"
+
+namespace countrace::rmap {
+
+struct SampledEvent {
+  std::uint32_t hook_id = 0;
+  std::string name;  // "cpu-clock"
+  std::string rate;  // "199 Hz", "every 1000"
+};
+
+// Where addresses lie (logformat/sample_points.h).
+struct CodeFile {
+  std::string path;
+  std::string build_id;  // hexadecimal; empty: not known
+};
+
+// A node of the tree of stacks, over all processes.
+struct StackFrame {
+  std::uint32_t parent = 0;  // the frame that called it; an earlier one
+  std::uint32_t file = 0;    // of Samples::files
+  std::uint64_t address = 0;
+};
+
+struct CodeSymbol {
+  std::uint64_t bytes = 0;
+  std::string name;
+};
+
+// What was open in the thread. Hook ids; 0: none.
+struct SampleContext {
+  ProcessIndex process{};
+  std::uint32_t segment = 0;      // of user code, the innermost
+  std::uint32_t system_call = 0;  // the innermost
+  auto operator<=>(const SampleContext&) const = default;
+};
+
+// Samples of one event with the same stack in the same context.
+struct SampleSum {
+  std::uint32_t event = 0;    // of Samples::events
+  std::uint32_t context = 0;  // of Samples::contexts
+  std::uint32_t frame = 0;    // innermost; 0: it has no stack
+  std::uint64_t hits = 0;
+  std::uint64_t periods = 0;   // sum
+  double squared_periods = 0;  // sum of the squares
+};
+
+// The end of an event on one CPU.
+struct SampleCount {
+  std::uint32_t event = 0;
+  std::int32_t cpu = 0;
+  std::uint64_t counted = 0;    // by the event itself
+  std::uint64_t idle = 0;       // sums of periods: of samples on the idle CPU,
+  std::uint64_t outside = 0;    // and of processes that are not counted
+  std::uint64_t lost = 0;       // samples
+  std::uint64_t throttled = 0;  // times that the kernel stopped it
+};
+
+struct Samples {
+  std::vector<SampledEvent> events;
+  std::vector<CodeFile> files;     // [0]: not known
+  std::vector<StackFrame> frames;  // [0]: the root, no frame
+  std::vector<SampleContext> contexts;
+  std::vector<SampleSum> sums;
+  std::vector<SampleCount> counts;  // of the whole recording
+  // Functions that the recorder named: by file and first address.
+  std::map<std::pair<std::uint32_t, std::uint64_t>, CodeSymbol> symbols;
+  // Samples whose stack was defined in a part of the trace that is lost.
+  std::uint64_t stacks_lost = 0;
+};
+
+}  // namespace countrace::rmap
+
+#endif  // COUNTRACE_RMAP_SAMPLES_SAMPLES_H_

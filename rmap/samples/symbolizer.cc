@@ -1,0 +1,213 @@
+#include "rmap/samples/symbolizer.h"
+
+#include <cxxabi.h>
+#include <elfutils/libdwfl.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_format.h"
+#include "base/posix/scoped_fd.h"
+#include "base/text/name_escape.h"
+
+namespace countrace::rmap {
+namespace {
+
+// Longer names take the demangler more time than anyone would read them in.
+constexpr std::size_t kLongestName = 4096;
+
+// A regular file; of a leased one at once or not at all. Its name comes from a
+// trace, which may be anyone's.
+int OpenCode(const std::string& path, std::string& why) {
+  base::ScopedFd fd(
+      open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!fd.is_open()) {
+    why = std::strerror(errno);
+    return -1;
+  }
+  struct stat status;
+  if (fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
+    why = "it is no regular file";
+    return -1;
+  }
+  return fd.Release();
+}
+
+// "/usr/lib/debug/.build-id/ab/cdef.debug"; empty: it is no build id.
+std::string DebugPath(const std::string& build_id) {
+  constexpr std::size_t kLeast = 6;
+  if (build_id.size() < kLeast ||
+      build_id.find_first_not_of("0123456789abcdef") != std::string::npos) {
+    return "";
+  }
+  return absl::StrFormat("/usr/lib/debug/.build-id/%s/%s.debug",
+                         build_id.substr(0, 2), build_id.substr(2));
+}
+
+}  // namespace
+
+std::string Demangled(const std::string& name) {
+  if (name.size() > kLongestName || !name.starts_with("_Z")) return name;
+  int status = 0;
+  char* const text =
+      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
+  if (text == nullptr) return name;
+  std::string out(text);
+  std::free(text);
+  // "core::ptr::drop_in_place::h0123456789abcdef": Rust's hash is no part of
+  // the name.
+  constexpr std::size_t kHash = 19;  // "::h" and 16 digits
+  if (out.size() > kHash) {
+    const std::size_t at = out.size() - kHash;
+    if (out.compare(at, 3, "::h") == 0 &&
+        out.find_first_not_of("0123456789abcdef", at + 3) ==
+            std::string::npos) {
+      out.resize(at);
+    }
+  }
+  return out;
+}
+
+struct Symbolizer::OpenFile {
+  Dwfl* dwfl = nullptr;
+  Dwfl_Module* module = nullptr;
+  GElf_Addr bias = 0;
+  // Loaded parts: file offset, bytes, address in the file's own terms.
+  struct Part {
+    std::uint64_t offset, bytes, address;
+  };
+  std::vector<Part> parts;
+
+  OpenFile() = default;
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+  ~OpenFile() {
+    if (dwfl != nullptr) dwfl_end(dwfl);
+  }
+  std::optional<GElf_Addr> AddressOf(std::uint64_t offset) const {
+    for (const Part& part : parts) {
+      if (offset - part.offset < part.bytes && offset >= part.offset) {
+        return bias + part.address + (offset - part.offset);
+      }
+    }
+    return std::nullopt;
+  }
+};
+
+struct Symbolizer::Impl {
+  char* debug_path = nullptr;  // the system's
+  Dwfl_Callbacks callbacks{};
+  std::map<std::pair<std::string, std::string>, std::unique_ptr<OpenFile>>
+      files;
+};
+
+Symbolizer::Symbolizer() : impl_(std::make_unique<Impl>()) {
+  impl_->callbacks.find_elf = dwfl_build_id_find_elf;
+  impl_->callbacks.find_debuginfo = dwfl_standard_find_debuginfo;
+  impl_->callbacks.section_address = dwfl_offline_section_address;
+  impl_->callbacks.debuginfo_path = &impl_->debug_path;
+}
+
+Symbolizer::~Symbolizer() = default;
+
+Symbolizer::OpenFile* Symbolizer::Open(const CodeFile& code) {
+  const auto [found, added] =
+      impl_->files.try_emplace({code.path, code.build_id});
+  if (!added) return found->second.get();
+  std::string why;
+  const auto take = [&](const std::string& path) {
+    const int fd = OpenCode(path, why);
+    if (fd < 0) return false;
+    auto file = std::make_unique<OpenFile>();
+    file->dwfl = dwfl_begin(&impl_->callbacks);
+    if (file->dwfl == nullptr) {
+      close(fd);
+      why = dwfl_errmsg(-1);
+      return false;
+    }
+    file->module = dwfl_report_offline(file->dwfl, path.c_str(), path.c_str(),
+                                       fd);  // takes the descriptor
+    if (file->module == nullptr) {
+      close(fd);
+      why = dwfl_errmsg(-1);
+      return false;
+    }
+    dwfl_report_end(file->dwfl, nullptr, nullptr);
+    Elf* const elf = dwfl_module_getelf(file->module, &file->bias);
+    if (elf == nullptr) {
+      why = dwfl_errmsg(-1);
+      return false;
+    }
+    const unsigned char* id = nullptr;
+    GElf_Addr at = 0;
+    const int id_bytes = dwfl_module_build_id(file->module, &id, &at);
+    const std::string build_id = id_bytes > 0
+                                     ? absl::BytesToHexString(absl::string_view(
+                                           reinterpret_cast<const char*>(id),
+                                           static_cast<std::size_t>(id_bytes)))
+                                     : "";
+    // The kernel shows 20 bytes of a longer one.
+    if (!code.build_id.empty() && !build_id.starts_with(code.build_id)) {
+      why = absl::StrFormat("its build id is %s, recorded was %s",
+                            build_id.empty() ? "absent" : build_id,
+                            code.build_id);
+      return false;
+    }
+    std::size_t parts = 0;
+    elf_getphdrnum(elf, &parts);
+    for (std::size_t i = 0; i < parts; ++i) {
+      GElf_Phdr part;
+      if (gelf_getphdr(elf, static_cast<int>(i), &part) == nullptr ||
+          part.p_type != PT_LOAD) {
+        continue;
+      }
+      file->parts.push_back({part.p_offset, part.p_memsz, part.p_vaddr});
+    }
+    found->second = std::move(file);
+    return true;
+  };
+  if (take(code.path)) return found->second.get();
+  const std::string first = why;
+  const std::string debug = DebugPath(code.build_id);
+  if (!debug.empty() && take(debug)) return found->second.get();
+  messages_.push_back(
+      absl::StrFormat("%s has no names here, its addresses are [stripped]: %s",
+                      base::EscapeName(code.path), first));
+  return nullptr;
+}
+
+CodeName Symbolizer::NameOf(const CodeFile& code, std::uint64_t offset) {
+  CodeName name;
+  OpenFile* const file = Open(code);
+  if (file == nullptr) return name;
+  const auto address = file->AddressOf(offset);
+  if (!address) return name;
+  GElf_Off into = 0;
+  GElf_Sym symbol;
+  const char* const text = dwfl_module_addrinfo(
+      file->module, *address, &into, &symbol, nullptr, nullptr, nullptr);
+  // Assembly may have symbols without a size.
+  if (text != nullptr && (symbol.st_size == 0 || into < symbol.st_size)) {
+    name.function = Demangled(text);
+  }
+  if (Dwfl_Line* const line = dwfl_module_getsrc(file->module, *address)) {
+    int number = 0;
+    const char* const path =
+        dwfl_lineinfo(line, nullptr, &number, nullptr, nullptr, nullptr);
+    if (path != nullptr && number > 0) {
+      name.source = absl::StrFormat("%s:%d", path, number);
+    }
+  }
+  return name;
+}
+
+}  // namespace countrace::rmap

@@ -1,0 +1,266 @@
+#!/usr/bin/env python3
+"""`record --sample` and `report --by function` against programs whose shares
+are known, and beside `perf record`.
+
+usage: samples_test.py COUNTRACE SAMPLES_WORKLOAD HOOKED_WORKLOAD
+With COUNTRACE_TEST_FULL=1 also 100 runs for the intervals.
+"""
+import json
+import math
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+COUNTRACE = WORKLOAD = HOOKED = ''
+FULL = os.environ.get('COUNTRACE_TEST_FULL') == '1'
+RATE = 997
+
+
+def run(*arguments, **options):
+    options.setdefault('text', True)
+    options.setdefault('timeout', 120)
+    return subprocess.run([str(word) for word in arguments], capture_output=True, check=False,
+                          **options)
+
+
+class Samples(unittest.TestCase):
+    def setUp(self):
+        if os.geteuid() != 0:
+            self.skipTest('SKIPPED: samples of whole CPUs need root')
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix='countrace-samples-'))
+        self.trace = self.folder / 'trace.ctf'
+
+    def tearDown(self):
+        if hasattr(self, 'folder'):
+            shutil.rmtree(self.folder)
+
+    def record(self, *arguments, status=0):
+        done = run(COUNTRACE, 'record', '--force', '-q', '-o', self.trace, *arguments)
+        self.assertEqual(status, done.returncode, done)
+        return done
+
+    def report(self, by, *arguments):
+        done = run(COUNTRACE, 'report', '--no-progress', '--format', 'json', '--by', by,
+                   *arguments, self.trace)
+        self.assertEqual(0, done.returncode, done)
+        data = json.loads(done.stdout)
+        self.assertEqual('countrace.samples/1', data['schema'])
+        return data
+
+    @staticmethod
+    def rows(data, pattern):
+        return [row for row in data['rows'] if re.fullmatch(pattern, row['function'])]
+
+    def sum_of(self, data, pattern, field):
+        return sum(row[field] for row in self.rows(data, pattern))
+
+    def check_books(self, books):
+        """Each sample is in one account, and the sum is what was counted."""
+        parts = books['processes'] + books['idle'] + books['outside']
+        self.assertEqual(books['counted'], parts + books['residual'], books)
+        self.assertEqual(0, books['lost'], books)
+
+    def check_shares(self, workload, *options):
+        done = self.record('--sample', RATE, *options, '--', workload, 'cpu', 500)
+        truth = json.loads(done.stdout)
+        data = self.report('function')
+        self.check_books(data['books'][0])
+        samples = data['books'][0]['samples']
+        self.assertGreater(samples, 200, data['books'])
+        every = sum(truth.values())
+        for name, ns in truth.items():
+            share = ns / every
+            found = self.sum_of(data, name + r'\(.*', 'total_samples') / samples
+            # Five standard errors; start and end of the program are beside.
+            error = 5 * math.sqrt(share * (1 - share) / samples) + 0.03
+            self.assertLess(abs(found - share), error, (name, found, share, data['rows'][:9]))
+        return data
+
+    def test_shares(self):
+        self.check_shares(WORKLOAD)
+
+    def test_shares_by_perf_rings(self):
+        self.check_shares(WORKLOAD, '--backend', 'perf')
+
+    def test_segments_and_calls(self):
+        data = self.check_shares(HOOKED, '--kernel', 'syscalls')
+        inside = self.rows(data, r'BurnHalf\(.*')
+        self.assertTrue(any(row['in'] == 'samples:half' for row in inside), inside)
+        # The other functions never ran inside that segment.
+        for row in self.rows(data, r'Burn(Third|Fifth)\(.*'):
+            self.assertNotEqual('samples:half', row['in'], row)
+
+    def test_without_privilege(self):
+        if not shutil.which('setpriv'):
+            self.skipTest('SKIPPED: no setpriv')
+        self.folder.chmod(0o777)
+        user = ['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups']
+        if run(*user, HOOKED, 'cpu', 1).returncode != 0:
+            self.skipTest('SKIPPED: other users may not read the build folder')
+        done = run(*user, COUNTRACE, 'record', '-o', self.trace, '--sample', RATE, '--', HOOKED,
+                   'cpu', 400)
+        if 'perf_event_paranoid' in done.stderr:
+            self.skipTest('SKIPPED: kernel.perf_event_paranoid forbids it')
+        self.assertEqual(0, done.returncode, done)
+        self.assertIn('without dispatches', done.stderr)
+        data = self.report('function')
+        books = data['books'][0]
+        self.check_books(books)
+        half = self.sum_of(data, r'BurnHalf\(.*', 'total_samples')
+        self.assertLess(abs(half / books['samples'] - 0.5), 0.2, data['rows'][:9])
+        done = run(*user, COUNTRACE, 'record', '-a', '--for', '100ms', '-o',
+                   self.folder / 'all.ctf', '--sample', RATE)
+        self.assertEqual(5, done.returncode, done)
+
+    def test_page_faults_are_exact(self):
+        self.record('--sample', 'every=1:page-faults', '--', WORKLOAD, 'pages', 700, 50)
+        data = self.report('function')
+        self.check_books(data['books'][0])
+        self.assertEqual('every 1', data['books'][0]['rate'])
+        self.assertEqual(0, data['books'][0]['residual'], data['books'])
+        self.assertEqual(700, self.sum_of(data, r'TouchMany\(.*', 'self_samples'))
+        self.assertEqual(50, self.sum_of(data, r'TouchFew\(.*', 'self_samples'))
+
+    def test_stripped(self):
+        stripped = self.folder / 'stripped program'
+        shutil.copy(WORKLOAD, stripped)
+        if run('strip', stripped).returncode != 0:
+            self.skipTest('SKIPPED: no strip')
+        self.record('--sample', RATE, '--', stripped, 'cpu', 300)
+        data = self.report('function')
+        rows = [row for row in data['rows'] if row['dso'] == 'stripped program']
+        self.assertEqual({'[stripped]'}, {row['function'] for row in rows}, data['rows'])
+        self.assertGreater(sum(row['self_samples'] for row in rows),
+                           data['books'][0]['samples'] / 2)
+        # Another file in its place has no names for these addresses.
+        shutil.copy(WORKLOAD, self.folder / 'other')
+        (self.folder / 'other').replace(stripped)
+
+    def test_other_file_in_its_place(self):
+        program = self.folder / 'program'
+        shutil.copy(WORKLOAD, program)
+        self.record('--sample', RATE, '--', program, 'cpu', 100)
+        named = self.report('function')
+        self.assertTrue(self.rows(named, r'BurnHalf\(.*'), named['rows'])
+        shutil.copy('/bin/true', self.folder / 'other')
+        (self.folder / 'other').replace(program)
+        data = self.report('function')
+        self.assertFalse(self.rows(data, r'BurnHalf\(.*'), data['rows'])
+        self.assertTrue(any('build id' in note for note in data['notes']), data['notes'])
+        self.assertEqual(named['books'], data['books'])
+
+    def test_vdso(self):
+        self.record('--sample', RATE, '--', WORKLOAD, 'vdso', 300)
+        data = self.report('dso')
+        vdso = [row for row in data['rows'] if row['dso'] == '[vdso]']
+        self.assertGreater(sum(row['self_samples'] for row in vdso), 20, data['rows'])
+
+    def test_code_made_at_run_time(self):
+        done = self.record('--sample', RATE, '--', WORKLOAD, 'code', 300)
+        if not done.stdout:
+            self.skipTest('SKIPPED: no machine code of this processor')
+        os.unlink(done.stdout.strip())  # it is in the trace
+        data = self.report('function')
+        self.assertGreater(self.sum_of(data, 'MadeAtRunTime one', 'self_samples'), 100,
+                           data['rows'])
+
+    def test_whole_machine_and_running_process(self):
+        burning = subprocess.Popen([WORKLOAD, 'cpu', '60000'], stdout=subprocess.DEVNULL)
+        try:
+            for options in (['-a'], ['-p', burning.pid]):
+                self.record('--sample', RATE, *options, '--for', '600ms')
+                data = self.report('function')
+                self.check_books(data['books'][0])
+                self.assertGreater(self.sum_of(data, r'Burn.*\(.*', 'total_samples'), 30, options)
+        finally:
+            burning.kill()
+            burning.wait()
+
+    def test_address_and_formats(self):
+        self.record('--sample', RATE, '--', WORKLOAD, 'cpu', 200)
+        data = self.report('address')
+        inside = self.rows(data, r'BurnHalf\(.*')
+        self.assertTrue(all(row['address'].startswith('0x') for row in inside), inside)
+        self.assertEqual(sum(row['self_samples'] for row in data['rows']),
+                         data['books'][0]['samples'])
+        lines = run(COUNTRACE, 'report', '--by', 'function', '--format', 'jsonl',
+                    self.trace).stdout.splitlines()
+        rows = [json.loads(line) for line in lines]
+        table = run(COUNTRACE, 'report', '--by', 'function', '--format', 'csv',
+                    self.trace).stdout.splitlines()
+        self.assertEqual(len(table) - 1, len([row for row in rows if 'function' in row]))
+        text = run(COUNTRACE, 'report', '--by', 'function', self.trace).stdout
+        self.assertIn('books of cpu-clock (997 Hz', text)
+        # The other tables do not know of samples.
+        summary = json.loads(run(COUNTRACE, 'report', '--format', 'json', self.trace).stdout)
+        self.assertTrue(all(book['residual'] == 0 for book in summary['books'].values()),
+                        summary['books'])
+
+    def test_without_samples(self):
+        self.record('--', '/bin/true')
+        done = run(COUNTRACE, 'report', '--by', 'function', self.trace)
+        self.assertEqual(1, done.returncode, done)
+        self.assertIn('--sample 199', done.stderr)
+
+    def test_wrong_requests(self):
+        most = int(pathlib.Path('/proc/sys/kernel/perf_event_max_sample_rate').read_text())
+        for text, words in (('0', 'samples a second'),
+                            ('x', 'samples a second'), ('199:', 'samples a second'),
+                            ('every=0:page-faults', 'samples a second'),
+                            ('-1', 'samples a second'),
+                            ('every=5:cpu-clock', 'nanoseconds'),
+                            ('99:exec-runtime', 'exec-runtime'),
+                            ('99:no-such-event', 'no-such-event'),
+                            ('5000000', 'every=5000000'),
+                            (most + 1, f'{most} samples a second')):
+            done = run(COUNTRACE, 'record', '-o', self.trace, f'--sample={text}', '--',
+                       '/bin/true')
+            self.assertEqual(2, done.returncode, (text, done))
+            self.assertIn(words, done.stderr, text)
+            self.assertFalse(self.trace.exists(), text)
+        for options in (['--sample', '99', '--sample', '98'],
+                        ['--sample', '99', '--no-kernel'],
+                        ['--sample', '99', '--backend', 'lttng']):
+            done = run(COUNTRACE, 'record', '-o', self.trace, *options, '--', '/bin/true')
+            self.assertEqual(2, done.returncode, (options, done))
+
+    @unittest.skipUnless(FULL, 'with COUNTRACE_TEST_FULL=1')
+    def test_intervals_hold_the_truth(self):
+        inside = tried = 0
+        for _ in range(100):
+            done = self.record('--sample', RATE, '--', WORKLOAD, 'cpu', 500)
+            truth = json.loads(done.stdout)
+            data = self.report('function')
+            for name, ns in truth.items():
+                row = max(self.rows(data, name + r'\(.*'), key=lambda row: row['total_samples'])
+                tried += 1
+                inside += row['total_lo'] <= ns <= row['total_hi']
+        print(f'{inside} of {tried} intervals hold the truth')
+        self.assertGreater(inside / tried, 0.90)
+
+    def test_beside_perf(self):
+        if not FULL:
+            self.skipTest('with COUNTRACE_TEST_FULL=1')
+        if shutil.which('perf') is None:
+            self.skipTest('SKIPPED: no perf')
+        data = self.check_shares(WORKLOAD)
+        file = self.folder / 'perf.data'
+        done = run('perf', 'record', '-q', '-F', RATE, '-e', 'cpu-clock', '-g', '-o', file,
+                   WORKLOAD, 'cpu', 800)
+        self.assertEqual(0, done.returncode, done)
+        text = run('perf', 'report', '-i', file, '--stdio', '--children', '-g', 'none').stdout
+        samples = data['books'][0]['samples']
+        for name in ('BurnHalf', 'BurnThird', 'BurnFifth'):
+            perf = float(re.search(r'([\d.]+)%.*\b' + name, text)[1]) / 100
+            ours = self.sum_of(data, name + r'\(.*', 'total_samples') / samples
+            self.assertLess(abs(perf - ours), 0.03 + 7 * math.sqrt(0.25 / samples), name)
+
+
+if __name__ == '__main__':
+    COUNTRACE, WORKLOAD, HOOKED = sys.argv[1:4]
+    unittest.main(argv=sys.argv[:1] + sys.argv[4:])

@@ -1,0 +1,151 @@
+// Programs whose functions' shares are known.
+//
+// usage: samples_workload cpu MILLISECONDS [REPEATS]
+//          three functions that use 50, 30 and 20 % of that CPU time, measured
+//          by the thread's own clock; prints the nanoseconds of each
+//        samples_workload pages MANY FEW
+//          two functions that touch so many fresh pages
+//        samples_workload vdso MILLISECONDS
+//          reads the clock, which is code of the vdso
+//        samples_workload code MILLISECONDS
+//          runs code that it wrote into memory itself, and describes it in
+//          /tmp/perf-PID.map
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+
+#if defined(USE_HOOKS)
+#include "countrace/hooks.h"
+#else
+#define COUNTRACE_SEGMENT(provider, name)
+#endif
+
+namespace {
+
+volatile std::uint64_t sink;
+
+std::uint64_t ThreadNs() {
+  timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+}  // namespace
+
+// Rarely reads the clock: a sample in the C library, which has no frame
+// pointers, misses the function that called it.
+#define BURN(name)                                                 \
+  __attribute__((noinline)) std::uint64_t name(std::uint64_t ns) { \
+    const std::uint64_t begin = ThreadNs();                        \
+    std::uint64_t now = begin;                                     \
+    while (now - begin < ns) {                                     \
+      for (int i = 0; i < 300'000; ++i) sink = sink * 3 + 1;       \
+      now = ThreadNs();                                            \
+    }                                                              \
+    return now - begin;                                            \
+  }
+BURN(BurnHalf)
+BURN(BurnThird)
+BURN(BurnFifth)
+
+__attribute__((noinline)) void TouchMany(char* at, long pages, long page) {
+  for (long i = 0; i < pages; ++i) at[i * page] = 1;
+}
+__attribute__((noinline)) void TouchFew(char* at, long pages, long page) {
+  for (long i = 0; i < pages; ++i) at[i * page] = 2;
+}
+
+__attribute__((noinline)) void AskForTime(std::uint64_t ns) {
+  const std::uint64_t begin = ThreadNs();
+  do {
+    timespec now;
+    for (int i = 0; i < 100'000; ++i) clock_gettime(CLOCK_MONOTONIC, &now);
+  } while (ThreadNs() - begin < ns);
+}
+
+namespace {
+
+std::uint64_t Half(std::uint64_t ns) {
+  COUNTRACE_SEGMENT("samples", "half");
+  return BurnHalf(ns);
+}
+
+int Cpu(std::uint64_t ns) {
+  std::uint64_t half = 0, third = 0, fifth = 0;
+  for (int i = 0; i < 10; ++i) {
+    half += Half(ns / 20);
+    third += BurnThird(ns * 3 / 100);
+    fifth += BurnFifth(ns / 50);
+  }
+  std::printf(
+      "{\"BurnHalf\": %llu, \"BurnThird\": %llu, \"BurnFifth\": %llu}\n",
+      static_cast<unsigned long long>(half),
+      static_cast<unsigned long long>(third),
+      static_cast<unsigned long long>(fifth));
+  return 0;
+}
+
+char* Fresh(long bytes) {
+  void* const at =
+      mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE,
+           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (at == MAP_FAILED) std::abort();
+  // Each page has its own fault.
+  madvise(at, static_cast<std::size_t>(bytes), MADV_NOHUGEPAGE);
+  return static_cast<char*>(at);
+}
+
+int Pages(long many, long few) {
+  const long page = sysconf(_SC_PAGESIZE);
+  TouchMany(Fresh(many * page), many, page);
+  TouchFew(Fresh(few * page), few, page);
+  return 0;
+}
+
+int Code(std::uint64_t ns) {
+#if defined(__x86_64__)
+  // mov ecx, 300000; dec ecx; jnz -4; ret
+  constexpr unsigned char kCode[] = {0xb9, 0xe0, 0x93, 0x04, 0x00,
+                                     0xff, 0xc9, 0x75, 0xfc, 0xc3};
+  void* const at = mmap(nullptr, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (at == MAP_FAILED) return 1;
+  std::memcpy(at, kCode, sizeof(kCode));
+  char path[64];
+  std::snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+  std::FILE* const map = std::fopen(path, "w");
+  if (map == nullptr) return 1;
+  std::fprintf(map, "%zx %zx MadeAtRunTime one\n",
+               reinterpret_cast<std::size_t>(at), sizeof(kCode));
+  std::fclose(map);
+  const std::uint64_t begin = ThreadNs();
+  while (ThreadNs() - begin < ns) reinterpret_cast<void (*)()>(at)();
+  std::puts(path);
+#else
+  (void)ns;
+#endif
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 3) return 2;
+  const long first = std::atol(argv[2]);
+  const auto ns = static_cast<std::uint64_t>(first) * 1'000'000;
+  if (std::strcmp(argv[1], "cpu") == 0) return Cpu(ns);
+  if (std::strcmp(argv[1], "pages") == 0 && argc == 4) {
+    return Pages(first, std::atol(argv[3]));
+  }
+  if (std::strcmp(argv[1], "vdso") == 0) {
+    AskForTime(ns);
+    return 0;
+  }
+  return std::strcmp(argv[1], "code") == 0 ? Code(ns) : 2;
+}

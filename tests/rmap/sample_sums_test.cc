@@ -1,0 +1,224 @@
+// Sums of samples against stacks that are known, and shares against their
+// intervals.
+#include "rmap/samples/sample_sums.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <map>
+#include <random>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "logformat/sample_points.h"
+#include "rmap/samples/function_rows.h"
+#include "rmap/samples/symbolizer.h"
+#include "tests/support/property_runs.h"
+
+namespace countrace::rmap {
+namespace {
+
+using logformat::SamplePoint;
+
+constexpr std::uint32_t kFirst = logformat::kHookIdKernelMin;
+
+logformat::TraceInfo InfoWithPoints() {
+  logformat::TraceInfo info;
+  std::uint32_t id = kFirst;
+  for (const auto& [point, name] :
+       {std::pair{SamplePoint::kSample, "cpu-clock"},
+        std::pair{SamplePoint::kFrame, ""}, std::pair{SamplePoint::kFile, ""},
+        std::pair{SamplePoint::kSymbol, ""},
+        std::pair{SamplePoint::kCount, ""}}) {
+    info.hooks.push_back(logformat::DescribeSamplePoint(point, name, "199 Hz"));
+    info.hooks.back().id = id++;
+  }
+  return info;
+}
+
+// Feeds records as a reader does.
+class Feeder {
+ public:
+  explicit Feeder(SampleSums& sums) : sums_(sums) {}
+
+  void Define(std::uint32_t point, std::uint32_t stream,
+              const std::vector<std::uint64_t>& numbers,
+              const std::vector<std::string>& texts = {}, std::size_t cut = 0) {
+    Make(point, stream, numbers, texts, cut);
+    sums_.Define(record_);
+  }
+  void Sample(std::uint32_t stream, std::uint64_t period, std::uint64_t stack,
+              const SampleContext& context) {
+    Make(0, stream, {period, stack}, {}, 0);
+    sums_.Add(record_, context);
+  }
+
+ private:
+  void Make(std::uint32_t point, std::uint32_t stream,
+            const std::vector<std::uint64_t>& numbers,
+            const std::vector<std::string>& texts, std::size_t cut) {
+    bytes_.assign(8, std::byte{0});
+    const auto body = logformat::SampleRecordBody(0, numbers, texts);
+    bytes_.insert(bytes_.end(), body.begin(), body.end());
+    for (std::size_t i = 0; i < cut; ++i) bytes_.pop_back();
+    record_ = {};
+    record_.stream = stream;
+    record_.event_id = static_cast<std::uint16_t>((kFirst + point) * 2);
+    record_.bytes = bytes_;
+  }
+  SampleSums& sums_;
+  std::vector<std::byte> bytes_;
+  logformat::EventRecord record_{};
+};
+
+TEST_CASE("sample sums: stacks of all streams add up as they were") {
+  for (unsigned seed = 0; seed < test_support::PropertyRuns(100u); ++seed) {
+    std::mt19937 random(seed);
+    SampleSums sums(InfoWithPoints());
+    Feeder feeder(sums);
+    for (std::uint64_t file = 0; file < 3; ++file) {
+      feeder.Define(2, 0, {file}, {"-", "/lib/" + std::to_string(file)});
+    }
+    // Innermost first: file and address.
+    using Stack = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
+    std::map<std::tuple<std::uint32_t, Stack>, std::uint64_t> truth;
+    struct Frame {
+      std::uint64_t id;
+      Stack stack;
+    };
+    std::vector<std::vector<Frame>> frames(3, {{0, {}}});
+    std::vector<std::uint64_t> last(3, 0);
+    for (int i = 0; i < 300; ++i) {
+      const auto stream = static_cast<std::uint32_t>(random() % 3);
+      std::vector<Frame>& known = frames[stream];
+      if (random() % 3 == 0) {
+        const Frame& parent = known[random() % known.size()];
+        Frame frame{++last[stream], parent.stack};
+        frame.stack.insert(frame.stack.begin(), {random() % 3, random() % 4});
+        feeder.Define(1, stream,
+                      {frame.id, parent.id, frame.stack.front().first,
+                       frame.stack.front().second});
+        known.push_back(std::move(frame));
+        continue;
+      }
+      const Frame& frame = known[random() % known.size()];
+      SampleContext context;
+      context.system_call = static_cast<std::uint32_t>(random() % 2);
+      const std::uint64_t period = 1 + random() % 9;
+      feeder.Sample(stream, period, frame.id, context);
+      truth[{context.system_call, frame.stack}] += period;
+    }
+    const Samples samples = sums.Take();
+    CHECK(samples.stacks_lost == 0);
+    std::map<std::tuple<std::uint32_t, Stack>, std::uint64_t> found;
+    for (const SampleSum& sum : samples.sums) {
+      Stack stack;
+      for (std::uint32_t frame = sum.frame; frame != 0;
+           frame = samples.frames[frame].parent) {
+        const StackFrame& one = samples.frames[frame];
+        REQUIRE(one.parent < frame);
+        const std::string& path = samples.files[one.file].path;
+        stack.emplace_back(std::stoull(path.substr(5)), one.address);
+      }
+      found[{samples.contexts[sum.context].system_call, stack}] += sum.periods;
+    }
+    REQUIRE(found == truth);
+  }
+}
+
+TEST_CASE("sample sums: damaged definitions lose names, never samples") {
+  SampleSums sums(InfoWithPoints());
+  Feeder feeder(sums);
+  feeder.Define(1, 0, {1, 99, 7, 5});        // no such parent, no such file
+  feeder.Define(1, 0, {2, 1, 0, 6}, {}, 4);  // cut
+  feeder.Define(2, 0, {0}, {}, 3);
+  feeder.Define(4, 0, {~std::uint64_t{0}, 1, 2, 3, 4, 5});
+  feeder.Define(4, 0, {kFirst + 1, 1, 2, 3, 4, 5});  // not of an event
+  for (const std::uint64_t stack : {1, 2, 3}) feeder.Sample(0, 10, stack, {});
+  feeder.Sample(9, 10, 1, {});  // a stream without definitions
+  const Samples samples = sums.Take();
+  CHECK(samples.stacks_lost == 3);
+  CHECK(samples.counts.empty());
+  std::uint64_t hits = 0;
+  for (const SampleSum& sum : samples.sums) hits += sum.hits;
+  CHECK(hits == 4);
+  const CodeTable table =
+      MakeCodeTable(samples, InfoWithPoints(), CodeBy::kFunction, true);
+  std::uint64_t self = 0;
+  for (const CodeRow& row : table.rows) {
+    CHECK(row.function == logformat::kUnknownCode);
+    self += row.self.hits;
+  }
+  CHECK(self == 4);
+}
+
+TEST_CASE("sample tables: a recursive function has its total once") {
+  SampleSums sums(InfoWithPoints());
+  Feeder feeder(sums);
+  feeder.Define(2, 0, {0}, {"-", logformat::kKernelCode});
+  feeder.Define(3, 0, {0, 100, 10}, {"outer"});
+  feeder.Define(3, 0, {0, 110, 10}, {"_ZN1a5innerEv"});
+  feeder.Define(1, 0, {1, 0, 0, 105});
+  feeder.Define(1, 0, {2, 1, 0, 112});
+  feeder.Define(1, 0, {3, 2, 0, 113});
+  feeder.Define(1, 0, {4, 3, 0, 120});  // behind the last symbol
+  feeder.Sample(0, 10, 3, {});
+  feeder.Sample(0, 10, 1, {});
+  feeder.Sample(0, 10, 4, {});
+  feeder.Define(4, 0, {kFirst, 100, 40, 20, 0, 0});
+  const CodeTable table =
+      MakeCodeTable(sums.Take(), InfoWithPoints(), CodeBy::kFunction, true);
+  std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> rows;
+  for (const CodeRow& row : table.rows) {
+    rows[row.function] = {row.self.hits, row.total.hits};
+  }
+  CHECK(rows["outer"] == std::pair<std::uint64_t, std::uint64_t>{1, 3});
+  CHECK(rows["a::inner()"] == std::pair<std::uint64_t, std::uint64_t>{1, 2});
+  CHECK(rows["[kernel]"] == std::pair<std::uint64_t, std::uint64_t>{1, 1});
+  REQUIRE(table.books.size() == 1);
+  CHECK(table.books[0].processes == 30);
+  CHECK(table.books[0].residual == 10);
+}
+
+TEST_CASE("sample tables: 95 of 100 intervals hold the share") {
+  std::mt19937 random(23);
+  int inside = 0;
+  constexpr int kTries = 4000;
+  for (int i = 0; i < kTries; ++i) {
+    const double share = std::uniform_real_distribution<>(0.02, 0.98)(random);
+    const int all = 100 + static_cast<int>(random() % 900);
+    const int hits = std::binomial_distribution<>(all, share)(random);
+    SampledAmount amount;
+    SetShare(hits, all, amount);
+    REQUIRE(amount.share_lo <= amount.share);
+    REQUIRE(amount.share <= amount.share_hi);
+    inside += amount.share_lo <= share && share <= amount.share_hi;
+  }
+  CHECK(inside > kTries * 94 / 100);
+  CHECK(inside < kTries * 97 / 100);
+}
+
+TEST_CASE("symbolizer: names of three languages") {
+  CHECK(Demangled("main") == "main");
+  CHECK(Demangled("_Zrubbish") == "_Zrubbish");
+  CHECK(Demangled("_ZN4core3ptr17h0123456789abcdefE") == "core::ptr");
+  CHECK(Demangled("main.(*server).handle") == "main.(*server).handle");
+  const std::string huge = "_Z" + std::string(100'000, '1');
+  CHECK(Demangled(huge) == huge);
+}
+
+TEST_CASE("symbolizer: what is no program has no names, and says why") {
+  for (const char* path : {"/dev/zero", "/proc/self/mem", "/no/such/file",
+                           "/etc/passwd", "relative", "/"}) {
+    Symbolizer symbolizer;
+    CHECK(symbolizer.NameOf({path, ""}, 5).function.empty());
+    CHECK(symbolizer.messages().size() == 1);
+    CHECK(symbolizer.NameOf({path, ""}, 6).function.empty());
+    CHECK(symbolizer.messages().size() == 1);
+  }
+}
+
+}  // namespace
+}  // namespace countrace::rmap
