@@ -11,6 +11,7 @@
 #include "tests/viewer/index_fixture.h"
 #include "viewer/index/tile.h"
 #include "viewer/server/http_server.h"
+#include "viewer/server/index_api.h"
 #include "viewer/server/request_guard.h"
 #include "viewer/server/timeline_api.h"
 #include "viewer/server/viewer_site.h"

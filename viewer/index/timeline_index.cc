@@ -49,28 +49,25 @@ std::uint32_t ExtrasOf(RowKind kind, std::uint32_t events) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<TimelineIndex>> TimelineIndex::Open(
-    const std::string& path, const Fingerprint* expected,
-    std::uint64_t max_checked_bytes) {
-  absl::StatusOr<base::FileMapping> file = base::FileMapping::Open(path);
-  if (!file.ok()) return file.status();
-  if (file->bytes().size() < sizeof(FileHeader)) {
-    return absl::DataLossError(absl::StrFormat(
-        "Timeline index is too short: path=%s, bytes=%d, header-bytes=%d", path,
-        file->bytes().size(), sizeof(FileHeader)));
-  }
+absl::StatusOr<std::unique_ptr<TimelineIndex>> TimelineIndex::OpenBytes(
+    std::span<const std::byte> bytes, const std::string& name) {
   std::unique_ptr<TimelineIndex> index(new TimelineIndex());
-  index->file_ = *std::move(file);
-  index->file_bytes_ = index->file_.bytes().size();
-  index->bytes_ = index->file_.bytes().data();
-  absl::Status valid = index->Validate(path, expected, max_checked_bytes);
+  absl::Status valid = index->Read(bytes, name, nullptr, bytes.size());
   if (!valid.ok()) return valid;
   return index;
 }
 
-absl::Status TimelineIndex::Validate(const std::string& path,
-                                     const Fingerprint* expected,
-                                     std::uint64_t max_checked_bytes) {
+absl::Status TimelineIndex::Read(std::span<const std::byte> bytes,
+                                 const std::string& path,
+                                 const Fingerprint* expected,
+                                 std::uint64_t max_checked_bytes) {
+  if (bytes.size() < sizeof(FileHeader)) {
+    return absl::DataLossError(absl::StrFormat(
+        "Timeline index is too short: path=%s, bytes=%d, header-bytes=%d", path,
+        bytes.size(), sizeof(FileHeader)));
+  }
+  bytes_ = bytes.data();
+  file_bytes_ = bytes.size();
   const auto damaged = [&path](std::string_view what, std::uint64_t number) {
     return absl::DataLossError(absl::StrFormat(
         "Timeline index is damaged: path=%s, %s=%d", path, what, number));

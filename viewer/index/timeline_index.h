@@ -1,6 +1,6 @@
-// An index file mapped read-only. It is validated once; then every access is in
-// bounds for any contents. Plain access only; lookups are in interval_row.h,
-// counter_row.h and range_totals.h.
+// The bytes of an index file, mapped read-only or in memory. They are validated
+// once; then every access is in bounds for any contents. Plain access only;
+// lookups are in interval_row.h, counter_row.h and range_totals.h.
 //
 // Thread: immutable after Open, so any number of threads may read it.
 #ifndef COUNTRACE_VIEWER_INDEX_TIMELINE_INDEX_H_
@@ -15,7 +15,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "base/posix/file_mapping.h"
 #include "viewer/index/file_layout.h"
 
 namespace countrace::viewer {
@@ -32,6 +31,11 @@ class TimelineIndex {
   static absl::StatusOr<std::unique_ptr<TimelineIndex>> Open(
       const std::string& path, const Fingerprint* expected,
       std::uint64_t max_checked_bytes = std::uint64_t{1} << 29);
+  // The same of `bytes`, which must outlive the index and be aligned to 8;
+  // `name` is for messages.
+  static absl::StatusOr<std::unique_ptr<TimelineIndex>> OpenBytes(
+      std::span<const std::byte> bytes, const std::string& name);
+  virtual ~TimelineIndex() = default;
   TimelineIndex(const TimelineIndex&) = delete;
   TimelineIndex& operator=(const TimelineIndex&) = delete;
 
@@ -69,7 +73,7 @@ class TimelineIndex {
 
   // To be called after questions: whether the index was there to answer them.
   // Returns: DATA_LOSS if its file shrank.
-  absl::Status CheckWhole() const { return file_.CheckWhole(); }
+  virtual absl::Status CheckWhole() const { return absl::OkStatus(); }
 
   // kNoKey if the thread has no process.
   std::uint32_t ProcessOf(std::uint32_t thread) const;
@@ -82,11 +86,14 @@ class TimelineIndex {
     return reinterpret_cast<const T*>(bytes_ + offset);
   }
 
- private:
+ protected:
   TimelineIndex() = default;
-  absl::Status Validate(const std::string& path, const Fingerprint* expected,
-                        std::uint64_t max_checked_bytes);
+  // Reads from `bytes` from here on. Errors: as Open().
+  absl::Status Read(std::span<const std::byte> bytes, const std::string& path,
+                    const Fingerprint* expected,
+                    std::uint64_t max_checked_bytes);
 
+ private:
   std::uint64_t LimitOf(std::span<const std::uint64_t> limits,
                         std::uint32_t number, std::size_t field) const {
     const std::size_t at =
@@ -94,7 +101,6 @@ class TimelineIndex {
     return at < limits.size() ? limits[at] : 0;
   }
 
-  base::FileMapping file_;
   const std::byte* bytes_ = nullptr;
   std::size_t file_bytes_ = 0;
   const FileHeader* header_ = nullptr;

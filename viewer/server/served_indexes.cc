@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/str_format.h"
+#include "viewer/server/index_api.h"
 
 namespace countrace::viewer {
 
@@ -12,11 +12,6 @@ namespace {
 constexpr std::chrono::minutes kUnusedTime{2};
 
 }  // namespace
-
-std::string IdOf(const TimelineIndex& index) {
-  // It is of the checksums of all sections.
-  return absl::StrFormat("%016x", index.header().header_checksum);
-}
 
 void ServedIndexes::Publish(std::shared_ptr<const TimelineIndex> index,
                             std::uint64_t trace_end_ns) {

@@ -68,9 +68,6 @@ class ServedIndexes {
   absl::Status failure_;
 };
 
-// The same for the same contents.
-std::string IdOf(const TimelineIndex& index);
-
 }  // namespace countrace::viewer
 
 #endif  // COUNTRACE_VIEWER_SERVER_SERVED_INDEXES_H_

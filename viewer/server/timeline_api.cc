@@ -13,23 +13,11 @@
 #include "viewer/server/api_answer.h"
 #include "viewer/server/api_bounds.h"
 #include "viewer/server/api_query.h"
-#include "viewer/server/catalog_api.h"
-#include "viewer/server/frames_api.h"
-#include "viewer/server/instant_api.h"
-#include "viewer/server/range_api.h"
+#include "viewer/server/index_api.h"
 #include "viewer/server/reports_api.h"
-#include "viewer/server/rows_api.h"
-#include "viewer/server/tiles_api.h"
 
 namespace countrace::viewer {
 namespace {
-
-HttpResponse WrongMethod(const char* allowed) {
-  HttpResponse response =
-      Refuse(405, absl::StrFormat("Only %s is allowed here", allowed));
-  response.headers.emplace_back("Allow", allowed);
-  return response;
-}
 
 HttpResponse Events(const TimelineIndex& index, const TraceEvents* events,
                     ApiQuery& query) {
@@ -58,26 +46,15 @@ HttpResponse Events(const TimelineIndex& index, const TraceEvents* events,
 HttpResponse Growth(const ServedIndexes& indexes) {
   const ServedIndexes::Growth growth = indexes.growth();
   if (growth.newest == nullptr) return Refuse(503, "No index yet");
-  const FileHeader& header = growth.newest->header();
-  const bool whole = growth.newest->is_whole() && !growth.live;
-  const std::uint64_t end_ns =
-      whole ? header.begin_ns + header.duration_ns : growth.trace_end_ns;
-  nlohmann::json trace_ns = nullptr;
-  if (end_ns > header.begin_ns) trace_ns = end_ns - header.begin_ns;
-  nlohmann::json late_ns = nullptr;
+  IndexGrowth known{.trace_end_ns = growth.trace_end_ns,
+                    .done = growth.progress.done,
+                    .total = growth.progress.total};
   if (growth.live) {
-    late_ns =
+    known.late_ns = static_cast<std::uint64_t>(
         std::chrono::nanoseconds(ServedIndexes::Clock::now() - growth.live_at)
-            .count();
+            .count());
   }
-  return AnswerJson({{"index", IdOf(*growth.newest)},
-                     {"whole", whole},
-                     {"live", growth.live},
-                     {"late_ns", late_ns},
-                     {"duration_ns", header.duration_ns},
-                     {"trace_ns", trace_ns},
-                     {"done", growth.progress.done},
-                     {"total", growth.progress.total}});
+  return AnswerGrowth(*growth.newest, known);
 }
 
 // The file that a hook stands in.
@@ -103,37 +80,15 @@ HttpResponse Source(const TimelineIndex& index, const SourceFiles* sources,
 
 HttpResponse Route(const TimelineIndex& index, const TraceEvents* events,
                    const HttpRequest& request, const SourceFiles* sources) {
+  if (auto response = AnswerFromIndex(index, request)) {
+    return *std::move(response);
+  }
   ApiQuery query(request);
-  constexpr std::string_view kPrefix = "/api/v1/";
-  if (!query.path().starts_with(kPrefix)) {
-    return Refuse(404, "No such address");
-  }
-  const std::string_view name = query.path().substr(kPrefix.size());
-  if (name == "tiles") {
-    return request.method == "POST" ? AnswerTiles(index, request)
-                                    : WrongMethod("POST");
-  }
-  if (name == "frames") {
-    return request.method == "POST" ? AnswerFrames(index, request)
-                                    : WrongMethod("POST");
-  }
-  if (request.method != "GET" && request.method != "HEAD") {
-    return WrongMethod("GET");
-  }
-  constexpr std::string_view kTile = "tile/";
-  if (name.starts_with(kTile)) {
-    return AnswerTile(index, name.substr(kTile.size()));
-  }
+  const std::string_view name = query.path().substr(kApiPrefix.size());
   if (name == "events") return Events(index, events, query);
   if (name == "source") return Source(index, sources, query);
   if (auto response = AnswerReports(index, events, name, query)) {
     return *std::move(response);
-  }
-  for (const auto answer :
-       {AnswerRows, AnswerCatalog, AnswerRange, AnswerInstant}) {
-    if (auto response = answer(index, name, query)) {
-      return *std::move(response);
-    }
   }
   return Refuse(404, "No such address");
 }
@@ -162,9 +117,8 @@ HttpResponse AnswerApi(const ServedIndexes& indexes, const TraceEvents* events,
                                        failure.message()));
   }
   if (query.path() == "/api/v1/index") {
-    return request.method == "GET" || request.method == "HEAD"
-               ? Growth(indexes)
-               : WrongMethod("GET");
+    if (auto refused = RefuseUnlessGet(request)) return *std::move(refused);
+    return Growth(indexes);
   }
   const std::string_view id = query.Word("index");
   if (const auto index = indexes.Find(id)) {
