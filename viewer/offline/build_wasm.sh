@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# Builds the WebAssembly module, index_module.wasm.gz:
+#
+#   viewer/offline/build_wasm.sh [OUT.wasm.gz [WORK_FOLDER]]
+#
+# Without an argument the committed one. Its bytes depend on the sources and on
+# Debian's clang 14, libc++ 14, wasi-libc and nlohmann-json only. With ccache and
+# a work folder that stays, only what changed is compiled.
+# Exit: 0 built, 1 an error, 77 a tool is missing.
+set -euo pipefail
+
+root=$(realpath "$(dirname "$0")/../..")
+out=$(realpath -m "${1:-$root/viewer/offline/index_module.wasm.gz}")
+if [[ $# -ge 2 ]]; then
+  work=$(realpath -m "$2")
+else
+  work=$(mktemp -d)
+  trap 'rm -rf "$work"' EXIT
+fi
+cd "$root"
+for tool in clang++-14 wasm-ld-14; do
+  command -v "$tool" >/dev/null || { echo "no $tool" >&2; exit 77; }
+done
+for header in wasm32-wasi/stdlib.h wasm32-wasi/c++/v1/vector; do
+  [[ -e /usr/include/$header ]] || { echo "no $header" >&2; exit 77; }
+done
+
+# All that answers from an index; row_condition.cc is another one here.
+sources=(
+  viewer/index/{timeline_index,interval_summary,overview_columns,leaf_block}.cc
+  viewer/index/{unknown_time,unseen_counts,interval_row,counter_row}.cc
+  viewer/index/{run_totals,run_limits,range_totals,thread_totals}.cc
+  viewer/index/{cpu_totals,thread_run,thread_states,wait_split,wait_totals}.cc
+  viewer/index/{call_durations,rare_events,process_life,instant_state}.cc
+  viewer/index/{nearest_step,row_tree,tile}.cc
+  viewer/server/{query_string,state_json,table_order,range_json,wait_json}.cc
+  viewer/server/{api_answer,api_query,catalog_items,catalog_api,rows_api}.cc
+  viewer/server/{tiles_api,instant_api,range_api,frames_api,index_api}.cc
+  viewer/offline/wasm/{module_main,row_condition}.cc
+  rmap/tables/{tables,bounds}.cc base/text/{quantity_parse,name_escape}.cc
+)
+# Only these headers of the host are for this target.
+mkdir -p "$work/include"
+ln -sfn /usr/include/nlohmann "$work/include/nlohmann"
+cache=$(command -v ccache || true)
+compile() {
+  # shellcheck disable=SC2086 # empty without ccache
+  $cache clang++-14 --target=wasm32-wasi -std=c++20 -O2 -fno-exceptions \
+    -DNDEBUG -DJSON_NOEXCEPTION -DJSON_HAS_FILESYSTEM=0 \
+    -DJSON_HAS_EXPERIMENTAL_FILESYSTEM=0 -Wall -Wextra \
+    -I. -Iviewer/offline/wasm -isystem "$work/include" \
+    -c "$1" -o "$work/${1//\//_}.o"
+}
+export -f compile
+export work cache
+printf '%s\n' "${sources[@]}" | xargs -P "$(nproc)" -I{} bash -c 'compile {}'
+objects=("${sources[@]//\//_}")
+(
+  cd "$work"
+  clang++-14 --target=wasm32-wasi -mexec-model=reactor -O2 -s \
+    -Wl,--gc-sections -Wl,-z,stack-size=1048576 -o module.wasm \
+    "${objects[@]/%/.o}"
+)
+gzip -9nc "$work/module.wasm" >"$out"

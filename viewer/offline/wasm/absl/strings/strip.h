@@ -1,0 +1,2 @@
+// StripAsciiWhitespace() is where Abseil has it, too.
+#include "absl/strings/ascii.h"
