@@ -6,6 +6,7 @@ namespace countrace::cli {
 
 extern const char kDiffHelp[];
 extern const char kDoctorHelp[];
+extern const char kExportHelp[];
 extern const char kHelpHelp[];
 extern const char kHooksHelp[];
 extern const char kImportHelp[];

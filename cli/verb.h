@@ -32,6 +32,7 @@ extern const Verb kScriptVerb;
 extern const Verb kInfoVerb;
 extern const Verb kVerifyVerb;
 extern const Verb kRecoverVerb;
+extern const Verb kExportVerb;
 extern const Verb kImportVerb;
 extern const Verb kListVerb;
 extern const Verb kHooksVerb;

@@ -21,11 +21,13 @@ import urllib.request
 
 HELP = pathlib.Path(__file__).parents[2] / "cli/help"
 VERBS = ["record", "report", "diff", "state", "view", "replay", "script", "info", "verify",
-         "recover", "import", "hooks", "snapshot", "stat",
+         "recover", "export", "import", "hooks", "snapshot", "stat",
          "list", "doctor", "help", "version"]
-READING_VERBS = ["report", "state", "script", "view", "info", "verify", "recover"]
+READING_VERBS = ["report", "state", "script", "view", "info", "verify", "recover",
+                 "export"]
 # Arguments that a verb requires besides the trace.
-NEEDED = {"state": ["--at", "end"]}
+NEEDED = {"state": ["--at", "end"],
+          "export": ["--to", "html", "-o", "page.html"]}
 COUNTRACE = ""
 HELLO_HOOKS = ""
 
@@ -174,6 +176,9 @@ class WrongUsage(InFolder):
             (["report", "--color", "pink"], "pink", "never"),
             (["info", "--format", "csv"], "csv"),
             (["view", "--port", "70000"], "70000"),
+            (["export", "a.ctf", "-o", "a.html"], "--to html"),
+            (["export", "a.ctf", "--to", "svg"], "svg", "html"),
+            (["export", "a.ctf", "--to", "html"], "-o FILE"),
             (["diff"], "BEFORE AFTER"),
             (["diff", "--thresold", "5%", "a.ctf", "b.ctf"], "--threshold?"),
             (["state"], "--at 50%", "--next"),

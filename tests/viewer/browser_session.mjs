@@ -92,7 +92,11 @@ export class Session {
   }
   async revisit(hash = '') {
     await this.page.goto('about:blank');
-    await this.page.goto(`${this.origin}/?test=1${hash}`);
+    await this.show(`${this.origin}/?test=1${hash}`);
+  }
+  // A page with the test hook.
+  async show(address) {
+    await this.page.goto(address);
     // waitForFunction() would evaluate inside the page, which its CSP forbids.
     for (let i = 0; !await this.ask('Boolean(window.__pv?.ready)'); ++i) {
       if (i > 600) throw new Error('the page never became ready');

@@ -10,7 +10,7 @@ const out = process.argv[2] ?? join(here, 'dist');
 await mkdir(out, {recursive: true});
 await build({
   absWorkingDir: here,
-  entryPoints: {app: 'src/main.tsx'},
+  entryPoints: {app: 'src/main.tsx', index_worker: 'src/api/index_worker.ts'},
   bundle: true,
   minify: true,
   format: 'iife',

@@ -3,12 +3,14 @@
 
 import {render} from 'preact';
 
+import {type Backend, SERVER} from './api/backend';
 import {ApiError, Client, isLost} from './api/client';
 import type {Growth} from './api/schema';
 import {AppModel} from './model/app_model';
 import {Names} from './model/names';
 import {addressAtEnd, addressOf, addressWhenLonger, firstAddress, isAtEnd, restore} from './model/page_address';
 import {App} from './views/app';
+import {isInFile, ownFile} from './views/own_file';
 import {savePicture} from './views/save_picture';
 import {installTestHook} from './views/test_hook';
 import {TimelineEngine} from './views/timeline_engine';
@@ -28,6 +30,7 @@ interface Shown {
   engine: TimelineEngine;
 }
 let shown: Shown|null = null;
+let backend: Backend = SERVER;
 
 // A page in the background draws no frame.
 function painted(): Promise<void> {
@@ -40,7 +43,7 @@ function painted(): Promise<void> {
 // Shows the index that `growth` names, in place of the one that is shown, at
 // `address`.
 async function show(root: HTMLElement, growth: Growth, address: () => string): Promise<Shown> {
-  const client = new Client(growth.index);
+  const client = new Client(growth.index, backend);
   const [trace, overview] = await Promise.all([client.trace(), client.overview()]);
   const names = new Names(trace, client);
   // The view as it is now, not as it was when the trace was requested.
@@ -92,7 +95,8 @@ async function start(root: HTMLElement): Promise<void> {
   addEventListener('popstate', () => {
     if (shown) restore(shown.model, location.hash);
   });
-  const client = new Client('');
+  backend = await ownFile() ?? SERVER;
+  const client = new Client('', backend);
   let growth = await client.growth();
   let {model} = await show(root, growth, () => location.hash || firstAddress(growth));
   while (!growth.whole) {
@@ -126,7 +130,8 @@ if (root) {
     const box = document.createElement('div');
     box.className = 'fatal';
     box.textContent = `The timeline could not be loaded: ${
-        error instanceof Error ? error.message : String(error)}. Is \`countrace view\` still running?`;
+        error instanceof Error ? error.message : String(error)}. ${
+        isInFile() ? 'This file may be cut: get it again.' : 'Is `countrace view` still running?'}`;
     root.replaceChildren(box);
   });
 }

@@ -1,5 +1,6 @@
-// The server's endpoints as functions. Counts the requests (window.__pv).
+// The endpoints of API.md as functions. Counts the requests (window.__pv).
 
+import {type Backend, SERVER} from './backend';
 import type {Aggregate, Branches, Comparison, Durations, EventPage, EventPlace, Family, Found, Frame, FrameRequest, Growth, HitItem, HookItem, InstantState, LongestItem, LossItem, Page, ProcessBranch, ProcessItem, SourceAnswer, StepAnswer, StepKind, StepLimit, ThreadBranch, ThreadItem, TraceInfo, WaitAnswer} from './schema';
 import {decodeTiles, type Tile, type TileKey} from './tile_decode';
 
@@ -28,7 +29,7 @@ export class Client {
   readonly net: NetCounters = {requests: 0, bytes: 0, cancelled: 0, failed: 0};
 
   // Numbers of rows and names are those of one index: all answers come from it.
-  constructor(readonly index: string) {}
+  constructor(readonly index: string, readonly backend: Backend = SERVER) {}
 
   growth(): Promise<Growth> {
     return this.json('index');
@@ -147,7 +148,7 @@ export class Client {
             Math.round(after.from)}&to=${Math.round(after.to)}&offset=${offset}&limit=${limit}`,
         signal);
   }
-  // The address of a table of the report, as a file.
+  // The address of a table of the report, as a file. Requires: backend.hasTrace.
   csvAddress(table: string, range: TimeSpan|null): string {
     return `/api/v1/csv?table=${table}${range ? `&from=${Math.round(range.from)}&to=${Math.round(range.to)}` : ''}`;
   }
@@ -178,13 +179,12 @@ export class Client {
     ++this.net.requests;
     try {
       const mark = path.includes('?') ? '&' : '?';
-      const response = await fetch(`/api/v1/${path}${mark}index=${this.index}`, init);
-      const body = await response.arrayBuffer();
+      const {status, body} = await this.backend.ask(`${path}${mark}index=${this.index}`, init);
       this.net.bytes += body.byteLength;
-      if (!response.ok) {
+      if (status !== 200) {
         throw new ApiError(
-            response.status,
-            `${response.status} ${new TextDecoder().decode(body).slice(0, 300)}`, reasonIn(body));
+            status,
+            `${status} ${new TextDecoder().decode(body).slice(0, 300)}`, reasonIn(body));
       }
       return body;
     } catch (error) {

@@ -29,7 +29,7 @@ export class RangeComparison {
       clearTimeout(this.timer);
       this.abort?.abort();
       if (!before || !after) this.answer.value = null;
-      if (!before || !after || this.model.lost.value || this.model.tables.tab.value !== 'changes') return;
+      if (!before || !after || this.model.lost.value || !this.model.client.backend.hasTrace || this.model.tables.tab.value !== 'changes') return;
       // Dragging changes the range at every move, and an answer costs a pass over
       // the trace.
       this.timer = setTimeout(() => void this.load(before, after, offset), 200);

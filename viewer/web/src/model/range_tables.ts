@@ -67,7 +67,7 @@ export class RangeTables {
     });
     effect(() => {
       const play = this.model.playback.value;
-      if (this.model.lost.value || this.tab.value !== 'events') return;
+      if (this.model.lost.value || this.tab.value !== 'events' || !this.model.client.backend.hasTrace) return;
       const at = Math.floor(play.at);
       if (!play.playing) return this.loadEventsAt(at, false);
       const cover = this.eventsCover;

@@ -57,6 +57,7 @@ export function RangePanel({model, engine}: {model: AppModel; engine: TimelineEn
   const open = useSignal(model.panelOpen);
   const before = useSignal(model.comparison.before);
   useSignal(theme);
+  const missing = !model.client.backend.hasTrace && (tab === 'events' || tab === 'changes');
   return (
     <section class={open ? 'range open' : 'range'} aria-label="Tables">
       <div class="range-head">
@@ -85,7 +86,7 @@ export function RangePanel({model, engine}: {model: AppModel; engine: TimelineEn
           ) : <>{model.isWhole ? 'Whole trace' : model.isLive ? 'So far' : 'First part'} <span class="faint">drag on the timeline to select a range</span></>}
         </div>
         <div class="csvs">
-          {REPORT_TABLES[tab].map((table) => (
+          {(model.client.backend.hasTrace ? REPORT_TABLES[tab] : []).map((table) => (
             <a key={table} class="link csv" download href={model.client.csvAddress(table, selection)}
                title={`All rows, as \`countrace report --by ${table}\` has them`}>CSV{REPORT_TABLES[tab].length > 1 ? ` by ${table}` : ''}</a>
           ))}
@@ -94,7 +95,8 @@ export function RangePanel({model, engine}: {model: AppModel; engine: TimelineEn
                 onClick={() => model.run('panel', null)}>{open ? 'Hide' : 'Show'}</button>
       </div>
       {open && <div class="range-body" tabIndex={0} role="region" aria-label={`Table of ${tab}`}>
-        {tab === 'events' ? <EventsTable model={model} /> :
+        {missing ? <p class="refused">This file has the timeline's index, not the trace: its records and <code>diff</code> are in <code>countrace view</code>.</p> :
+            tab === 'events' ? <EventsTable model={model} /> :
             tab === 'changes' ? <ComparisonTable model={model} /> :
             refused !== null ? <p class="refused">{refused}</p> :
             !data || tableOf(data) !== tab ? null : (

@@ -13,6 +13,12 @@ export function installTestHook(model: AppModel, engine: TimelineEngine): void {
   const hook = {
     ready: true,
     index: () => model.client.index,
+    // An answer to the page, as it came.
+    ask: async(path: string, body?: string): Promise<string> => {
+      const init = body === undefined ? {} : {method: 'POST', headers: {'Content-Type': 'application/json'}, body};
+      const answer = await model.client.backend.ask(path, init);
+      return `${answer.status} ${Array.from(new Uint8Array(answer.body), (byte) => String.fromCharCode(byte)).join('')}`;
+    },
     settled: async(): Promise<void> => {
       for (let calm = 0; calm < 3;) {
         await new Promise((done) => setTimeout(done, 30));

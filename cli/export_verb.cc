@@ -1,0 +1,80 @@
+#include <filesystem>
+#include <string>
+#include <system_error>
+
+#include "absl/strings/str_format.h"
+#include "cli/exit_status.h"
+#include "cli/help_texts.h"
+#include "cli/interruption.h"
+#include "cli/progress_bar.h"
+#include "cli/trace_input.h"
+#include "cli/verb.h"
+#include "cli/verb_parser.h"
+#include "viewer/index/open_or_build.h"
+#include "viewer/offline/page_file.h"
+
+namespace countrace::cli {
+namespace {
+
+// Whether `output` may be written.
+absl::Status CheckOutput(const std::string& output, bool force) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::file_status there = fs::symlink_status(output, error);
+  if (!fs::exists(there)) return absl::OkStatus();
+  if (!force) {
+    return absl::AlreadyExistsError(
+        absl::StrFormat("%s exists; --force replaces it", output));
+  }
+  if (!fs::is_regular_file(there)) {
+    return absl::FailedPreconditionError(absl::StrFormat(
+        "%s is no regular file, so --force does not replace it", output));
+  }
+  return absl::OkStatus();
+}
+
+int RunExport(const Arguments& arguments) {
+  VerbParser parser(kExportVerb);
+  TraceOptions options;
+  TraceInput input(kExportVerb.name, options);
+  std::string format, output;
+  bool force = false;
+  parser.AddReadTrace(options);
+  parser.AddChoice("--to", format, {"html"});
+  parser.AddText("--output", output);
+  parser.AddFlag("--force", force);
+  parser.AddNoProgress(options.no_progress);
+  if (const auto status = parser.Parse(arguments)) return *status;
+  if (format.empty()) return parser.UsageError("say what to make: --to html");
+  if (output.empty()) {
+    return parser.UsageError("say which file to make: -o FILE");
+  }
+  if (const absl::Status free = CheckOutput(output, force); !free.ok()) {
+    return ReportFailure(kExportVerb.name, free);
+  }
+
+  const auto reader = input.Open(options.trace);
+  if (!reader.ok()) return ReportFailure(kExportVerb.name, reader.status());
+  const auto directory = input.Directory(options.trace);
+  if (!directory.ok()) {
+    return ReportFailure(kExportVerb.name, directory.status());
+  }
+  const InterruptionGuard guard;
+  ProgressBar indexing("indexing " + options.trace, input.show_progress());
+  const auto index =
+      viewer::OpenOrBuildIndex(*directory, indexing.Callback(), options.trace);
+  indexing.Clear();
+  if (!index.ok()) return ReportFailure(kExportVerb.name, index.status());
+  ProgressBar writing("writing " + output, input.show_progress());
+  const absl::Status written = viewer::WritePageFile(
+      **index, {.path = output, .progress = writing.Callback()});
+  writing.Clear();
+  if (!written.ok()) return ReportFailure(kExportVerb.name, written);
+  return kExitOk;
+}
+
+}  // namespace
+
+const Verb kExportVerb = {"export", kExportHelp, RunExport};
+
+}  // namespace countrace::cli

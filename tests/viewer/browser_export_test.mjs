@@ -1,0 +1,182 @@
+// The file of `countrace export --to html` in a browser without a network:
+//   browser_export_test.mjs COUNTRACE PROGRAM SHOTS
+// Records PROGRAM, exports it, and compares the page with `countrace state` and
+// with the answers of `countrace view`, byte for byte.
+import assert from 'node:assert/strict';
+import {spawnSync} from 'node:child_process';
+import {mkdtempSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
+
+import {Claims, missing, Session, startServer} from './browser_session.mjs';
+import {comparison} from './instant_comparison.mjs';
+
+const reason = missing();
+if (reason) {
+  console.log(`SKIPPED: ${reason}`);
+  process.exit(0);
+}
+const [countrace, program, shots] = process.argv.slice(2);
+const directory = mkdtempSync(join(tmpdir(), 'countrace-export-'));
+const trace = join(directory, 'small.ctf');
+const file = join(directory, 'small page.html');
+process.env.XDG_RUNTIME_DIR = directory;
+const run = (...args) => {
+  const done = spawnSync(countrace, args, {encoding: 'utf8', maxBuffer: 1 << 28});
+  assert.equal(done.status, 0, `countrace ${args.join(' ')}: ${done.stderr}`);
+  return done.stdout;
+};
+const claims = new Claims();
+let server;
+let session;
+try {
+  run('record', '-o', trace, '--', program, '2000', '2');
+  run('export', '--to', 'html', '-o', file, trace);
+  session = await Session.open();
+  await session.context.setOffline(true);
+  const requested = [];
+  session.context.on('request', (request) => requested.push(request.url()));
+  await session.show(`file://${encodeURI(file)}?test=1`);
+  await session.settled();
+  await session.shot(shots, 'export');
+  const ask = (path, body) => session.page.evaluate(
+      ([name, text]) => __pv.ask(name, text), [path, body]);
+  const json = async (path) => JSON.parse((await ask(path)).slice(4));
+  const {durationNs} = await session.ask('__pv.view()');
+  const within = (share) => Math.floor(durationNs * share);
+
+  await claims.claim('the page has the report\'s processes, with their CPU time to the ns', async () => {
+    const report = JSON.parse(run('report', '--format', 'json', trace));
+    const shown = await session.ask('__pv.aggregate()');
+    for (const row of report.processes.filter((item) => item.on_cpu_ns > 0)) {
+      assert.ok(shown.processes.some((item) => item.on_cpu_ns === row.on_cpu_ns && item.dispatches === row.dispatches), row.comm);
+    }
+  });
+
+  await claims.claim('at 20 instants, the panels are what `countrace state --at` says', async () => {
+    const same = await comparison(json);
+    for (let i = 0; i < 20; ++i) {
+      await session.ask(`__pv.movePlayhead(${within(Math.random())})`);
+      await session.settled();
+      const {playhead} = await session.ask('__pv.view()');
+      const state = await session.ask('__pv.state()');
+      assert.equal(state.t, playhead);
+      same(state, JSON.parse(run('state', '--all', '--at', `${playhead}ns`, '--window',
+                                 `${await session.ask('__pv.window()')}ns`, '--format', 'jsonl', trace)));
+    }
+  });
+
+  await claims.claim('it plays, and each frame is exact', async () => {
+    const same = await comparison(json);
+    await session.ask('__pv.realClock()');
+    for (const key of ['l', 'j']) {
+      await session.ask(`__pv.movePlayhead(${within(0.5)})`);
+      await session.ask('__pv.setSpeed(0.1)');
+      await session.settled();
+      await session.page.keyboard.press(key);
+      await session.until(`__pv.view().playhead ${key === 'l' ? '>' : '<'} ${within(0.5)}`);
+      await session.page.keyboard.press('k');
+      await session.settled();
+      const state = await session.ask('__pv.state()');
+      assert.equal(state.t, (await session.ask('__pv.view()')).playhead);
+      same(state, JSON.parse(run('state', '--all', '--at', `${state.t}ns`, '--window',
+                                 `${await session.ask('__pv.window()')}ns`, '--format', 'jsonl', trace)));
+    }
+    await session.shot(shots, 'export-played');
+  });
+
+  await claims.claim('every answer is the server\'s, byte for byte', async () => {
+    server = await startServer(countrace, ['view', trace]);
+    const {origin, searchParams} = new URL(server.url);
+    const headers = {Authorization: `Bearer ${searchParams.get('token')}`};
+    const served = async (path, body) => {
+      const answer = await fetch(`${origin}/api/v1/${path}`, body === undefined ?
+          {headers} : {method: 'POST', headers: {...headers, 'Content-Type': 'application/json'}, body});
+      return `${answer.status} ${Buffer.from(await answer.arrayBuffer()).toString('latin1')}`;
+    };
+    const {rows, machine_row, processes, counter_rows_from} = await json('trace');
+    const hooks = (await json('hooks')).items.map((item) => item.hook);
+    const paths = ['trace', 'processes', 'threads', 'hooks', 'rows', 'losses', 'overview', 'longest', 'processes?ids=0,1',
+                   'families?ids=0,1,2', 'find?q=re', 'find?q=%52E', 'find?q=%', 'nothing', 'tile/0/99/0', 'tile/x',
+                   `tile/${machine_row}/20/0`, `tile/${machine_row + processes + 1}/20/0`, 'aggregate', 'aggregate?from=9&to=1',
+                   'state', 'state?t=x', 'state?t=1&top=2000', 'step?t=0', 'rows?from=0', 'hits?hook=1&from=0&to=1&columns=0',
+                   `wait?thread=99999&t=1`, `aggregate?from=0&to=${durationNs}&sort=nothing`];
+    const times = Array.from({length: 12}, () => within(Math.random()));
+    for (const [i, t] of times.entries()) {
+      const to = Math.max(t, times[(i + 1) % times.length]);
+      const from = Math.min(t, times[(i + 1) % times.length]);
+      for (const table of ['processes', 'threads', 'segments', 'hooks', 'cpus', 'waits']) {
+        paths.push(`aggregate?from=${from}&to=${to}&tables=${table}`);
+      }
+      paths.push(`state?t=${t}&top=12&window=${to - from}`, `state?t=${t}&threads=all`, `rows?from=${from}&to=${to}&top=20`,
+                 `rows?from=${from}&to=${to}&parent=0,1&also=1`, `wait?thread=${i % 4}&t=${t}`,
+                 `step?t=${t}&dir=next&kind=any&count=5`, `step?t=${t}&dir=previous&kind=dispatch`,
+                 `hits?hook=${hooks[i % hooks.length]}&from=${from}&to=${to}`,
+                 `durations?process=${i % processes}&hook=${hooks[i % hooks.length]}&from=${from}&to=${to}`,
+                 `aggregate?from=${from}&to=${to}&tables=threads&sort=wait_ns&order=ascending&limit=3`);
+    }
+    for (const path of paths) assert.equal(await ask(path), await served(path), path);
+    const posts = [
+      ['tiles', {generation: 7, tiles: Array.from({length: rows}, (_, row) => [row, 14 + row % 12, 0])}],
+      ['tiles', {generation: 8, tiles: Array.from({length: machine_row - counter_rows_from}, (_, i) => [counter_rows_from + i, 20, 0])}],
+      ['tiles', {tiles: [[machine_row, 18, 1], [machine_row + 1, 18, 1]]}], ['tiles', {tiles: [[0, 1]]}], ['tiles', 'x'],
+      ['frames', {times, threads: 12, processes: 10, recent_processes: 10, since: times[0], window: 1000000}],
+      ['frames', {times: [-1]}], ['frames', {times: Array.from({length: 121}, () => 1)}],
+    ];
+    for (const [path, body] of posts) {
+      const text = JSON.stringify(body);
+      const answer = await served(path, text);
+      // Its length first: assert prints what differs, byte by byte.
+      assert.equal((await ask(path, text)).length, answer.length, `${path} ${text.slice(0, 80)}`);
+      assert.ok(await ask(path, text) === answer, `${path} ${text.slice(0, 80)}`);
+    }
+    await server.stop();
+    server = undefined;
+  });
+
+  await claims.claim('what is not in the file is said in plain words', async () => {
+    await session.page.getByRole('tab', {name: 'Events'}).click();
+    await session.settled();
+    assert.match(await session.page.locator('.range-body').innerText(), /not the trace.*countrace view/);
+    assert.equal(await session.page.locator('a.csv').count(), 0);
+    await session.page.getByRole('tab', {name: 'Processes'}).click();
+    await session.settled();
+    assert.equal(await session.page.locator('a.csv').count(), 0);
+    await session.page.keyboard.press('g');
+    await session.settled();
+    assert.match(await session.page.locator('.range').innerText(), /Source files are not in this file|no open segment/);
+    await session.page.keyboard.press('g');
+    await session.page.locator('.find input').fill(':on_cpu_ns > 1ms');
+    await session.page.keyboard.press('Enter');
+    await session.until('document.querySelector(".find-drop.refused")');
+    assert.match(await session.page.locator('.find-drop.refused').innerText(), /filter.*countrace view/);
+    for (const path of ['events?t=0', 'csv?table=process', 'compare']) assert.match(await ask(path), /^501 .*countrace view/);
+    assert.equal(await session.page.locator('.error').count(), 0);
+    await session.shot(shots, 'export-filter');
+  });
+
+  await claims.claim('a damaged file says so', async () => {
+    const page = readFileSync(file, 'latin1');
+    const begin = page.indexOf('class="index-part">') + 19;
+    const end = page.indexOf('</script>', begin);
+    const cuts = [page.slice(0, begin + 400) + page.slice(end), page.slice(0, begin + 1000) + 'A'.repeat(400) + page.slice(begin + 1400),
+                  page.replace(/data-index-bytes="\d+"/, 'data-index-bytes="5000"')];
+    for (const [i, cut] of cuts.entries()) {
+      writeFileSync(join(directory, `cut-${i}.html`), cut, 'latin1');
+      await session.page.goto(`file://${encodeURI(directory)}/cut-${i}.html`);
+      await session.page.locator('.fatal').waitFor({state: 'visible', timeout: 60_000});
+      assert.match(await session.page.locator('.fatal').innerText(), /^The timeline could not be loaded: .*get it again\.$/);
+    }
+    await session.page.goto('about:blank');
+  });
+
+  await claims.claim('it requests nothing outside the file, and nothing went wrong in the page', async () => {
+    assert.deepEqual(requested.filter((url) => !/^(file|blob|data):/.test(url)), []);
+    assert.deepEqual(session.problems, []);
+  });
+} finally {
+  await session?.close();
+  await server?.stop();
+  rmSync(directory, {recursive: true, force: true});
+}
+process.exit(claims.failed === 0 ? 0 : 1);

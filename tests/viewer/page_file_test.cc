@@ -1,0 +1,121 @@
+// The exported page: what it holds is the index, and it names no other file.
+#include "viewer/offline/page_file.h"
+
+#include <zlib.h>
+
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "tests/viewer/index_fixture.h"
+
+namespace countrace::viewer {
+namespace {
+
+std::string TextOf(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// The texts between `begin` and the next "</script>".
+std::vector<std::string> Elements(std::string_view page,
+                                  std::string_view begin) {
+  std::vector<std::string> texts;
+  for (std::size_t at = page.find(begin); at != page.npos;
+       at = page.find(begin, at + 1)) {
+    const std::size_t text = page.find('>', at) + 1;
+    texts.emplace_back(page.substr(text, page.find("</script>", text) - text));
+  }
+  return texts;
+}
+
+std::string Decoded(const std::string& base64) {
+  std::string bytes;
+  REQUIRE(absl::Base64Unescape(base64, &bytes));
+  return bytes;
+}
+
+std::string Unpacked(std::string packed, std::size_t bytes) {
+  std::string out(bytes + 1, '\0');
+  z_stream stream = {};
+  REQUIRE(inflateInit2(&stream, 15 + 16) == Z_OK);
+  stream.next_in = reinterpret_cast<Bytef*>(packed.data());
+  stream.avail_in = static_cast<uInt>(packed.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  CHECK(inflate(&stream, Z_FINISH) == Z_STREAM_END);
+  out.resize(stream.total_out);
+  inflateEnd(&stream);
+  return out;
+}
+
+std::size_t FilesIn(const std::string& directory) {
+  return static_cast<std::size_t>(
+      std::distance(std::filesystem::directory_iterator(directory), {}));
+}
+
+TEST_CASE("a page file holds the index, whole, and names no other file",
+          "[page_file]") {
+  // More than one part: some MiB that do not compress well.
+  const BuiltIndex built =
+      BuildSyntheticIndex({.seed = 5, .dispatches = 150'000});
+  const TemporaryDirectory directory;
+  const std::string path = directory.path() + "/page.html";
+  REQUIRE(WritePageFile(*built.index, {.path = path}).ok());
+  CHECK(FilesIn(directory.path()) == 1);
+  const std::string page = TextOf(path);
+
+  const std::vector<std::string> parts = Elements(page, "class=\"index-part\"");
+  CHECK(parts.size() > 1);
+  std::string packed;
+  for (const std::string& part : parts) packed += Decoded(part);
+  const std::string_view bytes(
+      reinterpret_cast<const char*>(built.index->bytes().data()),
+      built.index->bytes().size());
+  CHECK(Unpacked(packed, bytes.size()) == bytes);
+  CHECK(page.find("data-index-bytes=\"" + std::to_string(bytes.size()) +
+                  "\"") != page.npos);
+
+  // Scripts are whole: no text ends one early, and there are no others.
+  CHECK(Elements(page, "<script ").size() == parts.size() + 3);
+  const auto module = Elements(page, "id=\"index-module\"");
+  REQUIRE(module.size() == 1);
+  const std::string code = Unpacked(Decoded(module[0]), 1 << 22);
+  CHECK(code.substr(0, 4) == std::string_view("\0asm", 4));
+  CHECK(page.ends_with("</html>\n"));
+  CHECK(page.find("default-src 'none'") < page.find("<script"));
+  for (const char* const link : {"src=\"", "href=\"/", "url(\"http"}) {
+    CHECK(page.find(link) == page.npos);
+  }
+}
+
+TEST_CASE("an index that is too large, and Ctrl-C, leave no file",
+          "[page_file]") {
+  const BuiltIndex built = BuildSyntheticIndex({.seed = 6, .dispatches = 100});
+  const TemporaryDirectory directory;
+  PageFileOptions options{.path = directory.path() + "/page.html"};
+  const std::uint64_t bytes = built.index->bytes().size();
+  options.max_index_bytes = bytes - 1;
+  const absl::Status large = WritePageFile(*built.index, options);
+  CHECK(large.code() == absl::StatusCode::kResourceExhausted);
+  const std::string message(large.message());
+  CHECK(message.find(std::to_string(bytes)) != message.npos);
+  CHECK(message.find("`countrace view` serves it") != message.npos);
+  options.max_index_bytes = bytes;
+  options.progress = [](const logformat::Progress&) { return false; };
+  CHECK(absl::IsCancelled(WritePageFile(*built.index, options)));
+  CHECK(FilesIn(directory.path()) == 0);
+  options.progress = nullptr;
+  CHECK(WritePageFile(*built.index, options).ok());
+  options.path = directory.path() + "/missing/page.html";
+  CHECK(!WritePageFile(*built.index, options).ok());
+}
+
+}  // namespace
+}  // namespace countrace::viewer

@@ -1,0 +1,210 @@
+#include "viewer/offline/page_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <span>
+#include <string_view>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
+#include "base/posix/errno_status.h"
+#include "base/posix/scoped_fd.h"
+#include "viewer/server/index_api.h"
+#include "viewer/server/web_assets.h"
+
+namespace countrace::viewer {
+namespace {
+
+// Each part of the index is an element of its own: a text node of a browser has
+// less than 2^29 letters. A multiple of 3, so that it is decoded alone.
+constexpr std::size_t kPartBytes = 3 << 20;
+constexpr std::size_t kInputBytes = 1 << 20;
+
+std::string Asset(std::string_view path) {
+  for (const WebAsset& asset : WebAssets()) {
+    if (asset.path == path) return std::string(asset.bytes);
+  }
+  return {};
+}
+
+// What the page may do: run its own scripts and the module. It has no address
+// to reach.
+std::string Policy(const std::string& nonce) {
+  return absl::StrFormat(
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src "
+      "'none'; script-src 'nonce-%s' 'wasm-unsafe-eval'; style-src 'nonce-%s'; "
+      "worker-src blob:; img-src data: blob:; base-uri 'none'; form-action "
+      "'none'\">",
+      nonce, nonce);
+}
+
+// The front end's page with all that it loads in it, up to the index and from
+// there on.
+struct Frame {
+  std::string before, after;
+};
+Frame FrameOf(const TimelineIndex& index) {
+  const std::string nonce = IdOf(index);
+  const std::string begin = absl::StrFormat(
+      "<script type=\"text/plain\" id=\"index-worker\">%s</script>\n"
+      "<script type=\"text/plain\" id=\"index-module\" data-index-bytes=\"%d\">"
+      "%s</script>\n",
+      Asset("/index_worker.js"), index.bytes().size(),
+      absl::Base64Escape(Asset("/index_module.wasm.gz")));
+  constexpr std::string_view kIndex = "<!-- index -->";
+  const std::string page = absl::StrReplaceAll(
+      Asset("/"), {{"<meta charset=\"utf-8\">",
+                    "<meta charset=\"utf-8\">\n    " + Policy(nonce)},
+                   {"href=\"/icon.svg\"",
+                    "href=\"data:image/svg+xml;base64," +
+                        absl::Base64Escape(Asset("/icon.svg")) + "\""},
+                   {"<link rel=\"stylesheet\" href=\"/app.css\">",
+                    absl::StrFormat("<style nonce=\"%s\">%s</style>", nonce,
+                                    Asset("/app.css"))},
+                   {"<script src=\"/app.js\"></script>",
+                    absl::StrFormat("%s%s<script nonce=\"%s\">%s</script>",
+                                    begin, kIndex, nonce, Asset("/app.js"))}});
+  const std::size_t at = page.find(kIndex);
+  return {page.substr(0, at), page.substr(at + kIndex.size())};
+}
+
+// Appends to a temporary file beside the page's place.
+class PageWriter {
+ public:
+  explicit PageWriter(const std::string& path)
+      : path_(path), temporary_(path + ".XXXXXX.tmp") {}
+  ~PageWriter() {
+    if (file_.is_open() && !committed_) ::unlink(temporary_.c_str());
+  }
+  PageWriter(const PageWriter&) = delete;
+  PageWriter& operator=(const PageWriter&) = delete;
+
+  absl::Status Create() {
+    file_ = base::ScopedFd(::mkostemps(temporary_.data(), 4, O_CLOEXEC));
+    return file_.is_open() ? absl::OkStatus() : Error("make");
+  }
+  absl::Status Append(std::string_view text) {
+    while (!text.empty()) {
+      const ssize_t written = ::write(file_.get(), text.data(), text.size());
+      if (written < 0 && errno != EINTR) return Error("write");
+      if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
+    }
+    return absl::OkStatus();
+  }
+  absl::Status Commit() {
+    if (::rename(temporary_.c_str(), path_.c_str()) != 0) return Error("make");
+    committed_ = true;
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status Error(const char* what) const {
+    return base::OutputStatus(errno,
+                              absl::StrFormat("Cannot %s %s", what, path_));
+  }
+
+  const std::string path_;
+  std::string temporary_;
+  base::ScopedFd file_;
+  bool committed_ = false;
+};
+
+// A gzip stream.
+class Compression {
+ public:
+  Compression() {
+    constexpr int kGzip = 16, kWindow = 15, kMemory = 8;
+    ready_ = deflateInit2(&stream_, Z_DEFAULT_COMPRESSION, Z_DEFLATED,
+                          kWindow + kGzip, kMemory, Z_DEFAULT_STRATEGY) == Z_OK;
+  }
+  ~Compression() { deflateEnd(&stream_); }
+  Compression(const Compression&) = delete;
+  Compression& operator=(const Compression&) = delete;
+
+  bool ready() const { return ready_; }
+  void Add(std::span<const std::byte> bytes, bool last, std::string& out) {
+    stream_.next_in = reinterpret_cast<Bytef*>(
+        const_cast<std::byte*>(bytes.data()));  // zlib only reads
+    stream_.avail_in = static_cast<uInt>(bytes.size());
+    do {
+      char buffer[1 << 16];
+      stream_.next_out = reinterpret_cast<Bytef*>(buffer);
+      stream_.avail_out = sizeof(buffer);
+      deflate(&stream_, last ? Z_FINISH : Z_NO_FLUSH);
+      out.append(buffer, sizeof(buffer) - stream_.avail_out);
+    } while (stream_.avail_out == 0);
+  }
+
+ private:
+  z_stream stream_ = {};
+  bool ready_ = false;
+};
+
+absl::Status AppendPart(const std::string& bytes, PageWriter& page) {
+  return page.Append(absl::StrFormat(
+      "<script type=\"text/plain\" class=\"index-part\">%s</script>\n",
+      absl::Base64Escape(bytes)));
+}
+
+absl::Status AppendIndex(std::span<const std::byte> bytes,
+                         const logformat::ProgressCallback& progress,
+                         PageWriter& page) {
+  Compression compression;
+  if (!compression.ready()) {
+    return absl::ResourceExhaustedError("No memory to compress the index");
+  }
+  std::string packed;
+  std::size_t at = 0;
+  do {
+    const auto input =
+        bytes.subspan(at, std::min(kInputBytes, bytes.size() - at));
+    at += input.size();
+    compression.Add(input, at == bytes.size(), packed);
+    for (; packed.size() >= kPartBytes; packed.erase(0, kPartBytes)) {
+      absl::Status written = AppendPart(packed.substr(0, kPartBytes), page);
+      if (!written.ok()) return written;
+    }
+    if (progress && !progress({at, bytes.size()})) {
+      return absl::CancelledError("The page is not written");
+    }
+  } while (at < bytes.size());
+  return AppendPart(packed, page);
+}
+
+}  // namespace
+
+absl::Status WritePageFile(const TimelineIndex& index,
+                           const PageFileOptions& options) {
+  const std::span<const std::byte> bytes = index.bytes();
+  if (bytes.size() > options.max_index_bytes) {
+    return absl::ResourceExhaustedError(absl::StrFormat(
+        "The timeline's index is too large for a page: bytes=%d, most=%d; "
+        "`countrace view` serves it, or record a shorter time",
+        bytes.size(), options.max_index_bytes));
+  }
+  PageWriter page(options.path);
+  if (absl::Status made = page.Create(); !made.ok()) return made;
+  const Frame frame = FrameOf(index);
+  if (absl::Status written = page.Append(frame.before); !written.ok()) {
+    return written;
+  }
+  if (absl::Status written = AppendIndex(bytes, options.progress, page);
+      !written.ok()) {
+    return written;
+  }
+  // Not what a file that shrank reads as.
+  if (absl::Status whole = index.CheckWhole(); !whole.ok()) return whole;
+  if (absl::Status written = page.Append(frame.after); !written.ok()) {
+    return written;
+  }
+  return page.Commit();
+}
+
+}  // namespace countrace::viewer

@@ -1,0 +1,33 @@
+// A page that needs no server: one HTML file with the front end, the index,
+// and the code that answers from it (viewer/README.md).
+//
+//   index --gzip--> base64 --> FILE.html --> web/src/views/own_file.ts
+#ifndef COUNTRACE_VIEWER_OFFLINE_PAGE_FILE_H_
+#define COUNTRACE_VIEWER_OFFLINE_PAGE_FILE_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "logformat/progress.h"
+#include "viewer/index/timeline_index.h"
+
+namespace countrace::viewer {
+
+struct PageFileOptions {
+  std::string path;
+  // A browser can be expected to hold so much in memory, beside the text of
+  // the file.
+  std::uint64_t max_index_bytes = std::uint64_t{1} << 30;
+  logformat::ProgressCallback progress = {};  // may be empty
+};
+
+// Writes under a temporary name and renames; an existing file is replaced.
+// Returns: RESOURCE_EXHAUSTED the index is larger; CANCELLED; errors of
+// writing.
+absl::Status WritePageFile(const TimelineIndex& index,
+                           const PageFileOptions& options);
+
+}  // namespace countrace::viewer
+
+#endif  // COUNTRACE_VIEWER_OFFLINE_PAGE_FILE_H_

@@ -1,0 +1,95 @@
+// The worker of own_index.ts: unpacks the index into the memory of the wasm
+// module (viewer/offline/wasm/module_main.cc), and passes requests to it.
+
+import type {Answer} from './backend';
+import type {FromWorker, OwnFile, ToWorker} from './own_index';
+
+interface Module {
+  memory: WebAssembly.Memory;
+  _initialize(): void;
+  reserve(bytes: number): number;
+  release(place: number): void;
+  open(place: number, bytes: number): number;
+  ask(method: number, methodBytes: number, target: number, targetBytes: number, body: number, bodyBytes: number): number;
+  body(): number;
+  body_bytes(): number;
+}
+
+const scope = self as unknown as {
+  onmessage: (event: MessageEvent<ToWorker>) => void;
+  postMessage(message: FromWorker, transfer?: Transferable[]): void;
+};
+const ERRNO_NOSYS = 52;
+const encoder = new TextEncoder();
+
+function unpacked(parts: readonly string[]): ReadableStream<Uint8Array> {
+  let next = 0;
+  return new ReadableStream<BufferSource>({
+    pull(controller) {
+      const part = parts[next++];
+      if (part === undefined) return controller.close();
+      controller.enqueue(Uint8Array.from(atob(part), (letter) => letter.charCodeAt(0)));
+    },
+  }).pipeThrough(new DecompressionStream('gzip'));
+}
+
+class IndexModule {
+  private constructor(private readonly module: Module) {}
+
+  static async open(file: OwnFile): Promise<IndexModule> {
+    const code = await new Response(unpacked([file.module])).arrayBuffer();
+    // It writes no file: what libc++ would print is lost.
+    const none = (): number => ERRNO_NOSYS;
+    const {instance} = await WebAssembly.instantiate(
+        code, {wasi_snapshot_preview1: {fd_close: none, fd_seek: none, fd_write: none}});
+    const own = new IndexModule(instance.exports as unknown as Module);
+    own.module._initialize();
+    const place = own.reserve(file.indexBytes);
+    let at = 0;
+    for (const reader = unpacked(file.index).getReader();;) {
+      const {done, value} = await reader.read();
+      if (done) break;
+      if (at + value.length > file.indexBytes) throw new Error('The index in this file is damaged');
+      new Uint8Array(own.module.memory.buffer).set(value, place + at);
+      at += value.length;
+    }
+    if (at !== file.indexBytes || own.module.open(place, at) !== 200) throw new Error('The index in this file is damaged');
+    return own;
+  }
+
+  ask({method, target, body}: NonNullable<ToWorker['ask']>): Answer {
+    const texts = [method, target, body].map((text) => encoder.encode(text));
+    const places = texts.map((bytes) => {
+      const place = this.reserve(bytes.length);
+      new Uint8Array(this.module.memory.buffer).set(bytes, place);
+      return place;
+    });
+    const [a = 0, b = 0, c = 0] = places;
+    const [x = 0, y = 0, z = 0] = texts.map((bytes) => bytes.length);
+    const status = this.module.ask(a, x, b, y, c, z);
+    for (const place of places) this.module.release(place);
+    const begin = this.module.body();
+    return {status, body: this.module.memory.buffer.slice(begin, begin + this.module.body_bytes())};
+  }
+
+  private reserve(bytes: number): number {
+    const place = this.module.reserve(Math.max(bytes, 1)) >>> 0;
+    if (place === 0) throw new Error(`The browser has no memory for ${bytes} bytes`);
+    return place;
+  }
+}
+
+let index: IndexModule|null = null;
+scope.onmessage = async ({data}) => {
+  try {
+    if (data.file) {
+      index = await IndexModule.open(data.file);
+      scope.postMessage({status: 200, body: new ArrayBuffer(0)});
+    } else if (data.ask && index) {
+      const answer = index.ask(data.ask);
+      scope.postMessage(answer, [answer.body]);
+    }
+  } catch (error) {
+    scope.postMessage({error: error instanceof Error ? error.message : String(error)});
+  }
+};
