@@ -29,6 +29,14 @@ struct DispatchSpan {
   bool outside;  // not counted: a process outside the command, or idle
 };
 
+// The time of a switch from or to this thread was computed, not recorded; or,
+// at an exec, one dispatch is of two threads (`split`), and so are its counts.
+struct InferredSwitch {
+  ThreadIndex thread;
+  std::uint64_t time_ns;
+  bool split;
+};
+
 // A thread was runnable and on no CPU.
 struct WaitSpan {
   ThreadIndex thread;
@@ -161,6 +169,7 @@ class TimelineObserver {
   // process or account has from `since_ns` on may be another's.
   virtual void OnOwnersUnknown(std::uint64_t /*since_ns*/) {}
   virtual void OnDispatch(const DispatchSpan&) {}
+  virtual void OnInferredSwitch(const InferredSwitch&) {}
   virtual void OnWait(const WaitSpan&) {}
   virtual void OnBlocked(const BlockedSpan&) {}
   virtual void OnInterrupt(const InterruptSpan&) {}

@@ -14,6 +14,10 @@ void DispatchTracker::TransferRunning(std::int32_t cpu_number, ThreadState& to,
   // `to` when it leaves. Both are threads of one process.
   ThreadState& from = *cpu->thread;
   from.dispatch.split_by_exec = to.dispatch.split_by_exec = true;
+  if (observer_ != nullptr) {
+    observer_->OnInferredSwitch({from.index, time_ns, /*split=*/true});
+    observer_->OnInferredSwitch({to.index, time_ns, /*split=*/true});
+  }
   const std::uint64_t part_ns = time_ns - cpu->last_ns;
   if (queues_.wanted()) {
     queues_.OnTime(*cpu, {.account = &cpu->busy,

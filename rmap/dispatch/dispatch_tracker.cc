@@ -577,11 +577,18 @@ void DispatchTracker::OnSwitchIn(const EventRecord& record,
   if (confirmed)
     EmitDispatch(*cpu, cpu->last_ns, logformat::kSwitchOther, computed);
   if (attributed.thread != nullptr) {
-    attributed.thread->dispatch.switch_inferred |= computed;
+    if (computed) InferSwitch(*attributed.thread, time_ns);
     SwitchOut(*attributed.thread, record.cpu, time_ns, logformat::kSwitchOther);
   }
   Occupy(*cpu, next, time_ns, computed);
-  if (cpu->thread != nullptr) cpu->thread->dispatch.switch_inferred |= computed;
+  if (computed && cpu->thread != nullptr) InferSwitch(*cpu->thread, time_ns);
+}
+
+void DispatchTracker::InferSwitch(ThreadState& thread, std::uint64_t time_ns) {
+  thread.dispatch.switch_inferred = true;
+  if (observer_ != nullptr) {
+    observer_->OnInferredSwitch({thread.index, time_ns, /*split=*/false});
+  }
 }
 
 void DispatchTracker::OnFault(std::int32_t cpu_number, ThreadState& thread,

@@ -209,6 +209,8 @@ class DispatchTracker {
   void EndWait(ThreadState& thread, std::uint64_t time_ns);
   void SwitchOut(ThreadState& thread, std::int32_t cpu, std::uint64_t time_ns,
                  std::uint16_t state);
+  // The switch at `time_ns` was computed.
+  void InferSwitch(ThreadState& thread, std::uint64_t time_ns);
   // Reports the dispatch up to `end_ns` to the observer.
   void EmitDispatch(const CpuState& cpu, std::uint64_t end_ns,
                     std::uint16_t state, bool inferred);

@@ -15,7 +15,7 @@ inline constexpr char kIndexFile[] = ".timeline.pvx";
 inline constexpr std::uint64_t kIndexMagic = 0x3130787650747463;  // "ctPvx01"
 // Incremented with every change of a structure below; indexes of another
 // version are rebuilt.
-inline constexpr std::uint32_t kIndexVersion = 12;
+inline constexpr std::uint32_t kIndexVersion = 13;
 
 inline constexpr std::uint32_t kNoKey = 0xffffffffu;
 inline constexpr std::uint64_t kUnknownTime = ~std::uint64_t{0};
@@ -50,8 +50,13 @@ enum class Section : std::uint32_t {
   kUnseenBegins,
   kUnseenEnds,
   kCountRules,  // CountRule of each event
+  // Why numbers of a range are inferred: InferredStep by thread and time;
+  // InferredCall by group and posting.
+  kInferredSwitches,
+  kInferredCalls,
+  kCpuLimits,  // CpuLimits of each CPU; absent: exact
 };
-inline constexpr std::size_t kSections = 16;
+inline constexpr std::size_t kSections = 19;
 inline constexpr std::size_t kSectionAlignBytes = 64;
 
 struct SectionEntry {
@@ -115,6 +120,8 @@ enum class CountRule : std::uint32_t {
   kAtBegin = 2,   // the switch that began it
   kAtFaults = 3,  // at its fault records
 };
+// With one of these: its set took turns, so that the report has an estimate.
+inline constexpr std::uint32_t kRuleInTurns = 1u << 8;
 
 enum RowFlags : std::uint32_t {
   kRowCountsUnknown = 1u << 0,  // a leaf has no counts: sums are too low
@@ -227,6 +234,21 @@ struct GroupSum {
 struct NameRef {
   std::uint32_t offset, bytes;  // in kStrings
 };
+// A switch of the thread whose time was computed; `split`: an exec within a
+// dispatch (rmap::InferredSwitch).
+struct InferredStep {
+  std::uint32_t thread, split;
+  std::uint64_t time_ns;
+};
+static_assert(sizeof(InferredStep) == 16);
+// Further ones of a thread are one at kUnknownTime: anywhere.
+inline constexpr std::size_t kMaxInferredSteps = 1 << 20;
+
+// A call of a group of segments whose end was not recorded.
+struct InferredCall {
+  std::uint32_t group, posting;
+};
+
 struct ProcessEntry {
   std::int32_t pid, parent_pid;
   NameRef comm;
@@ -269,8 +291,10 @@ enum LimitField : std::uint32_t {
   kLimitDispatches = 3,
   kLimitDispatchesLess = 4,
   kUnplacedDispatches = 5,
+  kLimitBlockedLess = 6,
+  kLimitBlockedMore = 7,
 };
-inline constexpr std::size_t kLimitFields = 6;
+inline constexpr std::size_t kLimitFields = 8;
 // What the row may have more of an event than its leaves have.
 constexpr std::size_t CountLimit(std::size_t event) {
   return kLimitFields + event;
@@ -298,8 +322,22 @@ struct SegmentLimits {
   std::uint32_t process, hook_id;
   std::uint64_t less[kSegmentFields], more[kSegmentFields];
   std::uint64_t unplaced_calls;  // in the report, but in no leaf
+  // 1: the report has it as inferred, whether its calls' ends were recorded or
+  // not: a jump left calls.
+  std::uint64_t inferred;
 };
-static_assert(sizeof(SegmentLimits) == 96);
+static_assert(sizeof(SegmentLimits) == 104);
+
+// What the times of a CPU may have less and more in the whole trace, besides
+// its unattributed time.
+struct CpuLimits {
+  std::uint32_t cpu;
+  std::uint32_t dispatches;  // 1: their number has no upper limit
+  std::uint64_t busy_more, idle_more;
+  std::uint64_t interrupts_less, interrupts_more;
+  std::uint64_t outside_less, outside_more;
+};
+static_assert(sizeof(CpuLimits) == 56);
 
 // Sum of the counts of one event in all intervals that begin, or end, up to and
 // including this instant. The number of events is the event of dispatches.

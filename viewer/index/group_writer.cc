@@ -61,7 +61,8 @@ void AddCalls(const Postings& postings, std::uint32_t process,
 
 void WriteGroups(const Postings& postings, std::uint32_t row,
                  std::uint32_t process, IndexFileWriter& out, RowEntry& entry,
-                 std::vector<GroupEntry>& groups) {
+                 std::vector<GroupEntry>& groups,
+                 std::vector<InferredCall>& inferred) {
   entry.first_group = static_cast<std::uint32_t>(groups.size());
   entry.groups = static_cast<std::uint32_t>(postings.size());
   for (const auto& [keys, list] : postings) {
@@ -82,6 +83,10 @@ void WriteGroups(const Postings& postings, std::uint32_t row,
       if (!list[i].counted) {
         ++sum.uncounted;
         continue;
+      }
+      if (list[i].end_inferred) {
+        inferred.push_back({static_cast<std::uint32_t>(groups.size()),
+                            static_cast<std::uint32_t>(i)});
       }
       sum.wall_ns += list[i].wall_ns;
       if (list[i].on_cpu_ns == kUnknownTime) {

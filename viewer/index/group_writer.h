@@ -22,6 +22,7 @@ struct Posting {
   std::uint32_t leaf;
   std::uint64_t wall_ns, on_cpu_ns;
   bool counted;  // GroupSum::uncounted
+  bool end_inferred;
 };
 // Keyed by (hook, enclosing hook). Memory: of one row.
 using Postings =
@@ -47,10 +48,11 @@ void AddCalls(const Postings& postings, std::uint32_t process,
               SegmentSums& sums);
 
 // Writes postings and sums of row number `row` to the open section; its groups
-// go to `groups`.
+// go to `groups`, counted calls whose end was not recorded to `inferred`.
 void WriteGroups(const Postings& postings, std::uint32_t row,
                  std::uint32_t process, IndexFileWriter& out, RowEntry& entry,
-                 std::vector<GroupEntry>& groups);
+                 std::vector<GroupEntry>& groups,
+                 std::vector<InferredCall>& inferred);
 
 }  // namespace countrace::viewer
 

@@ -10,6 +10,7 @@
 
 #include "rmap/dispatch/interval_counts.h"
 #include "viewer/index/counter_row_writer.h"
+#include "viewer/index/cpu_limits.h"
 #include "viewer/index/dispatch_gaps.h"
 #include "viewer/index/group_writer.h"
 #include "viewer/index/index_file_writer.h"
@@ -28,9 +29,9 @@ namespace countrace::viewer {
 namespace {
 
 // As rmap's kinds of counters (rmap/dispatch/interval_counts.h).
-std::vector<CountRule> CountRules(const std::vector<std::string>& events) {
+std::vector<CountRule> CountRules(const logformat::TraceInfo& info) {
   std::vector<CountRule> rules;
-  for (const rmap::CounterKind kind : rmap::CounterKinds(events)) {
+  for (const rmap::CounterKind kind : rmap::CounterKinds(info.cpu_events)) {
     switch (kind) {
       case rmap::CounterKind::kClock:
         rules.push_back(CountRule::kOnCpu);
@@ -43,6 +44,10 @@ std::vector<CountRule> CountRules(const std::vector<std::string>& events) {
         break;
       default:
         rules.push_back(CountRule::kSpread);
+    }
+    if (info.cpu_sets().SetOf(rules.size() - 1)) {
+      rules.back() = static_cast<CountRule>(
+          static_cast<std::uint32_t>(rules.back()) | kRuleInTurns);
     }
   }
   return rules;
@@ -116,7 +121,9 @@ class Assembler {
                                           in_.losses.size(), in_.begin_ns));
     WriteLimits();
     WriteUnseen();
-    WriteSection(Section::kCountRules, CountRules(in_.info.cpu_events));
+    WriteSection(Section::kCountRules, CountRules(in_.info));
+    WriteInferred();
+    WriteSection(Section::kCpuLimits, CpuLimitsBy(in_.report));
 
     FileHeader header{};
     header.trace = in_.fingerprint;
@@ -238,7 +245,8 @@ class Assembler {
       if (row.kind == RowKind::kSegment || row.kind == RowKind::kInterrupt) {
         postings[{leaf.key, enclosing.KeyAbove(leaf)}].push_back(
             {number, leaf.end_ns - leaf.begin_ns, extras[0],
-             (leaf.flags & kLeafBeginInferred) == 0});
+             (leaf.flags & kLeafBeginInferred) == 0,
+             (leaf.flags & kLeafEndInferred) != 0});
       }
       leaf.begin_ns = span_.Relative(leaf.begin_ns);
       leaf.end_ns = span_.Relative(leaf.end_ns);
@@ -286,6 +294,20 @@ class Assembler {
                  segment_sums_.LimitsBy(in_.report, in_.info));
   }
 
+  void WriteInferred() {
+    for (InferredStep& step : in_.inferred) {
+      if (step.time_ns != kUnknownTime)
+        step.time_ns = span_.Relative(step.time_ns);
+    }
+    std::sort(in_.inferred.begin(), in_.inferred.end(),
+              [](const InferredStep& a, const InferredStep& b) {
+                return std::tie(a.thread, a.time_ns) <
+                       std::tie(b.thread, b.time_ns);
+              });
+    WriteSection(Section::kInferredSwitches, in_.inferred);
+    WriteSection(Section::kInferredCalls, inferred_calls_);
+  }
+
   void WriteUnseen() {
     const auto relative = [this](std::uint64_t time_ns) {
       return span_.Relative(time_ns);
@@ -304,7 +326,7 @@ class Assembler {
     }
     WriteGroups(postings, static_cast<std::uint32_t>(rows_.size()),
                 entry.kind == RowKind::kInterrupt ? kNoKey : process, out_,
-                entry, groups_);
+                entry, groups_, inferred_calls_);
   }
 
   void WritePointRow(const CollectedRow& row) {
@@ -317,7 +339,8 @@ class Assembler {
       PointLeaf leaf;
       std::memcpy(&leaf, bytes, sizeof(leaf));
       leaf.time_ns = span_.Relative(leaf.time_ns);
-      postings[{leaf.key, kNoKey}].push_back({number, 0, kUnknownTime, true});
+      postings[{leaf.key, kNoKey}].push_back(
+          {number, 0, kUnknownTime, true, false});
       out_.AppendArray(std::span<const PointLeaf>(&leaf, 1));
     }
     WriteGroupsOf(postings, entry);
@@ -348,6 +371,7 @@ class Assembler {
   SegmentSums segment_sums_;
   std::vector<RowEntry> rows_;
   std::vector<GroupEntry> groups_;
+  std::vector<InferredCall> inferred_calls_;
   std::vector<LossEntry> losses_;
 };
 
@@ -373,12 +397,16 @@ absl::Status IndexBuilder::Finish(const rmap::Report& report,
                                      ? std::min(report.begin_ns, first_ns_)
                                      : std::min(first_ns_, last_ns_);
   const std::uint64_t end_ns = std::max({report.end_ns, last_ns_, begin_ns});
+  for (const auto& [thread, split] : inferred_anywhere_) {
+    inferred_.push_back({thread, split, kUnknownTime});
+  }
   return AssembleIndex({.spool = *spool_,
                         .rows = std::move(rows_),
                         .losses = std::move(losses_),
                         .causes = causes_,
                         .late_counts = std::move(late_counts_),
                         .unseen = std::move(unseen_),
+                        .inferred = std::move(inferred_),
                         .owners_unknown_since_ns = owners_unknown_since_ns_,
                         .oddities = oddities_,
                         .events = events_,

@@ -26,6 +26,7 @@ struct AssemblyInput {
   const std::vector<std::string>& causes;
   LateCounts late_counts;
   UnseenIntervals unseen;
+  std::vector<InferredStep> inferred;     // kUnknownTime: at any time
   std::uint64_t owners_unknown_since_ns;  // UINT64_MAX: never
   CollectionOddities oddities;
   std::uint32_t events;

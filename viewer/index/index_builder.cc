@@ -166,6 +166,17 @@ void IndexBuilder::OnTime(const rmap::AttributedTime& attributed) {
                  nullptr);
 }
 
+void IndexBuilder::OnInferredSwitch(const rmap::InferredSwitch& inferred) {
+  InferredStep step{Number(inferred.thread), inferred.split ? 1u : 0u,
+                    inferred.time_ns};
+  if (step.thread == kNoKey) return;
+  if (inferred_.size() < kMaxInferredSteps) {
+    inferred_.push_back(step);
+  } else {
+    inferred_anywhere_.insert({step.thread, step.split});
+  }
+}
+
 void IndexBuilder::OnUnseen(const rmap::UnseenCount& unseen) {
   // Events beyond the trace's are the running times of event sets.
   if (unseen.event && *unseen.event >= events_) return;

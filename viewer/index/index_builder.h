@@ -11,8 +11,10 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -82,6 +84,7 @@ class IndexBuilder final : public rmap::TimelineObserver {
     owners_unknown_since_ns_ = std::min(owners_unknown_since_ns_, since_ns);
   }
   void OnDispatch(const rmap::DispatchSpan& span) override;
+  void OnInferredSwitch(const rmap::InferredSwitch& inferred) override;
   void OnBlocked(const rmap::BlockedSpan& span) override;
   void OnWait(const rmap::WaitSpan& span) override;
   void OnInterrupt(const rmap::InterruptSpan& span) override;
@@ -132,6 +135,9 @@ class IndexBuilder final : public rmap::TimelineObserver {
   };
   std::unordered_map<std::uint32_t, WakeUp> woken_;
   UnseenIntervals unseen_;
+  std::vector<InferredStep> inferred_;  // times are absolute
+  // Threads that have more of them; with `split`.
+  std::set<std::pair<std::uint32_t, std::uint32_t>> inferred_anywhere_;
   std::uint64_t owners_unknown_since_ns_ = UINT64_MAX;
   CollectionOddities oddities_;
   std::uint64_t first_ns_ = std::numeric_limits<std::uint64_t>::max();

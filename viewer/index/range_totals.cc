@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "viewer/index/inferred_switches.h"
 #include "viewer/index/run_limits.h"
 #include "viewer/index/unknown_time.h"
 #include "viewer/index/unseen_counts.h"
@@ -21,10 +22,15 @@ void SetLimits(std::uint64_t unknown_ns, RunTotals& run) {
   for (Limits& limits : run.count_limits) limits.hi = kUnknownTime;
 }
 
-void SetLimits(const TimelineIndex& index, std::uint64_t cpu_ns,
-               const UnseenCounts& unseen, SegmentTotals& segment) {
+// `unseen`: null if nothing is missing in the range.
+void SetLimits(const UnseenCounts* unseen, const TimelineIndex& index,
+               std::uint64_t cpu_ns, SegmentTotals& segment) {
   const SegmentLimits* limits =
       index.LimitsOf(segment.process, segment.hook_id);
+  if (limits != nullptr && limits->inferred != 0) {
+    segment.qualities.Add(rmap::Quality::kInferred);
+  }
+  if (unseen == nullptr) limits = nullptr;
   const std::array<std::uint64_t, kSegmentFields> values = {
       segment.calls, segment.wall_incl_ns, segment.wall_excl_ns,
       segment.on_cpu_incl_ns, segment.on_cpu_excl_ns};
@@ -38,12 +44,20 @@ void SetLimits(const TimelineIndex& index, std::uint64_t cpu_ns,
     // A call that was not recorded has a record of its own, as a dispatch has.
     segment.limits[kSegmentCalls].hi =
         AtMost(segment.calls,
-               unseen.LimitIn(limits->more[kSegmentCalls],
-                              limits->unplaced_calls, index.header().events));
+               unseen->LimitIn(limits->more[kSegmentCalls],
+                               limits->unplaced_calls, index.header().events));
   }
   // A CPU is in one segment at a time.
   Limits& on_cpu = segment.limits[kSegmentOnCpuExcl];
   on_cpu.hi = std::max(segment.on_cpu_excl_ns, std::min(on_cpu.hi, cpu_ns));
+  for (std::size_t i = 0; i < kSegmentFields; ++i) {
+    if (!segment.limits[i].IsExact(values[i])) {
+      segment.qualities.Add(rmap::Quality::kBounded);
+    }
+  }
+  for (std::uint32_t event = 0; event < index.header().events; ++event) {
+    if (index.IsInTurns(event)) segment.qualities.Add(rmap::Quality::kScaled);
+  }
 }
 
 struct GroupTotals {
@@ -51,13 +65,15 @@ struct GroupTotals {
   std::uint64_t wall_ns = 0;
   std::uint64_t on_cpu_ns = 0;
   bool on_cpu_known = true;
+  bool inferred = false;  // a begin or an end, of these or of none of them
 };
 
 // One group of segments inside a range.
 class GroupRow {
  public:
   GroupRow(const TimelineIndex& index, const GroupEntry& group)
-      : group_(group),
+      : index_(index),
+        group_(group),
         row_(index, group.row),
         postings_(index.At<std::uint32_t>(group.posting_offset)),
         sums_(index.At<GroupSum>(group.prefix_offset)) {}
@@ -70,6 +86,7 @@ class GroupRow {
     });
     const std::uint64_t last = Search(
         [&](const IntervalLeaf& leaf) { return leaf.begin_ns < range.end_ns; });
+    totals.inferred = HasInferredBegin(first, last, range);
     if (first >= last) return totals;
     const bool cut_first = Leaf(first).begin_ns < range.begin_ns;
     totals.calls = last - first - (cut_first ? 1 : 0);
@@ -81,6 +98,7 @@ class GroupRow {
       AddCut(--whole_end, range, run, totals);
       if (!IsCounted(last - 1)) --totals.calls;
     }
+    totals.inferred |= HasInferredEnd(first + (cut_first ? 1 : 0), last, range);
     const GroupSum begin = SumBefore(whole_begin);
     const GroupSum end = SumBefore(whole_end);
     totals.calls -= end.uncounted - begin.uncounted;
@@ -97,6 +115,36 @@ class GroupRow {
   std::uint64_t LeafNumber(std::uint64_t posting) const {
     // A damaged posting may have any value.
     return std::min<std::uint64_t>(postings_[posting], row_.size() - 1);
+  }
+  // A call whose begin is not known ends in the range. `first` to `last`:
+  // those that touch it.
+  bool HasInferredBegin(std::uint64_t first, std::uint64_t last,
+                        TimeRange range) const {
+    if (SumBefore(group_.count).uncounted == 0) return false;
+    // Its exit is at its end: at the range's begin it is in the range.
+    if (first != 0 && Leaf(first - 1).end_ns == range.begin_ns) --first;
+    if (last != 0 && Leaf(last - 1).end_ns >= range.end_ns) --last;
+    return first < last &&
+           SumBefore(last).uncounted != SumBefore(first).uncounted;
+  }
+  // The end of a counted call is not known, or it is after the range. `first`
+  // to `last`: those that begin in it.
+  bool HasInferredEnd(std::uint64_t first, std::uint64_t last,
+                      TimeRange range) const {
+    if (first >= last) return false;
+    if (Leaf(last - 1).end_ns >= range.end_ns && IsCounted(last - 1)) {
+      return true;
+    }
+    const std::span<const InferredCall> calls = index_.inferred_calls();
+    const auto number =
+        static_cast<std::uint32_t>(&group_ - index_.groups().data());
+    const auto found = std::partition_point(
+        calls.begin(), calls.end(), [&](const InferredCall& call) {
+          return std::tuple(call.group, std::uint64_t{call.posting}) <
+                 std::tuple(number, first);
+        });
+    return found != calls.end() && found->group == number &&
+           found->posting < last;
   }
   bool IsCounted(std::uint64_t posting) const {
     return (Leaf(posting).flags & kLeafBeginInferred) == 0;
@@ -154,6 +202,7 @@ class GroupRow {
     totals.on_cpu_ns += run->OnCpuBefore(end_ns) - run->OnCpuBefore(begin_ns);
   }
 
+  const TimelineIndex& index_;
   const GroupEntry& group_;
   IntervalRow row_;
   const std::uint32_t* postings_;
@@ -209,6 +258,14 @@ RangeTotals TotalsIn(const TimelineIndex& index, TimeRange range,
   const auto run_totals = [&](std::uint32_t row) {
     return RunTotalsIn(ThreadRun(index, row, interrupts), range, events);
   };
+  const auto add_run = [&](RunTotals& process, std::uint32_t thread,
+                           const RunTotals& run) {
+    AddTotals(process, run);
+    if (!process.qualities.any() &&
+        InferredSwitchesIn(index, thread, range).switched) {
+      process.qualities.Add(rmap::Quality::kInferred);
+    }
+  };
   std::optional<std::uint32_t> run_row;  // row of the current thread
   for (std::uint32_t number = 0; number < index.rows().size(); ++number) {
     const RowEntry& entry = index.rows()[number];
@@ -219,7 +276,8 @@ RangeTotals TotalsIn(const TimelineIndex& index, TimeRange range,
         break;
       case RowKind::kThreadRun:
         run_row = number;
-        AddTotals(processes[index.ProcessOf(entry.owner)], run_totals(number));
+        add_run(processes[index.ProcessOf(entry.owner)], entry.owner,
+                run_totals(number));
         break;
       case RowKind::kIdleRun:
         AddTotals(totals.idle, run_totals(number));
@@ -238,7 +296,7 @@ RangeTotals TotalsIn(const TimelineIndex& index, TimeRange range,
           if (group.row != number || group.count == 0) continue;
           const GroupTotals part =
               GroupRow(index, group).In(range, run ? &*run : nullptr);
-          if (part.calls == 0 && part.wall_ns == 0) continue;
+          if (part.calls == 0 && part.wall_ns == 0 && !part.inferred) continue;
           SegmentTotals& own = segment_of(group.process, group.key);
           own.calls += part.calls;
           own.wall_incl_ns += part.wall_ns;
@@ -246,6 +304,7 @@ RangeTotals TotalsIn(const TimelineIndex& index, TimeRange range,
           own.on_cpu_incl_ns += part.on_cpu_ns;
           own.on_cpu_excl_ns += part.on_cpu_ns;
           own.on_cpu_known &= part.on_cpu_known;
+          if (part.inferred) own.qualities.Add(rmap::Quality::kInferred);
           if (group.parent == kNoKey) continue;
           // Time inside this segment is no exclusive time of its parent. A sum
           // may be below zero until the parent's group is added; unsigned
@@ -283,17 +342,23 @@ RangeTotals TotalsIn(const TimelineIndex& index, TimeRange range,
   SetLimits(totals.unknown_ns, totals.outside);
   const std::uint64_t unknown_ns = UnknownTime(index).In(range);
   const UnseenCounts unseen(index, range);
+  const auto in_turns = [&index](std::uint32_t event) {
+    return index.IsInTurns(event);
+  };
   for (auto& [process, run] : processes) {
     if (run.dispatches == 0 && run.on_cpu_ns == 0) continue;
     SetRowLimits(
         [&index, number = process](std::size_t field) {
           return index.ProcessLimit(number, field);
         },
-        totals.cpu_ns, unknown_ns, unseen, events, whole, run);
+        totals.cpu_ns, unknown_ns, unseen, in_turns, whole, run);
     totals.processes.push_back({process, std::move(run)});
   }
   for (auto& [key, segment] : segments) {
-    SetLimits(index, totals.cpu_ns, unseen, segment);
+    if (segment.calls == 0 && segment.wall_incl_ns == 0) continue;
+    // Where nothing is missing, all calls are there with their time.
+    const bool complete = unknown_ns == 0 && index.losses().empty();
+    SetLimits(complete ? nullptr : &unseen, index, totals.cpu_ns, segment);
     totals.segments.push_back(segment);
   }
   for (const auto& [key, hits] : hooks) {

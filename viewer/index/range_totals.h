@@ -33,6 +33,7 @@ struct SegmentTotals {
   std::uint64_t wall_incl_ns = 0, wall_excl_ns = 0;
   std::uint64_t on_cpu_incl_ns = 0, on_cpu_excl_ns = 0;
   bool on_cpu_known = true;  // for every call
+  rmap::Qualities qualities = {};
   // By SegmentField: what the calls may lack in the whole trace, they may lack
   // in the range; but their number by UnseenCounts.
   std::array<Limits, kSegmentFields> limits{};

@@ -89,6 +89,11 @@ void RowLimits::Add(std::size_t number, const rmap::ThreadRow& row,
   const Bounds wait = BoundsOf(row.bounds, Number::kWait, row.wait_ns);
   At(number, kLimitWaitLess) = sums.wait_ns - std::min(sums.wait_ns, wait.lo);
   At(number, kLimitWaitMore) = More(wait, sums.wait_ns);
+  if (const auto blocked = row.bounds.Of(Number::kBlocked)) {
+    const std::uint64_t ns = row.blocked_ns.value_or(0);
+    At(number, kLimitBlockedLess) = ns - std::min(ns, blocked->lo);
+    At(number, kLimitBlockedMore) = More(*blocked, ns);
+  }
 }
 
 void RowLimits::Add(std::size_t number, const rmap::ProcessRow& row,

@@ -19,10 +19,14 @@ namespace countrace::viewer {
 // `limit` has the row's LimitStride() values; `most_ns` is the time that it can
 // be on CPUs in the range at most, of which `unknown_ns` have no known
 // occupant.
+//
+// Sets the qualities `scaled` and `bounded`; events whose sets take turns by
+// `in_turns`.
 void SetRowLimits(const std::function<std::uint64_t(std::size_t)>& limit,
                   std::uint64_t most_ns, std::uint64_t unknown_ns,
-                  const UnseenCounts& unseen, std::uint32_t events, bool whole,
-                  RunTotals& run);
+                  const UnseenCounts& unseen,
+                  const std::function<bool(std::uint32_t)>& in_turns,
+                  bool whole, RunTotals& run);
 
 }  // namespace countrace::viewer
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "rmap/tables/bounds.h"
 #include "viewer/index/interval_row.h"
 #include "viewer/index/row_limits.h"
 #include "viewer/index/thread_run.h"
@@ -19,8 +20,9 @@ struct RunTotals {
   // They hold the truth (row_limits.h).
   Limits on_cpu_limits, dispatches_limits;
   std::vector<Limits> count_limits;
-  bool estimated = false;   // an edge cut counts: see count_limits
-  bool incomplete = false;  // a dispatch has no counts
+  bool estimated = false;     // an edge cut counts: see count_limits
+  bool incomplete = false;    // a dispatch has no counts
+  rmap::Qualities qualities;  // why these are not exact; not of a sum
 };
 
 void AddTotals(RunTotals& sum, const RunTotals& part);

@@ -41,6 +41,15 @@ std::vector<SegmentLimits> SegmentSums::LimitsBy(
   using Interval = std::array<Limits, kSegmentFields>;
   std::map<std::pair<std::uint32_t, std::uint32_t>, Interval> intervals;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> calls_of;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, bool> inferred;
+  for (const rmap::SegmentRow& row : report.segments) {
+    const auto id = ids.find(row.segment);
+    if (row.pid == 0 || id == ids.end()) continue;
+    if (row.qualities.Has(rmap::Quality::kInferred) &&
+        row.begin_inferred + row.end_inferred == 0) {
+      inferred[{static_cast<std::uint32_t>(row.process), id->second}] = true;
+    }
+  }
   for (const rmap::SegmentRow& row : report.segment_paths) {
     const auto id = ids.find(row.segment);
     if (row.pid == 0 || id == ids.end()) continue;
@@ -66,8 +75,9 @@ std::vector<SegmentLimits> SegmentSums::LimitsBy(
         .hook_id = key.second,
         .less = {},
         .more = {},
-        .unplaced_calls = calls - std::min(calls, sums[kSegmentCalls])};
-    bool exact = true;
+        .unplaced_calls = calls - std::min(calls, sums[kSegmentCalls]),
+        .inferred = inferred.contains(key) ? 1u : 0u};
+    bool exact = entry.inferred == 0;
     for (std::size_t i = 0; i < kSegmentFields; ++i) {
       entry.less[i] = sums[i] - std::min(sums[i], interval[i].lo);
       entry.more[i] = interval[i].hi == kUnknownTime

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "viewer/index/inferred_switches.h"
 #include "viewer/index/run_limits.h"
 #include "viewer/index/thread_states.h"
 #include "viewer/index/unknown_time.h"
@@ -27,11 +28,18 @@ std::vector<ThreadTotals> ThreadsIn(const TimelineIndex& index,
   const InterruptRows interrupts(index);
   const UnseenCounts unseen(index, range);
   const std::uint64_t unknown_ns = UnknownTime(index).In(range);
+  const auto in_turns = [&index](std::uint32_t event) {
+    return index.IsInTurns(event);
+  };
   const auto set_limits = [&](ThreadTotals& row) {
     const auto limit = [&index, &row](std::size_t field) {
       return index.ThreadLimit(row.thread, field);
     };
-    SetRowLimits(limit, wall_ns, unknown_ns, unseen, events, whole, row.run);
+    const InferredIn inferred = InferredSwitchesIn(index, row.thread, range);
+    if (inferred.switched || inferred.split) {
+      row.run.qualities.Add(rmap::Quality::kInferred);
+    }
+    SetRowLimits(limit, wall_ns, unknown_ns, unseen, in_turns, whole, row.run);
     const bool known = unknown_ns == 0 && limit(kLimitOnCpu) != kUnknownTime;
     const auto room_ns = [wall_ns](std::uint64_t other_ns) {
       return wall_ns - std::min(wall_ns, other_ns);
@@ -41,12 +49,22 @@ std::vector<ThreadTotals> ThreadsIn(const TimelineIndex& index,
         row.wait_ns - std::min(row.wait_ns, known ? 0 : limit(kLimitWaitLess)),
         std::max(row.wait_ns, std::min(AtMost(row.wait_ns, more_ns),
                                        room_ns(row.run.on_cpu_ns)))};
+    if (!row.wait_limits.IsExact(row.wait_ns)) {
+      row.run.qualities.Add(rmap::Quality::kBounded);
+    }
     if (!row.blocked_ns) return;
     row.blocked_limits = {*row.blocked_ns, *row.blocked_ns};
     // While it may have run or waited unseen, it may also have been blocked.
-    if (lossy) {
+    const bool complete =
+        (limit(kLimitOnCpu) | limit(kLimitWaitLess) | limit(kLimitWaitMore) |
+         limit(kLimitDispatches) | limit(kLimitDispatchesLess) |
+         limit(kLimitBlockedLess) | limit(kLimitBlockedMore)) == 0;
+    if (lossy && !complete) {
       row.blocked_limits = {
           0, std::max(*row.blocked_ns, room_ns(row.run.on_cpu_ns))};
+    }
+    if (!row.blocked_limits.IsExact(*row.blocked_ns)) {
+      row.run.qualities.Add(rmap::Quality::kBounded);
     }
   };
   std::uint32_t ran = kNoKey;  // the thread of the last row of dispatches

@@ -128,6 +128,11 @@ absl::Status TimelineIndex::Read(std::span<const std::byte> bytes,
   unseen_begins_ = Array<UnseenStep>(bytes_, section(Section::kUnseenBegins));
   unseen_ends_ = Array<UnseenStep>(bytes_, section(Section::kUnseenEnds));
   count_rules_ = Array<CountRule>(bytes_, section(Section::kCountRules));
+  inferred_switches_ =
+      Array<InferredStep>(bytes_, section(Section::kInferredSwitches));
+  inferred_calls_ =
+      Array<InferredCall>(bytes_, section(Section::kInferredCalls));
+  cpu_limits_ = Array<CpuLimits>(bytes_, section(Section::kCpuLimits));
   const SectionEntry& strings = section(Section::kStrings);
   const SectionEntry& facts = section(Section::kFacts);
   strings_ = {reinterpret_cast<const char*>(bytes_ + strings.offset),

@@ -66,9 +66,21 @@ class TimelineIndex {
   std::span<const UnseenStep> unseen_begins() const { return unseen_begins_; }
   std::span<const UnseenStep> unseen_ends() const { return unseen_ends_; }
   CountRule RuleOf(std::uint32_t event) const {
-    return event < count_rules_.size() ? count_rules_[event]
-                                       : CountRule::kSpread;
+    return static_cast<CountRule>(Rule(event) & ~kRuleInTurns);
   }
+  // Its set took turns with others: the report has an estimate.
+  bool IsInTurns(std::uint32_t event) const {
+    return (Rule(event) & kRuleInTurns) != 0;
+  }
+  // By thread, then time.
+  std::span<const InferredStep> inferred_switches() const {
+    return inferred_switches_;
+  }
+  // By group, then posting.
+  std::span<const InferredCall> inferred_calls() const {
+    return inferred_calls_;
+  }
+  std::span<const CpuLimits> cpu_limits() const { return cpu_limits_; }
   std::string_view Text(NameRef name) const;
 
   // To be called after questions: whether the index was there to answer them.
@@ -94,6 +106,10 @@ class TimelineIndex {
                     std::uint64_t max_checked_bytes);
 
  private:
+  std::uint32_t Rule(std::uint32_t event) const {
+    return static_cast<std::uint32_t>(
+        event < count_rules_.size() ? count_rules_[event] : CountRule::kSpread);
+  }
   std::uint64_t LimitOf(std::span<const std::uint64_t> limits,
                         std::uint32_t number, std::size_t field) const {
     const std::size_t at =
@@ -115,6 +131,9 @@ class TimelineIndex {
   std::span<const SegmentLimits> segment_limits_;
   std::span<const UnseenStep> unseen_begins_, unseen_ends_;
   std::span<const CountRule> count_rules_;
+  std::span<const InferredStep> inferred_switches_;
+  std::span<const InferredCall> inferred_calls_;
+  std::span<const CpuLimits> cpu_limits_;
   std::string_view strings_, facts_;
 };
 

@@ -50,9 +50,13 @@ Json SegmentBoundsJson(const SegmentTotals& row) {
 }  // namespace
 
 Json RunJson(const RunTotals& run) {
-  return {{"on_cpu_ns", run.on_cpu_ns}, {"dispatches", run.dispatches},
-          {"counts", run.counts},       {"bounds", RunBoundsJson(run)},
-          {"estimated", run.estimated}, {"incomplete", run.incomplete}};
+  return {{"on_cpu_ns", run.on_cpu_ns},
+          {"dispatches", run.dispatches},
+          {"counts", run.counts},
+          {"bounds", RunBoundsJson(run)},
+          {"estimated", run.estimated},
+          {"incomplete", run.incomplete},
+          {"qualities", run.qualities.Names()}};
 }
 
 Json SegmentJson(const SegmentTotals& row) {
@@ -68,6 +72,7 @@ Json SegmentJson(const SegmentTotals& row) {
     item["on_cpu_excl_ns"] = row.on_cpu_excl_ns;
   }
   item["bounds"] = SegmentBoundsJson(row);
+  item["qualities"] = row.qualities.Names();
   return item;
 }
 

@@ -165,6 +165,7 @@ export interface RunTotals {
   dispatches: number;
   counts: number[];
   bounds: Bounds; // counts.0 and so on: of the event with this number
+  qualities: Quality[]; // why its numbers of the range are not exact; none: they are
   estimated: boolean;
   incomplete: boolean;
 }
@@ -180,6 +181,7 @@ export interface SegmentTotals {
   on_cpu_incl_ns: number|null;
   on_cpu_excl_ns: number|null;
   bounds: Bounds;
+  qualities: Quality[];
 }
 export interface HookTotals {
   process: number;

@@ -7,6 +7,7 @@ import {css} from '../render/palette';
 import {formatCount, formatDuration} from '../units';
 import {type Column, DataTable} from './data_table';
 import {limitsText} from './limits';
+import {qualityColumn} from './run_tables';
 import type {TimelineEngine} from './timeline_engine';
 import {useSignal} from './use_signal';
 
@@ -28,6 +29,7 @@ export function SegmentTable({model, engine, data}: {model: AppModel; engine: Ti
     {title: 'On CPU, own', says: 'Time on a CPU without the segments inside it', number: true, by: 'on_cpu_excl_ns', text: (row) => time(row.on_cpu_excl_ns), limits: limits('on_cpu_excl_ns')},
     {title: 'Mean', says: 'Wall time a call', number: true, by: 'mean_ns',
      text: (row) => row.calls > 0 ? formatDuration(row.wall_incl_ns / row.calls) : '\u2013'},
+    ...qualityColumn(data.segments),
   ];
   const sums = data.sums?.segments;
   const sum = sums && ['All', '', formatCount(sums.calls), '', formatDuration(sums.wall_excl_ns), '', formatDuration(sums.on_cpu_excl_ns), ''];

@@ -12,8 +12,8 @@ export function limitsText(bounds: Bounds, field: string, format: (value: number
 
 const MARKS: Record<Quality, string> = {exact: '', scaled: 's', bounded: 'b', inferred: 'i', unknown: '?'};
 export const MARKS_SAY =
-    'Of the whole trace: s estimated, event sets took turns; b bounded, records were lost; i inferred, a begin, end or switch was not recorded';
+    'In the range: s estimated, event sets took turns; b bounded, records were lost; i inferred, a begin, end or switch was not recorded';
 
-export function qualityMark(quality: Quality|undefined): string {
-  return MARKS[quality ?? 'exact'];
+export function qualityMarks(qualities: readonly Quality[]): string {
+  return qualities.map((quality) => MARKS[quality]).join('');
 }

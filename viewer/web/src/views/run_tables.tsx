@@ -7,7 +7,7 @@ import {processName} from '../model/names';
 import {css} from '../render/palette';
 import {formatCount, formatDuration, formatEventCount, formatPercent} from '../units';
 import {type Column, DataTable} from './data_table';
-import {limitsText, MARKS_SAY, qualityMark} from './limits';
+import {limitsText, MARKS_SAY, qualityMarks} from './limits';
 import type {TimelineEngine} from './timeline_engine';
 import {useSignal} from './use_signal';
 
@@ -24,6 +24,7 @@ interface RunRow extends Counted {
   pid: string;
   onCpu: number;
   dispatches: number|null;
+  qualities: readonly Quality[];
 }
 
 function runRows(model: AppModel, data: Aggregate): RunRow[] {
@@ -39,22 +40,23 @@ function runRows(model: AppModel, data: Aggregate): RunRow[] {
     counts: row.incomplete ? none : row.counts,
     estimated: row.estimated,
     bounds: row.bounds,
+    qualities: row.qualities,
   }));
   const extra = (key: string, name: string, run: typeof data.idle): void => {
     if (run.on_cpu_ns === 0 && run.dispatches === 0) return;
     rows.push({key, process: null, name, pid: '', onCpu: run.on_cpu_ns, dispatches: run.dispatches,
-               counts: run.incomplete ? none : run.counts, estimated: run.estimated, bounds: run.bounds});
+               counts: run.incomplete ? none : run.counts, estimated: run.estimated, bounds: run.bounds, qualities: []});
   };
   if (data.processes_left_out > 0) extra('others', `${data.processes_left_out} other processes`, data.others);
   extra('idle', '(idle)', data.idle);
   extra('outside', '(outside the command)', data.outside);
   if (data.interrupts_ns > 0) {
     rows.push({key: 'interrupts', process: null, name: '(interrupts)', pid: '', onCpu: data.interrupts_ns,
-               dispatches: null, counts: none, estimated: false, bounds: {}});
+               dispatches: null, counts: none, estimated: false, bounds: {}, qualities: []});
   }
   if (data.unknown_ns > 0) {
     rows.push({key: 'unknown', process: null, name: '(not known)', pid: '', onCpu: data.unknown_ns,
-               dispatches: null, counts: none, estimated: false, bounds: {}});
+               dispatches: null, counts: none, estimated: false, bounds: {}, qualities: []});
   }
   return rows;
 }
@@ -82,13 +84,14 @@ function countColumns<Row extends Counted>(events: readonly string[]): Column<Ro
 }
 
 // Marks rows whose numbers are not all exact; no column if all are.
-function qualityColumn<Row>(model: AppModel, of: (row: Row) => Quality|undefined): Column<Row>[] {
-  if ([...model.names.processes.values()].every(({quality}) => quality === 'exact')) return [];
-  return [{title: '', says: MARKS_SAY, number: false, by: '', text: (row) => qualityMark(of(row))}];
+export function qualityColumn<Row extends {qualities: readonly Quality[]}>(rows: readonly Row[]): Column<Row>[] {
+  if (rows.every(({qualities}) => qualities.length === 0)) return [];
+  return [{title: '', says: MARKS_SAY, number: false, by: '', text: (row) => qualityMarks(row.qualities)}];
 }
 
 export function ProcessTable({model, engine, data}: {model: AppModel; engine: TimelineEngine; data: Aggregate}) {
   const highlight = useSignal(model.highlight);
+  const rows = runRows(model, data);
   const columns: Column<RunRow>[] = [
     {title: 'Process', says: 'Name of the process', number: false, by: 'process', text: (row) => row.name},
     {title: 'PID', says: 'Process id', number: true, by: 'pid', text: (row) => row.pid},
@@ -100,9 +103,8 @@ export function ProcessTable({model, engine, data}: {model: AppModel; engine: Ti
      text: (row) => row.dispatches === null ? '\u2013' : formatCount(row.dispatches),
      limits: (row) => limitsText(row.bounds, 'dispatches', formatCount)},
     ...countColumns<RunRow>(model.names.events),
-    ...qualityColumn<RunRow>(model, (row) => row.process === null ? undefined : model.names.process(row.process)?.quality),
+    ...qualityColumn(rows),
   ];
-  const rows = runRows(model, data);
   const total = rows.reduce((sum, row) => sum + row.onCpu, 0);
   const sum = ['All', '', formatDuration(total), data.cpu_ns > 0 ? formatPercent(total / data.cpu_ns) : ''];
   return <DataTable columns={columns} rows={rows} sum={sum} model={model} rowKey={(row) => row.key}
@@ -134,7 +136,7 @@ export function ThreadTable({model, engine, rows, sums}: {
     {title: 'Dispatches', says: 'Dispatches that begin in the range', number: true, by: 'dispatches', text: (row) => formatCount(row.dispatches),
      limits: limits('dispatches', formatCount)},
     ...countColumns<ThreadTotals>(names.events),
-    ...qualityColumn<ThreadTotals>(model, (row) => names.thread(row.thread)?.quality),
+    ...qualityColumn(rows),
   ];
   const sum = sums && [
     'All', '', '', formatDuration(sums.on_cpu_ns), formatDuration(sums.wait_ns),
