@@ -99,7 +99,7 @@ function compareQualities(where, report, page, {processes, threads, hooks}, loss
 
 // Numbers that are not exact: both sides have an interval with the truth.
 // Returns how many were compared.
-function compareBounded(where, report, page, {processes, threads, events}) {
+function compareBounded(where, report, page, {processes, threads, hooks, events}) {
   let compared = 0;
   const numbers = (row, bounds) => [
     'on_cpu_ns', 'dispatches', 'wait_ns', 'blocked_ns', ...events.map((event) => `counts.${event}`),
@@ -126,7 +126,42 @@ function compareBounded(where, report, page, {processes, threads, events}) {
       }
     }
   }
+  // CPUs, and what kept threads from running.
+  const common = (what, [low, high], [least, most]) => {
+    assert.ok((most === null || low <= most) && (high === null || least <= high),
+              `${where}: ${what}: page ${low} to ${high}, report ${least} to ${most}`);
+    ++compared;
+  };
+  const interval = (row, name) => row.bounds?.[name] ?? [row[name], row[name]];
+  for (const row of page.cpus) {
+    const other = report.cpus.find(({cpu}) => cpu === row.cpu);
+    if (!other) continue;
+    for (const name of ['busy_ns', 'idle_ns', 'outside_ns', 'interrupts_ns', 'dispatches']) {
+      common(`${name} of CPU ${row.cpu}`, interval(row, name), interval(other, name));
+    }
+  }
+  for (const [state, rows, cause, ns, kind] of [
+    ['blocked', report.wakers, (row) => `${row.segment ?? ''} ${row.waker.kind} ${row.waker.pid ?? ''}`, 'blocked_ns', 'pid'],
+    ['waiting', report.preemptors, (row) => `${row.preemptor.kind} ${row.preemptor.tid ?? ''}`, 'wait_ns', 'tid'],
+  ]) {
+    const theirs = intervals(rows.map((row) => [`${row.pid} ${cause(row)}`, interval(row, ns)]));
+    const ours = intervals(page.waits.filter((row) => row.state === state).map((row) => [
+      `${processes.get(row.process)?.pid} ${state === 'blocked' ? `${hooks.get(row.call)?.name ?? ''} ` : ''}${row.by} ${
+          threads.get(row.by_thread)?.[kind] ?? ''}`, interval(row, 'ns')]));
+    for (const [key, own] of ours) {
+      if (theirs.has(key)) common(`${state} ${key}`, own, theirs.get(key));
+    }
+  }
   return compared;
+}
+// One interval for each key: the sum.
+function intervals(rows) {
+  const sums = new Map();
+  for (const [key, [low, high]] of rows) {
+    const [least, most] = sums.get(key) ?? [0, 0];
+    sums.set(key, [least + low, most === null || high === null ? null : most + high]);
+  }
+  return sums;
 }
 
 // Compares all tables of `trace` on random ranges.
@@ -205,7 +240,7 @@ async function check(trace, lossy) {
       marks += rows;
       unlike += others;
       if (lossy) {
-        cells += compareBounded(where, report, page, {processes, threads, events: info.events});
+        cells += compareBounded(where, report, page, {processes, threads, hooks, events: info.events});
         continue;
       }
       // Time: each thread's, and 100 % in all.
@@ -223,6 +258,9 @@ async function check(trace, lossy) {
               report.threads.map((row) => [row.tid, [row.on_cpu_ns ?? 0, row.dispatches, row.wait_ns ?? 0, row.blocked_ns ?? 0,
                                                      ...whole.map((event) => row.counts[event] ?? 0)]]),
               page.threads.map((row) => [tid(row), [row.on_cpu_ns, row.dispatches, row.wait_ns, row.blocked_ns ?? 0, ...counts(row)]]));
+      const doubts = [...page.cpus, ...page.waits].filter(({bounds}) => Object.keys(bounds).length > 0);
+      const unseen = report.cpus.some(({bounds}) => bounds?.busy_ns) || page.unknown_ns > 0;
+      assert.ok(unseen || doubts.length === 0, `${where}: limits where nothing is missing: ${JSON.stringify(doubts[0])}`);
       compare(`${where}: CPUs`,
               report.cpus.map((row) => [row.cpu, [row.busy_ns, row.idle_ns, row.outside_ns, row.interrupts_ns, row.dispatches]]),
               page.cpus.map((row) => [row.cpu, [row.busy_ns, row.idle_ns, row.outside_ns, row.interrupts_ns, row.dispatches]]));
@@ -270,7 +308,7 @@ async function check(trace, lossy) {
               summed(page.hooks.map((row) => [`${pid(row)} ${hooks.get(row.hook)?.name}`, [row.hits]])));
       cells += report.processes.length * (2 + whole.length) + 3 * report.segments.length + report.hooks.length + 6;
     }
-    assert.ok(unlike <= marks / 100, `${unlike} of ${marks} rows have other qualities`);
+    assert.ok(unlike <= marks / 20, `${unlike} of ${marks} rows have other qualities`);
     const level = Math.ceil(Math.log2(info.duration_ns / 400));
     const overTime = run('report', '--by', 'time', '--every', `${2 ** level}ns`, '--format', 'json', trace);
     assert.equal(overTime.status, 0, overTime.stderr);

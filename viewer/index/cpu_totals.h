@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "viewer/index/interval_row.h"
+#include "viewer/index/row_limits.h"
 #include "viewer/index/timeline_index.h"
 
 namespace countrace::viewer {
@@ -16,6 +17,9 @@ struct CpuTotals {
   std::uint64_t busy_ns = 0;  // of threads, without interrupts
   std::uint64_t idle_ns = 0, outside_ns = 0, interrupts_ns = 0, unknown_ns = 0;
   std::uint64_t dispatches = 0;  // of threads
+  // They hold the truth: each may have all of `unknown_ns` that can be its.
+  Limits busy_limits, idle_limits, outside_limits, interrupts_limits;
+  Limits dispatches_limits;
 };
 
 // By number. CPUs without kernel records have no row.

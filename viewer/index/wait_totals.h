@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "rmap/tables/tables.h"
 #include "viewer/index/interval_row.h"
+#include "viewer/index/row_limits.h"
 #include "viewer/index/timeline_index.h"
 
 namespace countrace::viewer {
@@ -30,6 +31,9 @@ struct WaitRow {
   std::uint64_t longest_ns = 0;
   std::uint32_t longest_thread = kNoKey;
   std::uint64_t longest_begin_ns = 0;
+  // They hold the true `ns`: where records were lost, what is known of a wait's
+  // cause may be another's, so only the process's threads limit it.
+  Limits limits;
 
   bool is_blocked() const {
     return std::holds_alternative<rmap::WakerKind>(by);

@@ -95,21 +95,43 @@ Json ThreadJson(const ThreadTotals& row) {
 }
 
 Json CpuJson(const CpuTotals& row) {
+  Json bounds = Json::object();
+  const struct {
+    const char* name;
+    std::uint64_t value;
+    const Limits& limits;
+  } numbers[] = {{"busy_ns", row.busy_ns, row.busy_limits},
+                 {"idle_ns", row.idle_ns, row.idle_limits},
+                 {"outside_ns", row.outside_ns, row.outside_limits},
+                 {"interrupts_ns", row.interrupts_ns, row.interrupts_limits},
+                 {"dispatches", row.dispatches, row.dispatches_limits}};
+  for (const auto& [name, value, limits] : numbers) {
+    if (!limits.IsExact(value)) bounds[name] = LimitsJson(limits);
+  }
   return {{"cpu", row.cpu},
           {"busy_ns", row.busy_ns},
           {"idle_ns", row.idle_ns},
           {"outside_ns", row.outside_ns},
           {"interrupts_ns", row.interrupts_ns},
           {"unknown_ns", row.unknown_ns},
-          {"dispatches", row.dispatches}};
+          {"dispatches", row.dispatches},
+          {"bounds", std::move(bounds)}};
 }
 
 Json WaitRowJson(const WaitRow& row) {
   const auto key = [](std::uint32_t number) {
     return number == kNoKey ? Json(nullptr) : Json(number);
   };
+  // The number of stretches has no upper limit where one of them may be two.
+  Json bounds = Json::object();
+  if (!row.limits.IsExact(row.ns)) {
+    bounds = {{"ns", LimitsJson(row.limits)},
+              {"times", LimitsJson({0, kUnknownTime})},
+              {"longest_ns", LimitsJson({0, row.limits.hi})}};
+  }
   return {
       {"process", row.process},
+      {"bounds", std::move(bounds)},
       {"state", row.is_blocked() ? "blocked" : "waiting"},
       {"by",
        std::visit(

@@ -212,6 +212,7 @@ export interface WaitTotals {
   times: number;
   ns: number;
   longest: TimedCall;
+  bounds: Bounds; // ns, times, longest_ns
 }
 // What all rows of a table have together; there if it was requested.
 export interface TableSums {
