@@ -85,7 +85,7 @@ function leave({model, engine}: Shown, next: AppModel): void {
   next.panelOpen.value = model.panelOpen.value;
   next.tables.show(model.tables.tab.value);
   next.tables.order.value = model.tables.order.value;
-  model.pause();
+  model.transport.pause();
   model.client.onLost = () => undefined;
   engine.dispose();
 }

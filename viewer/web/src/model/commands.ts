@@ -26,8 +26,8 @@ export function runCommand(model: AppModel, command: string, pointerX: number|nu
     case 'row-up': return moveFocus(model, -1);
     case 'row-down': return moveFocus(model, 1);
     case 'row-toggle': {
-      const lane = model.focusedLane();
-      return lane && model.toggleLane(lane);
+      const lane = model.rows.focusedLane();
+      return lane && model.rows.toggleLane(lane);
     }
     case 'lift':
     case 'lower': return moveProcess(model, command === 'lift' ? -1 : 1);
@@ -37,29 +37,29 @@ export function runCommand(model: AppModel, command: string, pointerX: number|nu
       else if (range) model.show(range.from, range.to);
       else model.view.value = viewport.centre(view, at, model.durationNs);
       return;
-    case 'play': return model.togglePlay();
-    case 'play-back': return model.togglePlay(true);
-    case 'reverse': return model.shuttle(true);
-    case 'forward': return model.shuttle(false);
-    case 'pause': return model.pause();
-    case 'next': return void model.step(true, false);
-    case 'previous': return void model.step(false, false);
-    case 'next-machine': return void model.step(true, true);
-    case 'previous-machine': return void model.step(false, true);
+    case 'play': return model.transport.togglePlay();
+    case 'play-back': return model.transport.togglePlay(true);
+    case 'reverse': return model.transport.shuttle(true);
+    case 'forward': return model.transport.shuttle(false);
+    case 'pause': return model.transport.pause();
+    case 'next': return void model.transport.step(true, false);
+    case 'previous': return void model.transport.step(false, false);
+    case 'next-machine': return void model.transport.step(true, true);
+    case 'previous-machine': return void model.transport.step(false, true);
     case 'step-kind':
       model.stepKind.value = after(STEP_KINDS, model.stepKind.value);
       model.announcement.value = `Steps: ${stepName(model.stepKind.value)}`;
       return;
     case 'by-events':
       model.byEvents.value = !model.byEvents.value;
-      model.announcement.value = `Plays ${model.paceText()}`;
+      model.announcement.value = `Plays ${model.transport.paceText()}`;
       return;
     case 'follow':
       model.follow.value = after(FOLLOWS, model.follow.value);
       model.announcement.value = `The window follows: ${model.follow.value}`;
       return;
-    case 'slower': return model.setSpeed(faster(model.playback.value.speed, -1));
-    case 'faster': return model.setSpeed(faster(model.playback.value.speed, 1));
+    case 'slower': return model.transport.setSpeed(faster(model.playback.value.speed, -1));
+    case 'faster': return model.transport.setSpeed(faster(model.playback.value.speed, 1));
     case 'start':
     case 'end':
       model.onJump();
@@ -80,9 +80,9 @@ export function runCommand(model: AppModel, command: string, pointerX: number|nu
     }
     case 'pin':
     case 'hide': {
-      const process = model.processMeant();
+      const process = model.rows.processMeant();
       if (process === null) return;
-      return command === 'pin' ? model.togglePin(process) : model.hide(process);
+      return command === 'pin' ? model.rows.togglePin(process) : model.rows.hide(process);
     }
     case 'compare': return model.comparison.begin();
     case 'loop': model.loop.value = !model.loop.value; return;

@@ -112,7 +112,7 @@ export class PlayheadState {
   readonly frames = new FrameBuffer<ShownFrame>(async (wanted, {since, window, stepNs}) => {
     let answers: Frame[]|null = null;
     await this.model.guard(async () => {
-      const times = 'times' in wanted ? wanted.times : await this.model.stepsAfter(wanted.after, stepNs >= 0, wanted.count);
+      const times = 'times' in wanted ? wanted.times : await this.model.transport.stepsAfter(wanted.after, stepNs >= 0, wanted.count);
       answers = times.length === 0 ? [] : await this.model.client.frames(times, {...this.request(), since, window});
     });
     if (answers === null) throw new Error('no frames');

@@ -77,7 +77,7 @@ export class RareEvents {
     const {model} = this;
     if (event.kind === 'longest') model.show(event.from, event.to);
     model.movePlayhead(event.from);
-    if (event.thread !== null) void model.revealThread(event.thread);
+    if (event.thread !== null) void model.rows.revealThread(event.thread);
   }
 
   private longestCalls(): RareEvent[] {

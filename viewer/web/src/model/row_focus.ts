@@ -49,7 +49,7 @@ export function placeProcess(model: AppModel, process: number, before: number|nu
 
 // One place up or down.
 export function moveProcess(model: AppModel, step: 1|-1): void {
-  const process = model.processMeant();
+  const process = model.rows.processMeant();
   const order = processOrder(model);
   const at = process === null ? -1 : order.indexOf(process);
   if (process === null || at < 0 || at + step < 0 || at + step >= order.length) return;

@@ -69,14 +69,14 @@ export function FindBox({model}: {model: AppModel}) {
     if (found.length === 0) return;
     const exact = found.find((hit) => hit.kind === 'hook' && hit.text.toLowerCase() === text.trim().toLowerCase()) ??
         (found.length === 1 ? found[0] : undefined);
-    if (exact?.kind === 'hook') return model.revealCall(exact.hook, step > 0);
+    if (exact?.kind === 'hook') return model.rows.revealCall(exact.hook, step > 0);
     const next = at < 0 && step < 0 ? found.length - 1 : (at + step + found.length) % found.length;
     setAt(next);
     const hit = found[next];
-    if (hit?.kind === 'hook') await model.revealCall(hit.hook, true);
+    if (hit?.kind === 'hook') await model.rows.revealCall(hit.hook, true);
     else if (hit) {
       model.onJump();
-      await model.reveal(hit.process, hit.thread);
+      await model.rows.reveal(hit.process, hit.thread);
     }
   };
   const run = (command: Command|undefined): void => {

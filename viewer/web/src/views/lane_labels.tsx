@@ -33,21 +33,21 @@ export function Labels({model}: {model: AppModel}) {
             <>
               {lane.toggle && (
                 <button class="toggle" aria-expanded={lane.toggle.open} aria-label={`${lane.label}: ${lane.toggle.open ? 'close' : 'open'}`}
-                        onClick={() => model.toggleLane(lane)}>{lane.toggle.open ? '\u25be' : '\u25b8'}</button>
+                        onClick={() => model.rows.toggleLane(lane)}>{lane.toggle.open ? '\u25be' : '\u25b8'}</button>
               )}
               {lane.toggle && (
                 <span class="lane-tools">
                   <button aria-label={`${lane.label}: ${lane.toggle.pinned ? 'unpin' : 'pin'}`} aria-pressed={lane.toggle.pinned}
-                          title="Pin to the top  (P)" onClick={() => model.togglePin(lane.process)}>{'\u2191'}</button>
+                          title="Pin to the top  (P)" onClick={() => model.rows.togglePin(lane.process)}>{'\u2191'}</button>
                   <button aria-label={`${lane.label}: hide`} title="Hide  (H)"
-                          onClick={() => model.hide(lane.process)}>{'\u00d7'}</button>
+                          onClick={() => model.rows.hide(lane.process)}>{'\u00d7'}</button>
                 </span>
               )}
               {lane.id === 'cpus' && hasHandlers && (
                 <button class="lane-choice" aria-pressed={handlers} title="Interrupt handlers under their CPUs"
-                        onClick={() => model.toggleHandlers()}>interrupts</button>
+                        onClick={() => model.rows.toggleHandlers()}>interrupts</button>
               )}
-              {lane.kind === 'fold' && <button class="unfold" onClick={() => model.unfold(lane)}>show</button>}
+              {lane.kind === 'fold' && <button class="unfold" onClick={() => model.rows.unfold(lane)}>show</button>}
               <span class="text">
                 <span class={`name ${lane.toggle ? 'drag' : ''}`} title={lane.toggle ? `${lane.label} (drag it to another place)` : lane.label}
                       onPointerDown={lane.toggle ? (event) => dragProcess(model, lane.process, event, setDrop) : undefined}>{lane.label}</span>

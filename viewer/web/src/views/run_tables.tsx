@@ -148,7 +148,7 @@ export function ThreadTable({model, engine, rows, sums}: {
                     selected={(row) => process(row) === highlight}
                     onClick={(row) => {
                       model.onJump();
-                      model.reveal(process(row), row.thread);
+                      model.rows.reveal(process(row), row.thread);
                     }} />;
 }
 
@@ -171,7 +171,7 @@ export function CpuTable({model, rows}: {model: AppModel; rows: CpuTotals[]}) {
     {title: 'All', says: 'The range', number: true, by: '', text: (row) => formatDuration(all(row))},
     {title: 'Dispatches', says: 'Dispatches of threads that begin in the range', number: true, by: '', text: (row) => formatCount(row.dispatches)},
   ];
-  const total: CpuTotals = {cpu: -1, busy_ns: 0, idle_ns: 0, outside_ns: 0, interrupts_ns: 0, unknown_ns: 0, dispatches: 0};
+  const total: CpuTotals = {cpu: -1, busy_ns: 0, idle_ns: 0, outside_ns: 0, interrupts_ns: 0, unknown_ns: 0, dispatches: 0, bounds: {}};
   for (const row of rows) {
     for (const field of ['busy_ns', 'idle_ns', 'outside_ns', 'interrupts_ns', 'unknown_ns', 'dispatches'] as const) total[field] += row[field];
   }

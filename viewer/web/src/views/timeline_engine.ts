@@ -217,7 +217,7 @@ export class TimelineEngine {
     const elapsed = this.lastFrame === 0 ? 16 : Math.min(now - this.lastFrame, 250);
     this.lastFrame = now;
     if (this.model.playback.peek().playing && !this.manualClock) {
-      this.model.play(elapsed);
+      this.model.transport.play(elapsed);
     }
     const begin = performance.now();
     if (this.dirtyBase) this.paintBase();

@@ -97,7 +97,7 @@ export function TimelineView({model, engine, minimap}: Props) {
         const hit = engine.hit(startX, event.clientY - box.top);
         model.focus.value = hit?.lane.id ?? null;
         const row = hit?.row;
-        void model.selectWait(row?.kind === 'run' ? model.threadOf(row.row) : null, startNs);
+        void model.selectWait(row?.kind === 'run' ? model.rows.threadOf(row.row) : null, startNs);
       }
     };
     element.addEventListener('pointermove', onMove);
@@ -113,7 +113,7 @@ export function TimelineView({model, engine, minimap}: Props) {
     const tile = hit?.row?.kind === 'run' ? engine.tileAt(hit.row, hit.at) : null;
     const item = hit && tile ? itemAt(tile, hit.at) : null;
     const waits = item && (item.flags & (STATE_WAITING | STATE_BLOCKED)) !== 0;
-    model.hoverWait.point(waits && hit?.row ? model.threadOf(hit.row.row) : null, hit?.at ?? 0);
+    model.hoverWait.point(waits && hit?.row ? model.rows.threadOf(hit.row.row) : null, hit?.at ?? 0);
   };
   const onDoubleClick = (event: MouseEvent): void => {
     const box = area.current?.getBoundingClientRect();

@@ -50,7 +50,7 @@ export function Toolbar({model}: {model: AppModel}) {
       <div class="transport" role="group" aria-label="Replay">
         <button title="Step back  ( , )" aria-label="Step back" onClick={() => model.run('previous', null)}><Icon path={BACK} /></button>
         <button class="play" title={play.playing ? 'Pause  (Space)' : 'Play  (Space)'}
-                aria-label={play.playing ? 'Pause' : 'Play'} onClick={() => model.togglePlay()}>
+                aria-label={play.playing ? 'Pause' : 'Play'} onClick={() => model.transport.togglePlay()}>
           <Icon path={play.playing ? PAUSE : PLAY} />
         </button>
         <button title="Step forward  ( . )" aria-label="Step forward" onClick={() => model.run('next', null)}><Icon path={FORWARD} /></button>
@@ -69,7 +69,7 @@ export function Toolbar({model}: {model: AppModel}) {
           {FOLLOWS.map((one) => <option value={one} key={one}>{one}</option>)}
         </select>
         <select aria-label="Speed" title="Speed; 1\u00d7 takes ten seconds for the window  ( - = )" value={play.speed}
-                onChange={(event) => model.setSpeed(Number(event.currentTarget.value))}>
+                onChange={(event) => model.transport.setSpeed(Number(event.currentTarget.value))}>
           {SPEEDS.map((speed) => <option value={speed} key={speed}>{speed}{'\u00d7'}</option>)}
         </select>
       </div>
@@ -77,7 +77,7 @@ export function Toolbar({model}: {model: AppModel}) {
       <div class="window">
         {selection ? <span class="chip">selected {formatDuration(selection.to - selection.from)}</span> : null}
         {play.playing ?
-          <span class="pace" title="Speed of the replay">{model.paceText()}</span> :
+          <span class="pace" title="Speed of the replay">{model.transport.paceText()}</span> :
           <span title="Visible window">{formatDuration(Math.min(endNs(view), model.durationNs) - Math.max(view.startNs, 0))} in view</span>}
       </div>
       <FindBox model={model} />

@@ -20,7 +20,7 @@ export function unfoldingInSight(model: AppModel, engine: TimelineEngine): Unfol
   const result: Unfolding = {flashes: [], sparks: []};
   if (!play.playing || model.reducedMotion.peek()) return result;
   const view = model.view.peek();
-  const span = passed(play.at, model.nsPerSecond(), play.backward ?? false);
+  const span = passed(play.at, model.transport.nsPerSecond(), play.backward ?? false);
   if (span.to < view.startNs || span.from > endNs(view)) return result;
   const places = new Map<number, {y: number; height: number}>(); // of threads
   const woken: Spark[] = [];

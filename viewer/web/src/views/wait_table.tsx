@@ -43,7 +43,7 @@ export function WaitTable({model, engine, rows, sums}: {
     const margin = (end - begin) / 2;
     model.show(Math.max(begin - margin, 0), Math.min(end + margin, model.durationNs));
     model.movePlayhead(begin);
-    model.reveal(processOf(names, thread), thread);
+    model.rows.reveal(processOf(names, thread), thread);
     void model.selectWait(thread, begin);
   };
   const sum = sums && ['All', '', '', formatDuration(sums.ns), formatCount(sums.times), ''];

@@ -1,0 +1,101 @@
+// Wire types of the tables of a range (API.md, "aggregate").
+
+import type {Quality} from './schema';
+
+export interface TimedCall {
+  thread: number;
+  begin_ns: number;
+  end_ns: number;
+}
+
+// Numbers that are not exact, by name: an interval that holds the truth; null:
+// no upper limit.
+export type Interval = [number, number|null];
+export type Bounds = Record<string, Interval>;
+
+export interface RunTotals {
+  on_cpu_ns: number;
+  dispatches: number;
+  counts: number[];
+  bounds: Bounds; // counts.0 and so on: of the event with this number
+  qualities: Quality[]; // why its numbers of the range are not exact; none: they are
+  estimated: boolean;
+  incomplete: boolean;
+}
+export interface ProcessTotals extends RunTotals {
+  process: number;
+}
+export interface SegmentTotals {
+  process: number;
+  hook: number;
+  calls: number;
+  wall_incl_ns: number;
+  wall_excl_ns: number;
+  on_cpu_incl_ns: number|null;
+  on_cpu_excl_ns: number|null;
+  bounds: Bounds;
+  qualities: Quality[];
+}
+export interface HookTotals {
+  process: number;
+  hook: number;
+  hits: number;
+}
+export interface ThreadTotals extends RunTotals {
+  thread: number;
+  wait_ns: number;
+  blocked_ns: number|null; // null: no wake-ups were recorded
+}
+export interface CpuTotals {
+  cpu: number;
+  busy_ns: number;
+  idle_ns: number;
+  outside_ns: number;
+  interrupts_ns: number;
+  unknown_ns: number;
+  dispatches: number;
+  bounds: Bounds;
+}
+// What kept the threads of a process from running (API.md, "aggregate").
+export interface WaitTotals {
+  process: number;
+  state: 'blocked'|'waiting';
+  by: 'thread'|'interrupt'|'interrupts'|'idle'|'outside'|'not_told'|'not_known'|'still_blocked'|'other';
+  by_thread: number|null;
+  call: number|null;
+  times: number;
+  ns: number;
+  longest: TimedCall;
+  bounds: Bounds; // ns, times, longest_ns
+}
+// What all rows of a table have together; there if it was requested.
+export interface TableSums {
+  segments?: {calls: number; wall_excl_ns: number; on_cpu_excl_ns: number};
+  hooks?: {hits: number};
+  waits?: {ns: number; times: number};
+  threads?: {on_cpu_ns: number; wait_ns: number; blocked_ns: number|null; dispatches: number; counts: number[]};
+}
+export interface Aggregate {
+  from: number;
+  to: number;
+  cpu_ns: number;
+  unknown_ns: number;
+  interrupts_ns: number;
+  processes: ProcessTotals[];
+  processes_left_out: number;
+  others: RunTotals;
+  idle: RunTotals;
+  outside: RunTotals;
+  segments: SegmentTotals[];
+  segments_total: number|null; // null: not requested
+  hooks: HookTotals[];
+  hooks_total: number|null;
+  // These are there if they were requested.
+  threads?: ThreadTotals[];
+  threads_total?: number;
+  cpus?: CpuTotals[];
+  cpus_total?: number;
+  waits?: WaitTotals[];
+  waits_total?: number;
+  sums?: TableSums; // absent in frames
+}
