@@ -494,6 +494,52 @@ try {
     await session.settled();
   });
 
+  await claims.claim('hits of / are ticks on the minimap: where a hook was hit, when a thread ran', async () => {
+    const {durationNs} = await view();
+    const find = async (text) => {
+      await page.locator('.area').focus();
+      await page.keyboard.press('/');
+      await page.keyboard.type(text);
+      await page.keyboard.press('Enter');
+      await session.settled();
+      await session.until('__pv.places()?.chosen.includes(1)');
+      return session.ask('__pv.places()');
+    };
+    const column = (t) => Math.floor(t / durationNs * 1024);
+    const minimap = (x) => page.evaluate((at) => {
+      const canvas = document.querySelector('canvas.minimap');
+      // A copy, as above.
+      const copy = Object.assign(document.createElement('canvas'), {width: canvas.width, height: canvas.height});
+      const context = copy.getContext('2d', {willReadFrequently: true});
+      context.drawImage(canvas, 0, 0);
+      return [...context.getImageData(at, canvas.height - 4, 1, 1).data];
+    }, x);
+    const hook = (await session.api('hooks')).items.find((item) => item.hook === truth.segments[5][4]);
+    const {items} = await session.api(`hits?hook=${hook.hook}&from=0&to=${durationNs + 1}&columns=1024`);
+    const {all} = await find(hook.name);
+    for (const {t} of items) assert.equal(all[column(t)], 1, `hit at ${t}`);
+    const threads = (await session.api('threads')).items;
+    const [, , thread] = truth.cpu0.find(([, , owner]) => owner !== 0xffffffff);
+    const {chosen} = await find(`${threads.find((item) => item.thread === thread).tid}`);
+    for (const [begin, end, owner] of truth.cpu0_all) {
+      if (owner !== thread || end - begin < 2) continue;
+      assert.equal(chosen[column((begin + end) / 2)], 1, `ran at ${begin}`);
+    }
+    const width = await page.evaluate(() => document.querySelector('canvas.minimap').clientWidth);
+    const on = chosen.findIndex((here, i) => i > 600 && here && chosen[i + 1]); // not at the playhead
+    const drawn = await minimap(Math.floor((on + 0.8) / 1024 * width));
+    const off = chosen.findIndex((here, i) => !here && !all[i] && i > 0 && !chosen[i - 1] && !chosen[i + 1]);
+    if (off >= 0) assert.notDeepEqual(await minimap(Math.floor((off + 0.5) / 1024 * width)), drawn);
+    await session.shot(shots, 'places');
+    await page.keyboard.press('Control+a');
+    await page.keyboard.press('Backspace');
+    await session.until('__pv.places() === null');
+    assert.notDeepEqual(await minimap(Math.floor((on + 0.8) / 1024 * width)), drawn);
+    await page.keyboard.press('Escape');
+    await page.mouse.wheel(0, -5000);
+    await session.key('0');
+  });
+
   await claims.claim('Back undoes a jump', async () => {
     const place = async () => {
       const {startNs, endNs} = await view();

@@ -11,6 +11,7 @@ import {type CounterChoice, type Lane, layOut, totalHeight} from './lanes';
 import type {Names} from './names';
 import {runCommand} from './commands';
 import {RangeComparison} from './comparison';
+import {FindPlaces} from './find_places';
 import {HoverWait} from './hover_wait';
 import type {Playback} from './playback';
 import {addressOf, restoreReplay, treeOf} from './page_address';
@@ -64,6 +65,7 @@ export class AppModel {
   readonly comparison: RangeComparison;
   readonly hoverWait: HoverWait;
   readonly rare: RareEvents;
+  readonly findPlaces: FindPlaces;
   readonly panelOpen = signal(true);
   readonly helpOpen = signal(false);
   readonly error: Signal<string|null> = signal(null);
@@ -113,6 +115,7 @@ export class AppModel {
     this.comparison = new RangeComparison(this);
     this.hoverWait = new HoverWait(this);
     this.rare = new RareEvents(this);
+    this.findPlaces = new FindPlaces(this);
     this.now = new PlayheadState(this);
     this.rowTree = new RowTree(this);
     this.rows = new LaneCommands(this);

@@ -3,8 +3,11 @@
 
 import {NO_KEY} from '../api/schema';
 import {stripCoverage, stripKey} from '../api/tile_decode';
+import type {Places} from '../model/find_places';
 import {css, mix} from './palette';
 import type {StyleBook} from './style_book';
+
+const TICKS = 8; // height of what was found
 
 export interface MinimapScene {
   width: number;
@@ -17,6 +20,7 @@ export interface MinimapScene {
   playhead: number;
   selection: {from: number; to: number}|null;
   losses: readonly {begin_ns: number; end_ns: number}[];
+  places: Places|null; // of what was found
 }
 
 export function paintMinimap(
@@ -72,6 +76,7 @@ export function paintMinimap(
   context.fillRect(0, 0, a, height);
   context.fillRect(b, 0, width - b, height);
   context.globalAlpha = 1;
+  if (scene.places) paintPlaces(context, scene, scene.places, book);
   context.strokeStyle = css(theme.accent);
   context.lineWidth = 1;
   const brush = Math.max(b - a, 3);
@@ -81,4 +86,24 @@ export function paintMinimap(
   context.fillRect(a + brush - 2, height / 2 - 8, 2, 16);
   context.fillStyle = css(theme.loss);
   context.fillRect(px(scene.playhead) - 0.5, 0, 1, height);
+}
+
+// Ticks at the foot, of all hits and, higher, of the chosen one.
+function paintPlaces(
+    context: CanvasRenderingContext2D, {width, height}: MinimapScene,
+    {all, chosen}: Places, book: StyleBook): void {
+  const {theme} = book;
+  context.fillStyle = css(theme.background);
+  context.fillRect(0, height - TICKS - 1, width, TICKS + 1);
+  const ticks = (places: Uint8Array, top: number): void => {
+    for (const [column, here] of places.entries()) {
+      const x = Math.floor(column / places.length * width);
+      const next = Math.floor((column + 1) / places.length * width);
+      if (here) context.fillRect(x, top, Math.max(next - x, 1.5), height - top);
+    }
+  };
+  context.fillStyle = css(mix(theme.background, theme.ink, 0.45));
+  ticks(all, height - TICKS + 2);
+  context.fillStyle = css(theme.accent);
+  ticks(chosen, height - TICKS);
 }

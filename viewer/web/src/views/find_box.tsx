@@ -11,6 +11,7 @@ import {formatCount} from '../units';
 import {useSignal} from './use_signal';
 
 const FIND_MS = 80; // after the last key
+const NO_HITS: readonly Hit[] = [];
 
 // At once, so that what is typed next is in it.
 export function focusFindBox(sign = ''): void {
@@ -32,7 +33,7 @@ export function FindBox({model}: {model: AppModel}) {
   const refused = useSignal(model.rowTree.refused);
   const [text, setText] = useState(filter === '' ? '' : `:${filter}`);
   const [at, setAt] = useState(-1);
-  const [hits, setHits] = useState<Hit[]>([]);
+  const [hits, setHits] = useState<readonly Hit[]>(NO_HITS);
   const mode = text.startsWith('>') ? 'command' : text.startsWith(':') ? 'filter' : 'find';
   const commands = useMemo(() => mode === 'command' ? commandsLike(text.slice(1)) : [], [text, mode]);
   // Back, or a link, changes the filter.
@@ -50,7 +51,7 @@ export function FindBox({model}: {model: AppModel}) {
   };
   useEffect(() => {
     if (mode !== 'find' || text.trim() === '') {
-      setHits([]);
+      setHits(NO_HITS);
       return;
     }
     let stale = false;
@@ -62,6 +63,8 @@ export function FindBox({model}: {model: AppModel}) {
       clearTimeout(timer);
     };
   }, [text, mode]);
+
+  useEffect(() => void model.findPlaces.show(hits, hits.length === 1 ? 0 : at), [hits, at]);
 
   const go = async (step: number): Promise<void> => {
     const found = at < 0 ? await search(text) : hits; // Enter may come before the answer

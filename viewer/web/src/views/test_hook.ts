@@ -79,6 +79,10 @@ export function installTestHook(model: AppModel, engine: TimelineEngine): void {
     state: () => model.now.instant.value,
     aggregate: () => model.tables.aggregate.value,
     events: () => model.tables.events.value,
+    places: () => model.findPlaces.places.value && {
+      all: [...model.findPlaces.places.value.all],
+      chosen: [...model.findPlaces.places.value.chosen],
+    },
     rare: () => model.rare.items.value.map(({kind, from, to, hook}) => ({kind, from, to, hook})),
     lengths: () => model.lengths.value,
     hoverWait: () => model.hoverWait.answer.value,

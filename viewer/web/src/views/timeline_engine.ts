@@ -100,7 +100,8 @@ export class TimelineEngine {
       this.invalidate();
     });
     effect(() => {
-      void [model.selection.value, model.comparison.before.value, model.playback.value, model.hover.value, model.wait.value, model.hoverWait.answer.value];
+      void [model.selection.value, model.comparison.before.value, model.playback.value, model.hover.value, model.wait.value, model.hoverWait.answer.value,
+            model.findPlaces.places.value];
       this.dirtyTop = true;
       this.schedule();
     });
@@ -318,6 +319,7 @@ export class TimelineEngine {
               to: endNs(view),
               playhead: play.at,
               losses: this.losses,
+              places: model.findPlaces.places.peek(),
             },
             this.book);
       }
