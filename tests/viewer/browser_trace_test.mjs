@@ -11,6 +11,7 @@ import {join} from 'node:path';
 import {Claims, missing, Session, startServer} from './browser_session.mjs';
 import {comparison} from './instant_comparison.mjs';
 import {claimSelection} from './selection_claims.mjs';
+import {claimTables} from './table_claims.mjs';
 
 const reason = missing();
 if (reason) {
@@ -80,7 +81,7 @@ try {
     await session.page.waitForTimeout(100); // the request waits for a drag to end
     await session.settled();
   };
-  const cells = async () => (await session.page.locator('.data tbody tr').evaluateAll(
+  const cells = async () => (await session.page.locator('.data tbody tr:not(.rest)').evaluateAll(
       (rows) => rows.map((row) => [...row.cells].map((cell) => cell.innerText.trim()))));
   await claims.claim('each tab shows the report\'s rows', async () => {
     for (const [name, rows] of [['Threads', report.threads], ['Segments', null], ['CPUs', report.cpus], ['Waits', null], ['Hooks', null]]) {
@@ -146,6 +147,7 @@ try {
   });
 
   await claimSelection({session, claims, run, trace, report, shots});
+  await claimTables({session, claims, run, trace, shots});
 
   await claims.claim('axe-core has no finding, light and dark, at 1440 and 800 px', async () => {
     const axe = readFileSync(join(import.meta.dirname, '../../viewer/web/node_modules/axe-core/axe.min.js'), 'utf8');

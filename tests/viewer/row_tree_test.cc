@@ -8,8 +8,10 @@
 #include <random>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include "absl/strings/str_format.h"
 #include "tests/viewer/index_fixture.h"
 #include "viewer/index/row_tree.h"
 #include "viewer/server/timeline_api.h"
@@ -298,6 +300,71 @@ TEST_CASE("row_tree: what is no condition is refused with its place",
                  Contains("wait_ns"));
   CHECK_THAT(refused("tid == 4 && calls > 3"), Contains("--where:1:"));
   CHECK_FALSE(refused("").empty());
+}
+
+TEST_CASE("row_tree: a condition narrows each table by its own rows",
+          "[viewer][property]") {
+  const BuiltIndex built = BuildSyntheticIndex(
+      {.seed = 8, .cpus = 2, .processes = 9, .dispatches = 1500});
+  std::mt19937_64 random(8);
+  const auto where = [](const std::string& condition) {
+    return "&where=" + Encoded(condition);
+  };
+  for (int i = 0; i < 10; ++i) {
+    const std::string range =
+        "aggregate?" + Window(AnyRange(random, built.index->duration_ns())) +
+        "&tables=";
+    for (const auto& [table, field, name] :
+         {std::tuple("processes", "on_cpu_ns", "on_cpu_ns"),
+          std::tuple("threads", "on_cpu_ns", "on_cpu_ns"),
+          std::tuple("threads", "wait_ns", "wait_ns"),
+          std::tuple("segments", "wall_ns", "wall_incl_ns")}) {
+      const json whole = Ask(built, range + table);
+      if (whole[table].empty()) continue;
+      const std::uint64_t least_ns =
+          whole[table][whole[table].size() / 2][name];
+      CAPTURE(range, table, field, least_ns);
+      const json some =
+          Ask(built, range + table +
+                         where(absl::StrFormat("%s >= %dns", field, least_ns)));
+      json expected = json::array();
+      std::uint64_t rest_ns = 0;
+      for (const json& row : whole[table]) {
+        if (row[name] >= least_ns) {
+          expected.push_back(row);
+        } else {
+          rest_ns += row.value("on_cpu_ns", std::uint64_t{0});
+        }
+      }
+      CHECK(some[table] == expected);
+      const json& rest = some["unselected"][table];
+      CHECK(rest["rows"] == whole[table].size() - expected.size());
+      if (rest.contains("on_cpu_ns")) CHECK(rest["on_cpu_ns"] == rest_ns);
+      CHECK_FALSE(some["unselected"].contains("waits"));
+    }
+    // A condition on names is true of all that a process has.
+    const std::size_t process = random() % built.index->processes().size();
+    const std::string of_one = where(
+        absl::StrFormat("pid == %d", built.index->processes()[process].pid));
+    for (const char* table : {"hooks", "waits", "segments"}) {
+      CAPTURE(range, table, process);
+      json expected = json::array();
+      const json whole = Ask(built, range + table);
+      for (const json& row : whole[table]) {
+        if (row["process"] == process) expected.push_back(row);
+      }
+      CHECK(Ask(built, range + table + of_one)[table] == expected);
+    }
+  }
+  const std::string range = "aggregate?from=0&to=9999999999&tables=processes";
+  CHECK_THAT(Refused(built, range + where("pid == 1 && colour == 3")),
+             Catch::Matchers::Contains("--where:1:13"));
+  // Its rows have no such field: they stay.
+  const json cpus = Ask(
+      built, "aggregate?from=0&to=9999999999&tables=cpus" + where("tid == 1"));
+  CHECK(cpus["cpus"].size() == cpus["cpus_total"]);
+  CHECK(cpus["unselected"].contains("threads"));
+  CHECK_FALSE(cpus["unselected"].contains("processes"));
 }
 
 }  // namespace countrace::viewer

@@ -17,6 +17,7 @@
 #include "viewer/index/rare_events.h"
 #include "viewer/server/api_answer.h"
 #include "viewer/server/api_bounds.h"
+#include "viewer/server/narrowed_tables.h"
 #include "viewer/server/range_json.h"
 #include "viewer/server/table_order.h"
 #include "viewer/server/wait_json.h"
@@ -180,10 +181,20 @@ HttpResponse Aggregate(const TimelineIndex& index, ApiQuery& query) {
     // Any other column than the time sorts all rows anew, from their order.
     const bool by_time = !query.Has("sort") ||
                          (query.Word("sort") == "ns" && order != "ascending");
+    // What a condition leaves of them is in order if all are.
     absl::StatusOr<std::vector<WaitRow>> waits =
-        WaitsIn(index, *range, by_time ? in_order : kMaxWaitRows);
+        WaitsIn(index, *range,
+                by_time && !query.Has("where") ? in_order : kMaxWaitRows);
     if (!waits.ok()) return Refuse(waits.status());
     tables.waits = *std::move(waits);
+  }
+  Json unselected;
+  if (query.Has("where")) {
+    const std::optional<std::string> where = query.Text("where");
+    if (!where) return Refuse(400, query.error());
+    absl::StatusOr<Json> rest = NarrowTables(index, *range, *where, tables);
+    if (!rest.ok()) return Refuse(rest.status());
+    unselected = *std::move(rest);
   }
   if (query.Has("sort") && !SortTables(index,
                                        {.column = query.Word("sort"),
@@ -201,6 +212,7 @@ HttpResponse Aggregate(const TimelineIndex& index, ApiQuery& query) {
                  {"interrupts_ns", totals.interrupts_ns},
                  {"idle", RunJson(totals.idle)},
                  {"outside", RunJson(totals.outside)}};
+  if (!unselected.is_null()) answer["unselected"] = std::move(unselected);
   PutProcesses(answer, totals, first, top, index.header().events);
   page.Put(answer, "segments", wanted->totals.segments, totals.segments,
            SegmentJson);

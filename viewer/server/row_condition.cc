@@ -124,25 +124,8 @@ class Selection {
   }
 
   absl::StatusOr<SelectedRows> Select(const WhereExpression& where) {
-    const absl::Status checked = CheckWhere(where, report_, ReportBy::kDefault);
-    if (!checked.ok()) {
-      const bool lists =
-          checked.message().find("\nfields of ") != std::string_view::npos;
-      return lists ? WithFields(checked) : checked;
-    }
-    const std::vector<TableFields> tables = rmap::where::FieldsOf(report_);
-    std::map<ReportBy, bool> usable;
-    for (const TableFields& table : tables) {
-      usable[table.table] = HasAll(table, where);
-    }
-    const bool by_segment = !usable[ReportBy::kProcess] &&
-                            !usable[ReportBy::kThread] &&
-                            usable[ReportBy::kSegment];
-    if (!by_segment && !usable[ReportBy::kProcess] &&
-        !usable[ReportBy::kThread]) {
-      return NoSuchField(where, tables);
-    }
-    if (by_segment) {
+    if (const absl::Status bound = Bind(where); !bound.ok()) return bound;
+    if (by_segment()) {
       AddSegments();
     } else {
       AddProcesses();
@@ -150,10 +133,76 @@ class Selection {
     }
     const auto selected = SelectRows(where, report_);
     if (!selected.ok()) return selected.status();
+    return RowsOf(*selected);
+  }
+
+  absl::StatusOr<SelectedTables> SelectTables(const WhereExpression& where) {
+    if (const absl::Status bound = Bind(where); !bound.ok()) return bound;
+    if (usable_[ReportBy::kProcess]) AddProcesses();
+    if (usable_[ReportBy::kThread]) AddThreads();
+    if (usable_[ReportBy::kSegment]) AddSegments();
+    const auto selected = SelectRows(where, report_);
+    if (!selected.ok()) return selected.status();
+    SelectedTables tables;
+    tables.of_names = true;
+    VisitFields(where, [&](const Operand& operand) {
+      tables.of_names &= operand.text == "pid" || operand.text == "comm";
+    });
+    const auto numbers = [&](ReportBy table, const auto& rows,
+                             std::size_t most) {
+      std::optional<std::vector<bool>> chosen;
+      if (!usable_[table]) return chosen;
+      chosen.emplace(most);
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        (*chosen)[static_cast<std::uint32_t>(rows[i].index)] =
+            selected->Of(table).rows[i];
+      }
+      return chosen;
+    };
+    tables.processes = numbers(ReportBy::kProcess, report_.processes,
+                               index_.processes().size());
+    tables.threads =
+        numbers(ReportBy::kThread, report_.threads, index_.threads().size());
+    if (!usable_[ReportBy::kSegment]) return tables;
+    tables.segments.emplace();
+    for (std::size_t i = 0; i < report_.segments.size(); ++i) {
+      if (!selected->Of(ReportBy::kSegment).rows[i]) continue;
+      tables.segments->emplace(
+          static_cast<std::uint32_t>(report_.segments[i].process), hooks_[i]);
+    }
+    return tables;
+  }
+
+ private:
+  bool by_segment() {
+    return !usable_[ReportBy::kProcess] && !usable_[ReportBy::kThread] &&
+           usable_[ReportBy::kSegment];
+  }
+
+  // Finds the tables whose rows have all fields of the condition.
+  absl::Status Bind(const WhereExpression& where) {
+    const absl::Status checked = CheckWhere(where, report_, ReportBy::kDefault);
+    if (!checked.ok()) {
+      const bool lists =
+          checked.message().find("\nfields of ") != std::string_view::npos;
+      return lists ? WithFields(checked) : checked;
+    }
+    const std::vector<TableFields> tables = rmap::where::FieldsOf(report_);
+    for (const TableFields& table : tables) {
+      usable_[table.table] = HasAll(table, where);
+    }
+    if (!by_segment() && !usable_[ReportBy::kProcess] &&
+        !usable_[ReportBy::kThread]) {
+      return NoSuchField(where, tables);
+    }
+    return absl::OkStatus();
+  }
+
+  SelectedRows RowsOf(const rmap::RowSelection& selected) {
     SelectedRows rows{.processes = std::vector<bool>(index_.processes().size()),
                       .threads = std::vector<bool>(index_.threads().size())};
     const auto chosen = [&](ReportBy table, std::size_t row) {
-      return usable[table] && selected->Of(table).rows[row];
+      return usable_[table] && selected.Of(table).rows[row];
     };
     for (std::size_t i = 0; i < report_.segments.size(); ++i) {
       if (chosen(ReportBy::kSegment, i)) {
@@ -170,7 +219,7 @@ class Selection {
     for (std::uint32_t thread = 0; thread < rows.threads.size(); ++thread) {
       const std::uint32_t process = index_.ProcessOf(thread);
       if (process >= rows.processes.size()) continue;
-      if (usable[ReportBy::kThread]) continue;
+      if (usable_[ReportBy::kThread]) continue;
       rows.threads[thread] = rows.processes[process];
     }
     for (std::size_t i = 0; i < report_.threads.size(); ++i) {
@@ -183,7 +232,6 @@ class Selection {
     return rows;
   }
 
- private:
   std::string NameOf(std::uint32_t process) const {
     return std::string(index_.Text(index_.processes()[process].comm));
   }
@@ -267,12 +315,15 @@ class Selection {
       }
       row.counts.resize(report_.events.size());
       report_.segments.push_back(std::move(row));
+      hooks_.push_back(totals.hook_id);
     }
   }
 
   const TimelineIndex& index_;
   const TimeRange range_;
   rmap::Report report_;
+  std::vector<std::uint32_t> hooks_;  // of report_.segments
+  std::map<ReportBy, bool> usable_;
 };
 
 }  // namespace
@@ -282,6 +333,14 @@ absl::StatusOr<SelectedRows> SelectIn(const TimelineIndex& index,
   auto parsed = rmap::where::ParseWhere(where);
   if (!parsed.ok()) return parsed.status();
   return Selection(index, range).Select(*parsed);
+}
+
+absl::StatusOr<SelectedTables> SelectTablesIn(const TimelineIndex& index,
+                                              TimeRange range,
+                                              std::string_view where) {
+  auto parsed = rmap::where::ParseWhere(where);
+  if (!parsed.ok()) return parsed.status();
+  return Selection(index, range).SelectTables(*parsed);
 }
 
 }  // namespace countrace::viewer

@@ -1,9 +1,13 @@
-// The condition of `rows?where=`: that of `report --where`, on the numbers of a
-// window.
+// The condition of `rows?where=` and `aggregate?where=`: that of `report
+// --where`, on the numbers of a window.
 #ifndef COUNTRACE_VIEWER_SERVER_ROW_CONDITION_H_
 #define COUNTRACE_VIEWER_SERVER_ROW_CONDITION_H_
 
+#include <cstdint>
+#include <optional>
+#include <set>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -27,6 +31,22 @@ struct SelectedRows {
 // names a field that these rows do not have.
 absl::StatusOr<SelectedRows> SelectIn(const TimelineIndex& index,
                                       TimeRange range, std::string_view where);
+
+// The rows of each table by themselves, as the report selects them.
+struct SelectedTables {
+  // By number. Absent: the rows lack a field of the condition.
+  std::optional<std::vector<bool>> processes, threads;
+  // Of a process and a hook.
+  std::optional<std::set<std::pair<std::uint32_t, std::uint32_t>>> segments;
+  // It has no field but `pid` and `comm`, so that the rows of a selected
+  // process are selected in each table.
+  bool of_names = false;
+};
+
+// As SelectIn().
+absl::StatusOr<SelectedTables> SelectTablesIn(const TimelineIndex& index,
+                                              TimeRange range,
+                                              std::string_view where);
 
 }  // namespace countrace::viewer
 

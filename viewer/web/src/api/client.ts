@@ -83,13 +83,14 @@ export class Client {
   // `limit` rows from `offset` on of one table, ordered by a column of it.
   aggregate(
       from: number, to: number,
-      page: {table: string; column: string; down: boolean; offset: number; limit: number},
+      page: {table: string; column: string; down: boolean; offset: number; limit: number; where?: string},
       signal?: AbortSignal): Promise<Aggregate> {
-    const {table, column, down, offset, limit} = page;
+    const {table, column, down, offset, limit, where = ''} = page;
     const rows = table === 'processes' ? `&first=${offset}&top=${limit}` : `&top=0&offset=${offset}&limit=${limit}`;
     return this.json(
         `aggregate?from=${Math.max(0, Math.round(from))}&to=${Math.max(0, Math.round(to))}&tables=${table}${rows}` +
-            (column === '' ? '' : `&sort=${column}&order=${down ? 'descending' : 'ascending'}`),
+            (column === '' ? '' : `&sort=${column}&order=${down ? 'descending' : 'ascending'}`) +
+            (where === '' ? '' : `&where=${encodeURIComponent(where)}`),
         signal);
   }
   // `limit` records from a place on, or before it.

@@ -98,4 +98,8 @@ export interface Aggregate {
   waits?: WaitTotals[];
   waits_total?: number;
   sums?: TableSums; // absent in frames
+  // By table: the rows for which the condition does not hold. A table that is
+  // not there is whole: its rows lack a field of the condition.
+  unselected?: Partial<Record<'processes'|'threads', RunTotals & {rows: number}>> &
+      Partial<Record<'segments'|'hooks'|'waits', {rows: number}>>;
 }

@@ -241,6 +241,12 @@ export class AppModel {
     this.view.value = viewport.fit(this.durationNs, this.view.value.widthPx);
   }
 
+  // Empty: all rows.
+  setFilter(condition: string): void {
+    this.tables.offset.value = 0;
+    this.filter.value = condition;
+  }
+
   select(a: number, b: number): void {
     const from = Math.max(0, Math.round(Math.min(a, b)));
     const to = Math.min(this.durationNs, Math.round(Math.max(a, b)));

@@ -103,7 +103,7 @@ export class LaneCommands {
       this.model.tree.value = next;
       await this.model.rowTree.load();
       if (!laneOf() && this.model.filter.value !== '') {
-        this.model.filter.value = '';
+        this.model.setFilter('');
         await this.model.rowTree.load();
       }
     }

@@ -3,6 +3,7 @@
 
 import {effect, type Signal, signal} from '@preact/signals-core';
 
+import {ApiError} from '../api/client';
 import type {Aggregate, EventItem, EventPage} from '../api/schema';
 import type {AppModel, Selection} from './app_model';
 
@@ -58,7 +59,7 @@ export class RangeTables {
     effect(() => {
       const range = this.model.selection.value;
       if (this.model.lost.value || !isTable(this.tab.value)) return;
-      void [this.offset.value, this.order.value];
+      void [this.offset.value, this.order.value, this.model.filter.value];
       // Dragging changes the range at every move: send the request when it
       // stops.
       clearTimeout(this.timer);
@@ -144,11 +145,13 @@ export class RangeTables {
       try {
         const answer = await this.model.client.aggregate(
             range.from, range.to,
-            {table, ...this.order.peek(), offset: this.offset.peek(), limit: TABLE_ROWS},
+            {table, ...this.order.peek(), offset: this.offset.peek(), limit: TABLE_ROWS, where: this.model.filter.peek()},
             abort.signal);
         this.aggregate.value = answer;
         this.announce(answer);
       } catch (error) {
+        // What is no condition is refused beside the box; the rows stay.
+        if (error instanceof ApiError && error.reason.startsWith('--where')) return;
         if (table !== 'waits' || !(error instanceof Error) || !/too many dispatches/.test(error.message)) throw error;
         this.refused.value = 'The range has too many dispatches to say why threads wait. Select a part of it.';
       }

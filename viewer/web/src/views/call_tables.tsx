@@ -6,6 +6,7 @@ import {hookName, processName} from '../model/names';
 import {css} from '../render/palette';
 import {formatCount, formatDuration} from '../units';
 import {type Column, DataTable} from './data_table';
+import {allOf} from './condition_note';
 import {limitsText} from './limits';
 import {qualityColumn} from './run_tables';
 import type {TimelineEngine} from './timeline_engine';
@@ -32,8 +33,15 @@ export function SegmentTable({model, engine, data}: {model: AppModel; engine: Ti
     ...qualityColumn(data.segments),
   ];
   const sums = data.sums?.segments;
-  const sum = sums && ['All', '', formatCount(sums.calls), '', formatDuration(sums.wall_excl_ns), '', formatDuration(sums.on_cpu_excl_ns), ''];
-  return <DataTable columns={columns} rows={data.segments} {...(sum ? {sum} : {})} model={model} rowKey={(row) => `${row.process}/${row.hook}`}
+  const line = (name: string, calls: number, own: number, onCpu: number): string[] =>
+      [name, '', formatCount(calls), '', formatDuration(own), '', formatDuration(onCpu), ''];
+  const left = (data.segments_total ?? 0) - data.segments.length;
+  const shown = (of: (row: Row) => number|null): number => data.segments.reduce((total, row) => total + (of(row) ?? 0), 0);
+  const rest = sums && left > 0 ? line(
+      `(${formatCount(left)} others)`, sums.calls - shown((row) => row.calls),
+      sums.wall_excl_ns - shown((row) => row.wall_excl_ns), sums.on_cpu_excl_ns - shown((row) => row.on_cpu_excl_ns)) : null;
+  const sum = sums && line(allOf(data, 'segments'), sums.calls, sums.wall_excl_ns, sums.on_cpu_excl_ns);
+  return <DataTable columns={columns} rows={data.segments} rest={rest ?? null} {...(sum ? {sum} : {})} model={model} rowKey={(row) => `${row.process}/${row.hook}`}
                     swatch={(row) => css(engine.book.hook(row.hook))}
                     selected={(row) => row.process === durations?.process && row.hook === durations.hook}
                     onClick={(row) => void model.selectSegment(row.process, row.hook)} />;
@@ -49,9 +57,13 @@ export function HookTable({model, engine, data}: {model: AppModel; engine: Timel
      text: (row) => `${processName(names, row.process)} ${names.process(row.process)?.pid ?? ''}`},
     {title: 'Hits', says: 'Hits in the range', number: true, by: 'hits', text: (row) => formatCount(row.hits)},
   ];
-  const sum = data.sums?.hooks && ['All', '', formatCount(data.sums.hooks.hits)];
+  const all = data.sums?.hooks;
+  const left = (data.hooks_total ?? 0) - data.hooks.length;
+  const rest = all && left > 0 ?
+      [`(${formatCount(left)} others)`, '', formatCount(data.hooks.reduce((hits, row) => hits - row.hits, all.hits))] : null;
+  const sum = all && [allOf(data, 'hooks'), '', formatCount(all.hits)];
   // A click shows its hits among the rare events.
-  return <DataTable columns={columns} rows={data.hooks} {...(sum ? {sum} : {})} model={model} rowKey={(row) => `${row.process}/${row.hook}`}
+  return <DataTable columns={columns} rows={data.hooks} rest={rest ?? null} {...(sum ? {sum} : {})} model={model} rowKey={(row) => `${row.process}/${row.hook}`}
                     swatch={(row) => chosen.includes(row.hook) ? css(engine.book.hook(row.hook)) : null}
                     selected={(row) => chosen.includes(row.hook)} onClick={(row) => model.rare.toggle(row.hook)} />;
 }

@@ -15,6 +15,7 @@ export interface Column<Row> {
 }
 
 interface TableProps<Row> {
+  rest?: string[]|null; // of the rows on other pages, together
   sum?: string[]; // a last row
   columns: Column<Row>[];
   rows: Row[];
@@ -22,10 +23,11 @@ interface TableProps<Row> {
   swatch: (row: Row) => string|null;
   rowKey: (row: Row) => string;
   selected?: (row: Row) => boolean;
+  isRest?: (row: Row) => boolean; // of nobody
   onClick?: (row: Row) => void;
 }
 
-export function DataTable<Row>({sum, columns, rows, model, swatch, rowKey, selected, onClick}: TableProps<Row>) {
+export function DataTable<Row>({rest, sum, columns, rows, model, swatch, rowKey, selected, isRest, onClick}: TableProps<Row>) {
   const order = useSignal(model.tables.order);
   const sorted = (column: Column<Row>): 'ascending'|'descending'|'none' =>
       columns.find(({by}) => by === order.column) !== column ? 'none' : order.down ? 'descending' : 'ascending';
@@ -44,8 +46,8 @@ export function DataTable<Row>({sum, columns, rows, model, swatch, rowKey, selec
       </tr></thead>
       <tbody>
         {rows.map((row) => (
-          <tr key={rowKey(row)} class={`${onClick ? 'clickable' : ''} ${selected?.(row) ? 'selected' : ''}`}
-              tabIndex={onClick ? 0 : -1} onClick={() => onClick?.(row)}
+          <tr key={rowKey(row)} class={isRest?.(row) ? 'rest' : `${onClick ? 'clickable' : ''} ${selected?.(row) ? 'selected' : ''}`}
+              tabIndex={onClick && !isRest?.(row) ? 0 : -1} onClick={() => onClick?.(row)}
               onKeyDown={(event) => {
                 if (event.key === 'Enter') onClick?.(row);
               }}>
@@ -58,6 +60,9 @@ export function DataTable<Row>({sum, columns, rows, model, swatch, rowKey, selec
             ))}
           </tr>
         ))}
+        {rest && <tr class="rest">
+          {columns.map((column, index) => <td key={index} class={column.number ? 'number' : ''}>{rest[index] ?? ''}</td>)}
+        </tr>}
       </tbody>
       {sum && <tfoot><tr>
         {columns.map((column, index) => <td key={index} class={column.number ? 'number' : ''}>{sum[index] ?? ''}</td>)}

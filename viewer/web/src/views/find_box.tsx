@@ -95,7 +95,7 @@ export function FindBox({model}: {model: AppModel}) {
       ++model.pending; // until the hit is in view
       void go(backwards ? -1 : 1).finally(() => --model.pending);
     } else if (mode === 'filter') {
-      model.filter.value = text.slice(1).trim();
+      model.setFilter(text.slice(1).trim());
     } else {
       run(commands[Math.max(at, 0)]);
     }
@@ -130,7 +130,7 @@ export function FindBox({model}: {model: AppModel}) {
              onKeyDown={onKeyDown} />
       {filter !== '' && (
         <button class="unfilter" aria-label="Show all rows" title="Show all rows" onClick={() => {
-          model.filter.value = '';
+          model.setFilter('');
           setText('');
         }}>{'\u00d7'}</button>
       )}

@@ -6,6 +6,7 @@ import {type Tab, tableOf} from '../model/range_tables';
 import {formatCount, formatDuration, formatInstant} from '../units';
 import {HookTable, SegmentTable} from './call_tables';
 import {ComparisonTable} from './comparison_table';
+import {ConditionNote} from './condition_note';
 import {Pages} from './data_table';
 import {EventsTable} from './events_table';
 import {CpuTable, ProcessTable, ThreadTable} from './run_tables';
@@ -40,11 +41,11 @@ function rowsOf(data: Aggregate|null, tab: Tab): number|null {
 function Rows({model, engine, data}: {model: AppModel; engine: TimelineEngine; data: Aggregate}) {
   switch (tableOf(data)) {
     case 'processes': return <ProcessTable model={model} engine={engine} data={data} />;
-    case 'threads': return <ThreadTable model={model} engine={engine} rows={data.threads ?? []} sums={data.sums?.threads} />;
+    case 'threads': return <ThreadTable model={model} engine={engine} data={data} />;
     case 'segments': return <SegmentTable model={model} engine={engine} data={data} />;
     case 'hooks': return <HookTable model={model} engine={engine} data={data} />;
     case 'cpus': return <CpuTable model={model} rows={data.cpus ?? []} />;
-    case 'waits': return <WaitTable model={model} engine={engine} rows={data.waits ?? []} sums={data.sums?.waits} />;
+    case 'waits': return <WaitTable model={model} engine={engine} data={data} />;
   }
 }
 
@@ -56,6 +57,7 @@ export function RangePanel({model, engine}: {model: AppModel; engine: TimelineEn
   const refused = useSignal(tables.refused);
   const open = useSignal(model.panelOpen);
   const before = useSignal(model.comparison.before);
+  const filter = useSignal(model.filter);
   useSignal(theme);
   const missing = !model.client.backend.hasTrace && (tab === 'events' || tab === 'changes');
   return (
@@ -88,7 +90,7 @@ export function RangePanel({model, engine}: {model: AppModel; engine: TimelineEn
         <div class="csvs">
           {(model.client.backend.hasTrace ? REPORT_TABLES[tab] : []).map((table) => (
             <a key={table} class="link csv" download href={model.client.csvAddress(table, selection)}
-               title={`All rows, as \`countrace report --by ${table}\` has them`}>CSV{REPORT_TABLES[tab].length > 1 ? ` by ${table}` : ''}</a>
+               title={`All rows, as \`countrace report --by ${table}\` has them${filter === '' ? '' : '; the condition is not in it'}`}>CSV{REPORT_TABLES[tab].length > 1 ? ` by ${table}` : ''}</a>
           ))}
         </div>
         <button class="quiet" aria-expanded={open} title="Show or hide the tables  (Q)"
@@ -101,6 +103,7 @@ export function RangePanel({model, engine}: {model: AppModel; engine: TimelineEn
             refused !== null ? <p class="refused">{refused}</p> :
             !data || tableOf(data) !== tab ? null : (
               <>
+                <ConditionNote model={model} data={data} rows={rowsOf(data, tab) ?? 0} />
                 <Pages model={model} total={rowsOf(data, tab) ?? 0} />
                 <Rows model={model} engine={engine} data={data} />
               </>

@@ -1,9 +1,10 @@
 // Who ran: tables of processes, threads and CPUs. Exact numbers; counts that an
 // edge cut are marked as the least or a tilde.
 
-import type {Aggregate, Bounds, CpuTotals, Quality, TableSums, ThreadTotals} from '../api/schema';
+import type {Aggregate, CpuTotals, Quality} from '../api/schema';
 import type {AppModel} from '../model/app_model';
-import {processName} from '../model/names';
+import {processName, processOf} from '../model/names';
+import {processRows, type RunRow, sumOf, threadRows} from '../model/run_rows';
 import {css} from '../render/palette';
 import {formatCount, formatDuration, formatEventCount, formatPercent} from '../units';
 import {type Column, DataTable} from './data_table';
@@ -11,64 +12,14 @@ import {limitsText, MARKS_SAY, qualityMarks} from './limits';
 import type {TimelineEngine} from './timeline_engine';
 import {useSignal} from './use_signal';
 
-// Numbers that a range may not have exactly.
-interface Counted {
-  counts: (number|null)[];
-  estimated: boolean;
-  bounds: Bounds;
-}
-interface RunRow extends Counted {
-  key: string;
-  process: number|null; // null: idle, outside, not known
-  name: string;
-  pid: string;
-  onCpu: number;
-  dispatches: number|null;
-  qualities: readonly Quality[];
-}
-
-function runRows(model: AppModel, data: Aggregate): RunRow[] {
-  const names = model.names;
-  const none = names.events.map(() => null);
-  const rows: RunRow[] = data.processes.map((row) => ({
-    key: `p${row.process}`,
-    process: row.process,
-    name: processName(names, row.process),
-    pid: String(names.process(row.process)?.pid ?? ''),
-    onCpu: row.on_cpu_ns,
-    dispatches: row.dispatches,
-    counts: row.incomplete ? none : row.counts,
-    estimated: row.estimated,
-    bounds: row.bounds,
-    qualities: row.qualities,
-  }));
-  const extra = (key: string, name: string, run: typeof data.idle): void => {
-    if (run.on_cpu_ns === 0 && run.dispatches === 0) return;
-    rows.push({key, process: null, name, pid: '', onCpu: run.on_cpu_ns, dispatches: run.dispatches,
-               counts: run.incomplete ? none : run.counts, estimated: run.estimated, bounds: run.bounds, qualities: []});
-  };
-  if (data.processes_left_out > 0) extra('others', `${data.processes_left_out} other processes`, data.others);
-  extra('idle', '(idle)', data.idle);
-  extra('outside', '(outside the command)', data.outside);
-  if (data.interrupts_ns > 0) {
-    rows.push({key: 'interrupts', process: null, name: '(interrupts)', pid: '', onCpu: data.interrupts_ns,
-               dispatches: null, counts: none, estimated: false, bounds: {}, qualities: []});
-  }
-  if (data.unknown_ns > 0) {
-    rows.push({key: 'unknown', process: null, name: '(not known)', pid: '', onCpu: data.unknown_ns,
-               dispatches: null, counts: none, estimated: false, bounds: {}, qualities: []});
-  }
-  return rows;
-}
-
 // An edge cut an interval of this event: no less than the count.
-function mark(row: Counted, event: number, count: number): string {
+function mark(row: RunRow, event: number, count: number): string {
   const bounds = row.bounds[`counts.${event}`];
   if (!row.estimated || !bounds) return '';
   return bounds[0] === count ? '\u2265' : '~';
 }
 
-function countColumns<Row extends Counted>(events: readonly string[]): Column<Row>[] {
+function countColumns(events: readonly string[]): Column<RunRow>[] {
   return events.map((event, index) => ({
     title: event,
     says: `${event} inside the range`,
@@ -89,66 +40,94 @@ export function qualityColumn<Row extends {qualities: readonly Quality[]}>(rows:
   return [{title: '', says: MARKS_SAY, number: false, by: '', text: (row) => qualityMarks(row.qualities)}];
 }
 
+const NONE = '\u2013';
+
+// What the tables of processes and of threads have.
+function runColumns(model: AppModel, data: Aggregate): {time: Column<RunRow>[]; counted: Column<RunRow>[]} {
+  return {
+    time: [
+      {title: 'CPU time', says: 'Time on a CPU inside the range, exact', number: true, by: 'on_cpu_ns', text: (row) => formatDuration(row.onCpu),
+       limits: (row) => limitsText(row.bounds, 'on_cpu_ns', formatDuration)},
+      {title: 'Share', says: 'Share of all CPUs over the range', number: true, by: 'on_cpu_ns',
+       text: (row) => data.cpu_ns > 0 ? formatPercent(row.onCpu / data.cpu_ns) : ''},
+    ],
+    counted: [
+      {title: 'Dispatches', says: 'Dispatches that begin in the range', number: true, by: 'dispatches',
+       text: (row) => row.dispatches === null ? NONE : formatCount(row.dispatches),
+       limits: (row) => limitsText(row.bounds, 'dispatches', formatCount)},
+      ...countColumns(model.names.events),
+    ],
+  };
+}
+
+// Of the rows together, idle and what is not known included.
+function runSums(model: AppModel, data: Aggregate, rows: readonly RunRow[]): {time: string[]; counted: string[]} {
+  const total = sumOf(rows, (row) => row.onCpu);
+  return {
+    time: [formatDuration(total), data.cpu_ns > 0 ? formatPercent(total / data.cpu_ns) : ''],
+    counted: [
+      formatCount(sumOf(rows, (row) => row.dispatches)),
+      // A row without a count: their sum is not known.
+      ...model.names.events.map((event, i) => rows.some((row) => row.dispatches !== null && row.counts[i] === null) ?
+          NONE : formatEventCount(event, sumOf(rows, (row) => row.counts[i] ?? null))),
+    ],
+  };
+}
+
 export function ProcessTable({model, engine, data}: {model: AppModel; engine: TimelineEngine; data: Aggregate}) {
+  const {names} = model;
   const highlight = useSignal(model.highlight);
-  const rows = runRows(model, data);
+  const {time, counted} = runColumns(model, data);
+  const rows = processRows(data);
   const columns: Column<RunRow>[] = [
-    {title: 'Process', says: 'Name of the process', number: false, by: 'process', text: (row) => row.name},
-    {title: 'PID', says: 'Process id', number: true, by: 'pid', text: (row) => row.pid},
-    {title: 'CPU time', says: 'Time on a CPU inside the range, exact', number: true, by: 'on_cpu_ns', text: (row) => formatDuration(row.onCpu),
-     limits: (row) => limitsText(row.bounds, 'on_cpu_ns', formatDuration)},
-    {title: 'Share', says: 'Share of all CPUs over the range', number: true, by: 'on_cpu_ns',
-     text: (row) => data.cpu_ns > 0 ? formatPercent(row.onCpu / data.cpu_ns) : ''},
-    {title: 'Dispatches', says: 'Dispatches that begin in the range', number: true, by: 'dispatches',
-     text: (row) => row.dispatches === null ? '\u2013' : formatCount(row.dispatches),
-     limits: (row) => limitsText(row.bounds, 'dispatches', formatCount)},
-    ...countColumns<RunRow>(model.names.events),
+    {title: 'Process', says: 'Name of the process', number: false, by: 'process', text: (row) => row.process === null ? row.name : processName(names, row.process)},
+    {title: 'PID', says: 'Process id', number: true, by: 'pid', text: (row) => row.process === null ? '' : String(names.process(row.process)?.pid ?? '')},
+    ...time,
+    ...counted,
     ...qualityColumn(rows),
   ];
-  const total = rows.reduce((sum, row) => sum + row.onCpu, 0);
-  const sum = ['All', '', formatDuration(total), data.cpu_ns > 0 ? formatPercent(total / data.cpu_ns) : ''];
-  return <DataTable columns={columns} rows={rows} sum={sum} model={model} rowKey={(row) => row.key}
+  const sums = runSums(model, data, rows);
+  return <DataTable columns={columns} rows={rows} sum={['All', '', ...sums.time, ...sums.counted]} model={model} rowKey={(row) => row.key}
                     swatch={(row) => css(row.process === null ? engine.book.theme.idle : engine.book.process(row.process))}
-                    selected={(row) => row.process !== null && row.process === highlight}
+                    selected={(row) => row.process !== null && row.process === highlight} isRest={(row) => row.process === null}
                     onClick={(row) => (model.highlight.value = row.process === highlight ? null : row.process)} />;
 }
 
-export function ThreadTable({model, engine, rows, sums}: {
-  model: AppModel; engine: TimelineEngine; rows: ThreadTotals[]; sums: TableSums['threads'];
-}) {
+export function ThreadTable({model, engine, data}: {model: AppModel; engine: TimelineEngine; data: Aggregate}) {
   const {names} = model;
   const highlight = useSignal(model.highlight);
-  const process = (row: ThreadTotals): number => names.thread(row.thread)?.process ?? -1;
-  const limits = (field: string, format = formatDuration) => (row: ThreadTotals): string => limitsText(row.bounds, field, format);
-  const columns: Column<ThreadTotals>[] = [
-    {title: 'Thread', says: 'Name of the thread', number: false, by: 'thread', text: (row) => names.thread(row.thread)?.comm || '?'},
-    {title: 'TID', says: 'Thread id', number: true, by: 'tid', text: (row) => String(names.thread(row.thread)?.tid ?? '')},
+  const {time, counted} = runColumns(model, data);
+  const rows = threadRows(data, (number) => processOf(names, number));
+  const thread = (row: RunRow) => row.thread === null ? undefined : names.thread(row.thread);
+  const off = (title: string, says: string, by: string, of: (row: RunRow) => number|null): Column<RunRow> => ({
+    title, says, number: true, by,
+    text: (row) => of(row) === null ? NONE : formatDuration(of(row) ?? 0),
+    limits: (row) => limitsText(row.bounds, by, formatDuration),
+  });
+  const columns: Column<RunRow>[] = [
+    {title: 'Thread', says: 'Name of the thread', number: false, by: 'thread', text: (row) => row.thread === null ? row.name : thread(row)?.comm || '?'},
+    {title: 'TID', says: 'Thread id', number: true, by: 'tid', text: (row) => String(thread(row)?.tid ?? '')},
     {title: 'Process', says: 'Its process', number: false, by: 'process',
-     text: (row) => `${processName(names, process(row))} ${names.thread(row.thread)?.pid ?? ''}`},
-    {title: 'CPU time', says: 'Time on a CPU inside the range', number: true, by: 'on_cpu_ns', text: (row) => formatDuration(row.on_cpu_ns), limits: limits('on_cpu_ns')},
-    {title: 'Waited', says: 'Time runnable, on no CPU', number: true, by: 'wait_ns',
-     text: (row) => formatDuration(row.wait_ns), limits: limits('wait_ns')},
-    ...(names.trace.wakeups ? [{
-      title: 'Blocked', says: 'Time on no CPU and not runnable', number: true, by: 'blocked_ns',
-      text: (row: ThreadTotals) => row.blocked_ns === null ? '\u2013' : formatDuration(row.blocked_ns),
-      limits: limits('blocked_ns'),
-    }] : []),
-    {title: 'Dispatches', says: 'Dispatches that begin in the range', number: true, by: 'dispatches', text: (row) => formatCount(row.dispatches),
-     limits: limits('dispatches', formatCount)},
-    ...countColumns<ThreadTotals>(names.events),
+     text: (row) => row.process === null ? '' : `${processName(names, row.process)} ${thread(row)?.pid ?? ''}`},
+    ...time,
+    off('Waited', 'Time runnable, on no CPU', 'wait_ns', (row) => row.wait),
+    ...(names.trace.wakeups ? [off('Blocked', 'Time on no CPU and not runnable', 'blocked_ns', (row) => row.blocked)] : []),
+    ...counted,
     ...qualityColumn(rows),
   ];
-  const sum = sums && [
-    'All', '', '', formatDuration(sums.on_cpu_ns), formatDuration(sums.wait_ns),
-    ...(names.trace.wakeups ? [sums.blocked_ns === null ? '' : formatDuration(sums.blocked_ns)] : []),
-    formatCount(sums.dispatches), ...names.events.map((event, i) => formatEventCount(event, sums.counts[i] ?? 0)),
+  const sums = runSums(model, data, rows);
+  const sum = [
+    'All', '', '', ...sums.time, formatDuration(sumOf(rows, (row) => row.wait)),
+    ...(names.trace.wakeups ? [formatDuration(sumOf(rows, (row) => row.blocked))] : []),
+    ...sums.counted,
   ];
-  return <DataTable columns={columns} rows={rows} {...(sum ? {sum} : {})} model={model} rowKey={(row) => String(row.thread)}
-                    swatch={(row) => css(engine.book.process(process(row)))}
-                    selected={(row) => process(row) === highlight}
+  return <DataTable columns={columns} rows={rows} sum={sum} model={model} rowKey={(row) => row.key}
+                    swatch={(row) => css(row.process === null ? engine.book.theme.idle : engine.book.process(row.process))}
+                    selected={(row) => row.process !== null && row.process === highlight} isRest={(row) => row.process === null}
                     onClick={(row) => {
+                      if (row.process === null) return;
                       model.onJump();
-                      model.rows.reveal(process(row), row.thread);
+                      void model.rows.reveal(row.process, row.thread);
                     }} />;
 }
 

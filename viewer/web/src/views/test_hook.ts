@@ -3,6 +3,9 @@
 
 import type {AppModel} from '../model/app_model';
 import {TILE_COLUMNS} from '../api/tile_decode';
+import {processOf} from '../model/names';
+import {tableOf} from '../model/range_tables';
+import {processRows, threadRows} from '../model/run_rows';
 import {endNs, tileSpan} from '../model/viewport';
 import type {TimelineEngine} from './timeline_engine';
 import {describe} from './tooltip';
@@ -78,6 +81,11 @@ export function installTestHook(model: AppModel, engine: TimelineEngine): void {
     unfolding: () => unfoldingInSight(model, engine),
     state: () => model.now.instant.value,
     aggregate: () => model.tables.aggregate.value,
+    table: () => model.tables.aggregate.value && tableOf(model.tables.aggregate.value),
+    runRows: () => {
+      const data = model.tables.aggregate.value;
+      return data && (tableOf(data) === 'threads' ? threadRows(data, (thread) => processOf(model.names, thread)) : processRows(data));
+    },
     events: () => model.tables.events.value,
     places: () => model.findPlaces.places.value && {
       all: [...model.findPlaces.places.value.all],

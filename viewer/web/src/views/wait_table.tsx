@@ -1,11 +1,12 @@
 // Why threads did not run: who ended their sleeps, who had the CPU that they
 // waited for. A click shows the longest.
 
-import type {TableSums, WaitTotals} from '../api/schema';
+import type {Aggregate, WaitTotals} from '../api/schema';
 import type {AppModel} from '../model/app_model';
 import {hookName, type Names, processName, processOf, threadName} from '../model/names';
 import {css} from '../render/palette';
-import {formatCount, formatDuration} from '../units';
+import {formatCount, formatDuration, formatPercent} from '../units';
+import {allOf} from './condition_note';
 import {type Column, DataTable} from './data_table';
 import type {TimelineEngine} from './timeline_engine';
 
@@ -22,10 +23,11 @@ function by(names: Names, row: WaitTotals): string {
   }
 }
 
-export function WaitTable({model, engine, rows, sums}: {
-  model: AppModel; engine: TimelineEngine; rows: WaitTotals[]; sums: TableSums['waits'];
-}) {
+export function WaitTable({model, engine, data}: {model: AppModel; engine: TimelineEngine; data: Aggregate}) {
   const {names} = model;
+  const rows = data.waits ?? [];
+  const sums = data.sums?.waits;
+  const share = (ns: number): string => sums && sums.ns > 0 ? formatPercent(ns / sums.ns) : '';
   const columns: Column<WaitTotals>[] = [
     {title: 'Process', says: 'Whose threads did not run', number: false, by: 'process',
      text: (row) => `${processName(names, row.process)} ${names.process(row.process)?.pid ?? ''}`},
@@ -34,6 +36,7 @@ export function WaitTable({model, engine, rows, sums}: {
          `blocked${row.call === null ? '' : ` in ${hookName(names, row.call)}`}`},
     {title: 'Woken, or held off, by', says: 'What ended the blocked time; what had the CPU', number: false, by: '', text: (row) => by(names, row)},
     {title: 'Time', says: 'Inside the range', number: true, by: 'ns', text: (row) => formatDuration(row.ns)},
+    {title: 'Share', says: 'Share of the time of all rows', number: true, by: 'ns', text: (row) => share(row.ns)},
     {title: 'Times', says: 'How often', number: true, by: 'times', text: (row) => formatCount(row.times)},
     {title: 'Longest', says: 'The longest of these; a click shows it', number: true, by: 'longest_ns',
      text: (row) => formatDuration(row.longest.end_ns - row.longest.begin_ns)},
@@ -46,8 +49,13 @@ export function WaitTable({model, engine, rows, sums}: {
     model.rows.reveal(processOf(names, thread), thread);
     void model.selectWait(thread, begin);
   };
-  const sum = sums && ['All', '', '', formatDuration(sums.ns), formatCount(sums.times), ''];
-  return <DataTable columns={columns} rows={rows} {...(sum ? {sum} : {})} model={model}
+  const line = (name: string, ns: number, times: number): string[] =>
+      [name, '', '', formatDuration(ns), share(ns), formatCount(times), ''];
+  const left = (data.waits_total ?? 0) - rows.length;
+  const rest = sums && left > 0 ? line(
+      `(${formatCount(left)} others)`, rows.reduce((ns, row) => ns - row.ns, sums.ns), rows.reduce((times, row) => times - row.times, sums.times)) : null;
+  const sum = sums && line(allOf(data, 'waits'), sums.ns, sums.times);
+  return <DataTable columns={columns} rows={rows} rest={rest ?? null} {...(sum ? {sum} : {})} model={model}
                     rowKey={(row) => `${row.process}/${row.state}/${row.by}/${row.by_thread}/${row.call}`}
                     swatch={(row) => css(engine.book.process(row.process))} onClick={show} />;
 }
