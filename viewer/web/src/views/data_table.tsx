@@ -31,18 +31,24 @@ export function DataTable<Row>({rest, sum, columns, rows, model, swatch, rowKey,
   const order = useSignal(model.tables.order);
   const sorted = (column: Column<Row>): 'ascending'|'descending'|'none' =>
       columns.find(({by}) => by === order.column) !== column ? 'none' : order.down ? 'descending' : 'ascending';
+  // Limits have a column beside the number's, so that numbers stand in line.
+  const wide = columns.map(({limits}) => limits !== undefined && rows.some((row) => limits(row) !== ''));
+  const line = (texts: readonly string[]) => columns.flatMap((column, index) => [
+    <td key={index} class={column.number ? 'number' : ''}>{texts[index] ?? ''}</td>,
+    ...(wide[index] ? [<td key={`${index} limits`} class="limits" />] : []),
+  ]);
   return (
     <table class="data">
       <thead><tr>
-        {columns.map((column, index) => (
-          <th key={index} class={column.number ? 'number' : ''} title={column.says}
-              aria-sort={sorted(column)}>
+        {columns.flatMap((column, index) => [
+          <th key={index} class={column.number ? 'number' : ''} title={column.says} aria-sort={sorted(column)}>
             {column.by !== '' ?
               <button onClick={() => model.tables.orderBy(column.by, column.number)}>
                 {column.title}<span class="arrow">{{ascending: '\u25b4', descending: '\u25be', none: ''}[sorted(column)]}</span>
               </button> : <span class="title">{column.title}</span>}
-          </th>
-        ))}
+          </th>,
+          ...(wide[index] ? [<th key={`${index} limits`} aria-label={`Limits of ${column.title}`} />] : []),
+        ])}
       </tr></thead>
       <tbody>
         {rows.map((row) => (
@@ -51,22 +57,18 @@ export function DataTable<Row>({rest, sum, columns, rows, model, swatch, rowKey,
               onKeyDown={(event) => {
                 if (event.key === 'Enter') onClick?.(row);
               }}>
-            {columns.map((column, index) => (
+            {columns.flatMap((column, index) => [
               <td key={index} class={column.number ? 'number' : ''}>
                 {index === 0 && swatch(row) !== null && <span class="swatch" style={{background: swatch(row) ?? ''}} />}
                 {column.text(row)}
-                {column.limits && column.limits(row) !== '' && <span class="limits">{column.limits(row)}</span>}
-              </td>
-            ))}
+              </td>,
+              ...(wide[index] ? [<td key={`${index} limits`} class="limits">{column.limits?.(row)}</td>] : []),
+            ])}
           </tr>
         ))}
-        {rest && <tr class="rest">
-          {columns.map((column, index) => <td key={index} class={column.number ? 'number' : ''}>{rest[index] ?? ''}</td>)}
-        </tr>}
+        {rest && <tr class="rest">{line(rest)}</tr>}
       </tbody>
-      {sum && <tfoot><tr>
-        {columns.map((column, index) => <td key={index} class={column.number ? 'number' : ''}>{sum[index] ?? ''}</td>)}
-      </tr></tfoot>}
+      {sum && <tfoot><tr>{line(sum)}</tr></tfoot>}
     </table>
   );
 }
