@@ -306,6 +306,47 @@ try {
     assert.fail('the thread never came into sight');
   });
 
+  await claims.claim('merged calls of a flame are marked, with their number', async () => {
+    await session.key('0');
+    const {durationNs, widthPx} = await view();
+    let marked = 0;
+    for (const row of (await session.ask('__pv.rows()')).filter(({kind}) => kind === 'segment')) {
+      const tiles = await session.ask(`__pv.dump(${row.row})`);
+      // Stretches of merged columns: where, and how many calls begin there.
+      const runs = [];
+      for (const tile of tiles.filter(({kind}) => kind === 'strip')) {
+        for (let i = 0; i < tile.words.length / 2; ++i) {
+          const from = tile.beginNs + i * tile.columnNs;
+          if (tile.words[2 * i + 1] >>> 24 & 1) {
+            if (runs.at(-1)?.to === from) Object.assign(runs.at(-1), {to: from + tile.columnNs, calls: runs.at(-1).calls + (tile.words[2 * i + 1] & 0xffff)});
+            else runs.push({from, to: from + tile.columnNs, calls: tile.words[2 * i + 1] & 0xffff});
+          }
+        }
+      }
+      const run = runs.sort((a, b) => b.to - b.from - (a.to - a.from))[0];
+      const left = Math.ceil(run ? run.from / durationNs * widthPx : 0);
+      const right = Math.floor(run ? Math.min(run.to, durationNs) / durationNs * widthPx : 0);
+      if (right - left < 12) continue;
+      const {foot, drawn} = await page.evaluate(([x, width, y, height]) => {
+        const canvas = document.querySelector('.area canvas');
+        // A copy, as above.
+        const copy = Object.assign(document.createElement('canvas'), {width: canvas.width, height: canvas.height});
+        const context = copy.getContext('2d', {willReadFrequently: true});
+        context.drawImage(canvas, 0, 0);
+        const line = (at) => [...context.getImageData(x, at, width, 1).data].filter((_, i) => i % 4 === 0);
+        return {foot: line(y + height - 1), drawn: line(y + height - 2)};
+      }, [left + 1, right - left - 2, row.y, row.height]);
+      // Every other two pixels of the foot are dark.
+      const dots = foot.filter((red, i) => red < drawn[i] - 25).length / foot.length;
+      assert.ok(dots > 0.3 && dots < 0.7, `${dots} of the foot`);
+      ++marked;
+      const tip = await session.ask(`__pv.describe(${(left + right) / 2}, ${row.y + 5})`);
+      assert.match(tip.lines.join(' '), /calls begin in/);
+    }
+    assert.ok(marked > 0);
+    await session.shot(shots, 'merged');
+  });
+
   await claims.claim('W, S and Ctrl+wheel zoom about the pointer within a pixel; A and D pan', async () => {
     await session.key('0');
     const box = await areaBox();

@@ -358,7 +358,7 @@ enum ColumnFlags : std::uint8_t {
 // One column of a strip: its dominant key and its covered share.
 struct StripColumn {
   std::uint32_t key;      // kNoKey: none
-  std::uint16_t count;    // leaves, saturated
+  std::uint16_t count;    // leaves, in tiles those that begin; saturated
   std::uint8_t coverage;  // busy share of 255; at least 1 if any
   std::uint8_t flags;     // ColumnFlags
 };

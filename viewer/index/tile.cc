@@ -182,7 +182,7 @@ class TileBuilder {
       return Items(items);
     }
     std::vector<StripColumn> columns(kTileColumns);
-    std::uint64_t hint = first;
+    std::uint64_t hint = first, begun = first;
     for (std::uint32_t i = 0; i < kTileColumns; ++i) {
       const TimeRange range = Column(i);
       columns[i].key = kNoKey;
@@ -191,6 +191,11 @@ class TileBuilder {
       const std::uint64_t width_ns =
           std::min(range.end_ns, index_.duration_ns()) - range.begin_ns;
       columns[i] = ColumnOf(row.Summary(range, &hint), width_ns);
+      // Those that begin in it: counts of columns add up.
+      const std::uint64_t from = row.FirstBeginning(range.begin_ns, begun);
+      begun = row.FirstBeginning(range.end_ns, from);
+      columns[i].count = static_cast<std::uint16_t>(
+          std::min<std::uint64_t>(begun - from, 0xffff));
     }
     return Columns(TileKind::kStrip, columns);
   }

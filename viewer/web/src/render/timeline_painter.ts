@@ -8,6 +8,8 @@ import type {Lane, SubRow} from '../model/lanes';
 import {hookName, type Names, processName, processOf, threadName} from '../model/names';
 import type {Patch, TileCache} from '../model/tile_cache';
 import {endNs, levelFor, tileSpan, toPx, type Viewport} from '../model/viewport';
+import {paintMerged} from './merged_painter';
+import {mergedRuns} from './merged_runs';
 import {css, mix, type Rgb, textOn} from './palette';
 import type {StripAtlas} from './strip_atlas';
 import type {StyleBook} from './style_book';
@@ -114,14 +116,19 @@ export class TimelinePainter {
         scene.view.startNs, endNs(scene.view), level, TILE_COLUMNS,
         scene.durationNs);
     this.labels.clear();
+    const patches: Patch[] = [];
     for (let index = span.first; index <= span.last; ++index) {
       for (const patch of this.cache.cover({row: row.row, level, index}, TILE_COLUMNS)) {
         this.paintPatch(context, scene, book, row, top, patch);
+        patches.push(patch);
       }
     }
     // After all tiles: a label may cross the edge of one.
     context.font = LABEL_FONT;
     context.textBaseline = 'middle';
+    if (row.kind === 'segment') {
+      paintMerged(context, mergedRuns(patches, scene.view), row, top, scene.view.widthPx, book);
+    }
     for (const label of this.labels.values()) {
       this.paintLabel(context, scene, book, row, top, label);
     }
