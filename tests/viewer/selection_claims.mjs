@@ -130,6 +130,12 @@ export async function claimSelection({session, claims, run, trace, report, shots
     assert.deepEqual(span, {from: all.buckets[0].from_ns, to: all.buckets[0].to_ns});
     assert.equal(calls.calls, all.buckets[0].calls);
     await session.shot(shots, 'trace-durations');
+    // With another range, the calls of that range.
+    await select(session, 0.4, 0.5);
+    const {selection: {from, to}} = await session.ask('__pv.view()');
+    const part = await session.api(`durations?process=${calls.process}&hook=${calls.hook}&from=${from}&to=${to}`);
+    assert.ok(part.calls < all.calls);
+    await session.until(`document.querySelector('.durations p').innerText.replace(/[^\\d]/g, '').startsWith('${part.calls}')`);
     await session.key('Escape');
     await session.page.getByRole('tab', {name: 'Processes'}).click();
   });

@@ -357,6 +357,8 @@ describe('commands by name', () => {
 describe('names', () => {
   test('control characters and bidirectional overrides become visible dots', () => {
     expect(clean('a\u0000b\u001b[31m\u202ec')).toBe('a\u00b7b\u00b7[31m\u00b7c');
+    expect(clean('a\u200bb\u2067c\u061cd\ufeff')).toBe('a\u00b7b\u00b7c\u00b7d\u00b7');
+    expect(clean('x'.repeat(10000))).toBe(`${'x'.repeat(199)}\u2026`);
     expect(clean('na\u00efve \u65e5\u672c')).toBe('na\u00efve \u65e5\u672c');
   });
 });

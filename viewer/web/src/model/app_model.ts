@@ -277,9 +277,19 @@ export class AppModel {
       this.durations.value = null;
       return;
     }
-    const range = this.selection.value ?? {from: 0, to: this.durationNs + 1};
+    await this.loadDurations(process, hook);
+  }
+  // Again, after the range changed.
+  async reloadDurations(): Promise<void> {
+    const shown = this.durations.peek();
+    if (shown) await this.loadDurations(shown.process, shown.hook);
+  }
+  private async loadDurations(process: number, hook: number): Promise<void> {
+    const range = this.selection.peek() ?? {from: 0, to: this.durationNs + 1};
     await this.guard(async () => {
-      this.durations.value = await this.client.durations(process, hook, range.from, range.to);
+      const durations = await this.client.durations(process, hook, range.from, range.to);
+      if (range !== (this.selection.peek() ?? range)) return; // a later request follows
+      this.durations.value = durations;
       this.lengths.value = null;
     });
   }

@@ -6,10 +6,13 @@ import {type Signal, signal} from '@preact/signals-core';
 
 import {type HookItem, NO_KEY, type ProcessItem, type RowItem, type ThreadItem, type TraceInfo} from '../api/schema';
 
-// Makes control characters and bidirectional overrides visible.
+const MOST_LETTERS = 200; // of a name
+
+// Makes visible what has no glyph or changes the direction; cuts what is long.
 export function clean(name: string): string {
-  return name.replace(
-      /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
+  const shown = name.length > MOST_LETTERS ? `${name.slice(0, MOST_LETTERS - 1)}\u2026` : name;
+  return shown.replace(
+      /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g,
       '\u00b7');
 }
 

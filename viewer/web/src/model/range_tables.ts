@@ -9,6 +9,7 @@ import type {AppModel, Selection} from './app_model';
 
 export const TABLE_ROWS = 100; // of a page of a table
 export const EVENT_ROWS = 100; // of a page of records
+const REST_MS = 40; // after the last move of a drag
 const EVENTS_PAUSE_MS = 100; // between two pages while it plays
 
 export type Table = 'processes'|'threads'|'segments'|'hooks'|'cpus'|'waits';
@@ -47,6 +48,7 @@ export class RangeTables {
 
   private abort: AbortController|null = null;
   private timer: ReturnType<typeof setTimeout>|undefined;
+  private durationsTimer: ReturnType<typeof setTimeout>|undefined;
   private eventsBusy = false;
   private eventsWanted: {at: number; back: boolean}|null = null;
   // The playhead may move in it without another page of records.
@@ -64,7 +66,15 @@ export class RangeTables {
       // stops.
       clearTimeout(this.timer);
       this.timer = setTimeout(
-          () => void this.load(range ?? {from: 0, to: this.model.durationNs}), 40);
+          () => void this.load(range ?? {from: 0, to: this.model.durationNs}), REST_MS);
+    });
+    let shown = this.model.selection.peek();
+    effect(() => {
+      const range = this.model.selection.value;
+      if (this.model.lost.value || range === shown) return;
+      shown = range;
+      clearTimeout(this.durationsTimer);
+      this.durationsTimer = setTimeout(() => void this.model.reloadDurations(), REST_MS);
     });
     effect(() => {
       const play = this.model.playback.value;

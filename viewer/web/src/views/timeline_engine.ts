@@ -28,7 +28,7 @@ import {unfoldingInSight} from './unfolding';
 const CACHE_BYTES = 64 << 20;
 export const RULER_HEIGHT = 28;
 export const MINIMAP_HEIGHT = 52;
-const GUTTER_WIDTH = 184; // of the labels of a picture
+const GUTTER_WIDTH = 200; // of the labels of a picture
 
 export interface FrameStats {
   frames: number;

@@ -136,7 +136,7 @@ function describeItem(model: AppModel, engine: TimelineEngine, x: number, y: num
     title,
     swatch: css(engine.book.column(row.kind, found.key)),
     lines: [
-      `${formatCount(count)}${count >= 65535 ? ' or more' : ''} ${tile.kind === 'density' ? 'hits' : row.kind === 'segment' ? 'calls begin' : 'begin'} in ${formatDuration(tile.columnNs)}`,
+      `${formatCount(count)}${count >= 65535 ? ' or more' : ''} ${tile.kind === 'density' ? 'hits' : row.kind !== 'segment' ? 'begin' : count === 1 ? 'call begins' : 'calls begin'} in ${formatDuration(tile.columnNs)}`,
       ...(tile.kind === 'strip' ? [`${formatPercent(found.coverage)} covered`] : []),
       where,
     ],
