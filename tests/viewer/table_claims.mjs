@@ -88,6 +88,58 @@ export async function claimTables({session, claims, run, trace, shots}) {
     }
     await filter('');
     assert.equal(await page.locator('.condition').count(), 0);
+  });
+
+  await claims.claim('the call tree has the call paths and columns of `report --by path`, opens and closes', async () => {
+    const {selection: {from, to}} = await session.ask('__pv.view()');
+    await tab('Segments');
+    await page.getByRole('button', {name: 'Call tree'}).click();
+    await session.until('__pv.callTree()');
+    const ranged = ['--from', `${from}ns`, '--to', `${to}ns`];
+    const check = async (where) => {
+      const report = JSON.parse(run('report', '--by', 'path', '--format', 'json', ...ranged, ...where, trace));
+      const {rows, total, sums} = await session.ask('__pv.callTree()');
+      const key = (row) => JSON.stringify([row.pid, row.path]);
+      const sorted = (all) => all.map(({process, has_callees: inner, ...row}) => row).sort((a, b) => key(a) < key(b) ? -1 : 1);
+      assert.ok(total > 0 && total <= 300);
+      assert.deepEqual(sorted(rows), sorted(report.segment_paths));
+      assert.equal(sums.wall_ns, report.segment_paths.reduce((sum, row) => sum + row.wall_ns.excl, 0));
+      for (const [index, {path, process, has_callees: inner}] of rows.entries()) {
+        const next = rows[index + 1];
+        assert.equal(inner, next?.process === process && next.path.length > path.length && path.every((name, i) => next.path[i] === name), path.join(' > '));
+      }
+      return rows;
+    };
+    const rows = await check([]);
+    const shown = () => page.locator('.calltree tbody tr:not(.group)').count();
+    assert.equal(await shown(), rows.length);
+    const outer = rows.findIndex((row) => row.has_callees);
+    assert.ok(outer >= 0);
+    const inside = rows.slice(outer + 1).findIndex((row) => row.path.length <= rows[outer].path.length);
+    await page.locator('.calltree tbody tr:not(.group)').nth(outer).click();
+    assert.equal(await shown(), rows.length - (inside < 0 ? rows.length - outer - 1 : inside));
+    await page.locator('.calltree tbody tr:not(.group)').nth(outer).press('Enter');
+    assert.equal(await shown(), rows.length);
+    // The cells of a row: as the table of segments writes them.
+    const heads = await page.locator('.calltree th .title').allInnerTexts();
+    for (const title of ['Calls', 'Wall', 'Own', 'On CPU', 'Off CPU', 'Waited', 'Blocked', 'Mean', 'Min', 'p50', 'p99', 'Max', 'page-faults']) {
+      assert.ok(heads.includes(title), `${title}: ${heads}`);
+    }
+    await session.shot(shots, 'trace-call-tree');
+    await session.until('location.hash.includes("tab=calltree")');
+    await page.locator('.find input').fill(':wall_ns.p99 > 1us');
+    await page.keyboard.press('Enter');
+    await session.until('__pv.callTree()?.unselected !== undefined');
+    // The rows of the timeline have no field `wall_ns.p99`, the call paths have.
+    await check(['--where', 'wall_ns.p99 > 1us']);
+    for (const wrong of ['limit=501', 'offset=-1', 'from=5&to=4', 'from=1', 'where=wall_ns.p99+%3E', 'where=nothing+%3E+3', 'where=comm+%3E+3']) {
+      assert.equal(await page.evaluate((query) => fetch(`/api/v1/calltree?${query}`).then(({status}) => status), wrong), 400, wrong);
+    }
+    // Chromium itself reports each answer that is an error.
+    session.problems = session.problems.filter((problem) => !/status of 400/.test(problem));
+    await page.locator('.unfilter').click();
+    await session.until('__pv.callTree()?.unselected === undefined');
+    await page.getByRole('button', {name: 'By segment'}).click();
     await page.getByRole('tab', {name: 'Processes'}).click();
     await session.key('Escape');
   });

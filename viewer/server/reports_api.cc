@@ -9,6 +9,8 @@
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,8 +25,11 @@
 #include "rmap/pipeline.h"
 #include "rmap/report/report_names.h"
 #include "rmap/report/report_views.h"
+#include "rmap/where/row_filter.h"
+#include "rmap/where/where_expression.h"
 #include "viewer/server/api_answer.h"
 #include "viewer/server/api_bounds.h"
+#include "viewer/server/call_tree.h"
 
 namespace countrace::viewer {
 namespace {
@@ -60,8 +65,8 @@ std::mutex& MakingReport() {
   return mutex;
 }
 
-// A page that selects another range has no use for the last comparison.
-std::atomic<std::uint64_t> newest_comparison{0};
+// A page that selects another range has no use for the last answer.
+std::atomic<std::uint64_t> newest_comparison{0}, newest_tree{0};
 
 absl::StatusOr<rmap::Report> ReportOf(
     const std::string& trace_path, rmap::TableRange range,
@@ -108,6 +113,107 @@ HttpResponse Csv(const TimelineIndex& index, const TraceEvents& events,
       .body = std::move(text),
       .headers = {{"Content-Disposition",
                    absl::StrFormat("attachment; filename=\"%s.csv\"", file)}}};
+}
+
+// What all rows have together, without the calls inside theirs.
+Json OwnSums(const std::vector<rmap::SegmentRow>& rows, std::size_t events) {
+  std::uint64_t calls = 0, wall_ns = 0;
+  std::optional<std::uint64_t> times[4];
+  std::vector<std::optional<std::uint64_t>> counts(events);
+  for (const rmap::SegmentRow& row : rows) {
+    calls += row.calls;
+    wall_ns += row.wall.excl;
+    const std::optional<rmap::InclusiveExclusive> parts[] = {
+        row.on_cpu, row.off_cpu, row.wait, row.blocked};
+    for (std::size_t i = 0; i < std::size(parts); ++i) {
+      if (parts[i]) times[i] = times[i].value_or(0) + parts[i]->excl;
+    }
+    for (std::size_t i = 0; i < row.counts.size() && i < events; ++i) {
+      if (row.counts[i])
+        counts[i] = counts[i].value_or(0) + row.counts[i]->excl;
+    }
+  }
+  const auto number = [](const std::optional<std::uint64_t>& value) {
+    return value ? Json(*value) : Json(nullptr);
+  };
+  Json json = {{"calls", calls},
+               {"wall_ns", wall_ns},
+               {"on_cpu_ns", number(times[0])},
+               {"off_cpu_ns", number(times[1])},
+               {"wait_ns", number(times[2])},
+               {"blocked_ns", number(times[3])},
+               {"counts", Json::array()}};
+  for (const auto& count : counts) json["counts"].push_back(number(count));
+  return json;
+}
+
+// Erases the rows that `where` is not true of; returns how many.
+absl::StatusOr<std::size_t> KeepSelected(rmap::Report& report,
+                                         const std::string& where) {
+  const auto parsed = rmap::where::ParseWhere(where);
+  if (!parsed.ok()) return parsed.status();
+  if (const absl::Status checked =
+          rmap::where::CheckWhere(*parsed, report, rmap::ReportBy::kPath);
+      !checked.ok()) {
+    return checked;
+  }
+  const auto selected = rmap::where::SelectRows(*parsed, report);
+  if (!selected.ok()) return selected.status();
+  const std::size_t all = report.segment_paths.size();
+  report.segment_paths = rmap::SelectedRows(report.segment_paths, &*selected,
+                                            rmap::ReportBy::kPath);
+  return all - report.segment_paths.size();
+}
+
+HttpResponse CallTree(const TimelineIndex& index, const TraceEvents& events,
+                      ApiQuery& query) {
+  const auto range = RangeNamed(index, query, "from", "to");
+  if (!range) return Refuse(400, query.error());
+  const auto offset = query.Number("offset", 0);
+  if (!offset) return Refuse(400, query.error());
+  const auto limit = query.Number("limit", kMaxTreeRows, kMaxTreeRows);
+  if (!limit) return Refuse(400, query.error());
+  const std::uint64_t own = ++newest_tree;
+  const auto is_wanted = [own](const logformat::Progress&) {
+    return newest_tree == own;
+  };
+  Json answer;
+  {
+    const std::lock_guard<std::mutex> lock(MakingReport());
+    auto report = ReportOf(events.trace_path(), *range, {}, is_wanted);
+    if (absl::IsCancelled(report.status())) {
+      return Refuse(409, "A later request took the place of this one");
+    }
+    if (!report.ok()) {
+      return Refuse(500, std::string(report.status().message()));
+    }
+    if (query.Has("where")) {
+      const std::optional<std::string> where = query.Text("where");
+      if (!where) return Refuse(400, query.error());
+      const auto unselected = KeepSelected(*report, *where);
+      if (!unselected.ok()) return Refuse(unselected.status());
+      answer["unselected"] = *unselected;
+    }
+    std::vector<rmap::SegmentRow>& rows = report->segment_paths;
+    answer["total"] = rows.size();
+    answer["sums"] = OwnSums(rows, report->events.size());
+    const std::vector<TreePlace> order = TreeOrder(rows);
+    const std::size_t begin = std::min<std::uint64_t>(*offset, order.size());
+    const auto page = std::span(order).subspan(
+        begin, std::min<std::uint64_t>(*limit, order.size() - begin));
+    std::vector<rmap::SegmentRow> shown;
+    for (const TreePlace& place : page) shown.push_back(rows[place.row]);
+    rows = std::move(shown);
+    answer["rows"] = Json::parse(rmap::RenderJson(
+        *report, rmap::ReportBy::kPath, nullptr))["segment_paths"];
+    for (std::size_t i = 0; i < page.size(); ++i) {
+      answer["rows"][i]["process"] =
+          static_cast<std::uint32_t>(rows[i].process);
+      answer["rows"][i]["has_callees"] = page[i].has_callees;
+    }
+  }
+  malloc_trim(0);
+  return AnswerJson(answer);
 }
 
 Json SectionJson(const rmap::diff::Section& section) {
@@ -212,8 +318,11 @@ std::optional<HttpResponse> AnswerReports(const TimelineIndex& index,
                                           const TraceEvents* events,
                                           std::string_view name,
                                           ApiQuery& query) {
-  if (name != "csv" && name != "compare") return std::nullopt;
+  if (name != "csv" && name != "compare" && name != "calltree") {
+    return std::nullopt;
+  }
   if (events == nullptr) return Refuse(404, "No trace beside the index");
+  if (name == "calltree") return CallTree(index, *events, query);
   return name == "csv" ? Csv(index, *events, query)
                        : Compare(index, *events, query);
 }

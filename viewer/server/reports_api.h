@@ -1,5 +1,6 @@
 // Answers from the trace itself, which the index does not hold: a table of
-// `countrace report` as CSV, and two ranges compared as by `countrace diff`.
+// `countrace report` as CSV, its call paths as a tree, and two ranges compared
+// as by `countrace diff`.
 // Each reads the trace once for each range.
 #ifndef COUNTRACE_VIEWER_SERVER_REPORTS_API_H_
 #define COUNTRACE_VIEWER_SERVER_REPORTS_API_H_

@@ -1,7 +1,7 @@
 // The endpoints of API.md as functions. Counts the requests (window.__pv).
 
 import {type Backend, SERVER} from './backend';
-import type {Aggregate, Branches, Comparison, Durations, EventPage, EventPlace, Family, Found, Frame, FrameRequest, Growth, HitItem, HookItem, InstantState, LongestItem, LossItem, Page, ProcessBranch, ProcessItem, SourceAnswer, StepAnswer, StepKind, StepLimit, ThreadBranch, ThreadItem, TraceInfo, WaitAnswer} from './schema';
+import type {Aggregate, Branches, CallTreeAnswer, Comparison, Durations, EventPage, EventPlace, Family, Found, Frame, FrameRequest, Growth, HitItem, HookItem, InstantState, LongestItem, LossItem, Page, ProcessBranch, ProcessItem, SourceAnswer, StepAnswer, StepKind, StepLimit, ThreadBranch, ThreadItem, TraceInfo, WaitAnswer} from './schema';
 import {decodeTiles, type Tile, type TileKey} from './tile_decode';
 
 export class ApiError extends Error {
@@ -142,6 +142,12 @@ export class Client {
   }
   source(hook: number): Promise<SourceAnswer> {
     return this.json(`source?hook=${hook}`);
+  }
+  // The report's call paths in a range (null: in the whole trace), as a tree.
+  callTree(range: TimeSpan|null, page: {where: string; offset: number; limit: number}, signal: AbortSignal): Promise<CallTreeAnswer> {
+    const {where, offset, limit} = page;
+    return this.json(`calltree?${range ? `from=${Math.round(range.from)}&to=${Math.round(range.to)}&` : ''}offset=${offset}&limit=${limit}${
+        where === '' ? '' : `&where=${encodeURIComponent(where)}`}`, signal);
   }
   compare(before: TimeSpan, after: TimeSpan, offset: number, limit: number, signal: AbortSignal): Promise<Comparison> {
     return this.json(

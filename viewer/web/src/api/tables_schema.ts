@@ -103,3 +103,35 @@ export interface Aggregate {
   unselected?: Partial<Record<'processes'|'threads', RunTotals & {rows: number}>> &
       Partial<Record<'segments'|'hooks'|'waits', {rows: number}>>;
 }
+
+// A row of the report's call paths (API.md, "calltree").
+export interface Parts {
+  incl: number;
+  excl: number;
+}
+export interface PathRow {
+  process: number;
+  path: string[]; // outermost first
+  has_callees: boolean; // rows of the paths in it follow
+  calls: number;
+  wall_ns: Parts & {mean: number|null; min: number|null; max: number|null; p50: number|null; p99: number|null};
+  on_cpu_ns: Parts|null;
+  off_cpu_ns: Parts|null;
+  wait_ns: Parts|null;
+  blocked_ns: Parts|null;
+  counts: Record<string, (Parts & {quality: Quality})|null>|null;
+  bounds?: Bounds;
+  qualities?: Quality[];
+  quality: Quality;
+}
+export interface CallTreeAnswer {
+  total: number;
+  unselected?: number; // rows for which the condition does not hold
+  rows: PathRow[];
+  // Of all rows, without the calls inside.
+  sums: {
+    calls: number; wall_ns: number;
+    on_cpu_ns: number|null; off_cpu_ns: number|null; wait_ns: number|null; blocked_ns: number|null;
+    counts: (number|null)[];
+  };
+}

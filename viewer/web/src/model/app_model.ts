@@ -9,6 +9,7 @@ import type {Follow} from './follow';
 import {LaneCommands} from './lane_commands';
 import {type CounterChoice, type Lane, layOut, totalHeight} from './lanes';
 import type {Names} from './names';
+import {CallTree} from './call_tree';
 import {runCommand} from './commands';
 import {RangeComparison} from './comparison';
 import {FindPlaces} from './find_places';
@@ -63,6 +64,7 @@ export class AppModel {
   readonly hover: Signal<Hover|null> = signal(null);
   readonly tables: RangeTables;
   readonly comparison: RangeComparison;
+  readonly callTree: CallTree;
   readonly hoverWait: HoverWait;
   readonly rare: RareEvents;
   readonly findPlaces: FindPlaces;
@@ -113,6 +115,7 @@ export class AppModel {
     this.durationNs = Math.max(names.trace.duration_ns, 1);
     this.tables = new RangeTables(this);
     this.comparison = new RangeComparison(this);
+    this.callTree = new CallTree(this);
     this.hoverWait = new HoverWait(this);
     this.rare = new RareEvents(this);
     this.findPlaces = new FindPlaces(this);
@@ -169,6 +172,7 @@ export class AppModel {
     this.tables.start();
     this.rowTree.start();
     this.comparison.start();
+    this.callTree.start();
     this.rare.start();
     effect(() => {
       if (!this.lost.value) this.now.load(this.playback.value.at);
@@ -244,6 +248,7 @@ export class AppModel {
   // Empty: all rows.
   setFilter(condition: string): void {
     this.tables.offset.value = 0;
+    this.callTree.offset.value = 0;
     this.filter.value = condition;
   }
 
@@ -251,6 +256,7 @@ export class AppModel {
     const from = Math.max(0, Math.round(Math.min(a, b)));
     const to = Math.min(this.durationNs, Math.round(Math.max(a, b)));
     this.tables.offset.value = 0;
+    this.callTree.offset.value = 0;
     this.selection.value = to > from ? {from, to} : null;
   }
 

@@ -36,6 +36,8 @@ export class Names {
   pending = 0; // requests under way
 
   private readonly asked = {processes: new Set<number>(), threads: new Set<number>()};
+  private readonly numbers = new Map<string, number>(); // of hooks
+  private numberedAt = 0;
   private missing: {processes: number[]; threads: number[]} = {processes: [], threads: []};
 
   constructor(readonly trace: TraceInfo, private readonly source: NameSource|null = null) {
@@ -62,6 +64,16 @@ export class Names {
   addHooks(items: readonly HookItem[]): void {
     for (const item of items) this.hooks.set(item.hook, {...item, name: clean(item.name)});
     ++this.changed.value;
+  }
+
+  // The first hook of a name.
+  hookNamed(name: string): number|undefined {
+    if (this.numberedAt !== this.hooks.size) {
+      this.numbers.clear();
+      for (const {hook, name: known} of this.hooks.values()) if (!this.numbers.has(known)) this.numbers.set(known, hook);
+      this.numberedAt = this.hooks.size;
+    }
+    return this.numbers.get(name);
   }
 
   private ask(kind: 'processes'|'threads', number: number): void {

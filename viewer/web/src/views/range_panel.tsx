@@ -4,6 +4,7 @@ import type {Aggregate} from '../api/schema';
 import type {AppModel} from '../model/app_model';
 import {type Tab, tableOf} from '../model/range_tables';
 import {formatCount, formatDuration, formatInstant} from '../units';
+import {CallTreeTable} from './call_tree_table';
 import {HookTable, SegmentTable} from './call_tables';
 import {ComparisonTable} from './comparison_table';
 import {ConditionNote} from './condition_note';
@@ -28,13 +29,13 @@ const TABS: readonly {id: Tab; title: string}[] = [
 const CHANGES: {id: Tab; title: string} = {id: 'changes', title: 'Changes'};
 // The tables of `countrace report` that a tab stands for.
 const REPORT_TABLES: Record<Tab, readonly string[]> = {
-  processes: ['process'], threads: ['thread'], segments: ['segment', 'path'], cpus: ['cpu'], waits: ['waker', 'preemptor'],
-  hooks: ['hook'], events: [], changes: [],
+  processes: ['process'], threads: ['thread'], segments: ['segment'], cpus: ['cpu'], waits: ['waker', 'preemptor'],
+  hooks: ['hook'], calltree: ['path'], events: [], changes: [],
 };
 
 // The number of rows of a table that was not requested is not known.
 function rowsOf(data: Aggregate|null, tab: Tab): number|null {
-  if (!data || tab === 'events' || tab === 'changes') return null;
+  if (!data || tab === 'events' || tab === 'changes' || tab === 'calltree') return null;
   return tab === 'processes' ? data.processes.length + data.processes_left_out : data[`${tab}_total`] ?? null;
 }
 
@@ -47,6 +48,21 @@ function Rows({model, engine, data}: {model: AppModel; engine: TimelineEngine; d
     case 'cpus': return <CpuTable model={model} rows={data.cpus ?? []} />;
     case 'waits': return <WaitTable model={model} engine={engine} data={data} />;
   }
+}
+
+// The call tree stands in the tab of the segments.
+const isOf = (tab: Tab, title: Tab): boolean => tab === title || tab === 'calltree' && title === 'segments';
+
+function SegmentViews({model, tab}: {model: AppModel; tab: Tab}) {
+  const view = (id: Tab, title: string, says: string) => (
+    <button aria-pressed={tab === id} title={says} onClick={() => model.tables.show(id)}>{title}</button>
+  );
+  return (
+    <div class="views" role="group" aria-label="Segments as">
+      {view('segments', 'By segment', 'Each segment of a process, sorted by a column')}
+      {view('calltree', 'Call tree', 'Call paths with all columns of `report --by path`; reads the trace')}
+    </div>
+  );
 }
 
 export function RangePanel({model, engine}: {model: AppModel; engine: TimelineEngine}) {
@@ -67,7 +83,7 @@ export function RangePanel({model, engine}: {model: AppModel; engine: TimelineEn
           {(before || tab === 'changes' ? [...TABS, CHANGES] : TABS).map(({id, title}) => {
             const count = rowsOf(data, id);
             return (
-              <button key={id} role="tab" aria-selected={tab === id} class={tab === id ? 'on' : ''}
+              <button key={id} role="tab" aria-selected={isOf(tab, id)} class={isOf(tab, id) ? 'on' : ''}
                       onClick={() => {
                         tables.show(id);
                         model.panelOpen.value = true;
@@ -100,9 +116,11 @@ export function RangePanel({model, engine}: {model: AppModel; engine: TimelineEn
         {missing ? <p class="refused">This file has the timeline's index, not the trace: its records and <code>diff</code> are in <code>countrace view</code>.</p> :
             tab === 'events' ? <EventsTable model={model} /> :
             tab === 'changes' ? <ComparisonTable model={model} /> :
+            tab === 'calltree' ? <><SegmentViews model={model} tab={tab} /><CallTreeTable model={model} engine={engine} /></> :
             refused !== null ? <p class="refused">{refused}</p> :
             !data || tableOf(data) !== tab ? null : (
               <>
+                {tab === 'segments' && <SegmentViews model={model} tab={tab} />}
                 <ConditionNote model={model} data={data} rows={rowsOf(data, tab) ?? 0} />
                 <Pages model={model} total={rowsOf(data, tab) ?? 0} />
                 <Rows model={model} engine={engine} data={data} />

@@ -94,6 +94,7 @@ export function installTestHook(model: AppModel, engine: TimelineEngine): void {
     rare: () => model.rare.items.value.map(({kind, from, to, hook}) => ({kind, from, to, hook})),
     lengths: () => model.lengths.value,
     hoverWait: () => model.hoverWait.answer.value,
+    callTree: () => model.callTree.busy.value ? null : model.callTree.answer.value,
     comparison: () => model.comparison.answer.value,
     soFar: () => model.now.soFar.value,
     window: () => model.now.window,

@@ -1,0 +1,87 @@
+// The segments of the selection, or of the whole trace, as a tree of calls: rows
+// of the report, which reads the trace once for each range.
+
+import {effect, type Signal, signal} from '@preact/signals-core';
+
+import {ApiError, isReplaced} from '../api/client';
+import type {CallTreeAnswer, PathRow} from '../api/schema';
+import type {AppModel, Selection} from './app_model';
+
+export const TREE_ROWS = 300; // of a page
+const REST_MS = 200; // after the last move of a drag
+const RETRY_MS = 300;
+
+export class CallTree {
+  readonly answer: Signal<CallTreeAnswer|null> = signal(null);
+  readonly offset = signal(0); // first row of the page
+  readonly closed: Signal<ReadonlySet<string>> = signal(new Set()); // by treeKey()
+  readonly busy = signal(false);
+
+  private abort: AbortController|null = null;
+  private timer: ReturnType<typeof setTimeout>|undefined;
+
+  constructor(private readonly model: AppModel) {}
+
+  // Starts the requests that follow the signals.
+  start(): void {
+    effect(() => {
+      const range = this.model.selection.value;
+      const where = this.model.filter.value;
+      const offset = this.offset.value;
+      clearTimeout(this.timer);
+      this.abort?.abort();
+      if (this.model.lost.value || this.model.tables.tab.value !== 'calltree') return;
+      this.busy.value = true;
+      this.timer = setTimeout(() => void this.load(range, where, offset), REST_MS);
+    });
+  }
+
+  toggle(row: PathRow): void {
+    const closed = new Set(this.closed.value);
+    if (!closed.delete(treeKey(row))) closed.add(treeKey(row));
+    this.closed.value = closed;
+  }
+
+  private async load(range: Selection|null, where: string, offset: number): Promise<void> {
+    const abort = new AbortController();
+    this.abort = abort;
+    await this.model.guard(async () => {
+      for (;;) {
+        try {
+          this.answer.value = await this.model.client.callTree(range, {where, offset, limit: TREE_ROWS}, abort.signal);
+          break;
+        } catch (error) {
+          // The find box says what is wrong with a condition.
+          if (error instanceof ApiError && error.reason.startsWith('--where')) {
+            if (this.model.rowTree.refused.peek() === null) this.answer.value = null;
+            break;
+          }
+          if (!isReplaced(error)) throw error;
+          await new Promise((done) => setTimeout(done, RETRY_MS));
+        }
+      }
+      if (this.abort === abort) this.busy.value = false;
+    });
+  }
+}
+
+export function treeKey({process, path}: PathRow): string {
+  return JSON.stringify([process, ...path]);
+}
+
+// Without the rows inside closed ones.
+export function openRows(rows: readonly PathRow[], closed: ReadonlySet<string>): PathRow[] {
+  const shown: PathRow[] = [];
+  let hiding: PathRow|null = null;
+  for (const row of rows) {
+    if (hiding && isInside(row, hiding)) continue;
+    hiding = closed.has(treeKey(row)) ? row : null;
+    shown.push(row);
+  }
+  return shown;
+}
+
+function isInside(row: PathRow, outer: PathRow): boolean {
+  return row.process === outer.process && row.path.length > outer.path.length &&
+      outer.path.every((name, depth) => row.path[depth] === name);
+}
