@@ -1201,7 +1201,7 @@ try {
   await claims.claim('hostile names of an imported trace are text, and move nothing', async () => {
     const hostile = [
       '<img src=x onerror="window.__hurt=1"><script>window.__hurt=1</script>', '\u0000\u001b[31m\u0007\r\nbell', '\u202egnirts\u2066\u200f',
-      'x'.repeat(10000), '&lt;b&gt;"\'`${1}</td></table>', '__proto__', `${'W'.repeat(300)}${'\u0301'.repeat(500)}`, '', '\ud800',
+      'x'.repeat(10000), '&lt;b&gt;"\'`$1</td></table>', '__proto__', `${'W'.repeat(300)}${'\u0301'.repeat(500)}`, '', '\ud800',
     ];
     const spoil = (value) => {
       if (value === null || typeof value !== 'object') return;

@@ -36,7 +36,7 @@ absl::StatusOr<SelectedRows> SelectIn(const TimelineIndex& index,
 struct SelectedTables {
   // By number. Absent: the rows lack a field of the condition.
   std::optional<std::vector<bool>> processes, threads;
-  // Of a process and a hook.
+  // By process and hook.
   std::optional<std::set<std::pair<std::uint32_t, std::uint32_t>>> segments;
   // It has no field but `pid` and `comm`, so that the rows of a selected
   // process are selected in each table.

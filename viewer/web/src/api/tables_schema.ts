@@ -128,7 +128,7 @@ export interface CallTreeAnswer {
   total: number;
   unselected?: number; // rows for which the condition does not hold
   rows: PathRow[];
-  // Of all rows, without the calls inside.
+  // All rows together, without the calls inside.
   sums: {
     calls: number; wall_ns: number;
     on_cpu_ns: number|null; off_cpu_ns: number|null; wait_ns: number|null; blocked_ns: number|null;

@@ -90,7 +90,7 @@ function otherThreads(data: Aggregate, threads: readonly ThreadTotals[]): RunRow
   };
 }
 
-// Of all rows that have the number.
+// The rows that have the number, together.
 export function sumOf(rows: readonly RunRow[], number: (row: RunRow) => number|null): number {
   return rows.reduce((sum, row) => sum + (number(row) ?? 0), 0);
 }

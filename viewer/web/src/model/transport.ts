@@ -1,5 +1,5 @@
-// Plays: moves the playhead by wall time, by steps and by what the user asks
-// for, and keeps it in view.
+// Plays: moves the playhead by wall time, by steps and by commands, and keeps it
+// in view.
 
 import {batch} from '@preact/signals-core';
 

@@ -14,7 +14,7 @@ export interface MergedRun {
   key: number; // that dominates in all columns, or NO_KEY
 }
 
-// Of the part in view. `patches`: of one row, in order of time.
+// The part in view. `patches`: of one row, in order of time.
 export function mergedRuns(patches: readonly Patch[], view: Viewport): MergedRun[] {
   const runs: MergedRun[] = [];
   let run: MergedRun|null = null;

@@ -23,7 +23,7 @@ interface TableProps<Row> {
   swatch: (row: Row) => string|null;
   rowKey: (row: Row) => string;
   selected?: (row: Row) => boolean;
-  isRest?: (row: Row) => boolean; // of nobody
+  isRest?: (row: Row) => boolean; // a sum, not an item
   onClick?: (row: Row) => void;
 }
 

@@ -60,7 +60,7 @@ function runColumns(model: AppModel, data: Aggregate): {time: Column<RunRow>[]; 
   };
 }
 
-// Of the rows together, idle and what is not known included.
+// The rows together, idle and what is not known included.
 function runSums(model: AppModel, data: Aggregate, rows: readonly RunRow[]): {time: string[]; counted: string[]} {
   const total = sumOf(rows, (row) => row.onCpu);
   return {
