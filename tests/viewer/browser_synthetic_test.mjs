@@ -1186,6 +1186,31 @@ try {
     await page.locator('dialog.help').waitFor({state: 'hidden', timeout: 5000});
   });
 
+  await claims.claim('the edge of the tables gives them more rows, by pointer and by key', async () => {
+    const height = async () => Math.round((await page.locator('.range').boundingBox()).height);
+    const before = await height();
+    const edge = await page.locator('.dock-edge').boundingBox();
+    await page.mouse.move(edge.x + 300, edge.y + 4);
+    await page.mouse.down();
+    await page.mouse.move(edge.x + 300, edge.y - 116, {steps: 3});
+    await page.mouse.up();
+    assert.ok(Math.abs(await height() - before - 120) <= 2, `${before} ${await height()}`);
+    await page.mouse.move(edge.x + 300, edge.y - 116);
+    await page.mouse.down();
+    await page.mouse.move(edge.x + 300, 5, {steps: 3});
+    await page.mouse.up();
+    assert.ok((await areaBox()).height > 60);
+    await page.locator('.dock-edge').press('ArrowDown');
+    await page.locator('.dock-edge').dblclick();
+    await session.settled();
+    assert.equal(await height(), before);
+    await page.locator('.dock-edge').press('ArrowUp');
+    assert.equal(await height(), before + 24);
+    await page.locator('.dock-edge').press('ArrowDown');
+    assert.equal(await height(), before);
+    await page.locator('.dock-edge').dblclick();
+  });
+
   await claims.claim('800 px wide, the timeline has 60 % of it', async () => {
     await page.setViewportSize({width: 800, height: 700});
     await page.waitForTimeout(100);

@@ -69,6 +69,7 @@ export class AppModel {
   readonly rare: RareEvents;
   readonly findPlaces: FindPlaces;
   readonly panelOpen = signal(true);
+  readonly panelHeight: Signal<number|null> = signal(null); // px; null: the usual
   readonly helpOpen = signal(false);
   readonly error: Signal<string|null> = signal(null);
   readonly lost = signal(false); // the server cannot be reached

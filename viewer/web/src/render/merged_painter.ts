@@ -11,6 +11,7 @@ import type {StyleBook} from './style_book';
 
 const DOT = 2; // px, and as much between two
 const LEAST = 3; // px: what is narrower has no foot
+const LEAST_LABEL = 32;
 const PAD = 5;
 const FONT = '10px "Inter", "IBM Plex Sans", system-ui, "DejaVu Sans", sans-serif';
 
@@ -18,21 +19,29 @@ export function paintMerged(
     context: CanvasRenderingContext2D, runs: readonly MergedRun[],
     row: SubRow, top: number, widthPx: number, book: StyleBook): void {
   const {theme} = book;
-  const foot = top + row.height - 1;
+  const wide = runs.map((run) => ({...run, left: Math.max(Math.round(run.left), 0), right: Math.min(Math.round(run.right), widthPx)}))
+                   .filter(({left, right}) => right - left >= LEAST);
+  if (wide.length === 0) return;
   context.save();
   context.font = FONT;
-  for (const run of runs) {
-    const left = Math.max(run.left, 0);
-    const right = Math.min(run.right, widthPx);
-    if (right - left < LEAST) continue;
-    context.fillStyle = css(theme.ink);
-    context.globalAlpha = 0.55;
-    for (let x = Math.ceil(left / (2 * DOT)) * 2 * DOT; x < right; x += 2 * DOT) {
-      context.fillRect(x, foot, Math.min(DOT, right - x), 1);
-    }
-    context.globalAlpha = 1;
+  // One path for all: a row may have hundreds.
+  const foot = top + row.height - 0.5;
+  context.beginPath();
+  for (const {left, right} of wide) {
+    context.moveTo(left, foot);
+    context.lineTo(right, foot);
+  }
+  context.setLineDash([DOT, DOT]);
+  context.lineWidth = 1;
+  context.strokeStyle = css(theme.ink);
+  context.globalAlpha = 0.55;
+  context.stroke();
+  context.globalAlpha = 1;
+  for (const run of wide) {
+    const {left, right} = run;
+    if (right - left < LEAST_LABEL || row.height < 12) continue;
     const text = labelTexts(book, run).find((one) => context.measureText(one).width + 4 * PAD <= right - left);
-    if (text === undefined || row.height < 12) continue;
+    if (text === undefined) continue;
     const width = context.measureText(text).width;
     context.fillStyle = css(theme.background);
     context.globalAlpha = 0.78;

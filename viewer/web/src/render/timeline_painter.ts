@@ -303,7 +303,7 @@ export class TimelinePainter {
       const hi = y(tile.values[COUNTER_WORDS * column + 4] ?? 0);
       if (lo - hi > 1) {
         context.fillStyle = limits;
-        context.globalAlpha = 0.14;
+        context.globalAlpha = 0.09;
         context.fillRect(left, hi, width, lo - hi);
         context.globalAlpha = 1;
       }

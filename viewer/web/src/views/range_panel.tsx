@@ -9,6 +9,7 @@ import {HookTable, SegmentTable} from './call_tables';
 import {ComparisonTable} from './comparison_table';
 import {ConditionNote} from './condition_note';
 import {Pages} from './data_table';
+import {DockEdge} from './dock_edge';
 import {EventsTable} from './events_table';
 import {CpuTable, ProcessTable, ThreadTable} from './run_tables';
 import {theme} from './theme';
@@ -74,10 +75,12 @@ export function RangePanel({model, engine}: {model: AppModel; engine: TimelineEn
   const open = useSignal(model.panelOpen);
   const before = useSignal(model.comparison.before);
   const filter = useSignal(model.filter);
+  const height = useSignal(model.panelHeight);
   useSignal(theme);
   const missing = !model.client.backend.hasTrace && (tab === 'events' || tab === 'changes');
   return (
-    <section class={open ? 'range open' : 'range'} aria-label="Tables">
+    <section class={open ? 'range open' : 'range'} aria-label="Tables" style={open && height !== null ? {height: `${height}px`} : {}}>
+      {open && <DockEdge model={model} />}
       <div class="range-head">
         <div role="tablist" class="tabs" aria-label="Tables">
           {(before || tab === 'changes' ? [...TABS, CHANGES] : TABS).map(({id, title}) => {
