@@ -1,5 +1,3 @@
-import {describe, expect, it} from 'vitest';
-
 import {COLUMN_MERGED, NO_KEY} from '../../../viewer/web/src/api/schema';
 import {type StripTile, TILE_COLUMNS} from '../../../viewer/web/src/api/tile_decode';
 import {mergedRuns} from '../../../viewer/web/src/render/merged_runs';
