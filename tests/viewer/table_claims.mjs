@@ -60,6 +60,31 @@ export async function claimTables({session, claims, run, trace, shots}) {
     await filter('');
   });
 
+  await claims.claim('the tables of CPUs and waits have the limits of their numbers', async () => {
+    // This recording lost nothing: the limits are put in.
+    await page.route(/\/api\/v1\/aggregate\b/, async (route) => {
+      const response = await route.fetch();
+      const json = await response.json();
+      for (const row of json.cpus ?? []) row.bounds = {busy_ns: [row.busy_ns, row.busy_ns + 3_000_000], dispatches: [row.dispatches, null]};
+      for (const row of json.waits ?? []) row.bounds = {ns: [0, row.ns], times: [0, null], longest_ns: [0, 7000]};
+      await route.fulfill({response, json});
+    });
+    const limits = () => page.locator('.data tbody td.limits').allInnerTexts();
+    await tab('CPUs');
+    await session.until('document.querySelector(".data tbody td.limits")');
+    const cpus = await limits();
+    assert.equal(cpus.length, 2 * (await session.ask('__pv.aggregate()')).cpus.length);
+    assert.match(cpus[0], /^\[[\d.]+.*, [\d.]+\sms\]$/);
+    assert.match(cpus[1], /^\[[\d\s]+, \u221e\]$/);
+    await tab('Waits');
+    await session.until('document.querySelector(".data tbody td.limits")?.innerText.startsWith("[0")');
+    const waits = await limits();
+    assert.equal(waits.length, 3 * (await session.ask('__pv.aggregate()')).waits.length);
+    assert.match(waits[2], /^\[0\sns, 7.000\s\u00b5s\]$/);
+    await page.unrouteAll({behavior: 'wait'});
+    await tab('Processes');
+  });
+
   await claims.claim('a condition leaves the rows of the tables that `report --where --from --to` selects', async () => {
     const {selection: {from, to}} = await session.ask('__pv.view()');
     const names = new Map((await session.api('processes')).items.map((item) => [item.process, item]));

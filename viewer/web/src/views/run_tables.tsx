@@ -136,19 +136,21 @@ export function CpuTable({model, rows}: {model: AppModel; rows: CpuTotals[]}) {
       row.busy_ns + row.idle_ns + row.outside_ns + row.interrupts_ns + row.unknown_ns;
   const share = (row: CpuTotals, ns: number): string => all(row) > 0 ? formatPercent(ns / all(row)) : '';
   const outside = rows.some((row) => row.outside_ns > 0);
-  const part = (title: string, says: string, of: (row: CpuTotals) => number): Column<CpuTotals>[] => [
-    {title, says, number: true, by: '', text: (row) => formatDuration(of(row))},
-    {title: '%', says: `${says}: share of the range`, number: true, by: '', text: (row) => share(row, of(row))},
+  type Part = 'busy_ns'|'idle_ns'|'outside_ns'|'interrupts_ns'|'unknown_ns';
+  const part = (title: string, says: string, field: Part): Column<CpuTotals>[] => [
+    {title, says, number: true, by: '', text: (row) => formatDuration(row[field]), limits: (row) => limitsText(row.bounds, field, formatDuration)},
+    {title: '%', says: `${says}: share of the range`, number: true, by: '', text: (row) => share(row, row[field])},
   ];
   const columns: Column<CpuTotals>[] = [
     {title: 'CPU', says: 'Number of the CPU', number: false, by: '', text: (row) => row.cpu < 0 ? 'All' : `CPU ${row.cpu}`},
-    ...part('Threads', 'Time of threads, without interrupts', (row) => row.busy_ns),
-    ...part('Interrupts', 'Time in interrupt handlers', (row) => row.interrupts_ns),
-    ...part('Idle', 'Time of the idle thread', (row) => row.idle_ns),
-    ...(outside ? part('Outside', 'Time of processes outside the command', (row) => row.outside_ns) : []),
-    ...part('Not known', 'Records are missing', (row) => row.unknown_ns),
+    ...part('Threads', 'Time of threads, without interrupts', 'busy_ns'),
+    ...part('Interrupts', 'Time in interrupt handlers', 'interrupts_ns'),
+    ...part('Idle', 'Time of the idle thread', 'idle_ns'),
+    ...(outside ? part('Outside', 'Time of processes outside the command', 'outside_ns') : []),
+    ...part('Not known', 'Records are missing', 'unknown_ns'),
     {title: 'All', says: 'The range', number: true, by: '', text: (row) => formatDuration(all(row))},
-    {title: 'Dispatches', says: 'Dispatches of threads that begin in the range', number: true, by: '', text: (row) => formatCount(row.dispatches)},
+    {title: 'Dispatches', says: 'Dispatches of threads that begin in the range', number: true, by: '', text: (row) => formatCount(row.dispatches),
+     limits: (row) => limitsText(row.bounds, 'dispatches', formatCount)},
   ];
   const total: CpuTotals = {cpu: -1, busy_ns: 0, idle_ns: 0, outside_ns: 0, interrupts_ns: 0, unknown_ns: 0, dispatches: 0, bounds: {}};
   for (const row of rows) {

@@ -8,6 +8,7 @@ import {css} from '../render/palette';
 import {formatCount, formatDuration, formatPercent} from '../units';
 import {allOf} from './condition_note';
 import {type Column, DataTable} from './data_table';
+import {limitsText} from './limits';
 import type {TimelineEngine} from './timeline_engine';
 
 function by(names: Names, row: WaitTotals): string {
@@ -28,6 +29,7 @@ export function WaitTable({model, engine, data}: {model: AppModel; engine: Timel
   const rows = data.waits ?? [];
   const sums = data.sums?.waits;
   const share = (ns: number): string => sums && sums.ns > 0 ? formatPercent(ns / sums.ns) : '';
+  const limits = (field: string, format = formatDuration) => (row: WaitTotals): string => limitsText(row.bounds, field, format);
   const columns: Column<WaitTotals>[] = [
     {title: 'Process', says: 'Whose threads did not run', number: false, by: 'process',
      text: (row) => `${processName(names, row.process)} ${names.process(row.process)?.pid ?? ''}`},
@@ -35,11 +37,11 @@ export function WaitTable({model, engine, data}: {model: AppModel; engine: Timel
      text: (row) => row.state === 'waiting' ? 'waited for a CPU' :
          `blocked${row.call === null ? '' : ` in ${hookName(names, row.call)}`}`},
     {title: 'Woken, or held off, by', says: 'What ended the blocked time; what had the CPU', number: false, by: '', text: (row) => by(names, row)},
-    {title: 'Time', says: 'Inside the range', number: true, by: 'ns', text: (row) => formatDuration(row.ns)},
+    {title: 'Time', says: 'Inside the range', number: true, by: 'ns', text: (row) => formatDuration(row.ns), limits: limits('ns')},
     {title: 'Share', says: 'Share of the time of all rows', number: true, by: 'ns', text: (row) => share(row.ns)},
-    {title: 'Times', says: 'How often', number: true, by: 'times', text: (row) => formatCount(row.times)},
+    {title: 'Times', says: 'How often', number: true, by: 'times', text: (row) => formatCount(row.times), limits: limits('times', formatCount)},
     {title: 'Longest', says: 'The longest of these; a click shows it', number: true, by: 'longest_ns',
-     text: (row) => formatDuration(row.longest.end_ns - row.longest.begin_ns)},
+     text: (row) => formatDuration(row.longest.end_ns - row.longest.begin_ns), limits: limits('longest_ns')},
   ];
   const show = (row: WaitTotals): void => {
     const {thread, begin_ns: begin, end_ns: end} = row.longest;
