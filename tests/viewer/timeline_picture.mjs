@@ -1,4 +1,4 @@
-// Makes docs/images/timeline.png, a picture of docs/time.md:
+// Makes docs/images/timeline.png, a picture of README and docs/timeline.md:
 //   timeline_picture.mjs COUNTRACE TRACE PICTURE [FROM_MS TO_MS]
 // The window FROM_MS to TO_MS with its middle two thirds selected and the
 // playhead in the middle. TRACE is the result of scripts/demo.
