@@ -1,5 +1,3 @@
-import {describe, expect, it} from 'vitest';
-
 import {ApiError, type Client} from '../../../viewer/web/src/api/client';
 import {type Tile, type TileKey, tileName} from '../../../viewer/web/src/api/tile_decode';
 import {TileCache} from '../../../viewer/web/src/model/tile_cache';
