@@ -32,8 +32,9 @@ sources=(
   viewer/index/{run_totals,run_limits,range_totals,thread_totals}.cc
   viewer/index/{cpu_totals,thread_run,thread_states,wait_split,wait_totals}.cc
   viewer/index/{call_durations,rare_events,process_life,instant_state}.cc
-  viewer/index/{nearest_step,row_tree,tile}.cc
-  viewer/server/{query_string,state_json,table_order,range_json,wait_json}.cc
+  viewer/index/{nearest_step,row_tree,tile,inferred_switches}.cc
+  viewer/server/{query_string,state_json,table_order,narrowed_tables}.cc
+  viewer/server/{range_json,wait_json}.cc
   viewer/server/{api_answer,api_query,catalog_items,catalog_api,rows_api}.cc
   viewer/server/{tiles_api,instant_api,range_api,frames_api,index_api}.cc
   viewer/offline/wasm/{module_main,row_condition}.cc

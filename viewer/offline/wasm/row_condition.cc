@@ -10,4 +10,10 @@ absl::StatusOr<SelectedRows> SelectIn(const TimelineIndex&, TimeRange,
       "A filter needs the trace: open it with `countrace view`");
 }
 
+absl::StatusOr<SelectedTables> SelectTablesIn(const TimelineIndex&, TimeRange,
+                                              std::string_view) {
+  return absl::InvalidArgumentError(
+      "A filter needs the trace: open it with `countrace view`");
+}
+
 }  // namespace countrace::viewer

@@ -30,7 +30,7 @@ export class CallTree {
       const offset = this.offset.value;
       clearTimeout(this.timer);
       this.abort?.abort();
-      if (this.model.lost.value || this.model.tables.tab.value !== 'calltree') return;
+      if (this.model.lost.value || !this.model.client.backend.hasTrace || this.model.tables.tab.value !== 'calltree') return;
       this.busy.value = true;
       this.timer = setTimeout(() => void this.load(range, where, offset), REST_MS);
     });

@@ -77,7 +77,7 @@ export function RangePanel({model, engine}: {model: AppModel; engine: TimelineEn
   const filter = useSignal(model.filter);
   const height = useSignal(model.panelHeight);
   useSignal(theme);
-  const missing = !model.client.backend.hasTrace && (tab === 'events' || tab === 'changes');
+  const missing = !model.client.backend.hasTrace && (tab === 'events' || tab === 'changes' || tab === 'calltree');
   return (
     <section class={open ? 'range open' : 'range'} aria-label="Tables" style={open && height !== null ? {height: `${height}px`} : {}}>
       {open && <DockEdge model={model} />}
@@ -123,7 +123,7 @@ export function RangePanel({model, engine}: {model: AppModel; engine: TimelineEn
             refused !== null ? <p class="refused">{refused}</p> :
             !data || tableOf(data) !== tab ? null : (
               <>
-                {tab === 'segments' && <SegmentViews model={model} tab={tab} />}
+                {tab === 'segments' && model.client.backend.hasTrace && <SegmentViews model={model} tab={tab} />}
                 <ConditionNote model={model} data={data} rows={rowsOf(data, tab) ?? 0} />
                 <Pages model={model} total={rowsOf(data, tab) ?? 0} />
                 <Rows model={model} engine={engine} data={data} />
