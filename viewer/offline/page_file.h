@@ -18,7 +18,7 @@ struct PageFileOptions {
   std::string path;
   // A browser can be expected to hold so much in memory, beside the text of
   // the file.
-  std::uint64_t max_index_bytes = std::uint64_t{1} << 30;
+  std::uint64_t max_index_bytes = std::uint64_t{1} << 29;
   logformat::ProgressCallback progress = {};  // may be empty
 };
 

@@ -22,13 +22,20 @@ const scope = self as unknown as {
 const ERRNO_NOSYS = 52;
 const encoder = new TextEncoder();
 
+function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
+  const text = atob(base64);
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; ++i) bytes[i] = text.charCodeAt(i);
+  return bytes;
+}
+
 function unpacked(parts: readonly string[]): ReadableStream<Uint8Array> {
   let next = 0;
   return new ReadableStream<BufferSource>({
     pull(controller) {
       const part = parts[next++];
       if (part === undefined) return controller.close();
-      controller.enqueue(Uint8Array.from(atob(part), (letter) => letter.charCodeAt(0)));
+      controller.enqueue(bytesOf(part));
     },
   }).pipeThrough(new DecompressionStream('gzip'));
 }
