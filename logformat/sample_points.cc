@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <utility>
 
 #include "logformat/packet_layout.h"
 
@@ -46,17 +45,16 @@ const std::vector<PointLayout>& Layouts() {
 
 }  // namespace
 
-HookInfo DescribeSamplePoint(SamplePoint point, std::string name,
-                             std::string location) {
+HookInfo DescribeSamplePoint(SamplePoint point, const std::string& name,
+                             const std::string& location) {
   HookInfo hook;
   hook.kind = HookKind::kPoint;
   hook.origin = HookOrigin::kKernel;
   hook.provider = kSampleProvider;
   for (const PointLayout& layout : Layouts()) {
     if (layout.point != point) continue;
-    hook.name = layout.name != nullptr ? layout.name : std::move(name);
-    hook.location =
-        layout.name != nullptr ? std::string(kNoText) : std::move(location);
+    hook.name = layout.name != nullptr ? layout.name : name;
+    hook.location = layout.name != nullptr ? std::string(kNoText) : location;
     hook.payload = layout.types;
     hook.payload_names = layout.values;
   }

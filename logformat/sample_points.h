@@ -33,8 +33,8 @@ inline constexpr char kUnknownCode[] = "[unknown]";  // no mapping is known
 inline constexpr char kNoText[] = "-";
 
 // The point without its id; `name` and `location` are used by kSample alone.
-HookInfo DescribeSamplePoint(SamplePoint point, std::string name,
-                             std::string location);
+HookInfo DescribeSamplePoint(SamplePoint point, const std::string& name,
+                             const std::string& location);
 SamplePoint SamplePointOf(const HookInfo& hook);
 
 // Numbers of a point's values that come before its texts.

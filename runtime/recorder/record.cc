@@ -15,6 +15,7 @@
 #include "runtime/recorder/kernel/hooks/kernel_hook_rules.h"
 #include "runtime/recorder/samples/own_processes_recorder.h"
 #include "runtime/recorder/samples/sample_request.h"
+#include "runtime/recorder/samples/sampling_events.h"
 #include "runtime/recorder/session/kernel_backend.h"
 #include "runtime/recorder/session/record_check.h"
 #include "runtime/recorder/session/recorded_gating.h"
@@ -65,11 +66,16 @@ absl::StatusOr<RecordResult> Record(const RecordOptions& options) {
   if (!samples.ok()) return samples.status();
   const std::uint64_t most_hz = MostSamplesPerSecond();
   for (const SampleRequest& request : *samples) {
-    const absl::Status rate = CheckSampleRate(request, most_hz);
-    if (!rate.ok()) return rate;
+    absl::Status possible = CheckSampleRate(request, most_hz);
+    possible.Update(TrySampling(request));
+    if (!possible.ok()) return possible;
   }
   std::vector<std::string> messages;
   const logformat::Gating gating = GatingOf(options);
+  for (SampleRequest& request : *samples) {
+    request.event.exclude_user |= !gating.user;
+    request.event.exclude_kernel |= !gating.kernel;
+  }
   std::size_t optional_from =
       defaults ? kOptionalDefaultsFrom : logformat::kMaxCounters;
   absl::Status gated =

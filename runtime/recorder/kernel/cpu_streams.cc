@@ -313,10 +313,12 @@ bool CpuStreams::TakeSampling(CpuStream& stream, const KernelRecord& record) {
   const bool counted = gating_.every_process() ||
                        members_.Counts(ending ? stream.running_tid : tid);
   if (counted) StoreLeftOut(stream);
+  // It may have been finished behind the reading of the ring.
+  const std::uint64_t time_ns = std::max(record.time_ns, stream.stored_ns);
   samples_->StoreSample(static_cast<std::size_t>(&stream - streams_.data()),
-                        stream.batch, record, counted, stream.running_tid,
-                        *stream.writer);
-  if (counted) stream.stored_ns = std::max(stream.stored_ns, record.time_ns);
+                        stream.batch, record, time_ns, counted,
+                        stream.running_tid, *stream.writer);
+  if (counted) stream.stored_ns = time_ns;
   return true;
 }
 
@@ -395,6 +397,10 @@ void CpuStreams::DescribeClockErrors(std::vector<std::string>& messages) const {
   messages.push_back(absl::StrFormat(
       "Times of kernel records went back and were clamped: records=%d",
       sum.clock_errors));
+}
+
+void CpuStreams::DescribeSamples(std::vector<std::string>& messages) const {
+  if (samples_ != nullptr) samples_->Describe(messages);
 }
 
 void CpuStreams::AddStatistics(KernelRecorderStatistics& sum) const {

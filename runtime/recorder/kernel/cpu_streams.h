@@ -111,6 +111,8 @@ class CpuStreams {
 
   // Adds a message if times of records went back.
   void DescribeClockErrors(std::vector<std::string>& messages) const;
+  // Adds a message if samples were lost.
+  void DescribeSamples(std::vector<std::string>& messages) const;
   // Adds the writers' statistics to `sum`.
   void AddStatistics(KernelRecorderStatistics& sum) const;
 

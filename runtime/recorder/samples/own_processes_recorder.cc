@@ -98,6 +98,7 @@ absl::Status OwnProcessesRecorder::End() {
   streams_.StoreUntil(std::numeric_limits<std::uint64_t>::max());
   const absl::Status result = streams_.Close();
   streams_.DescribeClockErrors(messages_);
+  streams_.DescribeSamples(messages_);
   return result;
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/str_format.h"
 #include "logformat/sample_points.h"
 #include "runtime/recorder/samples/sample_entries.h"
 
@@ -50,10 +51,10 @@ absl::StatusOr<std::unique_ptr<SampleRecorder>> SampleRecorder::Open(
 }
 
 absl::Status SampleRecorder::Begin(KernelHookRegistry& registry) {
-  const auto add = [&](SamplePoint point, std::string name,
-                       std::string location) {
-    return registry.AddPoint(logformat::DescribeSamplePoint(
-        point, std::move(name), std::move(location)));
+  const auto add = [&](SamplePoint point, const std::string& name,
+                       const std::string& location) {
+    return registry.AddPoint(
+        logformat::DescribeSamplePoint(point, name, location));
   };
   for (const SampleRequest& request : requests_) {
     sample_ids_.push_back(
@@ -138,7 +139,8 @@ std::uint64_t SampleRecorder::FrameOf(Stream& stream, std::uint64_t parent,
 }
 
 void SampleRecorder::StoreSample(std::size_t cpu, const RecordBatch& batch,
-                                 const KernelRecord& entry, bool counted,
+                                 const KernelRecord& entry,
+                                 std::uint64_t time_ns, bool counted,
                                  std::int32_t running_tid,
                                  PacketWriter& writer) {
   const std::uint64_t* const words = batch.Words(entry);
@@ -186,11 +188,33 @@ void SampleRecorder::StoreSample(std::size_t cpu, const RecordBatch& batch,
     const CodePlace place = step->in_kernel
                                 ? CodePlace{kernel_file_, step->address}
                                 : spaces_.Find(pid, step->address);
-    frame = FrameOf(stream, frame, place, ids, entry.time_ns, writer);
+    frame = FrameOf(stream, frame, place, ids, time_ns, writer);
   }
   const std::array<std::uint64_t, logformat::kSampleNumbers> numbers = {
       words[1], frame};
-  Append(writer, sample_ids_[event], entry.time_ns, ids, numbers);
+  Append(writer, sample_ids_[event], time_ns, ids, numbers);
+}
+
+void SampleRecorder::Describe(std::vector<std::string>& messages) const {
+  for (std::size_t event = 0; event < requests_.size(); ++event) {
+    std::uint64_t lost = 0, throttled = 0;
+    for (std::size_t cpu = 0; cpu < streams_.size(); ++cpu) {
+      lost += events_.totals(cpu, event).lost;
+      throttled += events_.totals(cpu, event).throttled;
+    }
+    if (lost != 0) {
+      messages.push_back(absl::StrFormat(
+          "Samples of %s found no room in the kernel's rings: samples=%d; take "
+          "fewer",
+          requests_[event].event.name, lost));
+    }
+    if (throttled != 0) {
+      messages.push_back(absl::StrFormat(
+          "The kernel stopped to sample %s for up to a tick each time: "
+          "times=%d; take fewer a second",
+          requests_[event].event.name, throttled));
+    }
+  }
 }
 
 void SampleRecorder::StoreJitSymbols(Stream& stream, std::uint64_t ids,

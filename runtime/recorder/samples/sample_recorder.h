@@ -48,13 +48,18 @@ class SampleRecorder {
     spaces_.Fork(parent_pid, pid);
   }
   void End(std::int32_t pid) { spaces_.End(pid); }
-  // Entries of the batches, in time order over all CPUs. `counted`: its process
-  // is; `running_tid` stands for a thread that is ending, which has no number
+  // Entries of the batches, in time order over all CPUs. `time_ns`: theirs, or
+  // later if the kernel finished them late. `counted`: its process is;
+  // `running_tid` stands for a thread that is ending, which has no number
   // any more.
   void StoreSample(std::size_t cpu, const RecordBatch& batch,
-                   const KernelRecord& entry, bool counted,
-                   std::int32_t running_tid, logformat::PacketWriter& writer);
+                   const KernelRecord& entry, std::uint64_t time_ns,
+                   bool counted, std::int32_t running_tid,
+                   logformat::PacketWriter& writer);
   void TakeMapping(const RecordBatch& batch, const KernelRecord& entry);
+
+  // What was lost, for the user. Behind Stop().
+  void Describe(std::vector<std::string>& messages) const;
 
   // Ends sampling; what is in the rings stays there.
   void Stop() { events_.Disable(); }

@@ -185,6 +185,21 @@ absl::StatusOr<SamplingEvents::Event> SamplingEvents::OpenEvent(
   return event;
 }
 
+absl::Status TrySampling(const SampleRequest& request) {
+  perf_event_attr attr{};
+  SetAttributes(request, /*follow=*/false, /*of_threads=*/false, attr);
+  attr.exclude_kernel = 1;  // without privilege, too
+  const base::ScopedFd fd(OpenPerfEvent(attr, 0, -1, -1));
+  if (fd.is_open() || (errno != ENOENT && errno != EOPNOTSUPP &&
+                       errno != ENODEV && errno != ENXIO)) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrFormat("--sample: %s cannot be sampled: %s; `countrace list "
+                      "events` shows what this machine has",
+                      request.event.name, ExplainOpenError(errno)));
+}
+
 absl::StatusOr<SamplingEvents> SamplingEvents::Open(
     const std::vector<SampleRequest>& requests,
     const std::vector<std::uint32_t>& cpus,
@@ -263,7 +278,10 @@ void SamplingEvents::Decode(Event& event, std::uint16_t index,
       return;
     case PERF_RECORD_FORK:
     case PERF_RECORD_EXIT:
-      AddTask(body, header->type == PERF_RECORD_FORK, batch);
+      // Come with mappings, wanted or not.
+      if (event.of_threads) {
+        AddTask(body, header->type == PERF_RECORD_FORK, batch);
+      }
       return;
     case PERF_RECORD_LOST: {
       std::uint64_t lost;  // behind an id

@@ -29,6 +29,9 @@ struct SamplingTotals {
   std::uint64_t throttled = 0;  // times that the kernel stopped it for a while
 };
 
+// Returns: INVALID_ARGUMENT this machine does not have the event.
+absl::Status TrySampling(const SampleRequest& request);
+
 class SamplingEvents {
  public:
   // Opens them, disabled. `threads`: empty for whole CPUs; else these, with

@@ -304,6 +304,7 @@ absl::Status BpfKernelRecorder::End() {
   DescribeSets();
   DescribeRefusals();
   streams_.DescribeClockErrors(messages_);
+  streams_.DescribeSamples(messages_);
   return result;
 }
 

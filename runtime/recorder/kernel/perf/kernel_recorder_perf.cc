@@ -329,6 +329,7 @@ absl::Status PerfKernelRecorder::End() {
   DescribeSets();
   DescribeRefusals();
   streams_.DescribeClockErrors(messages_);
+  streams_.DescribeSamples(messages_);
   return result;
 }
 
