@@ -2,18 +2,20 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "base/text/glob.h"
 #include "base/text/name_escape.h"
 #include "base/text/quantity_format.h"
 #include "cli/exit_status.h"
 #include "cli/progress_bar.h"
 #include "cli/row_table.h"
 #include "cli/verb.h"
+#include "rmap/samples/call_tree.h"
+#include "rmap/samples/function_rows.h"
 
 namespace countrace::cli {
 namespace {
@@ -39,209 +41,253 @@ std::string Share(const SampledAmount& amount) {
                          amount.share_lo * 100, amount.share_hi * 100);
 }
 
-class SampleTables {
- public:
-  SampleTables(const rmap::Samples& samples, const rmap::CodeTable& table,
-               CodeBy by, std::uint64_t max_rows)
-      : samples_(samples), table_(table), by_(by), max_rows_(max_rows) {
-    several_ = samples.events.size() > 1;
-    contexts_ = std::any_of(table.rows.begin(), table.rows.end(),
-                            [](const CodeRow& row) { return !row.in.empty(); });
-  }
-
-  std::string Text() const {
-    RowTable rows("", "", TextColumns());
-    std::uint64_t shown = 0;
-    for (const CodeRow& row : table_.rows) {
-      if (max_rows_ != 0 && shown == max_rows_) break;
-      ++shown;
-      rows.Add(TextRow(row));
-    }
-    std::string text = rows.Render("text");
-    if (shown < table_.rows.size()) {
-      absl::StrAppendFormat(&text, "%d more rows: --rows 0 shows all\n",
-                            table_.rows.size() - shown);
-    }
-    for (const SampleBooks& books : table_.books) text += BooksText(books);
-    for (const std::string& message : table_.messages) {
-      text += "note: " + message + "\n";
-    }
-    return text;
-  }
-
-  // One row a line, or CSV.
-  std::string Rows(const std::string& format) const {
-    RowTable rows("countrace.samples/1", "rows", MachineColumns());
-    for (const CodeRow& row : table_.rows) rows.Add(MachineRow(row));
-    return rows.Render(format);
-  }
-
-  std::string Json() const {
-    nlohmann::ordered_json out;
-    out["schema"] = "countrace.samples/1";
-    out["books"] = nlohmann::ordered_json::array();
-    for (const SampleBooks& books : table_.books) {
-      const rmap::SampledEvent& event = samples_.events[books.event];
-      nlohmann::ordered_json one;
-      one["event"] = event.name;
-      one["rate"] = event.rate;
-      one["counted"] = nullptr;
-      one["residual"] = nullptr;
-      if (books.counted != 0) {
-        one["counted"] = books.counted;
-        one["residual"] = books.residual;
-      }
-      one["processes"] = books.processes;
-      one["idle"] = books.idle;
-      one["outside"] = books.outside;
-      one["one_period_a_cpu"] = books.per_cpu;
-      one["samples"] = books.hits;
-      one["lost"] = books.lost;
-      one["throttled"] = books.throttled;
-      one["stacks_lost"] = books.stacks_lost;
-      out["books"].push_back(std::move(one));
-    }
-    const std::vector<std::string> names = MachineColumns();
-    out["rows"] = nlohmann::ordered_json::array();
-    for (const CodeRow& row : table_.rows) {
-      nlohmann::ordered_json one;
-      const std::vector<Cell> cells = MachineRow(row);
-      for (std::size_t i = 0; i < names.size(); ++i) {
-        if (const auto* text = std::get_if<std::string>(&cells[i])) {
-          one[names[i]] = *text;
-        } else if (const auto* number = std::get_if<std::uint64_t>(&cells[i])) {
-          one[names[i]] = *number;
-        } else {
-          one[names[i]] = nullptr;
-        }
-      }
-      out["rows"].push_back(std::move(one));
-    }
-    out["notes"] = table_.messages;
-    // Names of files may be no UTF-8.
-    return out.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) +
-           "\n";
-  }
-
- private:
-  const std::string& EventOf(const CodeRow& row) const {
-    return samples_.events[row.event].name;
-  }
-
-  std::vector<std::string> TextColumns() const {
-    std::vector<std::string> columns;
-    if (several_) columns.emplace_back("event");
-    columns.insert(columns.end(),
-                   {"self", "total", "self of all", "total of all"});
-    if (contexts_) columns.emplace_back("in");
-    if (by_ != CodeBy::kDso) columns.emplace_back("function");
-    columns.emplace_back("dso");
-    if (by_ == CodeBy::kAddress) {
-      columns.insert(columns.end(), {"address", "source"});
-    }
-    return columns;
-  }
-
-  std::vector<Cell> TextRow(const CodeRow& row) const {
-    std::vector<Cell> cells;
-    if (several_) cells.emplace_back(EventOf(row));
-    for (const SampledAmount* amount : {&row.self, &row.total}) {
-      cells.emplace_back(
-          amount->hits == 0
-              ? std::string("-")
-              : "~" + Amount(EventOf(row), static_cast<double>(amount->value)));
-    }
-    cells.emplace_back(Share(row.self));
-    cells.emplace_back(Share(row.total));
-    if (contexts_) cells.emplace_back(row.in);
-    if (by_ != CodeBy::kDso) cells.emplace_back(row.function);
-    cells.emplace_back(row.dso);
-    if (by_ == CodeBy::kAddress) {
-      cells.emplace_back(absl::StrFormat("0x%x", row.address));
-      cells.emplace_back(row.source);
-    }
-    return cells;
-  }
-
-  std::vector<std::string> MachineColumns() const {
-    std::vector<std::string> columns = {"event", "in"};
-    if (by_ != CodeBy::kDso) columns.emplace_back("function");
-    columns.emplace_back("dso");
-    if (by_ == CodeBy::kAddress) {
-      columns.insert(columns.end(), {"address", "source"});
-    }
-    columns.insert(columns.end(),
-                   {"self_samples", "self", "self_lo", "self_hi",
-                    "total_samples", "total", "total_lo", "total_hi"});
-    return columns;
-  }
-
-  std::vector<Cell> MachineRow(const CodeRow& row) const {
-    std::vector<Cell> cells = {EventOf(row), row.in};
-    if (by_ != CodeBy::kDso) cells.emplace_back(row.function);
-    cells.emplace_back(row.dso);
-    if (by_ == CodeBy::kAddress) {
-      cells.emplace_back(absl::StrFormat("0x%x", row.address));
-      cells.emplace_back(row.source);
-    }
-    for (const SampledAmount* amount : {&row.self, &row.total}) {
-      cells.insert(cells.end(),
-                   {amount->hits, amount->value, amount->lo, amount->hi});
-    }
-    return cells;
-  }
-
-  std::string BooksText(const SampleBooks& books) const {
-    const rmap::SampledEvent& event = samples_.events[books.event];
-    const auto amount = [&](std::uint64_t value) {
-      return Amount(event.name, static_cast<double>(value));
-    };
-    std::string text = absl::StrFormat(
-        "books of %s (%s, %d samples): ", event.name, event.rate, books.hits);
-    std::vector<std::string> parts = {"processes " + amount(books.processes)};
-    if (books.idle != 0) parts.push_back("idle " + amount(books.idle));
-    if (books.outside != 0) parts.push_back("outside " + amount(books.outside));
-    if (books.counted == 0) {
-      return text + absl::StrJoin(parts, " + ") +
-             "; how much was counted is not known\n";
-    }
-    const double residual = static_cast<double>(books.residual);
-    absl::StrAppendFormat(
-        &text, "%s = counted %s %s %s residual (one period of each CPU: %s)\n",
-        absl::StrJoin(parts, " + "), amount(books.counted),
-        residual < 0 ? "+" : "-",
-        Amount(event.name, residual < 0 ? -residual : residual),
-        amount(books.per_cpu));
-    if (books.lost != 0) {
-      absl::StrAppendFormat(
-          &text, "  lost: %d samples found no room in the kernel's ring\n",
-          books.lost);
-    }
-    if (books.throttled != 0) {
-      absl::StrAppendFormat(&text,
-                            "  the kernel stopped sampling %d times: at too "
-                            "high a rate; take fewer a second\n",
-                            books.throttled);
-    }
-    if (books.stacks_lost != 0) {
-      absl::StrAppendFormat(&text, "  %d samples lost their stack\n",
-                            books.stacks_lost);
-    }
-    return text;
-  }
-
-  const rmap::Samples& samples_;
-  const rmap::CodeTable& table_;
-  const CodeBy by_;
-  const std::uint64_t max_rows_;
-  bool several_ = false, contexts_ = false;
+// A table of either kind: its columns and rows for people and for programs.
+struct Tables {
+  std::vector<std::string> text_columns, machine_columns;
+  std::vector<std::vector<Cell>> text, machine;  // rows
+  std::vector<std::string> notes;
 };
+
+void AddAmounts(const SampledAmount& self, const SampledAmount& total,
+                const std::string& event, std::vector<Cell>& text,
+                std::vector<Cell>& machine) {
+  for (const SampledAmount* amount : {&self, &total}) {
+    text.emplace_back(
+        amount->hits == 0
+            ? std::string("-")
+            : "~" + Amount(event, static_cast<double>(amount->value)));
+    machine.insert(machine.end(),
+                   {amount->hits, amount->value, amount->lo, amount->hi});
+  }
+  text.emplace_back(Share(self));
+  text.emplace_back(Share(total));
+}
+
+const std::vector<std::string>& TextAmounts() {
+  static const auto& names = *new std::vector<std::string>{
+      "self", "total", "self of all", "total of all"};
+  return names;
+}
+const std::vector<std::string>& MachineAmounts() {
+  static const auto& names = *new std::vector<std::string>{
+      "self_samples",  "self",  "self_lo",  "self_hi",
+      "total_samples", "total", "total_lo", "total_hi"};
+  return names;
+}
+
+template <typename Value>
+void Append(std::vector<Value>& to, const std::vector<Value>& more) {
+  to.insert(to.end(), more.begin(), more.end());
+}
+
+Tables CodeTables(const rmap::Samples& samples, const rmap::CodeTable& table,
+                  CodeBy by) {
+  const bool several = samples.events.size() > 1;
+  const bool contexts =
+      std::any_of(table.rows.begin(), table.rows.end(),
+                  [](const CodeRow& row) { return !row.in.empty(); });
+  Tables out;
+  std::vector<std::string> place;
+  if (by != CodeBy::kDso) place.emplace_back("function");
+  place.emplace_back("dso");
+  if (by == CodeBy::kAddress) Append(place, {"address", "source"});
+  if (several) out.text_columns.emplace_back("event");
+  Append(out.text_columns, TextAmounts());
+  if (contexts) out.text_columns.emplace_back("in");
+  Append(out.text_columns, place);
+  out.machine_columns = {"event", "in"};
+  Append(out.machine_columns, place);
+  Append(out.machine_columns, MachineAmounts());
+  for (const CodeRow& row : table.rows) {
+    const std::string& event = samples.events[row.event].name;
+    std::vector<Cell> names;
+    if (by != CodeBy::kDso) names.emplace_back(row.function);
+    names.emplace_back(row.dso);
+    if (by == CodeBy::kAddress) {
+      names.emplace_back(absl::StrFormat("0x%x", row.address));
+      names.emplace_back(row.source);
+    }
+    std::vector<Cell> text;
+    std::vector<Cell> machine = {event, row.in};
+    Append(machine, names);
+    if (several) text.emplace_back(event);
+    AddAmounts(row.self, row.total, event, text, machine);
+    if (contexts) text.emplace_back(row.in);
+    Append(text, names);
+    out.text.push_back(std::move(text));
+    out.machine.push_back(std::move(machine));
+  }
+  out.notes = table.messages;
+  return out;
+}
+
+Tables TreeTables(const rmap::Samples& samples, const rmap::CallTree& tree) {
+  const bool several = samples.events.size() > 1;
+  Tables out;
+  if (several) out.text_columns.emplace_back("event");
+  Append(out.text_columns, TextAmounts());
+  Append(out.text_columns, {"function", "dso"});
+  out.machine_columns = {"event", "depth", "function", "dso"};
+  Append(out.machine_columns, MachineAmounts());
+  for (const rmap::CallTreeRow& row : tree.rows) {
+    const std::string& event = samples.events[row.event].name;
+    std::vector<Cell> text;
+    std::vector<Cell> machine = {event, std::uint64_t{row.depth}, row.function,
+                                 row.dso};
+    if (several) text.emplace_back(event);
+    AddAmounts(row.self, row.total, event, text, machine);
+    // Deep recursion would push the names out of sight.
+    constexpr std::uint32_t kDeepest = 40;
+    text.emplace_back(std::string(2 * std::min(row.depth, kDeepest), ' ') +
+                      row.function);
+    text.emplace_back(row.dso);
+    out.text.push_back(std::move(text));
+    out.machine.push_back(std::move(machine));
+  }
+  out.notes = tree.messages;
+  if (tree.left_out != 0) {
+    out.notes.push_back(absl::StrFormat(
+        "%d calls with a smaller part of the samples are left out: --rows 0 "
+        "shows all",
+        tree.left_out));
+  }
+  return out;
+}
+
+std::string BooksText(const rmap::Samples& samples, const SampleBooks& books) {
+  const rmap::SampledEvent& event = samples.events[books.event];
+  const auto amount = [&](std::uint64_t value) {
+    return Amount(event.name, static_cast<double>(value));
+  };
+  std::string text = absl::StrFormat(
+      "books of %s (%s, %d samples): ", event.name, event.rate, books.hits);
+  std::vector<std::string> parts = {"processes " + amount(books.processes)};
+  if (books.idle != 0) parts.push_back("idle " + amount(books.idle));
+  if (books.outside != 0) parts.push_back("outside " + amount(books.outside));
+  if (books.counted == 0) {
+    return text + absl::StrJoin(parts, " + ") +
+           "; how much was counted is not known\n";
+  }
+  const double residual = static_cast<double>(books.residual);
+  absl::StrAppendFormat(
+      &text, "%s = counted %s %s %s residual (one period of each CPU: %s)\n",
+      absl::StrJoin(parts, " + "), amount(books.counted),
+      residual < 0 ? "+" : "-",
+      Amount(event.name, residual < 0 ? -residual : residual),
+      amount(books.per_cpu));
+  if (books.lost != 0) {
+    absl::StrAppendFormat(
+        &text, "  lost: %d samples found no room in the kernel's ring\n",
+        books.lost);
+  }
+  if (books.throttled != 0) {
+    absl::StrAppendFormat(&text,
+                          "  the kernel stopped sampling %d times: at too "
+                          "high a rate; take fewer a second\n",
+                          books.throttled);
+  }
+  if (books.stacks_lost != 0) {
+    absl::StrAppendFormat(&text, "  %d samples lost their stack\n",
+                          books.stacks_lost);
+  }
+  return text;
+}
+
+nlohmann::ordered_json BooksJson(const rmap::Samples& samples,
+                                 const SampleBooks& books) {
+  const rmap::SampledEvent& event = samples.events[books.event];
+  nlohmann::ordered_json one;
+  one["event"] = event.name;
+  one["rate"] = event.rate;
+  one["counted"] = nullptr;
+  one["residual"] = nullptr;
+  if (books.counted != 0) {
+    one["counted"] = books.counted;
+    one["residual"] = books.residual;
+  }
+  one["processes"] = books.processes;
+  one["idle"] = books.idle;
+  one["outside"] = books.outside;
+  one["one_period_a_cpu"] = books.per_cpu;
+  one["samples"] = books.hits;
+  one["lost"] = books.lost;
+  one["throttled"] = books.throttled;
+  one["stacks_lost"] = books.stacks_lost;
+  return one;
+}
+
+std::string Text(const rmap::Samples& samples, const Tables& tables,
+                 const std::vector<SampleBooks>& books,
+                 std::uint64_t max_rows) {
+  RowTable rows("", "", tables.text_columns);
+  const std::size_t all = tables.text.size();
+  const std::size_t shown =
+      max_rows == 0 ? all : std::min<std::size_t>(all, max_rows);
+  for (std::size_t i = 0; i < shown; ++i) rows.Add(tables.text[i]);
+  std::string text = rows.Render("text");
+  if (shown < all) {
+    absl::StrAppendFormat(&text, "%d more rows: --rows 0 shows all\n",
+                          all - shown);
+  }
+  for (const SampleBooks& one : books) text += BooksText(samples, one);
+  for (const std::string& note : tables.notes) text += "note: " + note + "\n";
+  return text;
+}
+
+std::string Json(const rmap::Samples& samples, const Tables& tables,
+                 const std::vector<SampleBooks>& books) {
+  nlohmann::ordered_json out;
+  out["schema"] = "countrace.samples/1";
+  out["books"] = nlohmann::ordered_json::array();
+  for (const SampleBooks& one : books) {
+    out["books"].push_back(BooksJson(samples, one));
+  }
+  out["rows"] = nlohmann::ordered_json::array();
+  for (const std::vector<Cell>& cells : tables.machine) {
+    nlohmann::ordered_json row;
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      const std::string& name = tables.machine_columns[i];
+      if (const auto* text = std::get_if<std::string>(&cells[i])) {
+        row[name] = *text;
+      } else if (const auto* number = std::get_if<std::uint64_t>(&cells[i])) {
+        row[name] = *number;
+      }
+    }
+    out["rows"].push_back(std::move(row));
+  }
+  out["notes"] = tables.notes;
+  // Names of files may be no UTF-8.
+  return out.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) +
+         "\n";
+}
+
+// Which contexts are of processes whose name or number matches.
+std::vector<bool> ChosenContexts(const rmap::Report& report,
+                                 const std::string& process) {
+  if (process.empty()) return {};
+  std::vector<bool> chosen;
+  for (const rmap::SampleContext& context : report.samples->contexts) {
+    const auto row =
+        std::find_if(report.processes.begin(), report.processes.end(),
+                     [&](const rmap::ProcessRow& one) {
+                       return one.index == context.process;
+                     });
+    chosen.push_back(row != report.processes.end() &&
+                     (base::GlobMatches(process.c_str(), row->comm.c_str()) ||
+                      process == absl::StrFormat("%d", row->pid)));
+  }
+  return chosen;
+}
+
+CodeBy CodeByOf(SampleTable table) {
+  if (table == SampleTable::kDso) return CodeBy::kDso;
+  return table == SampleTable::kAddress ? CodeBy::kAddress : CodeBy::kFunction;
+}
 
 }  // namespace
 
 absl::StatusOr<ReportAnswer> ReportSamples(const ReportRequest& request,
-                                           CodeBy by,
-                                           const std::string& format) {
+                                           const SampleTableRequest& wanted) {
   auto reader = request.input->Open(request.trace);
   if (!reader.ok()) return reader.status();
   rmap::TableRange tables_of;
@@ -267,19 +313,52 @@ absl::StatusOr<ReportAnswer> ReportSamples(const ReportRequest& request,
     return absl::FailedPreconditionError(
         "the trace has no samples: `countrace record --sample 199` takes them");
   }
-  rmap::CodeTable table =
-      rmap::MakeCodeTable(samples, (*reader)->info(), by, /*by_context=*/true);
+  const std::vector<bool> chosen = ChosenContexts(*report, request.process);
+  if (!chosen.empty() &&
+      std::find(chosen.begin(), chosen.end(), true) == chosen.end()) {
+    return absl::NotFoundError(
+        absl::StrFormat("no sample is of a process %s: `countrace report --by "
+                        "process` names them",
+                        base::EscapeName(request.process)));
+  }
+  Tables tables;
+  if (wanted.table == SampleTable::kCallTree ||
+      wanted.table == SampleTable::kCallers) {
+    const rmap::CallTree tree = rmap::MakeCallTree(
+        samples, {.callers = wanted.table == SampleTable::kCallers,
+                  .function = wanted.function,
+                  .chosen = chosen,
+                  .least_share = wanted.least_share});
+    if (tree.rows.empty() && tree.left_out == 0 && !wanted.function.empty()) {
+      return absl::NotFoundError(absl::StrFormat(
+          "no stack has a function %s: `countrace report --by function` names "
+          "them; it is a glob: '*%s*'",
+          base::EscapeName(wanted.function),
+          base::EscapeName(wanted.function)));
+    }
+    tables = TreeTables(samples, tree);
+  } else {
+    const CodeBy by = CodeByOf(wanted.table);
+    tables = CodeTables(
+        samples, rmap::MakeCodeTable(samples, (*reader)->info(), by, chosen),
+        by);
+  }
+  std::vector<SampleBooks> books = rmap::SampleBooksOf(samples);
   if (report->of_range) {
     // The counts are of the whole recording.
-    for (SampleBooks& books : table.books) books.counted = 0;
+    for (SampleBooks& one : books) one.counted = 0;
   }
-  const SampleTables tables(samples, table, by, request.render.max_rows);
-  if (format == "text") return AnswerOf(*report, tables.Text());
-  for (const std::string& message : table.messages) {
-    Say(kReportVerb.name, message);
+  if (wanted.format == "text") {
+    return AnswerOf(*report,
+                    Text(samples, tables, books, request.render.max_rows));
   }
-  return AnswerOf(*report,
-                  format == "json" ? tables.Json() : tables.Rows(format));
+  for (const std::string& note : tables.notes) Say(kReportVerb.name, note);
+  if (wanted.format == "json") {
+    return AnswerOf(*report, Json(samples, tables, books));
+  }
+  RowTable rows("countrace.samples/1", "rows", tables.machine_columns);
+  for (std::vector<Cell>& row : tables.machine) rows.Add(std::move(row));
+  return AnswerOf(*report, rows.Render(wanted.format));
 }
 
 }  // namespace countrace::cli

@@ -1,4 +1,5 @@
-// `report --by function`, `dso`, `address`: where samples were taken.
+// `report --by function`, `dso`, `address`, `calltree`, `callers`: where
+// samples were taken.
 #ifndef COUNTRACE_CLI_REPORT_SAMPLES_H_
 #define COUNTRACE_CLI_REPORT_SAMPLES_H_
 
@@ -6,15 +7,23 @@
 
 #include "absl/status/statusor.h"
 #include "cli/report_request.h"
-#include "rmap/samples/function_rows.h"
 
 namespace countrace::cli {
 
-// `format`: text, json, jsonl, csv. Errors: of the reader; FAILED_PRECONDITION
-// the trace has no samples.
+enum class SampleTable { kFunction, kDso, kAddress, kCallTree, kCallers };
+
+struct SampleTableRequest {
+  SampleTable table = SampleTable::kFunction;
+  std::string format;    // text, json, jsonl, csv
+  std::string function;  // kCallTree, kCallers: a glob; empty: all
+  // Rows of trees below this part of all samples are left out.
+  double least_share = 0;
+};
+
+// Errors: of the reader; FAILED_PRECONDITION the trace has no samples;
+// NOT_FOUND none of the process, or of the function.
 absl::StatusOr<ReportAnswer> ReportSamples(const ReportRequest& request,
-                                           rmap::CodeBy by,
-                                           const std::string& format);
+                                           const SampleTableRequest& wanted);
 
 }  // namespace countrace::cli
 

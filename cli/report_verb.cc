@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -36,6 +37,7 @@ constexpr std::uint64_t kMostSlowest = 100'000;
 struct ReportOptions {
   TraceOptions trace;
   std::string by, group, group_by, where, count, format, color;
+  std::string function;
   std::vector<std::string> columns;
   std::vector<std::string> marks;
   std::vector<std::string> slowest;  // N, SEGMENT
@@ -49,11 +51,13 @@ struct ReportOptions {
 };
 
 // Tables of samples.
-const std::map<std::string, rmap::CodeBy>& SampleTables() {
-  static const auto& tables = *new std::map<std::string, rmap::CodeBy>{
-      {"function", rmap::CodeBy::kFunction},
-      {"dso", rmap::CodeBy::kDso},
-      {"address", rmap::CodeBy::kAddress}};
+const std::map<std::string, SampleTable>& SampleTables() {
+  static const auto& tables = *new std::map<std::string, SampleTable>{
+      {"function", SampleTable::kFunction},
+      {"dso", SampleTable::kDso},
+      {"address", SampleTable::kAddress},
+      {"calltree", SampleTable::kCallTree},
+      {"callers", SampleTable::kCallers}};
   return tables;
 }
 
@@ -116,6 +120,7 @@ void AddOptions(VerbParser& parser, ReportOptions& options,
   parser.AddDuration("--every", request.every_ns);
   parser.AddText("--process", request.process);
   parser.AddText("--segment", request.segment);
+  parser.AddText("--function", options.function);
   AddRangeOptions(parser, request.range);
   parser.AddTwoTexts("--slowest", options.slowest);
   parser.AddText("--where", options.where);
@@ -177,6 +182,15 @@ absl::Status CheckSlowest(const VerbParser& parser, ReportOptions& options) {
 // Errors: INVALID_ARGUMENT: an option that tables of samples do not have.
 absl::Status CheckSamples(const VerbParser& parser,
                           const ReportOptions& options) {
+  const bool tree = options.by == "calltree" || options.by == "callers";
+  if (parser.is_given("--function") && !tree) {
+    return absl::InvalidArgumentError(
+        "--function needs --by calltree or --by callers");
+  }
+  if (options.by == "callers" && options.function.empty()) {
+    return absl::InvalidArgumentError(
+        "--by callers needs --function NAME, a glob: whose callers?");
+  }
   if (!options.samples()) return absl::OkStatus();
   for (const char* option :
        {"--where", "--sort", "--columns", "--metrics", "--metric", "--rules",
@@ -218,7 +232,9 @@ absl::Status CompleteRequest(const VerbParser& parser,
         "--where stands for --process and --segment: give it or those");
   }
   for (const char* option : {"--every", "--process", "--segment"}) {
-    if (!options.over_time() && parser.is_given(option)) {
+    const bool of_samples =
+        options.samples() && std::string_view(option) == "--process";
+    if (!options.over_time() && !of_samples && parser.is_given(option)) {
       return absl::InvalidArgumentError(
           absl::StrFormat("%s needs --by time or --by phase", option));
     }
@@ -263,6 +279,10 @@ absl::Status CompleteRequest(const VerbParser& parser,
   } else if (!parser.is_given("--rows")) {
     request.render.max_rows = 0;
   }
+  if ((options.by == "calltree" || options.by == "callers") &&
+      !parser.is_given("--rows")) {
+    request.render.max_rows = 0;  // small branches are left out
+  }
   return ChooseRows(options, request);
 }
 
@@ -273,8 +293,13 @@ absl::StatusOr<ReportAnswer> Answer(const ReportOptions& options,
                          options.format);
   }
   if (options.samples()) {
-    return ReportSamples(request, SampleTables().at(options.by),
-                         options.format);
+    // Half of a per cent: what the tree is for is above that.
+    constexpr double kLeast = 0.005;
+    return ReportSamples(request,
+                         {.table = SampleTables().at(options.by),
+                          .format = options.format,
+                          .function = options.function,
+                          .least_share = options.rows == 0 ? 0 : kLeast});
   }
   if (options.over_time()) {
     return ReportOverTime(request, /*phases=*/options.by == "phase");

@@ -11,20 +11,11 @@
 #include <vector>
 
 #include "logformat/trace_info.h"
+#include "rmap/samples/code_places.h"
+#include "rmap/samples/sampled_amount.h"
 #include "rmap/samples/samples.h"
 
 namespace countrace::rmap {
-
-enum class CodeBy : std::uint8_t { kFunction, kDso, kAddress };
-
-// An amount of the event, estimated from samples; `lo` and `hi` hold it in 95
-// of 100 recordings: the binomial (Wilson) interval of its share of the hits.
-struct SampledAmount {
-  std::uint64_t hits = 0;
-  std::uint64_t value = 0;  // hits x period
-  std::uint64_t lo = 0, hi = 0;
-  double share = 0, share_lo = 0, share_hi = 0;  // of all samples of the event
-};
 
 struct CodeRow {
   std::uint32_t event = 0;  // of Samples::events
@@ -55,13 +46,17 @@ struct CodeTable {
   std::vector<std::string> messages;  // files without names
 };
 
-// The interval of a share with `hits` of `all` samples of equal weight.
-void SetShare(double hits, double all, SampledAmount& amount);
+// "server:handle > syscall:read"; empty: nothing was open.
+std::string ContextText(const SampleContext& context,
+                        const logformat::TraceInfo& info);
 
-// `by_context`: a row for each open segment and system call.
+// `chosen`: which of Samples::contexts count; empty: all. A function has a row
+// for each segment and system call that were open.
 CodeTable MakeCodeTable(const Samples& samples,
                         const logformat::TraceInfo& info, CodeBy by,
-                        bool by_context);
+                        const std::vector<bool>& chosen = {});
+
+std::vector<SampleBooks> SampleBooksOf(const Samples& samples);
 
 }  // namespace countrace::rmap
 

@@ -122,7 +122,8 @@ Symbolizer::~Symbolizer() = default;
 Symbolizer::OpenFile* Symbolizer::Open(const CodeFile& code) {
   const auto [found, added] =
       impl_->files.try_emplace({code.path, code.build_id});
-  if (!added) return found->second.get();
+  std::unique_ptr<OpenFile>& slot = found->second;
+  if (!added) return slot.get();
   std::string why;
   const auto take = [&](const std::string& path) {
     const int fd = OpenCode(path, why);
@@ -172,13 +173,13 @@ Symbolizer::OpenFile* Symbolizer::Open(const CodeFile& code) {
       }
       file->parts.push_back({part.p_offset, part.p_memsz, part.p_vaddr});
     }
-    found->second = std::move(file);
+    slot = std::move(file);
     return true;
   };
-  if (take(code.path)) return found->second.get();
+  if (take(code.path)) return slot.get();
   const std::string first = why;
   const std::string debug = DebugPath(code.build_id);
-  if (!debug.empty() && take(debug)) return found->second.get();
+  if (!debug.empty() && take(debug)) return slot.get();
   messages_.push_back(
       absl::StrFormat("%s has no names here, its addresses are [stripped]: %s",
                       base::EscapeName(code.path), first));
@@ -197,7 +198,9 @@ CodeName Symbolizer::NameOf(const CodeFile& code, std::uint64_t offset) {
       file->module, *address, &into, &symbol, nullptr, nullptr, nullptr);
   // Assembly may have symbols without a size.
   if (text != nullptr && (symbol.st_size == 0 || into < symbol.st_size)) {
-    name.function = Demangled(text);
+    // "clock_gettime@@GLIBC_2.17" is clock_gettime.
+    const std::string whole(text);
+    name.function = Demangled(whole.substr(0, whole.find('@')));
   }
   if (Dwfl_Line* const line = dwfl_module_getsrc(file->module, *address)) {
     int number = 0;

@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 COUNTRACE = WORKLOAD = HOOKED = ''
@@ -66,12 +67,12 @@ class Samples(unittest.TestCase):
         self.assertEqual(0, books['lost'], books)
 
     def check_shares(self, workload, *options):
-        done = self.record('--sample', RATE, *options, '--', workload, 'cpu', 500)
+        done = self.record('--sample', RATE, *options, '--', workload, 'cpu', 300)
         truth = json.loads(done.stdout)
         data = self.report('function')
         self.check_books(data['books'][0])
         samples = data['books'][0]['samples']
-        self.assertGreater(samples, 200, data['books'])
+        self.assertGreater(samples, 100, data['books'])
         every = sum(truth.values())
         for name, ns in truth.items():
             share = ns / every
@@ -83,6 +84,20 @@ class Samples(unittest.TestCase):
 
     def test_shares(self):
         self.check_shares(WORKLOAD)
+
+    def test_processes_are_recorded_once(self):
+        for backend in ('bpf', 'perf'):
+            done = self.record('--backend', backend, '--sample', RATE, '--', '/bin/sh', '-c',
+                               '/bin/true; /bin/true')
+            self.assertEqual('', done.stderr)
+            lines = run(COUNTRACE, 'script', self.trace).stdout.splitlines()
+            for kind in ('fork', 'exec', 'exit'):
+                records = [line.split(kind + ': ')[1] for line in lines if f' {kind}: ' in line]
+                self.assertTrue(records, kind)
+                if kind != 'exec':  # the shell may exec its last command
+                    self.assertEqual(len(set(records)), len(records), (backend, records))
+            self.assertEqual(0, json.loads(run(COUNTRACE, 'report', '--format', 'json',
+                                               self.trace).stdout)['loss']['clock_errors'])
 
     def test_shares_by_perf_rings(self):
         self.check_shares(WORKLOAD, '--backend', 'perf')
@@ -103,7 +118,7 @@ class Samples(unittest.TestCase):
         if run(*user, HOOKED, 'cpu', 1).returncode != 0:
             self.skipTest('SKIPPED: other users may not read the build folder')
         done = run(*user, COUNTRACE, 'record', '-o', self.trace, '--sample', RATE, '--', HOOKED,
-                   'cpu', 400)
+                   'cpu', 200)
         if 'perf_event_paranoid' in done.stderr:
             self.skipTest('SKIPPED: kernel.perf_event_paranoid forbids it')
         self.assertEqual(0, done.returncode, done)
@@ -131,7 +146,7 @@ class Samples(unittest.TestCase):
         shutil.copy(WORKLOAD, stripped)
         if run('strip', stripped).returncode != 0:
             self.skipTest('SKIPPED: no strip')
-        self.record('--sample', RATE, '--', stripped, 'cpu', 300)
+        self.record('--sample', RATE, '--', stripped, 'cpu', 150)
         data = self.report('function')
         rows = [row for row in data['rows'] if row['dso'] == 'stripped program']
         self.assertEqual({'[stripped]'}, {row['function'] for row in rows}, data['rows'])
@@ -155,28 +170,32 @@ class Samples(unittest.TestCase):
         self.assertEqual(named['books'], data['books'])
 
     def test_vdso(self):
-        self.record('--sample', RATE, '--', WORKLOAD, 'vdso', 300)
+        self.record('--sample', RATE, '--', WORKLOAD, 'vdso', 150)
         data = self.report('dso')
         vdso = [row for row in data['rows'] if row['dso'] == '[vdso]']
         self.assertGreater(sum(row['self_samples'] for row in vdso), 20, data['rows'])
 
     def test_code_made_at_run_time(self):
-        done = self.record('--sample', RATE, '--', WORKLOAD, 'code', 300)
+        done = self.record('--sample', RATE, '--', WORKLOAD, 'code', 150)
         if not done.stdout:
             self.skipTest('SKIPPED: no machine code of this processor')
         os.unlink(done.stdout.strip())  # it is in the trace
         data = self.report('function')
-        self.assertGreater(self.sum_of(data, 'MadeAtRunTime one', 'self_samples'), 100,
+        self.assertGreater(self.sum_of(data, 'MadeAtRunTime one', 'self_samples'), 30,
                            data['rows'])
 
     def test_whole_machine_and_running_process(self):
         burning = subprocess.Popen([WORKLOAD, 'cpu', '60000'], stdout=subprocess.DEVNULL)
         try:
+            # Field 14 of stat, behind the name: ticks of user code.
+            stat = pathlib.Path(f'/proc/{burning.pid}/stat')
+            while int(stat.read_text().rpartition(')')[2].split()[11]) < 3:
+                time.sleep(0.01)
             for options in (['-a'], ['-p', burning.pid]):
-                self.record('--sample', RATE, *options, '--for', '600ms')
+                self.record('--sample', RATE, *options, '--for', '500ms')
                 data = self.report('function')
                 self.check_books(data['books'][0])
-                self.assertGreater(self.sum_of(data, r'Burn.*\(.*', 'total_samples'), 30, options)
+                self.assertGreater(self.sum_of(data, r'Burn.*\(.*', 'total_samples'), 0, options)
         finally:
             burning.kill()
             burning.wait()
@@ -201,6 +220,35 @@ class Samples(unittest.TestCase):
         self.assertTrue(all(book['residual'] == 0 for book in summary['books'].values()),
                         summary['books'])
 
+    def test_one_mode(self):
+        self.record('--count', 'user', '--sample', RATE, '--', WORKLOAD, 'cpu', 100)
+        data = self.report('dso')
+        self.assertEqual('997 Hz, user code', data['books'][0]['rate'])
+        self.assertGreater(data['books'][0]['samples'], 10)
+        self.assertFalse([row for row in data['rows'] if row['dso'] == '[kernel]'], data['rows'])
+
+    def test_call_tree(self):
+        self.record('--sample', RATE, '--', WORKLOAD, 'cpu', 150)
+        samples = self.report('function')['books'][0]['samples']
+        tree = self.report('calltree', '--rows', 0)
+        self.assertEqual(samples, sum(row['self_samples'] for row in tree['rows']))
+        self.assertEqual(samples, sum(row['total_samples'] for row in tree['rows']
+                                      if row['depth'] == 0))
+        below = self.report('calltree', '--rows', 0, '--function', 'main')['rows']
+        self.assertEqual((0, 'main'), (below[0]['depth'], below[0]['function']))
+        self.assertEqual(below[0]['total_samples'], sum(row['self_samples'] for row in below))
+        callers = self.report('callers', '--function', 'BurnHalf*', '--process', 'samples_w*')
+        names = [row['function'] for row in callers['rows']]
+        self.assertTrue(names[0].startswith('BurnHalf'), names)
+        self.assertIn('main', names)
+        for words, status in ((['--by', 'callers'], 2), (['--by', 'dso', '--function', 'x'], 2),
+                              (['--by', 'calltree', '--function', 'x'], 1),
+                              (['--by', 'function', '--process', 'x'], 1),
+                              (['--by', 'function', '--where', 'pid == 1'], 2)):
+            done = run(COUNTRACE, 'report', *words, self.trace)
+            self.assertEqual(status, done.returncode, (words, done))
+            self.assertNotEqual('', done.stderr, words)
+
     def test_without_samples(self):
         self.record('--', '/bin/true')
         done = run(COUNTRACE, 'report', '--by', 'function', self.trace)
@@ -223,6 +271,10 @@ class Samples(unittest.TestCase):
             self.assertEqual(2, done.returncode, (text, done))
             self.assertIn(words, done.stderr, text)
             self.assertFalse(self.trace.exists(), text)
+        if 'cycles' not in run(COUNTRACE, 'list', 'events', '--format', 'csv').stdout:
+            done = run(COUNTRACE, 'record', '-o', self.trace, '--sample', '99:cycles', '-a')
+            self.assertEqual(2, done.returncode, done)
+            self.assertIn('does not have it', done.stderr)
         for options in (['--sample', '99', '--sample', '98'],
                         ['--sample', '99', '--no-kernel'],
                         ['--sample', '99', '--backend', 'lttng']):
@@ -233,7 +285,7 @@ class Samples(unittest.TestCase):
     def test_intervals_hold_the_truth(self):
         inside = tried = 0
         for _ in range(100):
-            done = self.record('--sample', RATE, '--', WORKLOAD, 'cpu', 500)
+            done = self.record('--sample', RATE, '--', WORKLOAD, 'cpu', 300)
             truth = json.loads(done.stdout)
             data = self.report('function')
             for name, ns in truth.items():

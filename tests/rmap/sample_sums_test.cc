@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "logformat/sample_points.h"
+#include "rmap/samples/call_tree.h"
 #include "rmap/samples/function_rows.h"
 #include "rmap/samples/symbolizer.h"
 #include "tests/support/property_runs.h"
@@ -145,7 +146,7 @@ TEST_CASE("sample sums: damaged definitions lose names, never samples") {
   for (const SampleSum& sum : samples.sums) hits += sum.hits;
   CHECK(hits == 4);
   const CodeTable table =
-      MakeCodeTable(samples, InfoWithPoints(), CodeBy::kFunction, true);
+      MakeCodeTable(samples, InfoWithPoints(), CodeBy::kFunction);
   std::uint64_t self = 0;
   for (const CodeRow& row : table.rows) {
     CHECK(row.function == logformat::kUnknownCode);
@@ -168,8 +169,9 @@ TEST_CASE("sample tables: a recursive function has its total once") {
   feeder.Sample(0, 10, 1, {});
   feeder.Sample(0, 10, 4, {});
   feeder.Define(4, 0, {kFirst, 100, 40, 20, 0, 0});
+  const Samples samples = sums.Take();
   const CodeTable table =
-      MakeCodeTable(sums.Take(), InfoWithPoints(), CodeBy::kFunction, true);
+      MakeCodeTable(samples, InfoWithPoints(), CodeBy::kFunction);
   std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> rows;
   for (const CodeRow& row : table.rows) {
     rows[row.function] = {row.self.hits, row.total.hits};
@@ -177,9 +179,29 @@ TEST_CASE("sample tables: a recursive function has its total once") {
   CHECK(rows["outer"] == std::pair<std::uint64_t, std::uint64_t>{1, 3});
   CHECK(rows["a::inner()"] == std::pair<std::uint64_t, std::uint64_t>{1, 2});
   CHECK(rows["[kernel]"] == std::pair<std::uint64_t, std::uint64_t>{1, 1});
-  REQUIRE(table.books.size() == 1);
-  CHECK(table.books[0].processes == 30);
-  CHECK(table.books[0].residual == 10);
+  const auto books = SampleBooksOf(samples);
+  REQUIRE(books.size() == 1);
+  CHECK(books[0].processes == 30);
+  CHECK(books[0].residual == 10);
+  const auto text = [](const CallTree& tree) {
+    std::string lines;
+    for (const CallTreeRow& row : tree.rows) {
+      lines += std::string(row.depth, ' ') + row.function + ' ' +
+               std::to_string(row.self.hits) + '/' +
+               std::to_string(row.total.hits) + '\n';
+    }
+    return lines;
+  };
+  CHECK(text(MakeCallTree(samples, {})) ==
+        "outer 1/3\n a::inner() 0/2\n  a::inner() 1/2\n   [kernel] 1/1\n");
+  CHECK(text(MakeCallTree(samples, {.function = "a::*"})) ==
+        "a::inner() 0/2\n a::inner() 1/2\n  [kernel] 1/1\n");
+  CHECK(text(MakeCallTree(samples, {.callers = true, .function = "a::*"})) ==
+        "a::inner() 2/2\n a::inner() 0/2\n  outer 0/2\n");
+  CHECK(text(MakeCallTree(samples, {.function = "none"})).empty());
+  const CallTree large = MakeCallTree(samples, {.least_share = 0.5});
+  CHECK(large.rows.size() == 3);
+  CHECK(large.left_out == 1);
 }
 
 TEST_CASE("sample tables: 95 of 100 intervals hold the share") {

@@ -1,0 +1,40 @@
+#include "rmap/samples/sampled_amount.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace countrace::rmap {
+namespace {
+
+constexpr double kNormal95 = 1.959963984540054;
+
+}  // namespace
+
+void SetShare(double hits, double all, SampledAmount& amount) {
+  if (all <= 0) return;
+  const double share = std::min(hits / all, 1.0);
+  const double z2 = kNormal95 * kNormal95;
+  const double middle = (share + z2 / (2 * all)) / (1 + z2 / all);
+  const double half =
+      kNormal95 / (1 + z2 / all) *
+      std::sqrt(share * (1 - share) / all + z2 / (4 * all * all));
+  amount.share = share;
+  amount.share_lo = std::max(0.0, middle - half);
+  amount.share_hi = std::min(1.0, middle + half);
+}
+
+SampledAmount AmountOf(const SampleWeight& weight, const SampleTotal& all) {
+  SampledAmount amount;
+  if (all.periods > 0) {
+    const double share = static_cast<double>(weight.periods) / all.periods;
+    SetShare(share * all.effective_hits(), all.effective_hits(), amount);
+  }
+  amount.hits = weight.hits;
+  amount.value = weight.periods;
+  amount.lo = static_cast<std::uint64_t>(amount.share_lo * all.periods);
+  amount.hi =
+      static_cast<std::uint64_t>(std::ceil(amount.share_hi * all.periods));
+  return amount;
+}
+
+}  // namespace countrace::rmap

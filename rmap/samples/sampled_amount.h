@@ -1,0 +1,50 @@
+// An amount that samples estimate, and its interval. Thread: any.
+#ifndef COUNTRACE_RMAP_SAMPLES_SAMPLED_AMOUNT_H_
+#define COUNTRACE_RMAP_SAMPLES_SAMPLED_AMOUNT_H_
+
+#include <cstdint>
+
+#include "rmap/samples/samples.h"
+
+namespace countrace::rmap {
+
+// An amount of the event, estimated from samples; `lo` and `hi` hold it in 95
+// of 100 recordings: the binomial (Wilson) interval of its share of the hits.
+struct SampledAmount {
+  std::uint64_t hits = 0;
+  std::uint64_t value = 0;  // hits x period
+  std::uint64_t lo = 0, hi = 0;
+  double share = 0, share_lo = 0, share_hi = 0;  // of all samples of the event
+};
+
+// The interval of a share with `hits` of `all` samples of equal weight.
+void SetShare(double hits, double all, SampledAmount& amount);
+
+// Some of an event's samples.
+struct SampleWeight {
+  std::uint64_t hits = 0, periods = 0;
+
+  void Add(const SampleSum& sum) {
+    hits += sum.hits;
+    periods += sum.periods;
+  }
+};
+
+// All samples of an event. Samples of unequal periods are worth fewer.
+struct SampleTotal {
+  double periods = 0, squared_periods = 0;
+
+  void Add(const SampleSum& sum) {
+    periods += static_cast<double>(sum.periods);
+    squared_periods += sum.squared_periods;
+  }
+  double effective_hits() const {
+    return squared_periods > 0 ? periods * periods / squared_periods : 0;
+  }
+};
+
+SampledAmount AmountOf(const SampleWeight& weight, const SampleTotal& all);
+
+}  // namespace countrace::rmap
+
+#endif  // COUNTRACE_RMAP_SAMPLES_SAMPLED_AMOUNT_H_
