@@ -29,7 +29,7 @@ struct CallTreeRequest {
   // name; of callers, at the innermost. Empty: whole stacks.
   std::string function = {};
   std::vector<bool> chosen = {};  // of Samples::contexts; empty: all
-  double least_share = 0;    // rows with a smaller total are left out
+  double least_share = 0;         // rows with a smaller total are left out
 };
 
 struct CallTree {
