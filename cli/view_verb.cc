@@ -117,11 +117,13 @@ int RunView(const Arguments& arguments) {
   TraceInput input(kViewVerb.name, options);
   std::uint64_t port = 0, window_ns = kDefaultWindowNs;
   std::string at;
+  std::string beside;
   bool open_browser = false, live = false;
   parser.AddReadTrace(options);
   parser.AddNumber("--port", port, 65535);
   parser.AddFlag("--open", open_browser);
   parser.AddFlag("--live", live);
+  parser.AddText("--beside", beside);
   parser.AddText("--at", at);
   parser.AddDuration("--window", window_ns);
   std::vector<std::string> sources;
@@ -134,6 +136,14 @@ int RunView(const Arguments& arguments) {
   if (live && !at.empty()) {
     return parser.UsageError(
         "--live shows the end as it moves: leave out --at");
+  }
+
+  if (beside.empty() && parser.is_given("--beside")) {
+    return parser.UsageError("--beside needs a trace");
+  }
+  if (!beside.empty() && (live || !at.empty() || !sources.empty())) {
+    return parser.UsageError(
+        "--beside shows two traces: leave out --at, --live and --source");
   }
 
   const auto reader = input.Open(options.trace);
@@ -186,7 +196,18 @@ int RunView(const Arguments& arguments) {
     Say(kViewVerb.name, "open this address in a browser; Ctrl-C ends");
     if (open_browser) page = OpenBrowser(url);
   };
-  const absl::Status status = viewer::Serve(serve);
+  viewer::ServeOptions after;
+  after.progress = serve.progress;
+  if (!beside.empty()) {
+    const auto opened = input.Open(beside);
+    if (!opened.ok()) return ReportFailure(kViewVerb.name, opened.status());
+    const auto other = input.Directory(beside);
+    if (!other.ok()) return ReportFailure(kViewVerb.name, other.status());
+    after.trace_path = *other;
+    after.shown_as = beside;
+  }
+  const absl::Status status =
+      beside.empty() ? viewer::Serve(serve) : viewer::ServePair(serve, after);
   if (!page.empty()) {
     ::unlink(page.c_str());
     ::rmdir(page.substr(0, page.rfind('/')).c_str());

@@ -47,6 +47,10 @@ struct ServeOptions {
 // a long trace as soon as it has an index. 127.0.0.1 only.
 absl::Status Serve(const ServeOptions& options);
 
+// Builds or opens both indexes, then serves the two traces side by side. Of
+// `after` only the trace counts; there is no place and there are no sources.
+absl::Status ServePair(const ServeOptions& before, const ServeOptions& after);
+
 }  // namespace countrace::viewer
 
 #endif  // COUNTRACE_VIEWER_SERVER_H_

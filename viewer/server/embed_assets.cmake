@@ -24,6 +24,8 @@ embed(/ ${DIST}/index.html "text/html; charset=utf-8")
 embed(/app.js ${DIST}/app.js "text/javascript; charset=utf-8")
 embed(/app.css ${DIST}/app.css "text/css; charset=utf-8")
 embed(/icon.svg ${DIST}/icon.svg "image/svg+xml")
+embed(/pair.html ${DIST}/pair.html "text/html; charset=utf-8")
+embed(/pair.js ${DIST}/pair.js "text/javascript; charset=utf-8")
 embed(/index_worker.js ${DIST}/index_worker.js "text/javascript; charset=utf-8")
 embed(/index_module.wasm.gz ${MODULE} "application/gzip")
 

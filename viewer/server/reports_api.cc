@@ -257,12 +257,14 @@ std::size_t KeepPage(rmap::diff::Diff& diff, std::uint64_t offset,
   return total;
 }
 
-HttpResponse Compare(const TimelineIndex& index, const TraceEvents& events,
-                     ApiQuery& query) {
-  const auto before = RangeNamed(index, query, "before_from", "before_to");
-  if (!before) return Refuse(400, query.error());
-  const auto after = RangeNamed(index, query, "from", "to");
-  if (!after) return Refuse(400, query.error());
+// A trace, or a range of it.
+struct Side {
+  std::string trace_path;
+  rmap::TableRange range;
+};
+
+HttpResponse CompareSides(const Side& before, const Side& after,
+                          ApiQuery& query) {
   const auto offset = query.Number("offset", 0);
   if (!offset) return Refuse(400, query.error());
   const auto limit = query.Number("limit", kMaxComparedRows, kMaxComparedRows);
@@ -280,8 +282,8 @@ HttpResponse Compare(const TimelineIndex& index, const TraceEvents& events,
     const std::lock_guard<std::mutex> lock(MakingReport());
     std::vector<rmap::Report> sides[2];
     for (const int side : {0, 1}) {
-      auto report = ReportOf(events.trace_path(), side == 0 ? *before : *after,
-                             {}, is_wanted);
+      const auto& [trace_path, range] = side == 0 ? before : after;
+      auto report = ReportOf(trace_path, range, {}, is_wanted);
       if (absl::IsCancelled(report.status())) {
         return Refuse(409, "A later comparison took the place of this one");
       }
@@ -312,7 +314,22 @@ HttpResponse Compare(const TimelineIndex& index, const TraceEvents& events,
   return AnswerJson(answer);
 }
 
+HttpResponse Compare(const TimelineIndex& index, const TraceEvents& events,
+                     ApiQuery& query) {
+  const auto before = RangeNamed(index, query, "before_from", "before_to");
+  if (!before) return Refuse(400, query.error());
+  const auto after = RangeNamed(index, query, "from", "to");
+  if (!after) return Refuse(400, query.error());
+  return CompareSides({events.trace_path(), *before},
+                      {events.trace_path(), *after}, query);
+}
+
 }  // namespace
+
+HttpResponse AnswerDiff(const std::string& before_path,
+                        const std::string& after_path, ApiQuery& query) {
+  return CompareSides({before_path, {}}, {after_path, {}}, query);
+}
 
 std::optional<HttpResponse> AnswerReports(const TimelineIndex& index,
                                           const TraceEvents* events,

@@ -6,6 +6,7 @@
 #define COUNTRACE_VIEWER_SERVER_REPORTS_API_H_
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "viewer/index/timeline_index.h"
@@ -13,6 +14,11 @@
 #include "viewer/server/trace_events.h"
 
 namespace countrace::viewer {
+
+// What `countrace diff` says of two traces, by `offset`, `limit` and `format`
+// as `compare` has them.
+HttpResponse AnswerDiff(const std::string& before_path,
+                        const std::string& after_path, ApiQuery& query);
 
 // Absent: `name` is none of its requests. `events`: null if there is no trace.
 std::optional<HttpResponse> AnswerReports(const TimelineIndex& index,

@@ -77,7 +77,7 @@ HttpResponse ViewerSite::Answer(const HttpRequest& request) const {
   response.headers.emplace_back(
       "Content-Security-Policy",
       "default-src 'self'; base-uri 'none'; form-action 'none'; "
-      "frame-ancestors 'none'; object-src 'none'");
+      "frame-ancestors 'self'; object-src 'none'");
   response.headers.emplace_back("X-Content-Type-Options", "nosniff");
   response.headers.emplace_back("Referrer-Policy", "no-referrer");
   response.headers.emplace_back("Cross-Origin-Resource-Policy", "same-origin");

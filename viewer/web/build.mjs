@@ -10,7 +10,7 @@ const out = process.argv[2] ?? join(here, 'dist');
 await mkdir(out, {recursive: true});
 await build({
   absWorkingDir: here,
-  entryPoints: {app: 'src/main.tsx', index_worker: 'src/api/index_worker.ts'},
+  entryPoints: {app: 'src/main.tsx', index_worker: 'src/api/index_worker.ts', pair: 'src/pair.tsx'},
   bundle: true,
   minify: true,
   format: 'iife',
@@ -32,4 +32,5 @@ await build({
   logLevel: 'warning',
 });
 await copyFile(join(here, 'index.html'), join(out, 'index.html'));
+await copyFile(join(here, 'pair.html'), join(out, 'pair.html'));
 await copyFile(join(here, 'icon.svg'), join(out, 'icon.svg'));

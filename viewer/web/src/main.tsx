@@ -12,6 +12,7 @@ import {addressAtEnd, addressOf, addressWhenLonger, firstAddress, isAtEnd, resto
 import {App} from './views/app';
 import {isInFile, ownFile} from './views/own_file';
 import {savePicture} from './views/save_picture';
+import {stageOf} from './views/stage';
 import {installTestHook} from './views/test_hook';
 import {TimelineEngine} from './views/timeline_engine';
 
@@ -68,6 +69,7 @@ async function show(root: HTMLElement, growth: Growth, address: () => string): P
     model.rare.losses.value = engine.losses = await client.losses();
     engine.invalidate();
   });
+  if (parent !== window) Object.assign(window, {countraceStage: stageOf(model)});
   if (new URLSearchParams(location.search).get('test') === '1') installTestHook(model, engine);
   return shown;
 }

@@ -157,7 +157,7 @@ export class Client {
   }
   // The address of a table of the report, as a file. Requires: backend.hasTrace.
   csvAddress(table: string, range: TimeSpan|null): string {
-    return `/api/v1/csv?table=${table}${range ? `&from=${Math.round(range.from)}&to=${Math.round(range.to)}` : ''}`;
+    return `api/v1/csv?table=${table}${range ? `&from=${Math.round(range.from)}&to=${Math.round(range.to)}` : ''}`;
   }
   // Why a thread does not run; null: it does, or that is not known.
   async wait(thread: number, at: number): Promise<WaitAnswer|null> {

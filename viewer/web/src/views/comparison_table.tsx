@@ -6,7 +6,7 @@ import {COMPARED_ROWS} from '../model/comparison';
 import {formatCount, formatDuration, formatInstant} from '../units';
 import {useSignal} from './use_signal';
 
-function Section({title, section}: {title: string; section: ComparedSection}) {
+export function Section({title, section}: {title: string; section: ComparedSection}) {
   const columns = section.columns;
   return (
     <>

@@ -1,0 +1,152 @@
+// Two traces side by side, with `countrace view --beside`:
+//   browser_pair_test.mjs COUNTRACE SERVER_TRACES SHOTS
+import assert from 'node:assert/strict';
+import {spawnSync} from 'node:child_process';
+import {mkdtempSync, rmSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
+
+import {Claims, missing, Session, startServer} from './browser_session.mjs';
+import {comparison} from './instant_comparison.mjs';
+
+const reason = missing();
+if (reason) {
+  console.log(`SKIPPED: ${reason}`);
+  process.exit(0);
+}
+const [countrace, makeTraces, shots] = process.argv.slice(2);
+const directory = mkdtempSync(join(tmpdir(), 'countrace-pair-'));
+process.env.XDG_RUNTIME_DIR = directory;
+const run = (command, ...args) => {
+  const done = spawnSync(command, args, {cwd: directory, encoding: 'utf8', maxBuffer: 1 << 28});
+  return {status: done.status, text: done.stdout, error: done.stderr};
+};
+const claims = new Claims();
+let server;
+let session;
+try {
+  assert.equal(run(makeTraces, '1').status, 0);
+  const traces = ['old1.ctf', 'new1.ctf'].map((name) => join(directory, name));
+  server = await startServer(countrace, ['view', traces[0], '--beside', traces[1]]);
+  session = await Session.open();
+  await session.page.goto(server.url);
+  await session.page.goto(`${new URL(server.url).origin}/?test=1`);
+  const frames = [];
+  for (const folder of ['/a/', '/b/']) {
+    for (let i = 0; ; ++i) {
+      const frame = session.page.frames().find((one) => new URL(one.url()).pathname === folder);
+      if (frame && await frame.evaluate('Boolean(window.__pv?.ready)').catch(() => false)) {
+        frames.push(frame);
+        break;
+      }
+      assert.ok(i < 1200, `${folder} is not ready`);
+      await session.page.waitForTimeout(50);
+    }
+  }
+  const settled = async () => {
+    for (const frame of frames) await frame.evaluate('__pv.settled()');
+  };
+  const views = () => Promise.all(frames.map((frame) => frame.evaluate('__pv.view()')));
+  const select = session.page.locator('.pair-head select');
+  await session.page.locator('.pair-head select:enabled').waitFor({timeout: 60_000});
+  await session.page.locator('.pair-diff .changes').first().waitFor({timeout: 60_000});
+  await settled();
+  const apis = frames.map((frame) => async (path) => JSON.parse((await frame.evaluate((name) => __pv.ask(name), path)).slice(4)));
+  const compare = await Promise.all(apis.map((api) => comparison(api)));
+  const exact = async (playheads) => {
+    await settled();
+    for (const [i, frame] of frames.entries()) {
+      const state = await frame.evaluate('__pv.state()');
+      const window = await frame.evaluate('__pv.window()');
+      assert.equal(state.t, playheads[i]);
+      compare[i](state, JSON.parse(run(countrace, 'state', '--all', '--at', `${state.t}ns`, '--window', `${window}ns`, '--format', 'jsonl', traces[i]).text));
+    }
+  };
+
+  await claims.claim('the playhead and the window of one move those of the other, and both are exact', async () => {
+    for (const [side, at] of [[0, 1_234_567], [1, 2_345_678]]) {
+      await frames[side].evaluate(`__pv.movePlayhead(${at})`);
+      await frames[side].evaluate('__pv.setWindow(1000000, 3000000)');
+      await exact([at, at]);
+      const [a, b] = await views();
+      assert.ok(Math.abs(a.startNs - b.startNs) < 1 && Math.abs(a.endNs - b.endNs) < 1, `${a.startNs} ${b.startNs}`);
+    }
+    await session.shot(shots, 'pair');
+  });
+
+  await claims.claim('aligned at the first call of a segment, they move by its begins', async () => {
+    const hooks = await Promise.all(apis.map((api) => api('hooks')));
+    const name = await select.evaluate((box) => box.options[1].value);
+    const begins = [];
+    for (const [i, api] of apis.entries()) {
+      const {hook} = hooks[i].items.find((item) => item.name === name);
+      begins.push((await api(`step?t=0&dir=next&hook=${hook}`)).t);
+    }
+    await select.selectOption(name);
+    for (let i = 0; (await views()).some(({playhead}, side) => playhead !== begins[side]); ++i) {
+      assert.ok(i < 1200, 'they are not aligned');
+      await session.page.waitForTimeout(50);
+    }
+    await exact(begins);
+    await frames[1].evaluate(`__pv.movePlayhead(${begins[1] + 1000})`);
+    await exact(begins.map((begin) => begin + 1000));
+    await session.shot(shots, 'pair-aligned');
+  });
+
+  await claims.claim('they play in step', async () => {
+    for (const frame of frames) await frame.evaluate('__pv.realClock()');
+    const [{playhead: start}] = await views();
+    await frames[0].evaluate('__pv.setSpeed(0.1)');
+    await frames[0].locator('.area').focus();
+    await session.page.keyboard.press('l');
+    for (let i = 0; (await views())[0].playhead === start; ++i) {
+      assert.ok(i < 1200, 'it does not play');
+      await session.page.waitForTimeout(20);
+    }
+    await session.page.keyboard.press('k');
+    await settled();
+    const [a, b] = await views();
+    assert.ok(a.playhead > start);
+    await exact([a.playhead, b.playhead]);
+  });
+
+  await claims.claim('the table has the numbers of `countrace diff`', async () => {
+    const printed = JSON.parse(run(countrace, 'diff', '--format', 'json', ...traces).text);
+    const origin = new URL(server.url).origin;
+    const answer = await session.page.evaluate(
+        (base) => fetch(`${base}/api/v1/diff?format=json`).then((got) => got.json()), origin);
+    assert.ok(answer.rows_total > 0);
+    assert.deepEqual(answer.totals, printed.totals);
+    for (const row of answer.rows) {
+      assert.deepEqual(row, printed.rows.find((other) => other.process === row.process && `${other.path}` === `${row.path}`));
+    }
+    const shown = await session.page.locator('.pair-diff').innerText();
+    assert.ok(shown.includes(`${answer.rows_total} call paths differ`), shown.slice(-300));
+  });
+
+  await claims.claim('each answer is of the trace whose folder it is in; wrong requests are refused', async () => {
+    const {origin, searchParams} = new URL(server.url);
+    const headers = {Authorization: `Bearer ${searchParams.get('token')}`};
+    for (const [i, folder] of ['/a', '/b'].entries()) {
+      const {path} = await (await fetch(`${origin}${folder}/api/v1/trace`, {headers})).json();
+      assert.ok(path.endsWith(['old1.ctf', 'new1.ctf'][i]), path);
+    }
+    for (const [path, status] of [['/c/', 404], ['/a', 404], ['/a/pair', 404], ['/a/a/', 404], ['/api/v1/diff?limit=201', 400],
+                                  ['/api/v1/diff?format=csv', 400], ['/a/api/v1/diff', 404], ['/api/v1/nothing', 404]]) {
+      assert.equal((await fetch(origin + path, {headers})).status, status, path);
+    }
+    assert.equal((await fetch(`${origin}/api/v1/diff`, {method: 'POST', headers})).status, 405);
+  });
+
+  await claims.claim('without the token nothing is answered, and nothing went wrong in the page', async () => {
+    const {origin} = new URL(server.url);
+    for (const path of ['/', '/a/', '/b/api/v1/trace', '/api/v1/diff']) assert.equal((await fetch(origin + path)).status, 401, path);
+    assert.deepEqual(session.problems, []);
+  });
+  await session.page.goto('about:blank');
+} finally {
+  await session?.close();
+  await server?.stop();
+  rmSync(directory, {recursive: true, force: true});
+}
+process.exit(claims.failed === 0 ? 0 : 1);
