@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds the WebAssembly module, index_module.wasm.gz:
+# Builds the WebAssembly module, index_module.wasm.gz, and writes the checksums
+# of its sources, index_module.sources:
 #
 #   viewer/offline/build_wasm.sh [OUT.wasm.gz [WORK_FOLDER]]
 #
@@ -50,7 +51,7 @@ compile() {
     -DNDEBUG -DJSON_NOEXCEPTION -DJSON_HAS_FILESYSTEM=0 \
     -DJSON_HAS_EXPERIMENTAL_FILESYSTEM=0 -Wall -Wextra \
     -I. -Iviewer/offline/wasm -isystem "$work/include" \
-    -c "$1" -o "$work/${1//\//_}.o"
+    -MMD -MF "$work/${1//\//_}.d" -c "$1" -o "$work/${1//\//_}.o"
 }
 export -f compile
 export work cache
@@ -63,3 +64,8 @@ objects=("${sources[@]//\//_}")
     "${objects[@]/%/.o}"
 )
 gzip -9nc "$work/module.wasm" >"$out"
+# What it was built from, so that a test need not build it again.
+(cd "$work" && cat "${objects[@]/%/.d}" && echo "viewer/offline/${0##*/}") |
+  tr ' \\' '\n\n' |
+  sed -n 's|^\./||; /^[a-z].*\.\(h\|cc\|sh\)$/p' | LC_ALL=C sort -u |
+  xargs sha256sum >"${out%.wasm.gz}.sources"
