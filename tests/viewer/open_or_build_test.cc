@@ -255,6 +255,86 @@ void CheckAgreement(const TimelineIndex& part, const TimelineIndex& whole,
   }
 }
 
+TEST_CASE("open_or_build: recursive calls and paths are the report's",
+          "[viewer]") {
+  const auto seed = GENERATE(1u, 2u, 3u);
+  CAPTURE(seed);
+  const TempDirectory directory(TempDirectory::Place::kMemory);
+  const std::string path = directory / "a.ctf";
+  {
+    // Random calls of three segments up to six deep, each inside any other.
+    std::mt19937_64 random(seed);
+    TraceBuilder trace(path);
+    std::vector<std::uint32_t> segments;
+    for (const char* name : {"a", "b", "c"}) {
+      segments.push_back(trace.AddSegment("recursive", name));
+    }
+    auto& thread = trace.Thread(7, 7);
+    std::vector<std::uint32_t> open;
+    std::uint64_t now_ns = 1000;
+    for (int i = 0; i < 2000; ++i) {
+      now_ns += 1 + random() % 500;
+      if (open.size() == 6 || (!open.empty() && random() % 2 == 0)) {
+        thread.Exit(open.back(), now_ns);
+        open.pop_back();
+      } else {
+        open.push_back(segments[random() % segments.size()]);
+        thread.Enter(open.back(), now_ns);
+      }
+    }
+    for (; !open.empty(); open.pop_back()) thread.Exit(open.back(), ++now_ns);
+    trace.Finish();
+  }
+  const auto index = OpenIndex(path);
+  const std::uint64_t begin_ns = index->header().begin_ns;
+  std::mt19937_64 random(seed);
+  for (int i = 0; i < 10; ++i) {
+    TimeRange range{0, index->duration_ns()};
+    rmap::TableRange table;
+    if (i > 0) {
+      const std::uint64_t a = random() % index->duration_ns();
+      const std::uint64_t b = random() % index->duration_ns();
+      range = {std::min(a, b), std::max(a, b) + 1};
+      table = {.from_ns = begin_ns + range.begin_ns,
+               .until_ns = begin_ns + range.end_ns};
+    }
+    CAPTURE(range.begin_ns, range.end_ns);
+    auto reader = logformat::TraceReader::Open(path);
+    REQUIRE(reader.ok());
+    const auto report = rmap::Reconstruct(**reader, {.range = table});
+    REQUIRE(report.ok());
+    const RangeTotals totals = TotalsIn(
+        *index, range, {.segments = true, .hooks = false, .paths = true});
+    std::map<std::uint32_t, std::string> names;
+    for (const HookEntry& hook : index->hooks()) {
+      names[hook.id] = index->Text(hook.name);
+    }
+    std::map<std::string, std::vector<std::uint64_t>> theirs, ours;
+    for (const rmap::SegmentRow& row : report->segments) {
+      theirs[row.segment] = {row.calls, row.wall.incl, row.wall.excl};
+    }
+    for (const SegmentTotals& row : totals.segments) {
+      ours[names[row.hook_id]] = {row.calls, row.wall_incl_ns,
+                                  row.wall_excl_ns};
+    }
+    CHECK(ours == theirs);
+    std::map<std::vector<std::string>, std::vector<std::uint64_t>> reported,
+        paths;
+    for (const rmap::SegmentRow& row : report->segment_paths) {
+      reported[row.path] = {row.calls, row.wall.incl, row.wall.excl};
+    }
+    for (const PathTotals& row : totals.paths) {
+      std::vector<std::string> around;
+      for (std::uint32_t at = row.path; at != kNoKey;
+           at = index->paths()[at].parent) {
+        around.insert(around.begin(), names[index->paths()[at].key]);
+      }
+      paths[around] = {row.calls, row.wall_incl_ns, row.wall_excl_ns};
+    }
+    CHECK(paths == reported);
+  }
+}
+
 TEST_CASE("open_or_build: a first part equals the whole as far as it goes",
           "[viewer]") {
   const auto seed = GENERATE(1u, 2u, 3u, 4u, 5u, 6u);

@@ -222,7 +222,7 @@ async function check(trace, lossy) {
       assert.equal(await (await fetched(`csv?table=${table}&from=${from}&to=${to}`)).text(),
                    run('report', '--by', table, '--format', 'csv', '--from', `${from}ns`, '--to', `${to}ns`, trace).stdout,
                    `${where}: CSV by ${table}`);
-      const tables = ['threads', 'segments', 'hooks', 'cpus', 'waits'];
+      const tables = ['threads', 'segments', 'paths', 'hooks', 'cpus', 'waits'];
       const ask = `aggregate?from=${from}&to=${to}&tables=${tables}`;
       const page = await get(ask);
       for (const table of tables) {
@@ -303,6 +303,14 @@ async function check(trace, lossy) {
                 `${row.pid} ${row.segment}`, [row.calls, row.wall_ns.incl, row.wall_ns.excl]])),
               summed(page.segments.map((row) => [
                 `${pid(row)} ${hooks.get(row.hook)?.name}`, [row.calls, row.wall_incl_ns, row.wall_excl_ns]])));
+      compare(`${where}: means`,
+              report.segments.filter((row) => !isHandler(row.segment)).map((row) => [`${row.pid} ${row.segment}`, [Math.floor(row.wall_ns.mean)]]),
+              page.segments.map((row) => [`${pid(row)} ${hooks.get(row.hook)?.name}`, [row.mean_ns ?? 0]]));
+      compare(`${where}: paths`,
+              summed(report.segment_paths.filter((row) => !isHandler(row.segment)).map((row) => [
+                `${row.pid} ${row.path.join(' > ')}`, [row.calls, row.wall_ns.incl, row.wall_ns.excl]])),
+              summed(page.paths.map((row) => [
+                `${pid(row)} ${row.path.map((hook) => hooks.get(hook)?.name).join(' > ')}`, [row.calls, row.wall_incl_ns, row.wall_excl_ns]])));
       compare(`${where}: hooks`,
               summed(report.hooks.filter((row) => row.pid !== 0 && !calls.has(row.hook)).map((row) => [`${row.pid} ${row.hook}`, [row.hits]])),
               summed(page.hooks.map((row) => [`${pid(row)} ${hooks.get(row.hook)?.name}`, [row.hits]])));

@@ -15,7 +15,7 @@ inline constexpr char kIndexFile[] = ".timeline.pvx";
 inline constexpr std::uint64_t kIndexMagic = 0x3130787650747463;  // "ctPvx01"
 // Incremented with every change of a structure below; indexes of another
 // version are rebuilt.
-inline constexpr std::uint32_t kIndexVersion = 13;
+inline constexpr std::uint32_t kIndexVersion = 14;
 
 inline constexpr std::uint32_t kNoKey = 0xffffffffu;
 inline constexpr std::uint64_t kUnknownTime = ~std::uint64_t{0};
@@ -55,8 +55,9 @@ enum class Section : std::uint32_t {
   kInferredSwitches,
   kInferredCalls,
   kCpuLimits,  // CpuLimits of each CPU; absent: exact
+  kPaths,      // PathEntry; a parent is before its children
 };
-inline constexpr std::size_t kSections = 19;
+inline constexpr std::size_t kSections = 20;
 inline constexpr std::size_t kSectionAlignBytes = 64;
 
 struct SectionEntry {
@@ -211,17 +212,35 @@ struct CounterNode {
 };
 static_assert(sizeof(CounterNode) == 16);
 
-// The leaves of one row with the same key and parent key, in time order.
+enum PathFlags : std::uint32_t {
+  kPathRecursive = 1u << 0,  // an enclosing call is of the same hook
+  kPathFolded = 1u << 1,     // what encloses it is not kept: kMaxPaths
+};
+
+// A call path: of calls of one hook inside the same calls.
+struct PathEntry {
+  std::uint32_t parent;  // number of the path around it, or kNoKey
+  std::uint32_t key;     // hook id
+  std::uint32_t flags;   // PathFlags
+  std::uint32_t reserved;
+};
+static_assert(sizeof(PathEntry) == 16);
+// Calls of further paths are in one for each hook.
+inline constexpr std::size_t kMaxPaths = 1 << 16;
+
+// The leaves of one row with the same key and path, in time order.
 struct GroupEntry {
   std::uint32_t row;
   std::uint32_t key;     // hook id
   std::uint32_t parent;  // hook id of the enclosing segment, or kNoKey
   std::uint32_t process;
+  std::uint32_t path;  // kNoKey: of a hook or an interrupt
+  std::uint32_t reserved;
   std::uint64_t count;
   std::uint64_t posting_offset;  // u32 leaf numbers
   std::uint64_t prefix_offset;  // GroupSum for each kGroupBlock, plus the total
 };
-static_assert(sizeof(GroupEntry) == 40);
+static_assert(sizeof(GroupEntry) == 48);
 inline constexpr std::uint64_t kGroupBlock = 64;
 
 struct GroupSum {

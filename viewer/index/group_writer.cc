@@ -14,6 +14,31 @@ IntervalLeaf LeafAt(const std::byte* bytes) {
 
 }  // namespace
 
+bool PathTable::Has(std::uint32_t path, std::uint32_t hook_id) const {
+  for (; path != kNoKey; path = entries_[path].parent) {
+    if (entries_[path].key == hook_id) return true;
+  }
+  return false;
+}
+
+std::uint32_t PathTable::Inside(std::uint32_t parent, std::uint32_t hook_id) {
+  const auto found = numbers_.find({parent, hook_id});
+  if (found != numbers_.end()) return found->second;
+  const auto number = static_cast<std::uint32_t>(entries_.size());
+  const bool folds =
+      parent != kNoKey && (entries_.size() >= kMaxPaths ||
+                           (entries_[parent].flags & kPathFolded) != 0);
+  if (folds) {
+    const auto [folded, added] = folded_.try_emplace(hook_id, number);
+    if (added) entries_.push_back({kNoKey, hook_id, kPathFolded, 0});
+    return folded->second;
+  }
+  numbers_.emplace(std::pair(parent, hook_id), number);
+  entries_.push_back(
+      {parent, hook_id, Has(parent, hook_id) ? kPathRecursive : 0u, 0});
+  return number;
+}
+
 EnclosingLeaves::EnclosingLeaves(const RowSpool& spool,
                                  const CollectedRow* above) {
   if (above == nullptr) return;
@@ -22,24 +47,25 @@ EnclosingLeaves::EnclosingLeaves(const RowSpool& spool,
   next_ = above_ == nullptr ? nullptr : cursor_->Next();
 }
 
-std::uint32_t EnclosingLeaves::KeyAbove(const IntervalLeaf& leaf) {
+EnclosingLeaves::Enclosing EnclosingLeaves::Above(const IntervalLeaf& leaf) {
   // Both rows are in time order: the place only moves forward.
   while (next_ != nullptr && LeafAt(above_).end_ns <= leaf.begin_ns &&
          LeafAt(next_).begin_ns <= leaf.begin_ns) {
     above_ = next_;
     next_ = cursor_->Next();
+    ++number_;
   }
-  if (above_ == nullptr) return kNoKey;
+  if (above_ == nullptr) return {};
   const IntervalLeaf enclosing = LeafAt(above_);
   return enclosing.begin_ns <= leaf.begin_ns && leaf.end_ns <= enclosing.end_ns
-             ? enclosing.key
-             : kNoKey;
+             ? Enclosing{enclosing.key, number_}
+             : Enclosing{};
 }
 
-void AddCalls(const Postings& postings, std::uint32_t process,
-              SegmentSums& sums) {
+void AddCalls(const Postings& postings, const PathTable& paths,
+              std::uint32_t process, SegmentSums& sums) {
   for (const auto& [keys, list] : postings) {
-    SegmentSums::Sums& own = sums.Of(process, keys.first);
+    SegmentSums::Sums& own = sums.Of(process, keys.hook_id);
     std::uint64_t calls = 0, wall_ns = 0, on_cpu_ns = 0;
     for (const Posting& call : list) {
       if (!call.counted) continue;
@@ -48,12 +74,13 @@ void AddCalls(const Postings& postings, std::uint32_t process,
       if (call.on_cpu_ns != kUnknownTime) on_cpu_ns += call.on_cpu_ns;
     }
     own[kSegmentCalls] += calls;
-    own[kSegmentWallIncl] += wall_ns;
+    const bool inner = (paths.entries()[keys.path].flags & kPathRecursive) != 0;
+    own[kSegmentWallIncl] += inner ? 0 : wall_ns;
     own[kSegmentWallExcl] += wall_ns;
-    own[kSegmentOnCpuIncl] += on_cpu_ns;
+    own[kSegmentOnCpuIncl] += inner ? 0 : on_cpu_ns;
     own[kSegmentOnCpuExcl] += on_cpu_ns;
-    if (keys.second == kNoKey) continue;
-    SegmentSums::Sums& parent = sums.Of(process, keys.second);
+    if (keys.parent == kNoKey) continue;
+    SegmentSums::Sums& parent = sums.Of(process, keys.parent);
     parent[kSegmentWallExcl] -= wall_ns;
     parent[kSegmentOnCpuExcl] -= on_cpu_ns;
   }
@@ -67,9 +94,11 @@ void WriteGroups(const Postings& postings, std::uint32_t row,
   entry.groups = static_cast<std::uint32_t>(postings.size());
   for (const auto& [keys, list] : postings) {
     GroupEntry group{.row = row,
-                     .key = keys.first,
-                     .parent = keys.second,
+                     .key = keys.hook_id,
+                     .parent = keys.parent,
                      .process = process,
+                     .path = keys.path,
+                     .reserved = 0,
                      .count = list.size(),
                      .posting_offset = out.offset(),
                      .prefix_offset = 0};

@@ -3,6 +3,7 @@
 #ifndef COUNTRACE_VIEWER_INDEX_GROUP_WRITER_H_
 #define COUNTRACE_VIEWER_INDEX_GROUP_WRITER_H_
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -24,28 +25,53 @@ struct Posting {
   bool counted;  // GroupSum::uncounted
   bool end_inferred;
 };
-// Keyed by (hook, enclosing hook). Memory: of one row.
-using Postings =
-    std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<Posting>>;
+struct GroupKey {
+  std::uint32_t hook_id;
+  std::uint32_t parent;  // the enclosing hook, or kNoKey
+  std::uint32_t path;    // or kNoKey
+  auto operator<=>(const GroupKey&) const = default;
+};
+// Memory: of one row.
+using Postings = std::map<GroupKey, std::vector<Posting>>;
+
+// Call paths, numbered as they come.
+class PathTable {
+ public:
+  // The path of `hook_id` inside `parent` (kNoKey: none).
+  std::uint32_t Inside(std::uint32_t parent, std::uint32_t hook_id);
+  const std::vector<PathEntry>& entries() const { return entries_; }
+
+ private:
+  bool Has(std::uint32_t path, std::uint32_t hook_id) const;
+
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> numbers_;
+  std::map<std::uint32_t, std::uint32_t> folded_;  // by hook
+  std::vector<PathEntry> entries_;
+};
 
 // Finds what encloses each leaf of a row in the row above. Times are absolute.
 class EnclosingLeaves {
  public:
   // `above`: null if no row is.
   EnclosingLeaves(const RowSpool& spool, const CollectedRow* above);
-  // Its key, or kNoKey. Requires: leaves in the order of their begins.
-  std::uint32_t KeyAbove(const IntervalLeaf& leaf);
+  struct Enclosing {
+    std::uint32_t key = kNoKey, leaf = 0;  // its number in the row above
+  };
+  // The key is kNoKey if none does. Requires: leaves in the order of their
+  // begins.
+  Enclosing Above(const IntervalLeaf& leaf);
 
  private:
   std::unique_ptr<RowCursor> cursor_;
   const std::byte* above_ = nullptr;
   const std::byte* next_ = nullptr;
+  std::uint32_t number_ = 0;  // of above_
 };
 
 // Adds the calls of a process's row of segments, as TotalsIn() of the whole
 // trace.
-void AddCalls(const Postings& postings, std::uint32_t process,
-              SegmentSums& sums);
+void AddCalls(const Postings& postings, const PathTable& paths,
+              std::uint32_t process, SegmentSums& sums);
 
 // Writes postings and sums of row number `row` to the open section; its groups
 // go to `groups`, counted calls whose end was not recorded to `inferred`.

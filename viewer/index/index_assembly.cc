@@ -123,6 +123,7 @@ class Assembler {
     WriteUnseen();
     WriteSection(Section::kCountRules, CountRules(in_.info));
     WriteInferred();
+    WriteSection(Section::kPaths, paths_.entries());
     WriteSection(Section::kCpuLimits, CpuLimitsBy(in_.report));
 
     FileHeader header{};
@@ -226,6 +227,7 @@ class Assembler {
     if (row.kind == RowKind::kCpu) overview_.BeginCpu();
     Postings postings;
     EnclosingLeaves enclosing(in_.spool, parent);
+    std::vector<std::uint32_t> path_of_leaf;
     RowCursor cursor(in_.spool, row.spool_row);
     std::uint32_t number = 0;
     std::vector<std::uint64_t> extras(row.extras);
@@ -243,7 +245,15 @@ class Assembler {
       }
       late.AddTo(leaf, extras);
       if (row.kind == RowKind::kSegment || row.kind == RowKind::kInterrupt) {
-        postings[{leaf.key, enclosing.KeyAbove(leaf)}].push_back(
+        const EnclosingLeaves::Enclosing above = enclosing.Above(leaf);
+        std::uint32_t path = kNoKey;
+        if (row.kind == RowKind::kSegment) {
+          path = paths_.Inside(
+              above.key == kNoKey ? kNoKey : paths_above_[above.leaf],
+              leaf.key);
+          path_of_leaf.push_back(path);
+        }
+        postings[{leaf.key, above.key, path}].push_back(
             {number, leaf.end_ns - leaf.begin_ns, extras[0],
              (leaf.flags & kLeafBeginInferred) == 0,
              (leaf.flags & kLeafEndInferred) != 0});
@@ -257,6 +267,7 @@ class Assembler {
     }
     leaves.Finish(entry);
     NoteSums(entry, leaves.totals());
+    paths_above_ = std::move(path_of_leaf);
     WriteGroupsOf(postings, entry);
     rows_.push_back(entry);
   }
@@ -322,7 +333,7 @@ class Assembler {
   void WriteGroupsOf(const Postings& postings, RowEntry& entry) {
     const std::uint32_t process = names_.ProcessOf(entry.owner);
     if (entry.kind == RowKind::kSegment) {
-      AddCalls(postings, process, segment_sums_);
+      AddCalls(postings, paths_, process, segment_sums_);
     }
     WriteGroups(postings, static_cast<std::uint32_t>(rows_.size()),
                 entry.kind == RowKind::kInterrupt ? kNoKey : process, out_,
@@ -339,7 +350,7 @@ class Assembler {
       PointLeaf leaf;
       std::memcpy(&leaf, bytes, sizeof(leaf));
       leaf.time_ns = span_.Relative(leaf.time_ns);
-      postings[{leaf.key, kNoKey}].push_back(
+      postings[{leaf.key, kNoKey, kNoKey}].push_back(
           {number, 0, kUnknownTime, true, false});
       out_.AppendArray(std::span<const PointLeaf>(&leaf, 1));
     }
@@ -372,6 +383,8 @@ class Assembler {
   std::vector<RowEntry> rows_;
   std::vector<GroupEntry> groups_;
   std::vector<InferredCall> inferred_calls_;
+  PathTable paths_;
+  std::vector<std::uint32_t> paths_above_;  // of the leaves of the row before
   std::vector<LossEntry> losses_;
 };
 

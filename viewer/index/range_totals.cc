@@ -64,6 +64,7 @@ struct GroupTotals {
   std::uint64_t calls = 0;
   std::uint64_t wall_ns = 0;
   std::uint64_t on_cpu_ns = 0;
+  std::uint64_t cut_ns = 0;  // part of wall_ns, of a call that began before
   bool on_cpu_known = true;
   bool inferred = false;  // a begin or an end, of these or of none of them
 };
@@ -94,6 +95,7 @@ class GroupRow {
     std::uint64_t whole_begin = first;
     std::uint64_t whole_end = last;
     if (cut_first) AddCut(whole_begin++, range, run, totals);
+    totals.cut_ns = totals.wall_ns;
     if (whole_begin < whole_end && Leaf(last - 1).end_ns > range.end_ns) {
       AddCut(--whole_end, range, run, totals);
       if (!IsCounted(last - 1)) --totals.calls;
@@ -209,6 +211,54 @@ class GroupRow {
   const GroupSum* sums_;
 };
 
+void AddCalls(const GroupTotals& part, PathTotals& path) {
+  path.calls += part.calls;
+  path.wall_incl_ns += part.wall_ns;
+  path.wall_excl_ns += part.wall_ns;
+  path.on_cpu_incl_ns += part.on_cpu_ns;
+  path.on_cpu_excl_ns += part.on_cpu_ns;
+  path.on_cpu_known &= part.on_cpu_known;
+}
+
+using PathsByKey =
+    std::map<std::pair<std::uint32_t, std::uint32_t>, PathTotals>;
+
+// Depth first: a path, then those inside it; siblings by inclusive wall time.
+// The processes are those of the heaviest paths first.
+std::vector<PathTotals> InTreeOrder(const TimelineIndex& index,
+                                    const PathsByKey& paths) {
+  // By process and the path around them; the outermost ones of all processes
+  // are under kNoKey.
+  std::map<std::pair<std::uint32_t, std::uint32_t>,
+           std::vector<const PathTotals*>>
+      inside;
+  for (const auto& [key, path] : paths) {
+    const std::uint32_t parent = index.paths()[path.path].parent;
+    inside[{parent == kNoKey ? kNoKey : path.process, parent}].push_back(&path);
+  }
+  for (auto& [key, siblings] : inside) {
+    std::stable_sort(siblings.begin(), siblings.end(),
+                     [](const PathTotals* a, const PathTotals* b) {
+                       return a->wall_incl_ns > b->wall_incl_ns;
+                     });
+  }
+  std::vector<PathTotals> ordered;
+  std::vector<const PathTotals*> pending;
+  const auto push = [&](std::uint32_t process, std::uint32_t parent) {
+    const auto found = inside.find({process, parent});
+    if (found == inside.end()) return;
+    pending.insert(pending.end(), found->second.rbegin(), found->second.rend());
+  };
+  push(kNoKey, kNoKey);
+  while (!pending.empty()) {
+    const PathTotals* const path = pending.back();
+    pending.pop_back();
+    ordered.push_back(*path);
+    push(path->process, path->path);
+  }
+  return ordered;
+}
+
 std::uint64_t HitsIn(const TimelineIndex& index, const GroupEntry& group,
                      TimeRange range) {
   const RowEntry& row = index.rows()[group.row];
@@ -254,6 +304,14 @@ RangeTotals TotalsIn(const TimelineIndex& index, TimeRange range,
                      SegmentTotals{.process = process, .hook_id = hook_id})
         .first->second;
   };
+  PathsByKey paths;
+  const auto path_of = [&](std::uint32_t process,
+                           std::uint32_t path) -> PathTotals& {
+    return paths
+        .try_emplace({process, path},
+                     PathTotals{.process = process, .path = path})
+        .first->second;
+  };
   const InterruptRows interrupts(index);
   const auto run_totals = [&](std::uint32_t row) {
     return RunTotalsIn(ThreadRun(index, row, interrupts), range, events);
@@ -286,7 +344,7 @@ RangeTotals TotalsIn(const TimelineIndex& index, TimeRange range,
         AddTotals(totals.outside, run_totals(number));
         break;
       case RowKind::kSegment: {
-        if (!tables.segments) break;
+        if (!tables.segments && !tables.paths) break;
         std::optional<ThreadRun> run;
         if (run_row && index.rows()[*run_row].owner == entry.owner) {
           run.emplace(index, *run_row, interrupts);
@@ -298,10 +356,21 @@ RangeTotals TotalsIn(const TimelineIndex& index, TimeRange range,
               GroupRow(index, group).In(range, run ? &*run : nullptr);
           if (part.calls == 0 && part.wall_ns == 0 && !part.inferred) continue;
           SegmentTotals& own = segment_of(group.process, group.key);
+          const PathEntry& path = index.paths()[group.path];
+          const bool inner = (path.flags & kPathRecursive) != 0;
+          if (tables.paths) {
+            AddCalls(part, path_of(group.process, group.path));
+            if (path.parent != kNoKey) {
+              PathTotals& around = path_of(group.process, path.parent);
+              around.wall_excl_ns -= part.wall_ns;
+              around.on_cpu_excl_ns -= part.on_cpu_ns;
+            }
+          }
           own.calls += part.calls;
-          own.wall_incl_ns += part.wall_ns;
+          own.begun_ns += part.wall_ns - part.cut_ns;
+          own.wall_incl_ns += inner ? 0 : part.wall_ns;
           own.wall_excl_ns += part.wall_ns;
-          own.on_cpu_incl_ns += part.on_cpu_ns;
+          own.on_cpu_incl_ns += inner ? 0 : part.on_cpu_ns;
           own.on_cpu_excl_ns += part.on_cpu_ns;
           own.on_cpu_known &= part.on_cpu_known;
           if (part.inferred) own.qualities.Add(rmap::Quality::kInferred);
@@ -361,6 +430,11 @@ RangeTotals TotalsIn(const TimelineIndex& index, TimeRange range,
     SetLimits(complete ? nullptr : &unseen, index, totals.cpu_ns, segment);
     totals.segments.push_back(segment);
   }
+  std::erase_if(paths, [](const auto& entry) {
+    return entry.second.calls == 0 && entry.second.wall_incl_ns == 0;
+  });
+  totals.paths = InTreeOrder(index, paths);
+  if (!tables.segments) totals.segments.clear();
   for (const auto& [key, hits] : hooks) {
     totals.hooks.push_back({key.first, key.second, hits});
   }

@@ -30,13 +30,27 @@ struct SegmentTotals {
   std::uint32_t process;
   std::uint32_t hook_id;
   std::uint64_t calls = 0;
+  // Inclusive times of a recursive segment are those of its outermost calls.
   std::uint64_t wall_incl_ns = 0, wall_excl_ns = 0;
   std::uint64_t on_cpu_incl_ns = 0, on_cpu_excl_ns = 0;
+  // Wall time of all calls that begin in the range, cut at its end: `calls`
+  // times the mean of one.
+  std::uint64_t begun_ns = 0;
   bool on_cpu_known = true;  // for every call
   rmap::Qualities qualities = {};
   // By SegmentField: what the calls may lack in the whole trace, they may lack
   // in the range; but their number by UnseenCounts.
   std::array<Limits, kSegmentFields> limits{};
+};
+
+// The calls of a segment in one call path; the inclusive times are of all.
+struct PathTotals {
+  std::uint32_t process;
+  std::uint32_t path;  // of TimelineIndex::paths()
+  std::uint64_t calls = 0;
+  std::uint64_t wall_incl_ns = 0, wall_excl_ns = 0;
+  std::uint64_t on_cpu_incl_ns = 0, on_cpu_excl_ns = 0;
+  bool on_cpu_known = true;  // for every call
 };
 
 struct HookTotals {
@@ -48,7 +62,9 @@ struct HookTotals {
 struct RangeTotals {
   std::vector<ProcessTotals> processes;  // by on-CPU time, largest first
   std::vector<SegmentTotals> segments;   // by exclusive wall time
-  std::vector<HookTotals> hooks;         // by hits
+  // Each followed by those inside it; a process's first by inclusive wall time.
+  std::vector<PathTotals> paths;
+  std::vector<HookTotals> hooks;  // by hits
   RunTotals idle, outside;
   std::uint64_t interrupts_ns = 0;
   std::uint64_t cpu_ns = 0;      // range times CPUs
@@ -60,6 +76,7 @@ struct RangeTotals {
 struct RangeTables {
   bool segments = true;
   bool hooks = true;
+  bool paths = false;
 };
 
 RangeTotals TotalsIn(const TimelineIndex& index, TimeRange range,

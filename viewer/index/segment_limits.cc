@@ -58,7 +58,11 @@ std::vector<SegmentLimits> SegmentSums::LimitsBy(
     calls_of[{static_cast<std::uint32_t>(row.process), id->second}] +=
         row.calls;
     const auto fields = FieldsOf(row);
+    // The inclusive times of a segment are of its outermost calls.
+    const bool inner =
+        std::count(row.path.begin(), row.path.end(), row.segment) > 1;
     for (std::size_t i = 0; i < kSegmentFields; ++i) {
+      if (inner && (i == kSegmentWallIncl || i == kSegmentOnCpuIncl)) continue;
       const auto bounds = row.bounds.Of(fields[i].number);
       const std::uint64_t value = fields[i].value.value_or(0);
       sum[i].lo += bounds ? bounds->lo : value;

@@ -133,6 +133,12 @@ absl::Status TimelineIndex::Read(std::span<const std::byte> bytes,
   inferred_calls_ =
       Array<InferredCall>(bytes_, section(Section::kInferredCalls));
   cpu_limits_ = Array<CpuLimits>(bytes_, section(Section::kCpuLimits));
+  paths_ = Array<PathEntry>(bytes_, section(Section::kPaths));
+  for (std::size_t i = 0; i < paths_.size(); ++i) {
+    if (paths_[i].parent != kNoKey && paths_[i].parent >= i) {
+      return damaged("path", i);
+    }
+  }
   const SectionEntry& strings = section(Section::kStrings);
   const SectionEntry& facts = section(Section::kFacts);
   strings_ = {reinterpret_cast<const char*>(bytes_ + strings.offset),
@@ -178,7 +184,11 @@ absl::Status TimelineIndex::Read(std::span<const std::byte> bytes,
   }
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     const GroupEntry& group = groups_[i];
-    if (group.row >= rows_.size() || group.count > rows_[group.row].leaves ||
+    const bool has_path =
+        rows_.size() > group.row && rows_[group.row].kind == RowKind::kSegment;
+    if (group.row >= rows_.size() ||
+        (has_path && group.path >= paths_.size()) ||
+        group.count > rows_[group.row].leaves ||
         !Inside(data, group.posting_offset, group.count, 4) ||
         !Inside(data, group.prefix_offset,
                 BlocksOf(group.count, kGroupBlock) + 1, sizeof(GroupSum))) {

@@ -81,6 +81,7 @@ class TimelineIndex {
     return inferred_calls_;
   }
   std::span<const CpuLimits> cpu_limits() const { return cpu_limits_; }
+  std::span<const PathEntry> paths() const { return paths_; }
   std::string_view Text(NameRef name) const;
 
   // To be called after questions: whether the index was there to answer them.
@@ -134,6 +135,7 @@ class TimelineIndex {
   std::span<const InferredStep> inferred_switches_;
   std::span<const InferredCall> inferred_calls_;
   std::span<const CpuLimits> cpu_limits_;
+  std::span<const PathEntry> paths_;
   std::string_view strings_, facts_;
 };
 

@@ -41,6 +41,8 @@ std::optional<Wanted> WantedTables(const ApiQuery& query) {
   for (const std::string& name : names) {
     if (name == "segments") {
       wanted.totals.segments = true;
+    } else if (name == "paths") {
+      wanted.totals.paths = true;
     } else if (name == "hooks") {
       wanted.totals.hooks = true;
     } else if (name == "threads") {
@@ -163,7 +165,7 @@ HttpResponse Aggregate(const TimelineIndex& index, ApiQuery& query) {
   if (!wanted) {
     return Refuse(400,
                   "Parameter tables: expected processes, threads, segments, "
-                  "hooks, cpus and waits, separated by commas");
+                  "paths, hooks, cpus and waits, separated by commas");
   }
   const std::string_view order = query.Word("order");
   if (query.Has("order") && order != "ascending" && order != "descending") {
@@ -216,6 +218,10 @@ HttpResponse Aggregate(const TimelineIndex& index, ApiQuery& query) {
   PutProcesses(answer, totals, first, top, index.header().events);
   page.Put(answer, "segments", wanted->totals.segments, totals.segments,
            SegmentJson);
+  if (wanted->totals.paths) {
+    page.Put(answer, "paths", true, totals.paths,
+             [&index](const PathTotals& row) { return PathJson(index, row); });
+  }
   page.Put(answer, "hooks", wanted->totals.hooks, totals.hooks, HookJson);
   if (wanted->threads) {
     page.Put(answer, "threads", true, tables.threads, ThreadJson);

@@ -1,5 +1,6 @@
 #include "viewer/server/range_json.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -7,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "viewer/server/state_json.h"
 
@@ -60,8 +62,35 @@ Json RunJson(const RunTotals& run) {
 }
 
 Json SegmentJson(const SegmentTotals& row) {
+  Json item = {
+      {"process", row.process},
+      {"hook", row.hook_id},
+      {"calls", row.calls},
+      {"wall_incl_ns", row.wall_incl_ns},
+      {"wall_excl_ns", row.wall_excl_ns},
+      {"mean_ns", row.calls == 0
+                      ? Json(nullptr)
+                      : Json((row.begun_ns + row.calls / 2) / row.calls)},
+      {"on_cpu_incl_ns", nullptr},
+      {"on_cpu_excl_ns", nullptr}};
+  if (row.on_cpu_known) {
+    item["on_cpu_incl_ns"] = row.on_cpu_incl_ns;
+    item["on_cpu_excl_ns"] = row.on_cpu_excl_ns;
+  }
+  item["bounds"] = SegmentBoundsJson(row);
+  item["qualities"] = row.qualities.Names();
+  return item;
+}
+
+Json PathJson(const TimelineIndex& index, const PathTotals& row) {
+  std::vector<std::uint32_t> path;
+  for (std::uint32_t at = row.path; at != kNoKey;
+       at = index.paths()[at].parent) {
+    path.push_back(index.paths()[at].key);
+  }
+  std::reverse(path.begin(), path.end());
   Json item = {{"process", row.process},
-               {"hook", row.hook_id},
+               {"path", std::move(path)},
                {"calls", row.calls},
                {"wall_incl_ns", row.wall_incl_ns},
                {"wall_excl_ns", row.wall_excl_ns},
@@ -71,8 +100,6 @@ Json SegmentJson(const SegmentTotals& row) {
     item["on_cpu_incl_ns"] = row.on_cpu_incl_ns;
     item["on_cpu_excl_ns"] = row.on_cpu_excl_ns;
   }
-  item["bounds"] = SegmentBoundsJson(row);
-  item["qualities"] = row.qualities.Names();
   return item;
 }
 

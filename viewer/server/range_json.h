@@ -13,6 +13,7 @@ namespace countrace::viewer {
 
 nlohmann::json RunJson(const RunTotals& run);
 nlohmann::json SegmentJson(const SegmentTotals& row);
+nlohmann::json PathJson(const TimelineIndex& index, const PathTotals& row);
 nlohmann::json HookJson(const HookTotals& row);
 nlohmann::json ThreadJson(const ThreadTotals& row);
 nlohmann::json CpuJson(const CpuTotals& row);

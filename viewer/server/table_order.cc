@@ -74,7 +74,7 @@ class Columns {
     if (column_ == "mean_ns") {
       return Key{{},
                  row.calls == 0 ? -1.0
-                                : static_cast<double>(row.wall_incl_ns) /
+                                : static_cast<double>(row.begun_ns) /
                                       static_cast<double>(row.calls)};
     }
     return Names(row.process, row.hook_id);

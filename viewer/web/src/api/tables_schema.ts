@@ -31,6 +31,7 @@ export interface SegmentTotals {
   calls: number;
   wall_incl_ns: number;
   wall_excl_ns: number;
+  mean_ns: number|null; // of a call; null: none begins in the range
   on_cpu_incl_ns: number|null;
   on_cpu_excl_ns: number|null;
   bounds: Bounds;

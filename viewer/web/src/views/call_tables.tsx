@@ -29,7 +29,7 @@ export function SegmentTable({model, engine, data}: {model: AppModel; engine: Ti
     {title: 'On CPU', says: 'Time on a CPU, callees included', number: true, by: 'on_cpu_incl_ns', text: (row) => time(row.on_cpu_incl_ns), limits: limits('on_cpu_incl_ns')},
     {title: 'On CPU, own', says: 'Time on a CPU without the segments inside it', number: true, by: 'on_cpu_excl_ns', text: (row) => time(row.on_cpu_excl_ns), limits: limits('on_cpu_excl_ns')},
     {title: 'Mean', says: 'Wall time a call', number: true, by: 'mean_ns',
-     text: (row) => row.calls > 0 ? formatDuration(row.wall_incl_ns / row.calls) : '\u2013'},
+     text: (row) => row.mean_ns === null ? '\u2013' : formatDuration(row.mean_ns)},
     ...qualityColumn(data.segments),
   ];
   const sums = data.sums?.segments;
