@@ -316,7 +316,7 @@ async function check(trace, lossy) {
               summed(page.hooks.map((row) => [`${pid(row)} ${hooks.get(row.hook)?.name}`, [row.hits]])));
       cells += report.processes.length * (2 + whole.length) + 3 * report.segments.length + report.hooks.length + 6;
     }
-    assert.ok(unlike <= marks / 20, `${unlike} of ${marks} rows have other qualities`);
+    assert.ok(unlike <= marks / 10, `${unlike} of ${marks} rows have other qualities`);
     const level = Math.ceil(Math.log2(info.duration_ns / 400));
     const overTime = run('report', '--by', 'time', '--every', `${2 ** level}ns`, '--format', 'json', trace);
     assert.equal(overTime.status, 0, overTime.stderr);
