@@ -81,7 +81,9 @@ export class TimelineEngine {
         model.reducedMotion.value = reducedMotion.value;
       }),
     ];
-    this.dispose = () => ends.forEach((end) => end());
+    this.dispose = () => {
+      for (const end of ends) end();
+    };
     effect(() => {
       void model.names.changed.value;
       if (this.book.hookCount !== model.names.hooks.size) {
