@@ -8,7 +8,7 @@ import {mkdtempSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 
-import {Claims, missing, Session, startServer} from './browser_session.mjs';
+import {Claims, missing, Session, startServer, wholeIndex} from './browser_session.mjs';
 import {comparison} from './instant_comparison.mjs';
 
 const reason = missing();
@@ -86,7 +86,7 @@ try {
   });
 
   await claims.claim('every answer is the server\'s, byte for byte', async () => {
-    server = await startServer(countrace, ['view', trace]);
+    server = await wholeIndex(await startServer(countrace, ['view', trace]));
     const {origin, searchParams} = new URL(server.url);
     const headers = {Authorization: `Bearer ${searchParams.get('token')}`};
     const served = async (path, body) => {

@@ -45,6 +45,18 @@ export function startServer(command, args) {
   });
 }
 
+// Until the server answers from the index of the whole trace, which a first
+// part stands for at first if the trace is long.
+export async function wholeIndex(server) {
+  const {origin, searchParams} = new URL(server.url);
+  const headers = {Authorization: `Bearer ${searchParams.get('token')}`};
+  for (;;) {
+    const {whole} = await (await fetch(`${origin}/api/v1/index`, {headers})).json();
+    if (whole) return server;
+    await new Promise((done) => setTimeout(done, 50));
+  }
+}
+
 function stop(child) {
   return new Promise((resolve) => {
     child.removeAllListeners('exit');

@@ -8,7 +8,7 @@ import {existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writ
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 
-import {Claims, missing, Session, startServer} from './browser_session.mjs';
+import {Claims, missing, Session, startServer, wholeIndex} from './browser_session.mjs';
 import {comparison} from './instant_comparison.mjs';
 import {claimSelection} from './selection_claims.mjs';
 import {claimTables} from './table_claims.mjs';
@@ -39,7 +39,7 @@ const stopServer = async () => {
 try {
   run('record', '-o', trace, '--', program);
   const report = JSON.parse(run('report', '--format', 'json', trace));
-  server = await startServer(countrace, ['view', trace]);
+  server = await wholeIndex(await startServer(countrace, ['view', trace]));
   session = await Session.open();
   await session.visit(server.url);
   await session.shot(shots, 'trace-fit');
@@ -230,7 +230,7 @@ try {
     await server.stop();
     await session.ask(`__pv.movePlayhead(${Math.floor(window.durationNs / 3)})`);
     await session.page.locator('.lost').waitFor({state: 'visible', timeout: 20000});
-    server = await startServer(countrace, ['view', trace]);
+    server = await wholeIndex(await startServer(countrace, ['view', trace]));
     await session.page.locator('.lost').waitFor({state: 'detached', timeout: 20000});
     await session.settled();
     const after = await session.ask('__pv.view()');
@@ -246,7 +246,7 @@ try {
   await claims.claim('opening it again uses the index and shows the same', async () => {
     const before = await session.ask('__pv.aggregate()');
     await stopServer();
-    server = await startServer(countrace, ['view', trace]);
+    server = await wholeIndex(await startServer(countrace, ['view', trace]));
     await session.visit(server.url);
     assert.deepEqual(await session.ask('__pv.aggregate()'), before);
   });

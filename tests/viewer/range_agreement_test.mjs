@@ -11,7 +11,7 @@ import {existsSync, mkdtempSync, rmSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 
-import {startServer} from './browser_session.mjs';
+import {startServer, wholeIndex} from './browser_session.mjs';
 import {compareChanges, compareCounter} from './report_answers.mjs';
 
 const RANGES = process.env.COUNTRACE_TEST_FULL ? 200 : 20;
@@ -167,7 +167,7 @@ function intervals(rows) {
 // Compares all tables of `trace` on random ranges.
 async function check(trace, lossy) {
   const ranges = lossy ? RANGES / 2 : RANGES;
-  const server = await startServer(countrace, ['view', trace]);
+  const server = await wholeIndex(await startServer(countrace, ['view', trace]));
   try {
     const {origin, searchParams} = new URL(server.url);
     const headers = {Authorization: `Bearer ${searchParams.get('token')}`};
@@ -209,7 +209,9 @@ async function check(trace, lossy) {
       const cuts = [random(info.duration_ns), random(info.duration_ns)].sort((a, b) => a - b);
       const [from, to] = i === 0 ? [0, info.duration_ns] : cuts;
       const where = `range ${i}: ${from} to ${to} ns`;
-      const done = run('report', '--format', 'json', '--from', `${from}ns`, '--to', `${to}ns`, trace);
+      // The end includes the last record; for a command it is that of the last packet.
+      const edges = ['--from', `${from}ns`, ...(to < info.duration_ns ? ['--to', `${to}ns`] : [])];
+      const done = run('report', '--format', 'json', ...edges, trace);
       assert.equal(done.status, 0, done.stderr);
       const report = JSON.parse(done.stdout);
       if (last) {
@@ -220,7 +222,7 @@ async function check(trace, lossy) {
       // A table of each range is enough.
       const table = TABLES[i % TABLES.length];
       assert.equal(await (await fetched(`csv?table=${table}&from=${from}&to=${to}`)).text(),
-                   run('report', '--by', table, '--format', 'csv', '--from', `${from}ns`, '--to', `${to}ns`, trace).stdout,
+                   run('report', '--by', table, '--format', 'csv', ...edges, trace).stdout,
                    `${where}: CSV by ${table}`);
       const tables = ['threads', 'segments', 'paths', 'hooks', 'cpus', 'waits'];
       const ask = `aggregate?from=${from}&to=${to}&tables=${tables}`;

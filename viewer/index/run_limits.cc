@@ -42,6 +42,15 @@ void SetRowLimits(const std::function<std::uint64_t(std::size_t)>& limit,
              known ? 0
                    : unseen.LimitIn(limit(kLimitDispatches),
                                     limit(kUnplacedDispatches), events))};
+  // What lacks nothing in the whole trace had no switch that was not shown.
+  std::uint64_t lacks =
+      limit_ns | limit(kLimitDispatches) | limit(kLimitDispatchesLess);
+  for (std::uint32_t i = 0; i < run.count_limits.size(); ++i) {
+    lacks |= limit(CountLimit(i)) | limit(UnplacedCount(i, events));
+  }
+  if (lacks == 0 && run.shown_limits.size() == run.count_limits.size()) {
+    run.count_limits = run.shown_limits;
+  }
   for (std::uint32_t i = 0; i < run.count_limits.size(); ++i) {
     run.count_limits[i].hi =
         AtMost(run.count_limits[i].hi,

@@ -27,6 +27,10 @@ void AddTotals(RunTotals& sum, const RunTotals& part) {
   for (std::size_t i = 0; i < part.count_limits.size(); ++i) {
     AddLimits(sum.count_limits[i], part.count_limits[i]);
   }
+  sum.shown_limits.resize(sum.counts.size());
+  for (std::size_t i = 0; i < part.shown_limits.size(); ++i) {
+    AddLimits(sum.shown_limits[i], part.shown_limits[i]);
+  }
   sum.estimated |= part.estimated;
   sum.incomplete |= part.incomplete;
 }
@@ -69,23 +73,27 @@ RunTotals RunTotalsIn(const ThreadRun& run, TimeRange range,
   totals.on_cpu_limits = {totals.on_cpu_ns, totals.on_cpu_ns};
   totals.dispatches_limits = {totals.dispatches, totals.dispatches};
   for (std::uint32_t event = 0; event < events; ++event) {
+    const Limits exact = {totals.counts[event], totals.counts[event]};
     if (run.RuleOf(event) == CountRule::kAtFaults) {
       const Limits limits = run.FaultLimitsIn(range, event);
       const std::uint64_t count = totals.counts[event];
       totals.count_limits.push_back(
           {std::min(limits.lo, count), std::max(limits.hi, count)});
+      totals.shown_limits.push_back(totals.count_limits.back());
       continue;
     }
     // A clock's part is where the time is, and a switch that no record shows
     // may have taken some of it.
     if (!estimated[event] && run.RuleOf(event) != CountRule::kOnCpu) {
-      totals.count_limits.push_back(
-          {totals.counts[event], totals.counts[event]});
+      totals.count_limits.push_back(exact);
+      totals.shown_limits.push_back(exact);
       continue;
     }
     totals.count_limits.push_back(
         {std::min(sum(first_whole, end_whole, event), totals.counts[event]),
          std::max(sum(first, end, event), totals.counts[event])});
+    totals.shown_limits.push_back(estimated[event] ? totals.count_limits.back()
+                                                   : exact);
   }
   totals.incomplete = (row.entry().flags & kRowCountsUnknown) != 0;
   return totals;

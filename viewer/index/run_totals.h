@@ -20,6 +20,8 @@ struct RunTotals {
   // They hold the truth (row_limits.h).
   Limits on_cpu_limits, dispatches_limits;
   std::vector<Limits> count_limits;
+  // The same if the kernel showed every switch of the row.
+  std::vector<Limits> shown_limits;
   bool estimated = false;     // an edge cut counts: see count_limits
   bool incomplete = false;    // a dispatch has no counts
   rmap::Qualities qualities;  // why these are not exact; not of a sum

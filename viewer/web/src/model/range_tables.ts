@@ -160,10 +160,13 @@ export class RangeTables {
         this.aggregate.value = answer;
         this.announce(answer);
       } catch (error) {
-        // What is no condition is refused beside the box; the rows stay.
-        if (error instanceof ApiError && error.reason.startsWith('--where')) return;
-        if (table !== 'waits' || !(error instanceof Error) || !/too many dispatches/.test(error.message)) throw error;
-        this.refused.value = 'The range has too many dispatches to say why threads wait. Select a part of it.';
+        if (!(error instanceof ApiError)) throw error;
+        if (table === 'waits' && /too many dispatches/.test(error.message)) {
+          this.refused.value = 'The range has too many dispatches to say why threads wait. Select a part of it.';
+          return;
+        }
+        // What is no condition here is refused beside the box; the rows stay.
+        if (error.status !== 400 || this.model.filter.peek() === '') throw error;
       }
     });
   }
