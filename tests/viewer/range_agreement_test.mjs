@@ -135,7 +135,9 @@ function compareBounded(where, report, page, {processes, threads, hooks, events}
   const interval = (row, name) => row.bounds?.[name] ?? [row[name], row[name]];
   for (const row of page.cpus) {
     const other = report.cpus.find(({cpu}) => cpu === row.cpu);
-    if (!other) continue;
+    // The report's books of a CPU end with its last record in the range, if those behind it were lost; the page has
+    // what a later record says of them.
+    if (!other || row.busy_ns + row.idle_ns + row.outside_ns + row.interrupts_ns > other.wall_ns) continue;
     for (const name of ['busy_ns', 'idle_ns', 'outside_ns', 'interrupts_ns', 'dispatches']) {
       common(`${name} of CPU ${row.cpu}`, interval(row, name), interval(other, name));
     }
