@@ -38,6 +38,10 @@ std::string LossOf(const runtime::RecordResult& result) {
     parts.push_back(base::FormatCount(result.lost_packets) +
                     " packets were lost");
   }
+  if (result.lost_samples != 0) {
+    parts.push_back(base::FormatCount(result.lost_samples) +
+                    " samples were lost");
+  }
   if (result.not_joined != 0) {
     parts.push_back(base::FormatCount(result.not_joined) +
                     " processes with hooks did not join");
@@ -47,7 +51,7 @@ std::string LossOf(const runtime::RecordResult& result) {
 
 bool LostAny(const runtime::RecordResult& result) {
   return result.discarded > result.overwritten || result.lost_packets != 0 ||
-         result.not_joined != 0;
+         result.lost_samples != 0 || result.not_joined != 0;
 }
 
 void SaySummary(const runtime::RecordResult& result) {

@@ -284,6 +284,15 @@ CodeBy CodeByOf(SampleTable table) {
   return table == SampleTable::kAddress ? CodeBy::kAddress : CodeBy::kFunction;
 }
 
+ReportAnswer Answer(const rmap::Report& report,
+                    const std::vector<SampleBooks>& books, std::string text) {
+  ReportAnswer answer = AnswerOf(report, std::move(text));
+  for (const SampleBooks& one : books) {
+    answer.has_loss |= one.lost + one.stacks_lost != 0;
+  }
+  return answer;
+}
+
 }  // namespace
 
 absl::StatusOr<ReportAnswer> ReportSamples(const ReportRequest& request,
@@ -349,16 +358,16 @@ absl::StatusOr<ReportAnswer> ReportSamples(const ReportRequest& request,
     for (SampleBooks& one : books) one.counted = 0;
   }
   if (wanted.format == "text") {
-    return AnswerOf(*report,
-                    Text(samples, tables, books, request.render.max_rows));
+    return Answer(*report, books,
+                  Text(samples, tables, books, request.render.max_rows));
   }
   for (const std::string& note : tables.notes) Say(kReportVerb.name, note);
   if (wanted.format == "json") {
-    return AnswerOf(*report, Json(samples, tables, books));
+    return Answer(*report, books, Json(samples, tables, books));
   }
   RowTable rows("countrace.samples/1", "rows", tables.machine_columns);
   for (std::vector<Cell>& row : tables.machine) rows.Add(std::move(row));
-  return AnswerOf(*report, rows.Render(wanted.format));
+  return Answer(*report, books, rows.Render(wanted.format));
 }
 
 }  // namespace countrace::cli

@@ -107,6 +107,7 @@ struct RecordResult {
   std::uint64_t discarded = 0;
   std::uint64_t overwritten = 0;  // of them; flight mode
   std::uint64_t lost_packets = 0;
+  std::uint64_t lost_samples = 0;
   std::uint64_t not_joined = 0;  // processes with hooks
   // The trace is not finished, or a part of it was refused or could not be
   // read.

@@ -99,6 +99,21 @@ class Samples(unittest.TestCase):
             self.assertEqual(0, json.loads(run(COUNTRACE, 'report', '--format', 'json',
                                                self.trace).stdout)['loss']['clock_errors'])
 
+    def test_lost_samples_are_said(self):
+        """A recorder that stands still while a program has a hundred thousand samples."""
+        script = f'kill -STOP $PPID; {WORKLOAD} pages 100000 10; kill -CONT $PPID'
+        done = run(COUNTRACE, 'record', '--force', '--fail-on-loss', '--no-fault-records',
+                   '--kernel-ring', '64K', '--sample', 'every=1:page-faults', '-o', self.trace,
+                   '--', '/bin/sh', '-c', script)
+        self.assertEqual(3, done.returncode, done)
+        self.assertRegex(done.stderr, r'samples were lost')
+        done = run(COUNTRACE, 'report', '--fail-on-loss', '--by', 'function', '--format', 'json',
+                   self.trace)
+        self.assertEqual(3, done.returncode, done)
+        books = json.loads(done.stdout)['books'][0]
+        self.assertGreater(books['lost'], 10000, books)
+        self.assertGreaterEqual(books['residual'] + books['one_period_a_cpu'], books['lost'], books)
+
     def test_shares_by_perf_rings(self):
         self.check_shares(WORKLOAD, '--backend', 'perf')
 

@@ -687,6 +687,18 @@ try {
     const area = await areaBox();
     assert.ok(ring.y >= area.y && ring.y + ring.height <= area.y + area.height);
     await session.shot(shots, 'focus');
+    const row = await spoken();
+    await session.key('Alt+End');
+    const last = await spoken();
+    assert.notEqual(last, row);
+    const bottom = await page.locator('.label[aria-current]').boundingBox();
+    assert.ok(bottom.y >= area.y && bottom.y + bottom.height <= area.y + area.height + 1);
+    await session.key('ArrowDown');
+    assert.equal(await spoken(), last);
+    await session.key('Alt+Home');
+    assert.match(await focused(), /heading/);
+    for (let i = 0; i < 60 && await spoken() !== row; ++i) await session.key('ArrowDown');
+    assert.equal(await spoken(), row);
     const process = await page.locator('.label[aria-current] .name').innerText();
     await session.key('Enter');
     assert.match(await spoken(), /closed$/);
@@ -771,10 +783,15 @@ try {
   });
 
   await claims.claim('the link shows the same place in a fresh page', async () => {
-    await page.waitForTimeout(400);
+    const safe = page.getByRole('button', {name: 'Safe'});
+    await safe.click();
+    await page.waitForURL(/[#&]safe=1/);
     const before = await view();
+    await page.evaluate(() => localStorage.removeItem('countrace-palette'));
     await session.revisit(new URL(page.url()).hash);
     const after = await view();
+    assert.equal(await safe.getAttribute('aria-pressed'), 'true');
+    await safe.click();
     for (const name of ['startNs', 'nsPerPx', 'playhead', 'scrollY']) {
       assert.ok(Math.abs(after[name] - before[name]) <= Math.max(1, before.nsPerPx), name);
     }

@@ -404,6 +404,7 @@ void CpuStreams::DescribeSamples(std::vector<std::string>& messages) const {
 }
 
 void CpuStreams::AddStatistics(KernelRecorderStatistics& sum) const {
+  if (samples_ != nullptr) sum.lost_samples += samples_->lost();
   for (const CpuStream& stream : streams_) {
     if (stream.writer == nullptr) continue;
     sum.records += stream.writer->records();

@@ -59,6 +59,7 @@ struct KernelRecorderStatistics {
   std::uint64_t bytes = 0;         // of the streams
   std::uint64_t ring_lost = 0;     // records the kernel could not store
   std::uint64_t discarded = 0;     // all causes, as counted in the streams
+  std::uint64_t lost_samples = 0;  // no records: the kernel had no room
   std::uint64_t clock_errors = 0;  // times that went back
   std::uint64_t malformed = 0;     // records with an invalid form
   std::uint64_t ring_bytes = 0;    // actual size of each ring

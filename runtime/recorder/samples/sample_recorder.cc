@@ -195,6 +195,16 @@ void SampleRecorder::StoreSample(std::size_t cpu, const RecordBatch& batch,
   Append(writer, sample_ids_[event], time_ns, ids, numbers);
 }
 
+std::uint64_t SampleRecorder::lost() const {
+  std::uint64_t lost = 0;
+  for (std::size_t event = 0; event < requests_.size(); ++event) {
+    for (std::size_t cpu = 0; cpu < streams_.size(); ++cpu) {
+      lost += events_.totals(cpu, event).lost;
+    }
+  }
+  return lost;
+}
+
 void SampleRecorder::Describe(std::vector<std::string>& messages) const {
   for (std::size_t event = 0; event < requests_.size(); ++event) {
     std::uint64_t lost = 0, throttled = 0;

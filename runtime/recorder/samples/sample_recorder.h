@@ -58,6 +58,8 @@ class SampleRecorder {
                    logformat::PacketWriter& writer);
   void TakeMapping(const RecordBatch& batch, const KernelRecord& entry);
 
+  // Samples of all events that found no room. Behind Stop().
+  std::uint64_t lost() const;
   // What was lost, for the user. Behind Stop().
   void Describe(std::vector<std::string>& messages) const;
 

@@ -44,6 +44,7 @@ void Recording::CloseKernel() {
   }
   AddMessages(kernel_->messages());
   const KernelRecorderStatistics statistics = kernel_->statistics();
+  result_.lost_samples = statistics.lost_samples;
   SessionControl& control = session_.control();
   for (std::size_t i = 0; i < statistics.unplaced.size(); ++i) {
     control.discarded_by_cause[i].fetch_add(statistics.unplaced[i],

@@ -120,7 +120,10 @@ TEST_CASE("thread streams: a thousand short threads share streams") {
   CHECK(records == program.emitted_total);
   const std::string files =
       ShellOutput("ls " + session.path() + " | grep -c '^thread-'");
-  CHECK(std::stoi(files) == 1);
+  // One, and another each time that the preparer is extending the free one just
+  // then (AcquireRing()).
+  CHECK(std::stoi(files) >= 1);
+  CHECK(std::stoi(files) <= 10);
 }
 
 TEST_CASE("thread streams: forks of a threaded parent get their own") {

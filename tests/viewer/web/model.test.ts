@@ -55,7 +55,7 @@ describe('url_hash', () => {
                     selection: [from, from + length] as [number, number],
                      compared: [from, from + length] as [number, number],
                     opened: [Math.floor(from), 7], closed: [1], unfolded: 2, focus: 'thread12', filter: 'comm == "a & b" # %',
-                    tab: 'waits', steps: 'segment', follow: 'centre', loop: true, byEvents: true};
+                    tab: 'waits', steps: 'segment', follow: 'centre', loop: true, byEvents: true, safePalette: true};
       expect(decodeHash(encodeHash(view))).toEqual(view);
     }));
   });

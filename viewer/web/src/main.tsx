@@ -9,11 +9,13 @@ import type {Growth} from './api/schema';
 import {AppModel} from './model/app_model';
 import {Names} from './model/names';
 import {addressAtEnd, addressOf, addressWhenLonger, firstAddress, isAtEnd, restore} from './model/page_address';
+import {decodeHash} from './model/url_hash';
 import {App} from './views/app';
 import {isInFile, ownFile} from './views/own_file';
 import {savePicture} from './views/save_picture';
 import {stageOf} from './views/stage';
 import {installTestHook} from './views/test_hook';
+import {safePalette} from './views/theme';
 import {TimelineEngine} from './views/timeline_engine';
 
 const GROWTH_MS = 500;
@@ -48,7 +50,10 @@ async function show(root: HTMLElement, growth: Growth, address: () => string): P
   const [trace, overview] = await Promise.all([client.trace(), client.overview()]);
   const names = new Names(trace, client);
   // The view as it is now, not as it was when the trace was requested.
-  const model = new AppModel(client, names, growth, address());
+  const hash = address();
+  // A link shows the colours that it was made with; what this browser stored stays.
+  if (decodeHash(hash).safePalette) safePalette.value = true;
+  const model = new AppModel(client, names, growth, hash);
   if (shown) leave(shown, model);
   const engine = new TimelineEngine(model, overview);
   shown = {model, engine};

@@ -56,6 +56,7 @@ export class AppModel {
   readonly loop = signal(false);
   readonly skipIdle: Signal<boolean> = signal(false); // when playing
   readonly reducedMotion = signal(false);
+  readonly safePalette = signal(false); // the one for colour-blind users
   readonly stepKind: Signal<StepChoice> = signal('any');
   readonly byEvents = signal(false); // it plays from boundary to boundary
   readonly follow: Signal<Follow> = signal('page');
@@ -190,7 +191,7 @@ export class AppModel {
       });
     });
     effect(() => {
-      void [this.view.value, this.selection.value, this.playback.value, this.counter.value, this.scrollY.value,
+      void [this.safePalette.value, this.view.value, this.selection.value, this.playback.value, this.counter.value, this.scrollY.value,
             this.tree.value, this.highlight.value, this.focus.value, this.filter.value,
             this.comparison.before.value, this.tables.tab.value, this.stepKind.value, this.follow.value,
             this.loop.value, this.skipIdle.value, this.byEvents.value, this.rare.chosen.value];

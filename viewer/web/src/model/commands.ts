@@ -25,6 +25,8 @@ export function runCommand(model: AppModel, command: string, pointerX: number|nu
     case 'pan-right': return model.pan(view.widthPx / 8);
     case 'row-up': return moveFocus(model, -1);
     case 'row-down': return moveFocus(model, 1);
+    case 'row-first': return moveFocus(model, -Infinity);
+    case 'row-last': return moveFocus(model, Infinity);
     case 'row-toggle': {
       const lane = model.rows.focusedLane();
       return lane && model.rows.toggleLane(lane);

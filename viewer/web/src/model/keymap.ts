@@ -14,6 +14,8 @@ export const COMMANDS: readonly Command[] = [
   {id: 'pan-right', keys: 'D', says: 'pan right'},
   {id: 'row-up', keys: '\u2191', says: 'to the row above (the wheel scrolls)'},
   {id: 'row-down', keys: '\u2193', says: 'to the row below'},
+  {id: 'row-first', keys: 'Alt Home', says: 'to the first row'},
+  {id: 'row-last', keys: 'Alt End', says: 'to the last row'},
   {id: 'row-toggle', keys: 'Enter', says: 'open or close the row, show what folded'},
   {id: 'lift', keys: 'Alt \u2191', says: 'move the process up (also drag its name)'},
   {id: 'lower', keys: 'Alt \u2193', says: 'move the process down'},
@@ -77,7 +79,9 @@ const SHIFTED: Record<string, string> = {
   ArrowLeft: 'select-left', ArrowRight: 'select-right',
 };
 
-const WITH_ALT: Record<string, string> = {ArrowUp: 'lift', ArrowDown: 'lower'};
+const WITH_ALT: Record<string, string> = {
+  ArrowUp: 'lift', ArrowDown: 'lower', Home: 'row-first', End: 'row-last',
+};
 
 // Those of which the name or what they do has all words of a text.
 export function commandsLike(text: string): Command[] {

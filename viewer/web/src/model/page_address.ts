@@ -38,6 +38,7 @@ export function addressOf(model: AppModel): string {
     loop: model.loop.value,
     skipIdle: model.skipIdle.value,
     byEvents: model.byEvents.value,
+    safePalette: model.safePalette.value,
     ...(model.focus.value !== null ? {focus: model.focus.value} : {}),
     ...(model.filter.value !== '' ? {filter: model.filter.value} : {}),
     rare: [...model.rare.chosen.value],

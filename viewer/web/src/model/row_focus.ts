@@ -6,13 +6,14 @@ import {processName} from './names';
 
 const MARGIN = 8; // px around the lane with the focus
 
-// From the lane with the focus, else from the first in sight.
-export function moveFocus(model: AppModel, step: 1|-1): void {
+// So many lanes down from the one with the focus, else to the first in sight; to
+// the last one at most.
+export function moveFocus(model: AppModel, step: number): void {
   const lanes = model.lanes.value;
   const top = model.scrollY.value;
   const at = lanes.findIndex((lane) => lane.id === model.focus.value);
   const first = lanes.findIndex((lane) => lane.y >= top);
-  const next = lanes[at < 0 ? Math.max(first, 0) : Math.min(Math.max(at + step, 0), lanes.length - 1)];
+  const next = lanes[at < 0 && Number.isFinite(step) ? Math.max(first, 0) : Math.min(Math.max(at + step, 0), lanes.length - 1)];
   if (!next) return;
   model.hover.value = null; // the keyboard is in use
   model.focus.value = next.id;

@@ -29,6 +29,7 @@ export interface SavedView {
   loop?: boolean;
   skipIdle?: boolean;
   byEvents?: boolean;
+  safePalette?: boolean;
 }
 
 const MOST_PAGES = 50;
@@ -73,6 +74,7 @@ export function encodeHash(view: SavedView): string {
   if (view.loop) parts.push('loop=1');
   if (view.skipIdle) parts.push('skip=1');
   if (view.byEvents) parts.push('events=1');
+  if (view.safePalette) parts.push('safe=1');
   if (view.unfolded) parts.push(`all=${view.unfolded}`);
   if (view.handlers) parts.push('irq=1');
   if (view.focus !== undefined) parts.push(`row=${view.focus}`);
@@ -130,6 +132,7 @@ export function decodeHash(hash: string): SavedView {
       case 'loop': view.loop = value === 1; break;
       case 'skip': view.skipIdle = value === 1; break;
       case 'events': view.byEvents = value === 1; break;
+      case 'safe': view.safePalette = value === 1; break;
       case 'all': view.unfolded = Math.min(Math.max(0, Math.floor(value)), MOST_PAGES); break;
       case 'irq': view.handlers = value === 1; break;
       default: break;

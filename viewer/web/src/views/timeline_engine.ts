@@ -22,7 +22,7 @@ import {type Scene, TimelinePainter} from '../render/timeline_painter';
 import {paintUnfolding} from '../render/unfolding_painter';
 import {formatInstant} from '../units';
 import {reducedMotion} from './motion';
-import {theme} from './theme';
+import {safePalette, theme} from './theme';
 import {unfoldingInSight} from './unfolding';
 
 const CACHE_BYTES = 64 << 20;
@@ -79,6 +79,9 @@ export class TimelineEngine {
       }),
       effect(() => {
         model.reducedMotion.value = reducedMotion.value;
+      }),
+      effect(() => {
+        model.safePalette.value = safePalette.value;
       }),
     ];
     this.dispose = () => {
