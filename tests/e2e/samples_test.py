@@ -112,7 +112,8 @@ class Samples(unittest.TestCase):
         self.assertEqual(3, done.returncode, done)
         books = json.loads(done.stdout)['books'][0]
         self.assertGreater(books['lost'], 10000, books)
-        self.assertGreaterEqual(books['residual'] + books['one_period_a_cpu'], books['lost'], books)
+        # The kernel's count has the records of mappings that found no room, too.
+        self.assertAlmostEqual(books['residual'], books['lost'], delta=books['lost'] / 100)
 
     def test_shares_by_perf_rings(self):
         self.check_shares(WORKLOAD, '--backend', 'perf')

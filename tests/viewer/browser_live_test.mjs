@@ -82,10 +82,15 @@ try {
   });
 
   await claims.claim('it stays where the user goes, and says what came since', async () => {
-    const went = await session.page.evaluate(() => {
-      __pv.setWindow(0, 1000000);
-      __pv.movePlayhead(500000);
-      return __pv.index();
+    // The hook may still be that of a page that is just being replaced.
+    const went = await until('the page there', async () => {
+      await session.page.evaluate(() => {
+        __pv.setWindow(0, 1000000);
+        __pv.movePlayhead(500000);
+      });
+      await session.page.waitForTimeout(300);
+      const now = await view();
+      return now.startNs === 0 && now.playhead === 500000 && session.ask('__pv.index()');
     });
     const since = (await session.api('index')).duration_ns;
     await until('newer indexes', async () => (await session.api('index')).duration_ns > since + 2e9);

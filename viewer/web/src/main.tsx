@@ -44,16 +44,18 @@ function painted(): Promise<void> {
 }
 
 // Shows the index that `growth` names, in place of the one that is shown, at
-// `address`.
-async function show(root: HTMLElement, growth: Growth, address: () => string): Promise<Shown> {
+// `address`, which is computed when the index is there; null: the user went
+// elsewhere meanwhile, and what is shown stays.
+async function show(root: HTMLElement, growth: Growth, address: () => string|null): Promise<Shown> {
   const client = new Client(growth.index, backend);
   const [trace, overview] = await Promise.all([client.trace(), client.overview()]);
   const names = new Names(trace, client);
   // The view as it is now, not as it was when the trace was requested.
   const hash = address();
+  if (hash === null && shown) return shown;
   // A link shows the colours that it was made with; what this browser stored stays.
-  if (decodeHash(hash).safePalette) safePalette.value = true;
-  const model = new AppModel(client, names, growth, hash);
+  if (decodeHash(hash ?? '').safePalette) safePalette.value = true;
+  const model = new AppModel(client, names, growth, hash ?? '');
   if (shown) leave(shown, model);
   const engine = new TimelineEngine(model, overview);
   shown = {model, engine};
@@ -120,7 +122,9 @@ async function start(root: HTMLElement): Promise<void> {
       if (!newer.live && !newer.whole || newer.whole && !isAtEnd(model)) {
         ({model} = await show(root, newer, () => addressWhenLonger(model)));
       } else if (goLive || isAtEnd(model) && !isUsed(root)) {
-        ({model} = await show(root, newer, () => addressAtEnd(model, newer.duration_ns)));
+        ({model} = await show(root, newer, () =>
+            goLive || isAtEnd(model) ? addressAtEnd(model, newer.duration_ns) :
+            newer.whole ? addressWhenLonger(model) : null));
       }
     } catch (error) {
       // Requests of the page that is shown say more.
