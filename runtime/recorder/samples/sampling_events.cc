@@ -51,6 +51,7 @@ void SetAttributes(const SampleRequest& request, bool follows, bool of_threads,
   attr.sample_id_all = 1;
   attr.use_clockid = 1;
   attr.clockid = CLOCK_MONOTONIC;
+  attr.read_format = PERF_FORMAT_LOST;
   if (request.rate_hz != 0) {
     attr.freq = 1;
     attr.sample_freq = request.rate_hz;
@@ -154,6 +155,10 @@ absl::StatusOr<SamplingEvents::Event> SamplingEvents::OpenEvent(
   const int number = static_cast<int>(cpu);
   const int first = threads.empty() ? -1 : threads.front();
   base::ScopedFd fd(OpenPerfEvent(attr, first, number, -1));
+  if (!fd.is_open() && errno == EINVAL) {
+    attr.read_format = 0;  // kernels before 6.0
+    fd = base::ScopedFd(OpenPerfEvent(attr, first, number, -1));
+  }
   if (!fd.is_open() && errno == EINVAL && attr.build_id != 0) {
     attr.build_id = 0;  // kernels before 5.12
     fd = base::ScopedFd(OpenPerfEvent(attr, first, number, -1));
@@ -172,7 +177,7 @@ absl::StatusOr<SamplingEvents::Event> SamplingEvents::OpenEvent(
   }
   auto ring = PerfRing::Map(fd.get(), kRingBytes);
   if (!ring.ok()) return ring.status();
-  Event event{{}, *std::move(ring), {}, !threads.empty()};
+  Event event{{}, *std::move(ring), {}, 0, !threads.empty()};
   event.fds.push_back(std::move(fd));
   for (std::size_t i = 1; i < threads.size(); ++i) {
     base::ScopedFd more(OpenPerfEvent(attr, threads[i], number, -1));
@@ -230,13 +235,18 @@ absl::Status SamplingEvents::Enable() {
 void SamplingEvents::Disable() {
   for (Event& event : all_) {
     event.totals.counted = 0;
+    std::uint64_t lost = 0;
     for (const base::ScopedFd& fd : event.fds) {
       ioctl(fd.get(), PERF_EVENT_IOC_DISABLE, 0);
-      std::uint64_t counted = 0;
-      if (read(fd.get(), &counted, sizeof(counted)) == sizeof(counted)) {
-        event.totals.counted += counted;
-      }
+      // The count, and with PERF_FORMAT_LOST what found no room.
+      std::array<std::uint64_t, 2> values{};
+      if (read(fd.get(), values.data(), sizeof(values)) <= 0) continue;
+      event.totals.counted += values[0];
+      lost += values[1];
     }
+    // PERF_RECORD_LOST comes with the next record that finds room: never, where
+    // the CPU had no other one.
+    event.totals.lost = std::max(event.totals.lost, lost);
   }
 }
 
@@ -285,7 +295,9 @@ void SamplingEvents::Decode(Event& event, std::uint16_t index,
       return;
     case PERF_RECORD_LOST: {
       std::uint64_t lost;  // behind an id
-      if (Load(body, 8, lost)) event.totals.lost += lost;
+      if (!Load(body, 8, lost)) return;
+      event.lost_records += lost;
+      event.totals.lost = std::max(event.totals.lost, event.lost_records);
       return;
     }
     case PERF_RECORD_THROTTLE:

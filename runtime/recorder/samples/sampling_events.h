@@ -58,6 +58,7 @@ class SamplingEvents {
     std::vector<base::ScopedFd> fds;  // all with the first one's ring
     PerfRing ring;
     SamplingTotals totals;
+    std::uint64_t lost_records = 0;  // sum of PERF_RECORD_LOST
     bool of_threads = false;
   };
   static absl::StatusOr<Event> OpenEvent(
