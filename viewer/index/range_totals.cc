@@ -6,8 +6,10 @@
 #include <tuple>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "viewer/index/inferred_switches.h"
 #include "viewer/index/run_limits.h"
+#include "viewer/index/sorted_front.h"
 #include "viewer/index/unknown_time.h"
 #include "viewer/index/unseen_counts.h"
 
@@ -82,6 +84,20 @@ class GroupRow {
   // `run`: dispatches of the thread; cut calls take their on-CPU time from it.
   GroupTotals In(TimeRange range, const ThreadRun* run) const {
     GroupTotals totals;
+    // Most groups are short, with all their calls in the range or none.
+    const IntervalLeaf head = Leaf(0);
+    if (head.begin_ns >= range.end_ns) return totals;
+    if (head.begin_ns >= range.begin_ns &&
+        Leaf(group_.count - 1).end_ns < range.end_ns) {
+      const GroupSum all = SumBefore(group_.count);
+      totals.calls = group_.count - all.uncounted;
+      totals.wall_ns = all.wall_ns;
+      totals.on_cpu_ns = all.on_cpu_ns;
+      totals.on_cpu_known = all.on_cpu_unknown == 0;
+      totals.inferred =
+          all.uncounted != 0 || HasInferredEnd(0, group_.count, range);
+      return totals;
+    }
     const std::uint64_t first = Search([&](const IntervalLeaf& leaf) {
       return std::max(leaf.end_ns, leaf.begin_ns + 1) <= range.begin_ns;
     });
@@ -292,17 +308,19 @@ RangeTotals TotalsIn(const TimelineIndex& index, TimeRange range,
   totals.idle.counts.resize(events);
   totals.outside.counts.resize(events);
   std::map<std::uint32_t, RunTotals> processes;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, SegmentTotals> segments;
+  using SegmentKey = std::pair<std::uint32_t, std::uint32_t>;
+  absl::flat_hash_map<SegmentKey, std::size_t> segment_numbers;
+  std::vector<SegmentTotals>& segments = totals.segments;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> hooks;
   const std::uint64_t wall_ns = std::min(range.end_ns, index.duration_ns()) -
                                 std::min(range.begin_ns, index.duration_ns());
 
   const auto segment_of = [&](std::uint32_t process,
                               std::uint32_t hook_id) -> SegmentTotals& {
-    return segments
-        .try_emplace({process, hook_id},
-                     SegmentTotals{.process = process, .hook_id = hook_id})
-        .first->second;
+    const auto [number, added] =
+        segment_numbers.try_emplace({process, hook_id}, segments.size());
+    if (added) segments.push_back({.process = process, .hook_id = hook_id});
+    return segments[number->second];
   };
   PathsByKey paths;
   const auto path_of = [&](std::uint32_t process,
@@ -423,12 +441,13 @@ RangeTotals TotalsIn(const TimelineIndex& index, TimeRange range,
         totals.cpu_ns, unknown_ns, unseen, in_turns, whole, run);
     totals.processes.push_back({process, std::move(run)});
   }
-  for (auto& [key, segment] : segments) {
-    if (segment.calls == 0 && segment.wall_incl_ns == 0) continue;
-    // Where nothing is missing, all calls are there with their time.
-    const bool complete = unknown_ns == 0 && index.losses().empty();
+  std::erase_if(segments, [](const SegmentTotals& segment) {
+    return segment.calls == 0 && segment.wall_incl_ns == 0;
+  });
+  // Where nothing is missing, all calls are there with their time.
+  const bool complete = unknown_ns == 0 && index.losses().empty();
+  for (SegmentTotals& segment : segments) {
     SetLimits(complete ? nullptr : &unseen, index, totals.cpu_ns, segment);
-    totals.segments.push_back(segment);
   }
   std::erase_if(paths, [](const auto& entry) {
     return entry.second.calls == 0 && entry.second.wall_incl_ns == 0;
@@ -443,10 +462,13 @@ RangeTotals TotalsIn(const TimelineIndex& index, TimeRange range,
                    [](const ProcessTotals& a, const ProcessTotals& b) {
                      return a.run.on_cpu_ns > b.run.on_cpu_ns;
                    });
-  std::stable_sort(totals.segments.begin(), totals.segments.end(),
-                   [](const SegmentTotals& a, const SegmentTotals& b) {
-                     return a.wall_excl_ns > b.wall_excl_ns;
-                   });
+  SortFront(totals.segments, tables.sorted_segments,
+            [](const SegmentTotals& a, const SegmentTotals& b) {
+              return a.wall_excl_ns != b.wall_excl_ns
+                         ? a.wall_excl_ns > b.wall_excl_ns
+                         : std::tie(a.process, a.hook_id) <
+                               std::tie(b.process, b.hook_id);
+            });
   std::stable_sort(
       totals.hooks.begin(), totals.hooks.end(),
       [](const HookTotals& a, const HookTotals& b) { return a.hits > b.hits; });

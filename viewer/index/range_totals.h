@@ -11,6 +11,7 @@
 #define COUNTRACE_VIEWER_INDEX_RANGE_TOTALS_H_
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -77,6 +78,8 @@ struct RangeTables {
   bool segments = true;
   bool hooks = true;
   bool paths = false;
+  // The first of the segments that are in order, the others follow in any.
+  std::size_t sorted_segments = ~std::size_t{0};
 };
 
 RangeTotals TotalsIn(const TimelineIndex& index, TimeRange range,

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
@@ -11,6 +10,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_format.h"
+#include "viewer/index/sorted_front.h"
 #include "viewer/index/thread_run.h"
 #include "viewer/index/thread_states.h"
 #include "viewer/index/thread_totals.h"
@@ -29,7 +29,9 @@ class Waits {
       : index_(index), range_(range), interrupts_(index) {
     for (std::uint32_t number = 0; number < index.rows().size(); ++number) {
       const RowEntry& entry = index.rows()[number];
-      if (entry.kind == RowKind::kCpu) cpus_.emplace(entry.owner, number);
+      if (entry.kind == RowKind::kCpu) {
+        cpus_.try_emplace(entry.owner, Cpu{.row = number});
+      }
     }
   }
 
@@ -49,13 +51,7 @@ class Waits {
     const auto before = [](const WaitRow& a, const WaitRow& b) {
       return a.ns != b.ns ? a.ns > b.ns : KeyOf(a) < KeyOf(b);
     };
-    if (sorted > rows_.size() / 8) {
-      std::sort(rows_.begin(), rows_.end(), before);
-    } else {
-      std::partial_sort(rows_.begin(),
-                        rows_.begin() + static_cast<std::ptrdiff_t>(sorted),
-                        rows_.end(), before);
-    }
+    SortFront(rows_, sorted, before);
     return std::move(rows_);
   }
 
@@ -63,7 +59,7 @@ class Waits {
   void AddThread(std::uint32_t number) {
     const ThreadStates states(index_, number, interrupts_);
     const std::vector<ThreadStretch> stretches = states.Stretches(range_);
-    places_.assign(cpus_.size(), {});
+    for (auto& [owner, cpu] : cpus_) cpu.place = 0;
     std::uint64_t before = 0;  // the last dispatch
     // As in the report, what comes after the range says nothing about it.
     const bool end_known =
@@ -165,18 +161,26 @@ class Waits {
     // As in the report, a CPU that it gets after the range is not known.
     const std::optional<std::uint32_t> cpu =
         WaitedFor(dispatches, stretch.range, range_.end_ns, before);
-    const auto number = cpu ? cpus_.find(*cpu) : cpus_.end();
-    if (number != cpus_.end()) {
-      const IntervalRow row(index_, number->second);
-      Place& place = places_[static_cast<std::size_t>(
-          std::distance(cpus_.begin(), number))];
-      place.stay = row.FirstNotOver(wait.begin_ns, place.stay);
-      for (std::uint64_t i = place.stay; i < row.size(); ++i) {
-        const IntervalLeaf leaf = row.leaf(i);
-        if (leaf.begin_ns >= wait.end_ns) break;
+    const auto found = cpu ? cpus_.find(*cpu) : cpus_.end();
+    if (found != cpus_.end()) {
+      Cpu& at = found->second;
+      const std::vector<Stay>& stays = StaysOn(*cpu, at);
+      at.place = static_cast<std::size_t>(
+          std::partition_point(
+              stays.begin() + static_cast<std::ptrdiff_t>(at.place),
+              stays.end(),
+              [&](const Stay& stay) {
+                return std::max(stay.range.end_ns, stay.range.begin_ns + 1) <=
+                       wait.begin_ns;
+              }) -
+          stays.begin());
+      for (std::size_t i = at.place; i < stays.size(); ++i) {
+        const Stay& stay = stays[i];
+        if (stay.range.begin_ns >= wait.end_ns) break;
         const TimeRange part{
-            std::max(leaf.begin_ns, wait.begin_ns),
-            std::max(leaf.begin_ns, std::min(leaf.end_ns, wait.end_ns))};
+            std::max(stay.range.begin_ns, wait.begin_ns),
+            std::max(stay.range.begin_ns,
+                     std::min(stay.range.end_ns, wait.end_ns))};
         if (part.end_ns <= part.begin_ns) continue;
         if (++stays_ > kMaxStays) {
           Add(PreemptorKind::kOther, kNoKey, kNoKey,
@@ -185,32 +189,69 @@ class Waits {
         }
         const std::uint64_t ns = std::min(part.end_ns - part.begin_ns, rest_ns);
         const std::uint64_t interrupts_ns =
-            std::min(ns, interrupts_.TimeIn(*cpu, part, place.interrupt));
+            std::min(ns, InterruptsIn(*cpu, stay, part));
         rest_ns -= ns;
-        const bool idle = (leaf.flags & kLeafIdle) != 0;
-        const bool outside = (leaf.flags & kLeafOutside) != 0;
-        Add(idle      ? PreemptorKind::kIdle
-            : outside ? PreemptorKind::kOutside
-                      : PreemptorKind::kThread,
-            idle || outside ? kNoKey : leaf.key, kNoKey, part,
-            ns - interrupts_ns);
+        Add(stay.by, stay.thread, kNoKey, part, ns - interrupts_ns);
         Add(PreemptorKind::kInterrupts, kNoKey, kNoKey, part, interrupts_ns);
       }
     }
     Add(PreemptorKind::kNotKnown, kNoKey, kNoKey, wait, rest_ns);
   }
 
+  // What had a CPU, as often as threads waited for it: read once.
+  struct Stay {
+    TimeRange range;
+    std::uint64_t interrupts_ns = 0;  // within it
+    std::uint64_t interrupt = 0;      // the first of them, or a later one
+    std::uint32_t thread = kNoKey;
+    PreemptorKind by = PreemptorKind::kThread;
+  };
+  struct Cpu {
+    std::uint32_t row = kNoKey;
+    std::optional<std::vector<Stay>> stays = {};  // that touch the range
+    // Where the searches of a thread's waits go on: they are in time order.
+    std::size_t place = 0;
+  };
+  const std::vector<Stay>& StaysOn(std::uint32_t number, Cpu& cpu) const {
+    if (cpu.stays) return *cpu.stays;
+    const IntervalRow row(index_, cpu.row);
+    std::vector<Stay>& stays = cpu.stays.emplace();
+    std::uint64_t interrupt = 0;
+    const std::uint64_t first = row.FirstNotOver(range_.begin_ns);
+    const std::uint64_t last = row.FirstBeginning(range_.end_ns, first);
+    stays.reserve(last - first);
+    for (std::uint64_t i = first; i < last; ++i) {
+      const IntervalLeaf leaf = row.leaf(i);
+      const TimeRange range{leaf.begin_ns, leaf.end_ns};
+      Stay& stay = stays.emplace_back(Stay{.range = range});
+      stay.interrupts_ns = interrupts_.TimeIn(number, range, interrupt);
+      stay.interrupt = interrupt;
+      if ((leaf.flags & kLeafIdle) != 0) {
+        stay.by = PreemptorKind::kIdle;
+      } else if ((leaf.flags & kLeafOutside) != 0) {
+        stay.by = PreemptorKind::kOutside;
+      } else {
+        stay.thread = leaf.key;
+      }
+    }
+    return stays;
+  }
+  std::uint64_t InterruptsIn(std::uint32_t cpu, const Stay& stay,
+                             TimeRange part) const {
+    if (stay.interrupts_ns == 0 || (part.begin_ns == stay.range.begin_ns &&
+                                    part.end_ns == stay.range.end_ns)) {
+      return stay.interrupts_ns;
+    }
+    std::uint64_t hint = stay.interrupt;
+    return interrupts_.TimeIn(cpu, part, hint);
+  }
+
   const TimelineIndex& index_;
   const TimeRange range_;
   const InterruptRows interrupts_;
-  std::map<std::uint32_t, std::uint32_t> cpus_;  // rows
+  std::map<std::uint32_t, Cpu> cpus_;
   std::uint32_t thread_ = kNoKey, process_ = kNoKey;
   std::uint64_t stays_ = 0;  // looked at
-  // Where the searches of a thread's waits go on: they are in time order.
-  struct Place {
-    std::uint64_t stay = 0, interrupt = 0;
-  };
-  std::vector<Place> places_;  // by CPU, in the order of `cpus_`
   std::vector<WaitRow> rows_;
   absl::flat_hash_map<PackedKey, std::size_t> numbers_;  // the process's rows
 };

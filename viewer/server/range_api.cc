@@ -161,7 +161,7 @@ HttpResponse Aggregate(const TimelineIndex& index, ApiQuery& query) {
     if (!value) return Refuse(400, query.error());
     number.value = *value;
   }
-  const std::optional<Wanted> wanted = WantedTables(query);
+  std::optional<Wanted> wanted = WantedTables(query);
   if (!wanted) {
     return Refuse(400,
                   "Parameter tables: expected processes, threads, segments, "
@@ -171,22 +171,27 @@ HttpResponse Aggregate(const TimelineIndex& index, ApiQuery& query) {
   if (query.Has("order") && order != "ascending" && order != "descending") {
     return Refuse(400, "Parameter order: expected ascending or descending");
   }
-  SortedTables tables{.totals = TotalsIn(index, *range, wanted->totals)};
-  if (wanted->threads) tables.threads = ThreadsIn(index, *range);
-  // Only the rows of the page need their place.
+  // Only the rows of the page need their place. Any other column than the first
+  // sorts all rows anew, from their order; what a condition leaves of them is
+  // in order if all are.
   const auto end_of = [](std::uint64_t from, std::uint64_t count) {
     return from + std::min(count, ~std::uint64_t{0} - from);
   };
   const auto in_order = static_cast<std::size_t>(
       std::max(end_of(page.offset, page.limit), end_of(first, top)));
+  const auto sorted = [&](std::string_view by) {
+    return (!query.Has("sort") ||
+            (query.Word("sort") == by && order != "ascending")) &&
+                   !query.Has("where")
+               ? in_order
+               : ~std::size_t{0};
+  };
+  wanted->totals.sorted_segments = sorted("wall_excl_ns");
+  SortedTables tables{.totals = TotalsIn(index, *range, wanted->totals)};
+  if (wanted->threads) tables.threads = ThreadsIn(index, *range);
   if (wanted->waits) {
-    // Any other column than the time sorts all rows anew, from their order.
-    const bool by_time = !query.Has("sort") ||
-                         (query.Word("sort") == "ns" && order != "ascending");
-    // What a condition leaves of them is in order if all are.
     absl::StatusOr<std::vector<WaitRow>> waits =
-        WaitsIn(index, *range,
-                by_time && !query.Has("where") ? in_order : kMaxWaitRows);
+        WaitsIn(index, *range, sorted("ns"));
     if (!waits.ok()) return Refuse(waits.status());
     tables.waits = *std::move(waits);
   }
