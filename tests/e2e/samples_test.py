@@ -108,9 +108,9 @@ class Samples(unittest.TestCase):
         other = others[0] if others else first
         script = (f'kill -STOP $PPID; taskset -c {other} {WORKLOAD} pages 100000 10; '
                   'kill -CONT $PPID')
-        done = run('taskset', '-c', str(first), COUNTRACE, 'record', '--force', '--fail-on-loss', '--no-fault-records',
-                   '--kernel-ring', '64K', '--sample', 'every=1:page-faults', '-o', self.trace,
-                   '--', '/bin/sh', '-c', script)
+        done = run('taskset', '-c', str(first), COUNTRACE, 'record', '--force', '--fail-on-loss',
+                   '--no-fault-records', '--kernel-ring', '64K', '--sample',
+                   'every=1:page-faults', '-o', self.trace, '--', '/bin/sh', '-c', script)
         self.assertEqual(3, done.returncode, done)
         self.assertRegex(done.stderr, r'samples were lost')
         done = run(COUNTRACE, 'report', '--fail-on-loss', '--by', 'function', '--format', 'json',
