@@ -23,7 +23,7 @@ class WhichFunction(Recording):
     def setUp(self):
         super().setUp()
         self.needs_root()
-        self.needs('nginx', 'ab', 'curl', 'gzip', 'runuser', 'pgbench')
+        self.needs('nginx', 'ab', 'gzip', 'runuser', 'pgbench')
         if not sorted(pathlib.Path('/usr/lib/postgresql').glob('*/bin/initdb')):
             self.skipTest('SKIPPED: needs postgresql')
         try:
