@@ -2,17 +2,19 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "base/text/glob.h"
+#include "base/posix/output_width.h"
 #include "base/text/name_escape.h"
-#include "base/text/quantity_format.h"
 #include "cli/exit_status.h"
-#include "cli/progress_bar.h"
 #include "cli/row_table.h"
+#include "cli/sample_input.h"
+#include "cli/sample_text.h"
+#include "cli/short_name.h"
 #include "cli/verb.h"
 #include "rmap/samples/call_tree.h"
 #include "rmap/samples/function_rows.h"
@@ -25,22 +27,6 @@ using rmap::CodeRow;
 using rmap::SampleBooks;
 using rmap::SampledAmount;
 
-bool IsClock(const std::string& event) {
-  return event.starts_with("cpu-clock") || event.starts_with("task-clock");
-}
-
-std::string Amount(const std::string& event, double value) {
-  return IsClock(event) ? base::FormatNanoseconds(value)
-                        : base::FormatShortCount(value);
-}
-
-// "31.2 % [29.1, 33.4]".
-std::string Share(const SampledAmount& amount) {
-  if (amount.hits == 0) return "-";
-  return absl::StrFormat("~%.1f %% [%.1f, %.1f]", amount.share * 100,
-                         amount.share_lo * 100, amount.share_hi * 100);
-}
-
 // A table of either kind: its columns and rows for people and for programs.
 struct Tables {
   std::vector<std::string> text_columns, machine_columns;
@@ -52,15 +38,12 @@ void AddAmounts(const SampledAmount& self, const SampledAmount& total,
                 const std::string& event, std::vector<Cell>& text,
                 std::vector<Cell>& machine) {
   for (const SampledAmount* amount : {&self, &total}) {
-    text.emplace_back(
-        amount->hits == 0
-            ? std::string("-")
-            : "~" + Amount(event, static_cast<double>(amount->value)));
+    text.emplace_back(SampleEstimateText(event, *amount));
     machine.insert(machine.end(),
                    {amount->hits, amount->value, amount->lo, amount->hi});
   }
-  text.emplace_back(Share(self));
-  text.emplace_back(Share(total));
+  text.emplace_back(SampleShareText(self));
+  text.emplace_back(SampleShareText(total));
 }
 
 const std::vector<std::string>& TextAmounts() {
@@ -80,6 +63,11 @@ void Append(std::vector<Value>& to, const std::vector<Value>& more) {
   to.insert(to.end(), more.begin(), more.end());
 }
 
+// As a person reads it.
+std::string Marked(const std::string& function, bool inlined) {
+  return inlined ? function + " (inlined)" : function;
+}
+
 Tables CodeTables(const rmap::Samples& samples, const rmap::CodeTable& table,
                   CodeBy by) {
   const bool several = samples.events.size() > 1;
@@ -87,8 +75,11 @@ Tables CodeTables(const rmap::Samples& samples, const rmap::CodeTable& table,
       std::any_of(table.rows.begin(), table.rows.end(),
                   [](const CodeRow& row) { return !row.in.empty(); });
   Tables out;
+  const bool functions = by == CodeBy::kFunction || by == CodeBy::kAddress;
+  const bool lines = by == CodeBy::kLine || by == CodeBy::kFile;
   std::vector<std::string> place;
-  if (by != CodeBy::kDso) place.emplace_back("function");
+  if (functions) place.emplace_back("function");
+  if (lines) place.emplace_back("source");
   place.emplace_back("dso");
   if (by == CodeBy::kAddress) Append(place, {"address", "source"});
   if (several) out.text_columns.emplace_back("event");
@@ -97,11 +88,13 @@ Tables CodeTables(const rmap::Samples& samples, const rmap::CodeTable& table,
   Append(out.text_columns, place);
   out.machine_columns = {"event", "in"};
   Append(out.machine_columns, place);
+  if (functions) out.machine_columns.emplace_back("inlined");
   Append(out.machine_columns, MachineAmounts());
   for (const CodeRow& row : table.rows) {
     const std::string& event = samples.events[row.event].name;
     std::vector<Cell> names;
-    if (by != CodeBy::kDso) names.emplace_back(row.function);
+    if (functions) names.emplace_back(row.function);
+    if (lines) names.emplace_back(row.source);
     names.emplace_back(row.dso);
     if (by == CodeBy::kAddress) {
       names.emplace_back(absl::StrFormat("0x%x", row.address));
@@ -110,6 +103,8 @@ Tables CodeTables(const rmap::Samples& samples, const rmap::CodeTable& table,
     std::vector<Cell> text;
     std::vector<Cell> machine = {event, row.in};
     Append(machine, names);
+    if (functions) machine.emplace_back(row.inlined);
+    if (functions) names[0] = Marked(row.function, row.inlined);
     if (several) text.emplace_back(event);
     AddAmounts(row.self, row.total, event, text, machine);
     if (contexts) text.emplace_back(row.in);
@@ -127,19 +122,19 @@ Tables TreeTables(const rmap::Samples& samples, const rmap::CallTree& tree) {
   if (several) out.text_columns.emplace_back("event");
   Append(out.text_columns, TextAmounts());
   Append(out.text_columns, {"function", "dso"});
-  out.machine_columns = {"event", "depth", "function", "dso"};
+  out.machine_columns = {"event", "depth", "function", "dso", "inlined"};
   Append(out.machine_columns, MachineAmounts());
   for (const rmap::CallTreeRow& row : tree.rows) {
     const std::string& event = samples.events[row.event].name;
     std::vector<Cell> text;
     std::vector<Cell> machine = {event, std::uint64_t{row.depth}, row.function,
-                                 row.dso};
+                                 row.dso, row.inlined};
     if (several) text.emplace_back(event);
     AddAmounts(row.self, row.total, event, text, machine);
     // Deep recursion would push the names out of sight.
     constexpr std::uint32_t kDeepest = 40;
     text.emplace_back(std::string(2 * std::min(row.depth, kDeepest), ' ') +
-                      row.function);
+                      Marked(row.function, row.inlined));
     text.emplace_back(row.dso);
     out.text.push_back(std::move(text));
     out.machine.push_back(std::move(machine));
@@ -157,7 +152,7 @@ Tables TreeTables(const rmap::Samples& samples, const rmap::CallTree& tree) {
 std::string BooksText(const rmap::Samples& samples, const SampleBooks& books) {
   const rmap::SampledEvent& event = samples.events[books.event];
   const auto amount = [&](std::uint64_t value) {
-    return Amount(event.name, static_cast<double>(value));
+    return SampleAmountText(event.name, static_cast<double>(value));
   };
   std::string text = absl::StrFormat(
       "books of %s (%s, %d samples): ", event.name, event.rate, books.hits);
@@ -173,7 +168,7 @@ std::string BooksText(const rmap::Samples& samples, const SampleBooks& books) {
       &text, "%s = counted %s %s %s residual (one period of each CPU: %s)\n",
       absl::StrJoin(parts, " + "), amount(books.counted),
       residual < 0 ? "+" : "-",
-      Amount(event.name, residual < 0 ? -residual : residual),
+      SampleAmountText(event.name, residual < 0 ? -residual : residual),
       amount(books.per_cpu));
   if (books.lost != 0) {
     absl::StrAppendFormat(
@@ -216,14 +211,55 @@ nlohmann::ordered_json BooksJson(const rmap::Samples& samples,
   return one;
 }
 
+// Cuts names of functions and of their source where lines would be wider than
+// a terminal.
+void ShortenNames(const std::vector<std::string>& columns, std::size_t width,
+                  std::vector<std::vector<Cell>>& rows) {
+  constexpr std::size_t kLeast = 24, kBetween = 2;
+  std::vector<std::size_t> widths;
+  for (const std::string& column : columns) widths.push_back(column.size());
+  for (const std::vector<Cell>& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const auto* const text = std::get_if<std::string>(&row[i]);
+      if (text != nullptr) widths[i] = std::max(widths[i], text->size());
+    }
+  }
+  std::size_t all = kBetween * (widths.size() - 1);
+  for (const std::size_t one : widths) all += one;
+  // The widest first: a path says less than the function.
+  for (const std::string_view name : {"source", "function"}) {
+    const auto at = std::find(columns.begin(), columns.end(), name);
+    if (at == columns.end() || all <= width) continue;
+    const auto i = static_cast<std::size_t>(at - columns.begin());
+    const std::size_t over = all - width;
+    const std::size_t least = std::min(kLeast, widths[i]);
+    const std::size_t to =
+        widths[i] > over ? std::max(least, widths[i] - over) : least;
+    for (std::vector<Cell>& row : rows) {
+      auto* const text = std::get_if<std::string>(&row[i]);
+      if (text == nullptr) continue;
+      *text =
+          name == "source" ? ShortPath(*text, to) : ShortFunction(*text, to);
+    }
+    all -= widths[i] - to;
+  }
+}
+
 std::string Text(const rmap::Samples& samples, const Tables& tables,
                  const std::vector<SampleBooks>& books,
-                 std::uint64_t max_rows) {
+                 const rmap::RenderOptions& options) {
   RowTable rows("", "", tables.text_columns);
   const std::size_t all = tables.text.size();
-  const std::size_t shown =
-      max_rows == 0 ? all : std::min<std::size_t>(all, max_rows);
-  for (std::size_t i = 0; i < shown; ++i) rows.Add(tables.text[i]);
+  const std::size_t shown = options.max_rows == 0
+                                ? all
+                                : std::min<std::size_t>(all, options.max_rows);
+  std::vector<std::vector<Cell>> cells(
+      tables.text.begin(),
+      tables.text.begin() + static_cast<std::ptrdiff_t>(shown));
+  if (options.width != base::kAnyWidth) {
+    ShortenNames(tables.text_columns, options.width, cells);
+  }
+  for (std::vector<Cell>& row : cells) rows.Add(std::move(row));
   std::string text = rows.Render("text");
   if (shown < all) {
     absl::StrAppendFormat(&text, "%d more rows: --rows 0 shows all\n",
@@ -251,6 +287,8 @@ std::string Json(const rmap::Samples& samples, const Tables& tables,
         row[name] = *text;
       } else if (const auto* number = std::get_if<std::uint64_t>(&cells[i])) {
         row[name] = *number;
+      } else if (const auto* yes = std::get_if<bool>(&cells[i])) {
+        row[name] = *yes;
       }
     }
     out["rows"].push_back(std::move(row));
@@ -261,26 +299,10 @@ std::string Json(const rmap::Samples& samples, const Tables& tables,
          "\n";
 }
 
-// Which contexts are of processes whose name or number matches.
-std::vector<bool> ChosenContexts(const rmap::Report& report,
-                                 const std::string& process) {
-  if (process.empty()) return {};
-  std::vector<bool> chosen;
-  for (const rmap::SampleContext& context : report.samples->contexts) {
-    const auto row =
-        std::find_if(report.processes.begin(), report.processes.end(),
-                     [&](const rmap::ProcessRow& one) {
-                       return one.index == context.process;
-                     });
-    chosen.push_back(row != report.processes.end() &&
-                     (base::GlobMatches(process.c_str(), row->comm.c_str()) ||
-                      process == absl::StrFormat("%d", row->pid)));
-  }
-  return chosen;
-}
-
 CodeBy CodeByOf(SampleTable table) {
   if (table == SampleTable::kDso) return CodeBy::kDso;
+  if (table == SampleTable::kLine) return CodeBy::kLine;
+  if (table == SampleTable::kFile) return CodeBy::kFile;
   return table == SampleTable::kAddress ? CodeBy::kAddress : CodeBy::kFunction;
 }
 
@@ -297,39 +319,16 @@ ReportAnswer Answer(const rmap::Report& report,
 
 absl::StatusOr<ReportAnswer> ReportSamples(const ReportRequest& request,
                                            const SampleTableRequest& wanted) {
-  auto reader = request.input->Open(request.trace);
-  if (!reader.ok()) return reader.status();
-  rmap::TableRange tables_of;
-  if (request.range.given()) {
-    const auto range = ParseRange(request.range, ExtentOf(**reader));
-    if (!range.ok()) {
-      return AsUsage(absl::InvalidArgumentError(range.status().message()));
-    }
-    tables_of = {range->from_ns, range->to_ns};
-  }
-  ProgressBar progress("reading " + request.trace,
-                       request.input->show_progress());
-  const auto report =
-      rmap::Reconstruct(**reader, {.gating = request.gating,
-                                   .rows = {.samples = true},
-                                   .range = tables_of,
-                                   .progress = progress.Callback(),
-                                   .keep_interrupted = true});
-  progress.Clear();
-  if (!report.ok()) return report.status();
-  const rmap::Samples& samples = *report->samples;
-  if (samples.events.empty()) {
-    return absl::FailedPreconditionError(
-        "the trace has no samples: `countrace record --sample 199` takes them");
-  }
-  const std::vector<bool> chosen = ChosenContexts(*report, request.process);
-  if (!chosen.empty() &&
-      std::find(chosen.begin(), chosen.end(), true) == chosen.end()) {
-    return absl::NotFoundError(
-        absl::StrFormat("no sample is of a process %s: `countrace report --by "
-                        "process` names them",
-                        base::EscapeName(request.process)));
-  }
+  const auto input = ReadSamples({.verb = kReportVerb.name,
+                                  .input = request.input,
+                                  .trace = request.trace,
+                                  .gating = request.gating,
+                                  .range = request.range,
+                                  .process = request.process});
+  if (!input.ok()) return input.status();
+  const rmap::Report& report = input->report;
+  const rmap::Samples& samples = *report.samples;
+  const std::vector<bool>& chosen = input->chosen;
   Tables tables;
   if (wanted.table == SampleTable::kCallTree ||
       wanted.table == SampleTable::kCallers) {
@@ -349,25 +348,24 @@ absl::StatusOr<ReportAnswer> ReportSamples(const ReportRequest& request,
   } else {
     const CodeBy by = CodeByOf(wanted.table);
     tables = CodeTables(
-        samples, rmap::MakeCodeTable(samples, (*reader)->info(), by, chosen),
-        by);
+        samples,
+        rmap::MakeCodeTable(samples, input->reader->info(), by, chosen), by);
   }
   std::vector<SampleBooks> books = rmap::SampleBooksOf(samples);
-  if (report->of_range) {
+  if (report.of_range) {
     // The counts are of the whole recording.
     for (SampleBooks& one : books) one.counted = 0;
   }
   if (wanted.format == "text") {
-    return Answer(*report, books,
-                  Text(samples, tables, books, request.render.max_rows));
+    return Answer(report, books, Text(samples, tables, books, request.render));
   }
   for (const std::string& note : tables.notes) Say(kReportVerb.name, note);
   if (wanted.format == "json") {
-    return Answer(*report, books, Json(samples, tables, books));
+    return Answer(report, books, Json(samples, tables, books));
   }
   RowTable rows("countrace.samples/1", "rows", tables.machine_columns);
   for (std::vector<Cell>& row : tables.machine) rows.Add(std::move(row));
-  return Answer(*report, books, rows.Render(wanted.format));
+  return Answer(report, books, rows.Render(wanted.format));
 }
 
 }  // namespace countrace::cli

@@ -1,5 +1,5 @@
-// `report --by function`, `dso`, `address`, `calltree`, `callers`: where
-// samples were taken.
+// `report --by function`, `line`, `file`, `dso`, `address`, `calltree`,
+// `callers`: where samples were taken.
 #ifndef COUNTRACE_CLI_REPORT_SAMPLES_H_
 #define COUNTRACE_CLI_REPORT_SAMPLES_H_
 
@@ -10,7 +10,15 @@
 
 namespace countrace::cli {
 
-enum class SampleTable { kFunction, kDso, kAddress, kCallTree, kCallers };
+enum class SampleTable {
+  kFunction,
+  kDso,
+  kAddress,
+  kLine,
+  kFile,
+  kCallTree,
+  kCallers
+};
 
 struct SampleTableRequest {
   SampleTable table = SampleTable::kFunction;

@@ -56,6 +56,8 @@ const std::map<std::string, SampleTable>& SampleTables() {
       {"function", SampleTable::kFunction},
       {"dso", SampleTable::kDso},
       {"address", SampleTable::kAddress},
+      {"line", SampleTable::kLine},
+      {"file", SampleTable::kFile},
       {"calltree", SampleTable::kCallTree},
       {"callers", SampleTable::kCallers}};
   return tables;

@@ -54,9 +54,10 @@ class TreeBuilder {
     path_.clear();  // innermost first
     for (std::uint32_t frame = sum.frame; frame != 0;
          frame = samples_.frames[frame].parent) {
-      path_.push_back(places_.Of(frame));
+      const std::vector<std::uint32_t>& chain = places_.Of(frame);
+      path_.insert(path_.end(), chain.begin(), chain.end());
     }
-    if (path_.empty()) path_.push_back(places_.Of(0));
+    if (path_.empty()) path_ = places_.Of(0);
     const auto named = [this](std::uint32_t place) { return Matches(place); };
     auto begin = path_.begin(), end = path_.end();
     if (!request_.function.empty()) {
@@ -100,7 +101,8 @@ class TreeBuilder {
     return found->second;
   }
 
-  // A stack has at most 127 frames of user code and as many of the kernel.
+  // A stack has at most 127 frames of user code and as many of the kernel, and
+  // each has at most 200 inlined functions.
   void Emit(std::uint32_t number, CallTree& tree) {
     std::vector<std::uint32_t> children = nodes_[number].children;
     std::stable_sort(children.begin(), children.end(),
@@ -124,6 +126,7 @@ class TreeBuilder {
       row.event = node.event;
       row.depth = node.depth;
       row.function = places_[node.place].function;
+      row.inlined = places_[node.place].inlined;
       row.dso = CodeFileName(places_[node.place].dso);
       row.self = AmountOf(node.self, all);
       tree.rows.push_back(std::move(row));

@@ -18,6 +18,7 @@ struct CallTreeRow {
   std::uint32_t event = 0;  // of Samples::events
   std::uint32_t depth = 0;
   std::string function, dso;
+  bool inlined = false;
   // The samples in which the path to here was the whole stack (of callers: in
   // which it began there), and all of its samples.
   SampledAmount self, total;

@@ -8,51 +8,102 @@ namespace countrace::rmap {
 namespace {
 
 constexpr char kStripped[] = "[stripped]";
+constexpr char kNoLines[] = "[no lines]";  // names, but no source lines
+
+// Places of the others are told apart by the source.
+bool HasFunctions(CodeBy by) {
+  return by == CodeBy::kFunction || by == CodeBy::kAddress;
+}
 
 }  // namespace
 
 CodePlaces::CodePlaces(const Samples& samples, CodeBy by)
     : samples_(samples), by_(by), of_frame_(samples.frames.size()) {}
 
-std::uint32_t CodePlaces::Of(std::uint32_t frame) {
-  std::optional<std::uint32_t>& known = of_frame_[frame];
-  if (!known) {
-    CodePlace place = Look(frame);
-    if (by_ == CodeBy::kDso) place.function.clear();
-    const auto [found, added] =
-        numbers_.try_emplace(place, static_cast<std::uint32_t>(places_.size()));
-    if (added) places_.push_back(std::move(place));
-    known = found->second;
-  }
-  return *known;
+std::uint32_t CodePlaces::NumberOf(CodePlace place) {
+  const auto [found, added] = numbers_.try_emplace(
+      std::move(place), static_cast<std::uint32_t>(places_.size()));
+  if (added) places_.push_back(found->first);
+  return found->second;
 }
 
-CodePlace CodePlaces::Look(std::uint32_t number) {
-  CodePlace place;
-  if (number == 0) {  // no stack
-    place.function = place.dso = logformat::kUnknownCode;
-    return place;
+const std::vector<std::uint32_t>& CodePlaces::Of(std::uint32_t number) {
+  std::optional<std::uint32_t>& known = of_frame_[number];
+  if (!known) {
+    const StackFrame& frame = samples_.frames[number];
+    const auto next = static_cast<std::uint32_t>(chains_.size());
+    // No code lies at this address: 0 stands for no stack.
+    const std::uint64_t address =
+        number == 0 ? ~std::uint64_t{0} : frame.address;
+    const auto [found, added] =
+        of_address_.try_emplace({frame.file, address}, next);
+    known = found->second;
+    if (added) {
+      std::vector<std::uint32_t>& chain = chains_.emplace_back();
+      if (number == 0) {
+        CodePlace none;
+        none.dso = logformat::kUnknownCode;
+        if (HasFunctions(by_)) none.function = none.dso;
+        if (by_ == CodeBy::kLine || by_ == CodeBy::kFile)
+          none.source = none.dso;
+        chain.push_back(NumberOf(std::move(none)));
+      } else {
+        for (CodePlace& place : Look(frame)) {
+          chain.push_back(NumberOf(std::move(place)));
+        }
+      }
+    }
   }
-  const StackFrame& frame = samples_.frames[number];
+  return chains_[*known];
+}
+
+std::vector<CodePlace> CodePlaces::Look(const StackFrame& frame) {
   const CodeFile& file = samples_.files[frame.file];
+  CodePlace place;
   place.dso = file.path.empty() ? logformat::kUnknownCode : file.path;
   if (by_ == CodeBy::kAddress) place.address = frame.address;
-  if (by_ == CodeBy::kDso) return place;
-  if (place.dso.front() == '/') {
-    CodeName name = symbolizer_.NameOf(file, frame.address);
-    place.function = name.function.empty() ? kStripped : name.function;
-    if (by_ == CodeBy::kAddress) place.source = std::move(name.source);
-    return place;
+  if (by_ == CodeBy::kDso) return {place};
+  if (place.dso.front() != '/') {
+    if (HasFunctions(by_)) {
+      place.function = RecordedName(frame, place.dso);
+    } else {
+      place.source = place.dso;
+    }
+    return {place};
   }
-  place.function = place.dso;  // the bucket, if it has no name
+  std::vector<CodePlace> places;
+  for (CodeName& name : symbolizer_.NamesOf(file, frame.address)) {
+    CodePlace& one = places.emplace_back(place);
+    if (HasFunctions(by_)) {
+      one.function = name.function.empty() ? kStripped : name.function;
+      one.inlined = name.inlined;
+    }
+    if (by_ == CodeBy::kFunction) continue;
+    one.source = std::move(name.file);
+    if (by_ != CodeBy::kFile) one.line = name.line;
+    if (by_ == CodeBy::kAddress) break;
+    if (one.source.empty()) {
+      one.source = name.function.empty() ? kStripped : kNoLines;
+    }
+  }
+  return places;
+}
+
+std::string CodePlaces::RecordedName(const StackFrame& frame,
+                                     const std::string& bucket) const {
   auto after = samples_.symbols.upper_bound({frame.file, frame.address});
-  if (after == samples_.symbols.begin()) return place;
+  if (after == samples_.symbols.begin()) return bucket;
   --after;
   const auto& [at, symbol] = *after;
   if (at.first == frame.file && frame.address - at.second < symbol.bytes) {
-    place.function = Demangled(symbol.name);
+    return Demangled(symbol.name);
   }
-  return place;
+  return bucket;
+}
+
+std::string SourceText(const CodePlace& place) {
+  return place.line == 0 ? place.source
+                         : place.source + ":" + std::to_string(place.line);
 }
 
 std::string CodeFileName(const std::string& path) {

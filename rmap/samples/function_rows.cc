@@ -68,13 +68,13 @@ CodeTable MakeCodeTable(const Samples& samples,
     if (!chosen.empty() && !chosen[sum.context]) continue;
     events[sum.event].Add(sum);
     const std::string& in = contexts[sum.context];
-    sums[{sum.event, in, places.Of(sum.frame)}].self.Add(sum);
+    sums[{sum.event, in, places.Of(sum.frame).front()}].self.Add(sum);
     seen.clear();
     for (std::uint32_t frame = sum.frame;;
          frame = samples.frames[frame].parent) {
       if (frame == 0 && sum.frame != 0) break;  // the root of a stack
-      const std::uint32_t place = places.Of(frame);
-      if (seen.insert(place).second) {
+      for (const std::uint32_t place : places.Of(frame)) {
+        if (!seen.insert(place).second) continue;
         sums[{sum.event, in, place}].total.Add(sum);
       }
       if (frame == 0) break;
@@ -84,9 +84,9 @@ CodeTable MakeCodeTable(const Samples& samples,
   for (const auto& [key, sum] : sums) {
     const auto& [event, in, number] = key;
     const CodePlace& place = places[number];
-    table.rows.push_back({event, in, place.function, CodeFileName(place.dso),
-                          place.source, place.address,
-                          AmountOf(sum.self, events[event]),
+    table.rows.push_back({event, in, place.function, place.inlined,
+                          CodeFileName(place.dso), SourceText(place),
+                          place.address, AmountOf(sum.self, events[event]),
                           AmountOf(sum.total, events[event])});
   }
   std::stable_sort(table.rows.begin(), table.rows.end(),

@@ -1,4 +1,4 @@
-// Tables of samples: by function, file or address, with self and total.
+// Tables of samples: by function, line, file or address, with self and total.
 //
 // In: Samples. Out: rows, most self first, and the books of each sampled event.
 // Thread: any.
@@ -22,8 +22,9 @@ struct CodeRow {
   std::string in;           // "server:handle > syscall:read"; empty: none
   // A name, or a bucket: [kernel], [vdso], [jit], [stripped], [unknown].
   std::string function;
+  bool inlined = false;
   std::string dso;            // file of the code
-  std::string source;         // kAddress: "file.cc:12", empty if not known
+  std::string source;         // kAddress, kLine, kFile: "file.cc:12"
   std::uint64_t address = 0;  // kAddress: in the file
   SampledAmount self;         // the innermost frame
   SampledAmount total;        // anywhere in the stack, once

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -18,6 +19,7 @@
 #include "absl/strings/str_format.h"
 #include "base/posix/scoped_fd.h"
 #include "base/text/name_escape.h"
+#include "rmap/samples/source_frames.h"
 
 namespace countrace::rmap {
 namespace {
@@ -78,9 +80,11 @@ std::string Demangled(const std::string& name) {
 }
 
 struct Symbolizer::OpenFile {
+  std::string path;
   Dwfl* dwfl = nullptr;
   Dwfl_Module* module = nullptr;
   GElf_Addr bias = 0;
+  std::optional<SourceFrames> source;
   // Loaded parts: file offset, bytes, address in the file's own terms.
   struct Part {
     std::uint64_t offset, bytes, address;
@@ -93,10 +97,11 @@ struct Symbolizer::OpenFile {
   ~OpenFile() {
     if (dwfl != nullptr) dwfl_end(dwfl);
   }
-  std::optional<GElf_Addr> AddressOf(std::uint64_t offset) const {
+  // In the file's own terms, without `bias`.
+  std::optional<std::uint64_t> AddressOf(std::uint64_t offset) const {
     for (const Part& part : parts) {
       if (offset - part.offset < part.bytes && offset >= part.offset) {
-        return bias + part.address + (offset - part.offset);
+        return part.address + (offset - part.offset);
       }
     }
     return std::nullopt;
@@ -173,6 +178,8 @@ Symbolizer::OpenFile* Symbolizer::Open(const CodeFile& code) {
       }
       file->parts.push_back({part.p_offset, part.p_memsz, part.p_vaddr});
     }
+    file->path = path;
+    file->source.emplace(file->module);
     slot = std::move(file);
     return true;
   };
@@ -186,31 +193,79 @@ Symbolizer::OpenFile* Symbolizer::Open(const CodeFile& code) {
   return nullptr;
 }
 
-CodeName Symbolizer::NameOf(const CodeFile& code, std::uint64_t offset) {
-  CodeName name;
-  OpenFile* const file = Open(code);
-  if (file == nullptr) return name;
-  const auto address = file->AddressOf(offset);
-  if (!address) return name;
+namespace {
+
+// The symbol whose code is at an address; false: none covers it.
+bool FindSymbol(Dwfl_Module* module, GElf_Addr address, std::string& name,
+                GElf_Off& into, GElf_Sym& symbol) {
+  const char* const text = dwfl_module_addrinfo(module, address, &into, &symbol,
+                                                nullptr, nullptr, nullptr);
+  // Assembly may have symbols without a size.
+  if (text == nullptr || (symbol.st_size != 0 && into >= symbol.st_size)) {
+    return false;
+  }
+  // "clock_gettime@@GLIBC_2.17" is clock_gettime.
+  name = text;
+  name.resize(std::min(name.size(), name.find('@')));
+  return true;
+}
+
+}  // namespace
+
+std::vector<CodeName> Symbolizer::NamesIn(OpenFile& file,
+                                          std::uint64_t address) {
+  const GElf_Addr there = file.bias + address;
+  std::vector<CodeName> names;
+  for (SourceFrame& frame : file.source->Of(there)) {
+    names.push_back({Demangled(frame.function), /*inlined=*/true,
+                     std::move(frame.file), frame.line});
+  }
+  if (names.empty()) names.emplace_back();
+  CodeName& last = names.back();
+  last.inlined = false;
+  std::string name;
   GElf_Off into = 0;
   GElf_Sym symbol;
-  const char* const text = dwfl_module_addrinfo(
-      file->module, *address, &into, &symbol, nullptr, nullptr, nullptr);
-  // Assembly may have symbols without a size.
-  if (text != nullptr && (symbol.st_size == 0 || into < symbol.st_size)) {
-    // "clock_gettime@@GLIBC_2.17" is clock_gettime.
-    const std::string whole(text);
-    name.function = Demangled(whole.substr(0, whole.find('@')));
+  if (FindSymbol(file.module, there, name, into, symbol)) {
+    last.function = Demangled(name);
   }
-  if (Dwfl_Line* const line = dwfl_module_getsrc(file->module, *address)) {
-    int number = 0;
-    const char* const path =
-        dwfl_lineinfo(line, nullptr, &number, nullptr, nullptr, nullptr);
-    if (path != nullptr && number > 0) {
-      name.source = absl::StrFormat("%s:%d", path, number);
-    }
+  return names;
+}
+
+std::vector<CodeName> Symbolizer::NamesOf(const CodeFile& code,
+                                          std::uint64_t offset) {
+  const auto address = AddressOf(code, offset);
+  if (!address) return {{}};
+  return NamesIn(*Open(code), *address);
+}
+
+std::vector<CodeName> Symbolizer::NamesAt(const CodeFile& code,
+                                          std::uint64_t address) {
+  OpenFile* const file = Open(code);
+  if (file == nullptr) return {{}};
+  return NamesIn(*file, address);
+}
+
+std::optional<std::uint64_t> Symbolizer::AddressOf(const CodeFile& code,
+                                                   std::uint64_t offset) {
+  const OpenFile* const file = Open(code);
+  return file == nullptr ? std::nullopt : file->AddressOf(offset);
+}
+
+std::optional<CodeRange> Symbolizer::RangeOf(const CodeFile& code,
+                                             std::uint64_t address) {
+  const OpenFile* const file = Open(code);
+  if (file == nullptr) return std::nullopt;
+  std::string name;
+  GElf_Off into = 0;
+  GElf_Sym symbol;
+  if (!FindSymbol(file->module, file->bias + address, name, into, symbol)) {
+    return std::nullopt;
   }
-  return name;
+  const std::uint64_t begin = address - into;
+  // Of a symbol without a size: what is known to be its code.
+  return CodeRange{file->path, begin,
+                   std::max(begin + symbol.st_size, address + 1)};
 }
 
 }  // namespace countrace::rmap

@@ -1,5 +1,5 @@
-// Names of addresses in files: function, source file and line, by elfutils'
-// libdwfl.
+// Names of addresses in files: functions, also inlined ones, source file and
+// line, by elfutils' libdwfl.
 //
 // Files are opened as they lie on this machine, when the first address in them
 // is asked for, and only if they have the build id that was recorded; separate
@@ -8,8 +8,10 @@
 #ifndef COUNTRACE_RMAP_SAMPLES_SYMBOLIZER_H_
 #define COUNTRACE_RMAP_SAMPLES_SYMBOLIZER_H_
 
+#include <compare>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,7 +21,16 @@ namespace countrace::rmap {
 
 struct CodeName {
   std::string function;  // demangled; empty: no symbol covers the address
-  std::string source;    // "file.cc:12"; empty: not known
+  bool inlined = false;
+  std::string file;        // of the source; empty: not known
+  std::uint32_t line = 0;  // there; 0: not known
+};
+
+// The code of one function, as disassemblers show it.
+struct CodeRange {
+  std::string path;                  // of the file that was opened
+  std::uint64_t begin = 0, end = 0;  // addresses in the file's own terms
+  auto operator<=>(const CodeRange&) const = default;
 };
 
 // A C++ or Rust name as people write it, or `name` itself: it is of another
@@ -33,14 +44,22 @@ class Symbolizer {
   Symbolizer(const Symbolizer&) = delete;
   Symbolizer& operator=(const Symbolizer&) = delete;
 
-  // `offset` is a place in the file itself.
-  CodeName NameOf(const CodeFile& file, std::uint64_t offset);
+  // `offset` is a place in the file itself. The innermost inlined function
+  // first, the function that has the code last: at least this one.
+  std::vector<CodeName> NamesOf(const CodeFile& file, std::uint64_t offset);
+  // The same of an address in the file's own terms, and that of an offset.
+  std::vector<CodeName> NamesAt(const CodeFile& file, std::uint64_t address);
+  std::optional<std::uint64_t> AddressOf(const CodeFile& file,
+                                         std::uint64_t offset);
+  // The function that has the code at an address. Absent: no symbol covers it.
+  std::optional<CodeRange> RangeOf(const CodeFile& file, std::uint64_t address);
   // Files that were not read, with the reason, for the user.
   const std::vector<std::string>& messages() const { return messages_; }
 
  private:
   struct OpenFile;
   OpenFile* Open(const CodeFile& file);
+  std::vector<CodeName> NamesIn(OpenFile& file, std::uint64_t address);
 
   struct Impl;
   std::unique_ptr<Impl> impl_;

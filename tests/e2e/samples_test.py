@@ -66,8 +66,8 @@ class Samples(unittest.TestCase):
         self.assertEqual(books['counted'], parts + books['residual'], books)
         self.assertEqual(0, books['lost'], books)
 
-    def check_shares(self, workload, *options):
-        done = self.record('--sample', RATE, *options, '--', workload, 'cpu', 300)
+    def check_shares(self, workload, *options, what='cpu'):
+        done = self.record('--sample', RATE, *options, '--', workload, what, 300)
         truth = json.loads(done.stdout)
         data = self.report('function')
         self.check_books(data['books'][0])
@@ -84,6 +84,79 @@ class Samples(unittest.TestCase):
 
     def test_shares(self):
         self.check_shares(WORKLOAD)
+
+    def test_inlined_functions(self):
+        data = self.check_shares(WORKLOAD, what='inlined')
+        samples = data['books'][0]['samples']
+        spin, = self.rows(data, r'SpinIn\(\)')
+        through, = self.rows(data, r'SpinThrough\(\)')
+        host, = self.rows(data, r'Host\(unsigned long\)')
+        self.assertEqual([True, True, False],
+                         [row['inlined'] for row in (spin, through, host)])
+        # What Host does itself is a call of the clock.
+        self.assertLess(host['self_samples'], 0.05 * samples, host)
+        self.assertGreater(spin['self_samples'], 0.4 * samples, spin)
+        # Interrupts of the kernel are above it.
+        self.assertLessEqual(spin['self_samples'], spin['total_samples'])
+        self.assertLessEqual(spin['total_samples'], through['total_samples'])
+        self.assertLessEqual(through['total_samples'], host['total_samples'])
+        text = run(COUNTRACE, 'report', '--by', 'function', self.trace).stdout
+        self.assertIn('SpinIn() (inlined)', text)
+        tree = self.report('calltree', '--rows', 0, '--function', 'Host*')['rows']
+        self.assertEqual(['Host(unsigned long)', 'SpinThrough()', 'SpinIn()'],
+                         [row['function'] for row in tree if row['total'] >= spin['total']])
+        self.assertEqual(host['total_samples'], sum(row['self_samples'] for row in tree))
+        callers = self.report('callers', '--function', 'SpinIn*')['rows']
+        self.assertEqual(['SpinIn()', 'SpinThrough()', 'Host(unsigned long)'],
+                         [row['function'] for row in callers[:3]])
+
+    def line_of(self, text):
+        source = pathlib.Path(__file__).with_name('samples_workload.cc')
+        numbers = [number for number, line in enumerate(source.read_text().splitlines(), 1)
+                   if text in line]
+        self.assertEqual(1, len(numbers), text)
+        return numbers[0]
+
+    def test_source_lines(self):
+        self.record('--sample', RATE, '--', WORKLOAD, 'inlined', 300)
+        data = self.report('line')
+        samples = data['books'][0]['samples']
+        self.assertEqual(samples, sum(row['self_samples'] for row in data['rows']))
+        of_line = {int(row['source'].rpartition(':')[2]): row for row in data['rows']
+                   if '/samples_workload.cc:' in row['source']}
+        spin, through, host = (of_line[self.line_of(f'// the line of {name}')]
+                               for name in ('SpinIn', 'SpinThrough', 'Host'))
+        # The loop and the line in it.
+        inside = [of_line[line] for line in of_line
+                  if 0 <= self.line_of('// the line of SpinIn') - line <= 1]
+        self.assertGreater(sum(row['self_samples'] for row in inside), 0.4 * samples,
+                           data['rows'][:9])
+        self.assertEqual(through['total_samples'], sum(row['total_samples'] for row in inside),
+                         (spin, through))
+        self.assertEqual(host['total_samples'], through['total_samples'])
+        third = of_line[self.line_of('BURN(BurnThird)')]['self_samples']
+        self.assertLess(abs(third / samples - 0.3), 0.15, data['rows'][:9])
+        files = self.report('file')
+        self.assertEqual(samples, sum(row['self_samples'] for row in files['rows']))
+        mine, = [row for row in files['rows'] if row['source'].endswith('/samples_workload.cc')]
+        self.assertEqual(sum(row['self_samples'] for row in of_line.values()),
+                         mine['self_samples'])
+
+    def test_source_lines_are_exact(self):
+        self.record('--sample', 'every=1:page-faults', '--', WORKLOAD, 'pages', 700, 50)
+        rows = {row['source'].rpartition('/')[2]: row for row in self.report('line')['rows']}
+        for text, faults in (('at[i * page] = 1', 700), ('at[i * page] = 2', 50)):
+            row = rows[f'samples_workload.cc:{self.line_of(text)}']
+            self.assertEqual(faults, row['self_samples'], text)
+        self.assertIn('[kernel]', {row['dso'] for row in rows.values()})
+
+    def test_terminals_have_short_names(self):
+        self.record('--sample', RATE, '--', WORKLOAD, 'inlined', 100)
+        wide = run(COUNTRACE, 'report', '--by', 'line', self.trace).stdout
+        self.assertRegex(wide, r' /\S+/samples_workload\.cc:\d+ ')
+        narrow = run(COUNTRACE, 'report', '--by', 'line', self.trace,
+                     env=os.environ | {'COLUMNS': '80'}).stdout
+        self.assertRegex(narrow, r' \.\.\.\S*_workload\.cc:\d+ ')
 
     def test_processes_are_recorded_once(self):
         for backend in ('bpf', 'perf'):

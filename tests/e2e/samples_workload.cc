@@ -3,6 +3,9 @@
 // usage: samples_workload cpu MILLISECONDS [REPEATS]
 //          three functions that use 50, 30 and 20 % of that CPU time, measured
 //          by the thread's own clock; prints the nanoseconds of each
+//        samples_workload inlined MILLISECONDS
+//          the same, but that the first of them, Host, does its work in SpinIn,
+//          which is inlined into it, by way of SpinThrough
 //        samples_workload pages MANY FEW
 //          two functions that touch so many fresh pages
 //        samples_workload vdso MILLISECONDS
@@ -54,6 +57,24 @@ BURN(BurnHalf)
 BURN(BurnThird)
 BURN(BurnFifth)
 
+__attribute__((always_inline)) inline void SpinIn() {
+  for (int i = 0; i < 300'000; ++i) {
+    sink = sink * 3 + 1;  // the line of SpinIn
+  }
+}
+__attribute__((always_inline)) inline void SpinThrough() {
+  SpinIn();  // the line of SpinThrough
+}
+__attribute__((noinline)) std::uint64_t Host(std::uint64_t ns) {
+  const std::uint64_t begin = ThreadNs();
+  std::uint64_t now = begin;
+  while (now - begin < ns) {
+    SpinThrough();  // the line of Host
+    now = ThreadNs();
+  }
+  return now - begin;
+}
+
 __attribute__((noinline)) void TouchMany(char* at, long pages, long page) {
   for (long i = 0; i < pages; ++i) at[i * page] = 1;
 }
@@ -76,18 +97,19 @@ std::uint64_t Half(std::uint64_t ns) {
   return BurnHalf(ns);
 }
 
-int Cpu(std::uint64_t ns) {
+// `first` has half of the time.
+int Cpu(std::uint64_t ns, const char* name,
+        std::uint64_t (*first)(std::uint64_t)) {
   std::uint64_t half = 0, third = 0, fifth = 0;
   for (int i = 0; i < 10; ++i) {
-    half += Half(ns / 20);
+    half += first(ns / 20);
     third += BurnThird(ns * 3 / 100);
     fifth += BurnFifth(ns / 50);
   }
-  std::printf(
-      "{\"BurnHalf\": %llu, \"BurnThird\": %llu, \"BurnFifth\": %llu}\n",
-      static_cast<unsigned long long>(half),
-      static_cast<unsigned long long>(third),
-      static_cast<unsigned long long>(fifth));
+  std::printf("{\"%s\": %llu, \"BurnThird\": %llu, \"BurnFifth\": %llu}\n",
+              name, static_cast<unsigned long long>(half),
+              static_cast<unsigned long long>(third),
+              static_cast<unsigned long long>(fifth));
   return 0;
 }
 
@@ -139,7 +161,8 @@ int main(int argc, char** argv) {
   if (argc < 3) return 2;
   const long first = std::atol(argv[2]);
   const auto ns = static_cast<std::uint64_t>(first) * 1'000'000;
-  if (std::strcmp(argv[1], "cpu") == 0) return Cpu(ns);
+  if (std::strcmp(argv[1], "cpu") == 0) return Cpu(ns, "BurnHalf", Half);
+  if (std::strcmp(argv[1], "inlined") == 0) return Cpu(ns, "Host", Host);
   if (std::strcmp(argv[1], "pages") == 0 && argc == 4) {
     return Pages(first, std::atol(argv[3]));
   }

@@ -235,9 +235,9 @@ TEST_CASE("symbolizer: what is no program has no names, and says why") {
   for (const char* path : {"/dev/zero", "/proc/self/mem", "/no/such/file",
                            "/etc/passwd", "relative", "/"}) {
     Symbolizer symbolizer;
-    CHECK(symbolizer.NameOf({path, ""}, 5).function.empty());
+    CHECK(symbolizer.NamesOf({path, ""}, 5).at(0).function.empty());
     CHECK(symbolizer.messages().size() == 1);
-    CHECK(symbolizer.NameOf({path, ""}, 6).function.empty());
+    CHECK(symbolizer.NamesOf({path, ""}, 6).at(0).function.empty());
     CHECK(symbolizer.messages().size() == 1);
   }
 }

@@ -1,0 +1,40 @@
+// The samples of a trace, as `report` and `annotate` read them.
+#ifndef COUNTRACE_CLI_SAMPLE_INPUT_H_
+#define COUNTRACE_CLI_SAMPLE_INPUT_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "cli/range_options.h"
+#include "cli/trace_input.h"
+#include "logformat/read/trace_reader.h"
+#include "rmap/pipeline.h"
+
+namespace countrace::cli {
+
+struct SampleInputRequest {
+  std::string_view verb;
+  TraceInput* input = nullptr;  // not null
+  std::string trace;
+  rmap::GatingRequest gating = {};
+  RangeOptions range = {};
+  std::string process = {};  // glob or number; empty: all
+};
+
+struct SampleInput {
+  std::unique_ptr<logformat::TraceReader> reader;
+  rmap::Report report;       // with samples
+  std::vector<bool> chosen;  // of Samples::contexts; empty: all
+};
+
+// Errors: of the reader; wrong usage (IsUsage()): the range;
+// FAILED_PRECONDITION the trace has no samples; NOT_FOUND none is of the
+// process.
+absl::StatusOr<SampleInput> ReadSamples(const SampleInputRequest& request);
+
+}  // namespace countrace::cli
+
+#endif  // COUNTRACE_CLI_SAMPLE_INPUT_H_
