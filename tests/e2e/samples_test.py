@@ -376,6 +376,111 @@ class Samples(unittest.TestCase):
             done = run(COUNTRACE, 'record', '-o', self.trace, *options, '--', '/bin/true')
             self.assertEqual(2, done.returncode, (options, done))
 
+    def perf_record(self, *arguments):
+        if shutil.which('perf') is None:
+            self.skipTest('SKIPPED: no perf')
+        file = self.folder / 'perf.data'
+        done = run('perf', 'record', '-q', '-N', '-g', '-o', file, *arguments)
+        if done.returncode != 0:
+            self.skipTest('SKIPPED: perf cannot record here: ' + done.stderr[:200])
+        return file
+
+    @staticmethod
+    def perf_stacks(file):
+        """Samples as perf script tells them: (name, file) of each frame, innermost first."""
+        text = run('perf', 'script', '-i', file, '--no-inline', '-F', 'pid,ip,sym,dso').stdout
+        stacks = []
+        for block in text.split('\n\n'):
+            frames = [re.fullmatch(r'\s+[0-9a-f]+ (.*) \((.*)\)', line)
+                      for line in block.splitlines()]
+            stack = [(frame[1], frame[2]) for frame in frames if frame]
+            if stack:
+                stacks.append(stack)
+        return stacks
+
+    def check_import(self, file):
+        """The tables have what perf script prints; returns its stacks."""
+        stacks = self.perf_stacks(file)
+        done = run(COUNTRACE, 'import', '--no-progress', '-o', self.trace, file)
+        self.assertEqual(0, done.returncode, done)
+        data = self.report('function', '--rows', 0)
+        self.assertEqual(len(stacks), data['books'][0]['samples'])
+        self.assertIsNone(data['books'][0]['counted'])
+        program = pathlib.Path(WORKLOAD).name
+        names = {frame for stack in stacks for frame in stack
+                 if pathlib.Path(frame[1]).name == program and frame[0] != '[unknown]'}
+        self.assertGreater(len(names), 2)
+        for name, dso in names:
+            total = sum((name, dso) in stack for stack in stacks)
+            rows = [row for row in self.rows(data, re.escape(name) + r'(\(.*)?')
+                    if not row['inlined'] and row['dso'] == program]
+            self.assertEqual(total, sum(row['total_samples'] for row in rows), (name, rows))
+        for path in {stack[0][1] for stack in stacks}:
+            self_samples = sum(stack[0][1] == path for stack in stacks)
+            dso = '[kernel]' if path.startswith('[kernel') else pathlib.Path(path).name
+            if path.startswith('[') and dso != '[kernel]':
+                continue  # the vdso, a module, no mapping: perf has other names
+            found = sum(row['self_samples'] for row in data['rows'] if row['dso'] == dso)
+            self.assertEqual(self_samples, found, path)
+        tree = self.report('calltree', '--rows', 0)['rows']
+        self.assertEqual(len(stacks), sum(row['self_samples'] for row in tree))
+        return stacks, data
+
+    def test_imported_page_faults(self):
+        file = self.perf_record('-e', 'page-faults', '-c', '1', WORKLOAD, 'pages', 700, 50)
+        _, data = self.check_import(file)
+        self.assertEqual('every 1', data['books'][0]['rate'])
+        self.assertEqual(700, self.sum_of(data, r'TouchMany\(.*', 'self_samples'))
+        self.assertEqual(50, self.sum_of(data, r'TouchFew\(.*', 'self_samples'))
+
+    def test_imported_call_chains(self):
+        file = self.perf_record('-F', RATE, '-e', 'cpu-clock', WORKLOAD, 'inlined', 300)
+        stacks, data = self.check_import(file)
+        self.assertEqual(f'{RATE} Hz', data['books'][0]['rate'])
+        below = self.report('calltree', '--rows', 0, '--function', 'main')['rows']
+        through_main = [stack for stack in stacks if 'main' in dict(stack)]
+        self.assertGreater(len(through_main), 100)
+        self.assertEqual(len(through_main), below[0]['total_samples'])
+        for name in ('Host(unsigned long)', 'BurnThird(unsigned long)'):
+            truth = sum(name.partition('(')[0] in {frame[0].partition('(')[0] for frame in stack}
+                        for stack in through_main)
+            self.assertEqual(truth, sum(row['total_samples'] for row in below
+                                        if row['function'] == name), name)
+
+    def test_imported_processes_of_the_machine(self):
+        """Programs that others start, forks, and the idle CPU, which has no process."""
+        file = self.perf_record('-a', '-F', RATE, '-e', 'cpu-clock', '--', '/bin/sh', '-c',
+                                f'{WORKLOAD} cpu 60; {WORKLOAD} cpu 60')
+        # perf may store a record twice.
+        lines = set(run('perf', 'script', '--ns', '-G', '-i', file, '-F',
+                        'pid,tid,cpu,time').stdout.splitlines())
+        idle = sum(line.split()[0].startswith('0') for line in lines)
+        # An ending thread has no number any more.
+        ending = sum(line.split()[0].startswith('-') for line in lines)
+        done = run(COUNTRACE, 'import', '--no-progress', '-o', self.trace, file)
+        self.assertEqual(0, done.returncode, done)
+        books = self.report('function')['books'][0]
+        self.assertLessEqual(len(lines) - idle - ending, books['samples'])
+        self.assertLessEqual(books['samples'], len(lines) - idle)
+        if ending == 0:
+            self.assertEqual(idle > 0, books['idle'] > 0)
+        data = self.report('function', '--process', 'samples_workload'[:15])
+        self.assertGreater(self.sum_of(data, r'BurnHalf\(.*', 'self_samples'), 10)
+
+    def test_imported_without_call_chains(self):
+        if shutil.which('perf') is None:
+            self.skipTest('SKIPPED: no perf')
+        file = self.folder / 'perf.data'
+        done = run('perf', 'record', '-q', '-N', '-o', file, '-e', 'page-faults', '-c', '1',
+                   WORKLOAD, 'pages', 300, 20)
+        if done.returncode != 0:
+            self.skipTest('SKIPPED: perf cannot record here: ' + done.stderr[:200])
+        done = run(COUNTRACE, 'import', '--no-progress', '-o', self.trace, file)
+        self.assertEqual(0, done.returncode, done)
+        data = self.report('function')
+        self.assertEqual(300, self.sum_of(data, r'TouchMany\(.*', 'total_samples'))
+        self.assertEqual(0, self.sum_of(data, 'main', 'total_samples'))
+
     @unittest.skipUnless(FULL, 'with COUNTRACE_TEST_FULL=1')
     def test_intervals_hold_the_truth(self):
         inside = tried = 0

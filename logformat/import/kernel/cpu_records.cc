@@ -317,6 +317,13 @@ void CpuRecords::Call(CpuBooks& cpu, std::uint64_t time_ns,
        /*needs_tid=*/cpu.current < 0);
 }
 
+void CpuRecords::AppendPoint(CpuBooks& cpu, std::uint32_t hook,
+                             std::uint64_t time_ns,
+                             std::span<const std::byte> body) {
+  Emit(cpu, static_cast<std::uint16_t>(hook * 2), time_ns,
+       {reinterpret_cast<const char*>(body.data()), body.size()});
+}
+
 void CpuRecords::Lose(std::int32_t number, std::uint64_t records,
                       std::uint64_t packets, std::uint64_t begin_ns,
                       std::uint64_t end_ns) {

@@ -105,6 +105,9 @@ class CpuRecords {
             std::string_view comm);
   void Fault(CpuBooks& cpu, std::uint64_t time_ns, std::uint64_t address);
   void Call(CpuBooks& cpu, std::uint64_t time_ns, const HookCall& call);
+  // A record of a point whose fields, also its thread, are in `body`.
+  void AppendPoint(CpuBooks& cpu, std::uint32_t hook, std::uint64_t time_ns,
+                   std::span<const std::byte> body);
   // 0: there are no more ids.
   std::uint32_t HookOf(logformat::HookOrigin origin, logformat::HookKind kind,
                        const std::string& provider, const std::string& name);

@@ -41,6 +41,8 @@ struct FileDescription {
   bool system_wide = false;
   bool compressed = false;
   std::span<const std::byte> tracing_data;
+  // Of files with samples, by path; hexadecimal.
+  absl::flat_hash_map<std::string, std::string> build_ids;
   std::uint64_t first_sample_ns = 0, last_sample_ns = 0;  // 0: unknown
   // CLOCK_DATA: time of day and the events' clock at one instant.
   std::optional<std::pair<std::uint64_t, std::uint64_t>> wall_and_clock_ns;

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_format.h"
 #include "logformat/import/perf/file_layout.h"
 
@@ -36,6 +37,34 @@ void ReadEventDesc(ByteReader& section, FileDescription& out) {
   }
 }
 
+void ReadBuildId(ByteReader body, FileDescription& out) {
+  constexpr std::size_t kRoom = 24, kMost = 20;
+  body.Skip(4);  // pid
+  const std::span<const std::byte> id = body.Bytes(kRoom);
+  const std::string path(body.Text(body.left()));
+  if (!body.ok()) return;
+  // Behind the id its size; 0 in files of perf before Linux 5.12.
+  const auto stored = static_cast<std::size_t>(id[kMost]);
+  const std::size_t bytes = stored == 0 || stored > kMost ? kMost : stored;
+  out.build_ids[path] =
+      absl::BytesToHexString({reinterpret_cast<const char*>(id.data()), bytes});
+}
+
+// Records one after the other, as in the data.
+void ReadBuildIds(ByteReader& section, FileDescription& out) {
+  while (section.left() >= kRecordHeaderBytes) {
+    ByteReader head = section;
+    head.Skip(4);
+    head.Skip(2);
+    const std::uint16_t size = head.U16();
+    if (size < kRecordHeaderBytes) return;
+    section.Skip(kRecordHeaderBytes);
+    ByteReader body(section.Bytes(size - kRecordHeaderBytes),
+                    section.swapped());
+    ReadBuildId(body, out);
+  }
+}
+
 }  // namespace
 
 absl::Status ReadFeature(std::uint32_t bit, ByteReader section,
@@ -43,6 +72,9 @@ absl::Status ReadFeature(std::uint32_t bit, ByteReader section,
   switch (bit) {
     case kTracingData:
       out.tracing_data = section.Bytes(section.left());
+      break;
+    case kBuildId:
+      ReadBuildIds(section, out);
       break;
     case kHostname:
       out.hostname = TextOf(section);

@@ -46,6 +46,7 @@ inline constexpr std::uint32_t kFirstUserRecord = 64;
 // Bits of the header's feature map, in the order of the sections.
 enum Feature : std::uint32_t {
   kTracingData = 1,
+  kBuildId = 2,
   kHostname = 3,
   kOsRelease = 4,
   kPerfVersion = 5,

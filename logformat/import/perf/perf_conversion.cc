@@ -22,6 +22,7 @@
 #include "logformat/import/perf/running_threads.h"
 #include "logformat/import/perf/sample.h"
 #include "logformat/import/perf/sample_plans.h"
+#include "logformat/import/perf/sample_stacks.h"
 #include "logformat/import/perf/task_records.h"
 #include "logformat/import/perf/timed_records.h"
 #include "logformat/import/perf/tracepoint_formats.h"
@@ -44,6 +45,7 @@ class PerfConversion final : public RecordReceiver {
         kernel_(records_, output),
         tasks_(records_, file_),
         losses_(records_, user_),
+        stacks_(file_, records_, output),
         timed_(bytes, file_, *this) {}
 
   absl::Status Convert();
@@ -58,13 +60,14 @@ class PerfConversion final : public RecordReceiver {
   absl::Status Describe();
   void PrepareHooks();
   void OnSample(std::uint64_t time_ns, const EventAttribute& attribute,
-                const Sample& sample);
+                const Sample& sample, std::uint16_t misc);
   absl::Status OnOther(std::uint64_t time_ns, const RawRecord& record,
                        const Sample& sample);
   void ToUser(const SamplePlan& plan, const SampleEvent& event,
               const Sample& sample, CpuBooks& cpu, std::uint64_t time_ns);
   const SamplePlan& OfSyscall(const SamplePlan& plan, const SampleEvent& event);
   CpuBooks& CpuAt(const Sample& sample, std::uint64_t time_ns);
+  void MapTask(const RawRecord& record);
   void Finish();
 
   const FileDescription file_;
@@ -78,6 +81,7 @@ class PerfConversion final : public RecordReceiver {
   KernelEvents kernel_;
   TaskRecords tasks_;
   Losses losses_;
+  SampleStacks stacks_;
   TimedRecords timed_;
   std::unique_ptr<GroupCounts> counts_;
   std::unique_ptr<RunningThreads> running_;
@@ -153,6 +157,10 @@ absl::Status PerfConversion::Describe() {
 }
 
 void PerfConversion::PrepareHooks() {
+  for (const SamplePlan& plan : plans_.all()) {
+    if (plan.kind == EventKind::kIgnored) continue;
+    stacks_.Prepare(*plan.attribute, NameOf(*plan.attribute, formats_));
+  }
   bool any = false;
   // An end may precede the first begin, which describes its hook.
   for (const bool begins : {true, false}) {
@@ -176,6 +184,10 @@ void PerfConversion::PrepareHooks() {
 absl::Status PerfConversion::OnUntimed(const RawRecord& record) {
   if (record.type == kIdIndex) return tasks_.ReadIdIndex(record);
   if (record.type >= kFirstUserRecord) return absl::OkStatus();
+  if (record.type == PERF_RECORD_MMAP || record.type == PERF_RECORD_MMAP2) {
+    return stacks_.mappings().OnRecord(record) ? absl::OkStatus()
+                                               : timed_.Malformed(record);
+  }
   const bool whole = record.type == PERF_RECORD_LOST_SAMPLES
                          ? losses_.TakeTotal(record, file_.swapped)
                          : tasks_.TakeInitial(record);
@@ -209,7 +221,7 @@ absl::Status PerfConversion::OnTimed(std::uint64_t time_ns,
     }
   }
   if (record.type == PERF_RECORD_SAMPLE) {
-    OnSample(time_ns, attribute, sample);
+    OnSample(time_ns, attribute, sample, record.misc);
     return output_.status();
   }
   return OnOther(time_ns, record, sample);
@@ -229,7 +241,7 @@ const SamplePlan& PerfConversion::OfSyscall(const SamplePlan& plan,
 
 void PerfConversion::OnSample(std::uint64_t time_ns,
                               const EventAttribute& attribute,
-                              const Sample& sample) {
+                              const Sample& sample, std::uint16_t misc) {
   const SamplePlan& plan = plans_.Of(file_, attribute);
   CpuBooks& cpu = CpuAt(sample, time_ns);
   tasks_.Seen(cpu, time_ns, sample.pid, sample.tid);
@@ -240,6 +252,7 @@ void PerfConversion::OnSample(std::uint64_t time_ns,
     records_.SetCounts(cpu, time_ns, counts);
   }
   if (plan.kind == EventKind::kIgnored) return;
+  stacks_.OnSample(cpu, time_ns, attribute, sample, misc);
   const SampleEvent event(sample, plan, counts, formats_.big_endian());
   stream_.cpu = cpu.number;
   stream_.per_cpu = true;
@@ -274,11 +287,28 @@ void PerfConversion::ToUser(const SamplePlan& plan, const SampleEvent& event,
   records_.Call(cpu, time_ns, call);
 }
 
+// The mappings of a new program or process.
+void PerfConversion::MapTask(const RawRecord& record) {
+  ByteReader body(record.body, file_.swapped);
+  const std::int32_t pid = body.I32(), parent_pid = body.I32();
+  if (record.type == PERF_RECORD_COMM) {
+    if ((record.misc & PERF_RECORD_MISC_COMM_EXEC) != 0) {
+      stacks_.mappings().NewProgram(pid);
+    }
+  } else if (record.type == PERF_RECORD_FORK) {
+    stacks_.mappings().Fork(parent_pid, pid);
+  }
+}
+
 absl::Status PerfConversion::OnOther(std::uint64_t time_ns,
                                      const RawRecord& record,
                                      const Sample& sample) {
   ByteReader body(record.body, file_.swapped);
   switch (record.type) {
+    case PERF_RECORD_MMAP:
+    case PERF_RECORD_MMAP2:
+      if (!stacks_.mappings().OnRecord(record)) return timed_.Malformed(record);
+      break;
     case PERF_RECORD_COMM:
     case PERF_RECORD_FORK:
     case PERF_RECORD_EXIT: {
@@ -287,6 +317,7 @@ absl::Status PerfConversion::OnOther(std::uint64_t time_ns,
       running_->Seen(cpu, time_ns, sample.tid);
       if (!tasks_.OnRecord(cpu, time_ns, record))
         return timed_.Malformed(record);
+      MapTask(record);
       if (record.type == PERF_RECORD_EXIT) {
         running_->Gone(cpu, time_ns, sample.tid);
       }
@@ -338,6 +369,7 @@ void PerfConversion::Finish() {
       records_.Until(number, last_ns_);
     }
   }
+  stacks_.Finish(info);
   losses_.Finish(last_ns_, file_.unfinished, info);
   records_.Finish();
   user_.Finish();

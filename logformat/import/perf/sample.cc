@@ -81,7 +81,8 @@ bool ReadSample(const EventAttribute& attribute,
   if ((type & PERF_SAMPLE_CALLCHAIN) != 0) {
     const std::uint64_t depth = in.U64();
     if (depth > in.left() / 8) return false;
-    in.Skip(depth * 8);
+    out.chain.reserve(static_cast<std::size_t>(depth));
+    for (std::uint64_t i = 0; i < depth; ++i) out.chain.push_back(in.U64());
   }
   if ((type & PERF_SAMPLE_RAW) != 0) out.raw = in.Bytes(in.U32());
   // The remaining fields are not used.

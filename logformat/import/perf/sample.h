@@ -28,6 +28,8 @@ struct Sample {
   // PERF_SAMPLE_READ: values of the event, or of its whole group.
   std::vector<ReadValue> values;
   std::uint64_t enabled_ns = 0, running_ns = 0;
+  // PERF_SAMPLE_CALLCHAIN: innermost first, with markers of whose code follows.
+  std::vector<std::uint64_t> chain;
   std::span<const std::byte> raw;  // of a tracepoint
 };
 
