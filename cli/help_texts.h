@@ -4,6 +4,7 @@
 
 namespace countrace::cli {
 
+extern const char kAnnotateHelp[];
 extern const char kDiffHelp[];
 extern const char kDoctorHelp[];
 extern const char kExportHelp[];

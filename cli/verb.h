@@ -24,6 +24,7 @@ extern const Verb kRecordVerb;
 extern const Verb kSnapshotVerb;
 extern const Verb kStatVerb;
 extern const Verb kReportVerb;
+extern const Verb kAnnotateVerb;
 extern const Verb kDiffVerb;
 extern const Verb kStateVerb;
 extern const Verb kViewVerb;

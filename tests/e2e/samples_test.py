@@ -432,6 +432,11 @@ class Samples(unittest.TestCase):
         self.assertEqual('every 1', data['books'][0]['rate'])
         self.assertEqual(700, self.sum_of(data, r'TouchMany\(.*', 'self_samples'))
         self.assertEqual(50, self.sum_of(data, r'TouchFew\(.*', 'self_samples'))
+        # Without a trace of its own, too, and line by line.
+        done = run(COUNTRACE, 'annotate', 'TouchMany', file, '--format', 'json')
+        self.assertEqual(0, done.returncode, done)
+        event, = json.loads(done.stdout)['events']
+        self.assertEqual(700, sum(line['self_samples'] for line in event['lines']))
 
     def test_imported_call_chains(self):
         file = self.perf_record('-F', RATE, '-e', 'cpu-clock', WORKLOAD, 'inlined', 300)
@@ -480,6 +485,84 @@ class Samples(unittest.TestCase):
         data = self.report('function')
         self.assertEqual(300, self.sum_of(data, r'TouchMany\(.*', 'total_samples'))
         self.assertEqual(0, self.sum_of(data, 'main', 'total_samples'))
+
+    def annotate(self, *arguments, status=0):
+        done = run(COUNTRACE, 'annotate', '--no-progress', *arguments, self.trace)
+        self.assertEqual(status, done.returncode, done)
+        return done
+
+    def test_annotate(self):
+        if shutil.which('objdump') is None:
+            self.skipTest('SKIPPED: no objdump')
+        self.record('--sample', RATE, '--', WORKLOAD, 'inlined', 300)
+        functions = self.report('function', '--rows', 0)
+        for name, pattern in (('BurnThird', r'BurnThird\(.*'), ('SpinIn()', r'SpinIn\(\)'),
+                              ('Host(unsigned long)', r'Host\(.*')):
+            data = json.loads(self.annotate('--format', 'json', name).stdout)
+            self.assertEqual('countrace.annotation/1', data['schema'])
+            event, = data['events']
+            for field in ('self_samples', 'self'):
+                truth = self.sum_of(functions, pattern, field)
+                self.assertEqual(truth, event[field], name)
+                self.assertEqual(truth, sum(line[field] for line in event['lines']), name)
+                self.assertEqual(truth, sum(row[field] for row in event['addresses']
+                                            if row['function'] == data['function']), name)
+            # Each sample is at an instruction.
+            for row in event['addresses']:
+                self.assertTrue(row['instruction'], row)
+            for line in event['lines']:
+                self.assertLessEqual(line['self_lo'], line['self'])
+                self.assertLessEqual(line['self'], line['self_hi'])
+        data = json.loads(self.annotate('--format', 'json', 'SpinIn').stdout)
+        hot = [line for line in data['events'][0]['lines'] if 'the line of SpinIn' in line['text']]
+        self.assertEqual([self.line_of('// the line of SpinIn')], [line['line'] for line in hot])
+        # The function that it is inlined into has its instructions beside its own.
+        data = json.loads(self.annotate('--format', 'json', 'Host').stdout)
+        inlined = [row for row in data['events'][0]['addresses'] if row['function'] == 'SpinIn()']
+        self.assertTrue(all(row['inlined'] for row in inlined))
+        self.assertEqual(self.sum_of(functions, r'SpinIn\(\)', 'self_samples'),
+                         sum(row['self_samples'] for row in inlined))
+        text = self.annotate('SpinIn').stdout
+        self.assertIn('sink = sink * 3 + 1;  // the line of SpinIn', text)
+        self.assertRegex(text, r'~\d+\.\d % \[')
+        self.assertRegex(text, r'(?m)^ *~\S+ m?s .* [0-9a-f]+ .*(add|lea|mov|imul|cmp|sub)')
+
+    def test_annotate_parts(self):
+        self.record('--sample', RATE, '--', WORKLOAD, 'cpu', 150)
+        text = self.annotate('--only', 'lines', 'BurnHalf').stdout
+        self.assertIn('BURN(BurnHalf)', text)
+        self.assertNotIn('instructions', text)
+        # An objdump that fails, and none.
+        folder = self.folder / 'programs'
+        folder.mkdir()
+        none = os.environ | {'PATH': str(folder)}
+        done = run(COUNTRACE, 'annotate', 'BurnHalf', self.trace, env=none)
+        self.assertEqual(1, done.returncode, done)
+        self.assertIn('binutils', done.stderr)
+        self.assertIn('--only lines', done.stderr)
+        done = run(COUNTRACE, 'annotate', '--only', 'lines', 'BurnHalf', self.trace, env=none)
+        self.assertEqual(0, done.returncode, done)
+        (folder / 'objdump').write_text('#!/bin/sh\necho it is broken >&2\nexit 3\n')
+        (folder / 'objdump').chmod(0o755)
+        done = run(COUNTRACE, 'annotate', 'BurnHalf', self.trace, env=none)
+        self.assertEqual(1, done.returncode, done)
+        self.assertIn('it is broken', done.stderr)
+
+    def test_annotate_wrong_requests(self):
+        self.record('--sample', RATE, '--', WORKLOAD, 'cpu', 200)
+        for words, status, said in (
+                (['nothing like it'], 1, 'no sample was taken in a function'),
+                (['Burn*'], 1, 'give the whole name'),
+                (['BurnHalf', '--dso', 'libc*'], 1, 'of a file libc*'),
+                (['BurnHalf', '--process', 'x'], 1, 'no sample is of a process'),
+                (['BurnHalf', '--only', 'x'], 2, 'instructions'),
+                (['BurnHalf', '--format', 'csv'], 2, 'csv'),
+                (['BurnHalf', '--from', 'x'], 2, 'x')):
+            done = self.annotate(*words, status=status)
+            self.assertIn(said, done.stderr, words)
+        done = run(COUNTRACE, 'annotate')
+        self.assertEqual(2, done.returncode, done)
+        self.assertIn('which function', done.stderr)
 
     @unittest.skipUnless(FULL, 'with COUNTRACE_TEST_FULL=1')
     def test_intervals_hold_the_truth(self):
