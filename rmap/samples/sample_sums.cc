@@ -67,21 +67,38 @@ void SampleSums::DefineFile(std::span<const std::uint64_t> numbers,
   file.path = TextOf(texts);
 }
 
+void SampleSums::FrameNumbers::Set(std::uint64_t number, std::uint32_t frame) {
+  constexpr std::uint64_t kGap = 64;  // a record is no smaller
+  if (number < next_to_each_other_.size()) {
+    next_to_each_other_[number] = frame;
+  } else if (number - next_to_each_other_.size() < kGap) {
+    next_to_each_other_.resize(number, 0);
+    next_to_each_other_.push_back(frame);
+  } else {
+    others_[number] = frame;
+  }
+}
+
+std::uint32_t SampleSums::FrameNumbers::Find(std::uint64_t number) const {
+  if (number < next_to_each_other_.size() && next_to_each_other_[number] != 0) {
+    return next_to_each_other_[number];
+  }
+  if (others_.empty()) return 0;
+  const auto found = others_.find(number);
+  return found == others_.end() ? 0 : found->second;
+}
+
 void SampleSums::DefineFrame(std::uint32_t stream,
                              std::span<const std::uint64_t> numbers) {
   if (stream >= numbers_.size()) numbers_.resize(stream + 1);
-  auto& of_stream = numbers_[stream];
-  std::uint32_t parent = 0;
-  if (numbers[1] != 0) {
-    const auto found = of_stream.find(numbers[1]);
-    if (found != of_stream.end()) parent = found->second;
-  }
+  FrameNumbers& of_stream = numbers_[stream];
+  const std::uint32_t parent = numbers[1] == 0 ? 0 : of_stream.Find(numbers[1]);
   const std::uint32_t file = FileOf(numbers[2]);
   const auto [frame, added] =
       frames_.try_emplace({parent, file, numbers[3]},
                           static_cast<std::uint32_t>(samples_.frames.size()));
   if (added) samples_.frames.push_back({parent, file, numbers[3]});
-  of_stream[numbers[0]] = frame->second;
+  of_stream.Set(numbers[0], frame->second);
 }
 
 void SampleSums::Define(const EventRecord& record) {
@@ -145,9 +162,7 @@ void SampleSums::Add(const EventRecord& record, const SampleContext& context) {
   std::uint32_t frame = 0;
   if (stack != 0) {
     if (record.stream < numbers_.size()) {
-      const auto& of_stream = numbers_[record.stream];
-      const auto found = of_stream.find(stack);
-      if (found != of_stream.end()) frame = found->second;
+      frame = numbers_[record.stream].Find(stack);
     }
     if (frame == 0) ++samples_.stacks_lost;
   }

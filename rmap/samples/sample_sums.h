@@ -45,6 +45,18 @@ class SampleSums {
     double squared_periods = 0;
   };
 
+  // The recorder's numbers of frames. They count from 1 on, as a rule; after a
+  // loss, and in damaged traces, there are others.
+  class FrameNumbers {
+   public:
+    void Set(std::uint64_t number, std::uint32_t frame);
+    std::uint32_t Find(std::uint64_t number) const;  // 0: it is not defined
+
+   private:
+    std::vector<std::uint32_t> next_to_each_other_{0};  // by number
+    absl::flat_hash_map<std::uint64_t, std::uint32_t> others_;
+  };
+
   void DefineFrame(std::uint32_t stream,
                    std::span<const std::uint64_t> numbers);
   void DefineFile(std::span<const std::uint64_t> numbers,
@@ -56,8 +68,8 @@ class SampleSums {
   std::vector<std::uint32_t> events_;  // by hook id: of samples_.events
   Samples samples_;
   absl::flat_hash_map<std::uint64_t, std::uint32_t> files_;  // by its number
-  // The recorder's numbers of frames, by stream.
-  std::vector<absl::flat_hash_map<std::uint64_t, std::uint32_t>> numbers_;
+  // By stream.
+  std::vector<FrameNumbers> numbers_;
   absl::flat_hash_map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>,
                       std::uint32_t>
       frames_;

@@ -155,6 +155,30 @@ TEST_CASE("sample sums: damaged definitions lose names, never samples") {
   CHECK(self == 4);
 }
 
+TEST_CASE("sample sums: numbers of frames may have gaps, of any width") {
+  SampleSums sums(InfoWithPoints());
+  Feeder feeder(sums);
+  feeder.Define(2, 0, {0}, {"-", "/lib/one"});
+  const std::vector<std::uint64_t> numbers = {
+      1, 2, 60, 5000, 5001, std::uint64_t{1} << 40, ~std::uint64_t{0}};
+  std::uint64_t parent = 0;
+  for (const std::uint64_t number : numbers) {
+    feeder.Define(1, 0, {number, parent, 0, 100 + number % 1000});
+    parent = number;
+  }
+  for (const std::uint64_t number : numbers) feeder.Sample(0, 1, number, {});
+  for (const std::uint64_t number : {3, 59, 61, 4999, 5002}) {
+    feeder.Sample(0, 1, number, {});
+  }
+  const Samples samples = sums.Take();
+  CHECK(samples.stacks_lost == 5);
+  REQUIRE(samples.sums.size() == numbers.size() + 1);
+  for (std::uint32_t frame = 1; frame <= numbers.size(); ++frame) {
+    CHECK(samples.frames[frame].parent == frame - 1);
+    CHECK(samples.frames[frame].address == 100 + numbers[frame - 1] % 1000);
+  }
+}
+
 TEST_CASE("sample tables: a recursive function has its total once") {
   SampleSums sums(InfoWithPoints());
   Feeder feeder(sums);

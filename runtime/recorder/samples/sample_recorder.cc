@@ -157,9 +157,15 @@ void SampleRecorder::StoreSample(std::size_t cpu, const RecordBatch& batch,
   }
   if (stream.packets != writer.packets()) {
     stream.packets = writer.packets();
-    stream.files.clear();
-    stream.kernel_symbols.clear();
-    stream.frames.clear();
+    // A frame's record, with what little files and symbols add.
+    constexpr std::uint64_t kDefinitionBytes = 48, kRest = 4;
+    if (writer.bytes() - stream.begun_bytes >=
+        kRest * kDefinitionBytes * stream.frames.size()) {
+      stream.begun_bytes = writer.bytes();
+      stream.files.clear();
+      stream.kernel_symbols.clear();
+      stream.frames.clear();
+    }
   }
   // Innermost first, as it comes; frames are defined from the outermost on.
   struct Step {

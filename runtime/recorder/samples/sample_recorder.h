@@ -71,11 +71,13 @@ class SampleRecorder {
                 logformat::PacketWriter& writer);
 
  private:
-  // What the current packet of a stream defines, so that none needs another
-  // one: a flight recording overwrites the oldest.
+  // What a stream has defined since the begin of a packet. A packet begins
+  // anew, so that it needs no other one (a flight recording overwrites the
+  // oldest), unless definitions would take more than a fifth of the stream.
   struct Stream {
     std::uint64_t packets = 0;
-    std::uint64_t last_frame = 0;  // numbers are never used again
+    std::uint64_t begun_bytes = 0;  // of the stream, when it began anew
+    std::uint64_t last_frame = 0;   // numbers are never used again
     absl::flat_hash_set<std::uint32_t> files;
     absl::flat_hash_set<std::uint64_t> kernel_symbols;  // by begin
     struct Frame {

@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""What samples with stacks cost, beside `perf record -g` at the same rate, and
+how long their tables take: medians of runs by turns. It asserts nothing.
+
+usage: sample_bench.py BUILD [--runs N] [--samples N] [--skip-report]
+Needs root. Without perf its columns are empty.
+"""
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+
+def run(*words, **options):
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True,
+                          timeout=1800, check=False, **options)
+    if done.returncode != 0:
+        sys.exit(f'sample_bench: failed ({done.returncode}): {words}\n{done.stderr}')
+    return done
+
+
+def peak_of(*words):
+    """Seconds and peak megabytes of a program, and what it printed."""
+    begin = time.monotonic()
+    child = subprocess.Popen([str(word) for word in words], stdout=subprocess.PIPE, text=True)
+    text = child.stdout.read()
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode != 0:
+        sys.exit(f'sample_bench: failed: {words}')
+    return time.monotonic() - begin, usage.ru_maxrss / 1024, text
+
+
+class Recorders:
+    def __init__(self, build, folder):
+        self.program = build / 'tests/bench/sampled_calls'
+        self.countrace = build / 'cli/countrace'
+        self.trace, self.data = folder / 'trace.ctf', folder / 'perf.data'
+        self.perf = shutil.which('perf')
+
+    def words(self, recorder, what, rate):
+        program = [self.program, *what]
+        if recorder == 'countrace':
+            return [self.countrace, 'record', '-q', '--force', '--no-fault-records',
+                    '-o', self.trace, '--sample',
+                    'every=1:page-faults' if rate == 1 else rate, '--', *program]
+        if recorder == 'perf':
+            every = ['-e', 'page-faults', '-c', '1'] if rate == 1 else ['-e', 'cpu-clock', '-F',
+                                                                       rate]
+            return ['perf', 'record', '-q', '-g', *every, '-o', self.data, '--', *program]
+        return program
+
+    def seconds(self, recorder, what, rate):
+        return int(run(*self.words(recorder, what, rate)).stdout.split()[-1]) / 1e9
+
+
+def overhead(recorders, what, rate, runs):
+    """Medians of the program's own time: alone, and under each recorder."""
+    names = ['alone', 'countrace'] + (['perf'] if recorders.perf else [])
+    times = {name: [] for name in names}
+    for _ in range(runs):
+        for name in names:
+            times[name].append(recorders.seconds(name, what, rate))
+    return {name: statistics.median(values) for name, values in times.items()}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('build', type=pathlib.Path)
+    parser.add_argument('--runs', type=int, default=7)
+    parser.add_argument('--samples', type=int, default=10_000_000)
+    parser.add_argument('--skip-report', action='store_true')
+    wanted = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix='countrace-bench-') as name:
+        recorders = Recorders(wanted.build.resolve(), pathlib.Path(name))
+        for rate in (199, 997, 4999):
+            most = int(pathlib.Path('/proc/sys/kernel/perf_event_max_sample_rate').read_text())
+            if rate > most:
+                continue
+            found = overhead(recorders, ['work', '300000'], rate, wanted.runs)
+            print(f'cpu-clock at {rate} Hz: ' + ', '.join(
+                f'{who} {100 * (seconds / found["alone"] - 1):+.2f} %'
+                for who, seconds in found.items() if who != 'alone') +
+                f' of {found["alone"]:.2f} s', flush=True)
+        faults = 300_000
+        found = overhead(recorders, ['faults', faults], 1, wanted.runs)
+        print('each page fault: ' + ', '.join(
+            f'{who} {(seconds - found["alone"]) / faults * 1e9:+.0f} ns'
+            for who, seconds in found.items() if who != 'alone') +
+            f' to {found["alone"] / faults * 1e9:.0f} ns', flush=True)
+        if wanted.skip_report:
+            return
+        run(*recorders.words('countrace', ['faults', wanted.samples], 1))
+        size = sum(file.stat().st_size for file in recorders.trace.iterdir())
+        for by in ('function', 'calltree', 'line'):
+            for _ in range(2):  # the second has what the first one read
+                seconds, peak, text = peak_of(recorders.countrace, 'report', '--no-progress',
+                                              '--by', by, '--format', 'json', recorders.trace)
+            books, = json.loads(text)['books']
+            print(f'--by {by}: {books["samples"]:,} samples, {books["lost"]:,} lost, '
+                  f'{size / 2**20:,.0f} MiB: {seconds:.2f} s, {peak:,.0f} MiB', flush=True)
+
+
+if __name__ == '__main__':
+    main()
