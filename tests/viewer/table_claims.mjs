@@ -157,13 +157,23 @@ export async function claimTables({session, claims, run, trace, shots}) {
     await session.until('__pv.callTree()?.unselected !== undefined');
     // The rows of the timeline have no field `wall_ns.p99`, the call paths have.
     await check(['--where', 'wall_ns.p99 > 1us']);
-    for (const wrong of ['limit=501', 'offset=-1', 'from=5&to=4', 'from=1', 'where=wall_ns.p99+%3E', 'where=nothing+%3E+3', 'where=comm+%3E+3']) {
+    for (const wrong of ['limit=501', 'offset=-1', 'by=cpu', 'from=5&to=4', 'from=1', 'where=wall_ns.p99+%3E', 'where=nothing+%3E+3', 'where=comm+%3E+3']) {
       assert.equal(await page.evaluate((query) => fetch(`/api/v1/calltree?${query}`).then(({status}) => status), wrong), 400, wrong);
     }
     // Chromium itself reports each answer that is an error.
     session.problems = session.problems.filter((problem) => !/status of 400/.test(problem));
     await page.locator('.unfilter').click();
     await session.until('__pv.callTree()?.unselected === undefined');
+    await page.getByRole('button', {name: 'All columns'}).click();
+    await session.until('__pv.callTree()?.rows.every(({path}) => path.length === 1)');
+    const bySegment = JSON.parse(run('report', '--by', 'segment', '--format', 'json', ...ranged, trace)).segments;
+    const plain = (all) => all.map(({process, has_callees: inner, path, ...row}) => row)
+        .sort((a, b) => `${a.pid} ${a.segment}` < `${b.pid} ${b.segment}` ? -1 : 1);
+    assert.ok(bySegment.length > 1);
+    assert.deepEqual(plain((await session.ask('__pv.callTree()')).rows), plain(bySegment));
+    assert.equal(await shown(), bySegment.length);
+    await session.until('location.hash.includes("tab=allcolumns")');
+    await session.shot(shots, 'trace-all-columns');
     await page.getByRole('button', {name: 'By segment'}).click();
     await page.getByRole('tab', {name: 'Processes'}).click();
     await session.key('Escape');

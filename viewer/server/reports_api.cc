@@ -147,22 +147,34 @@ Json OwnSums(const std::vector<rmap::SegmentRow>& rows, std::size_t events) {
   return json;
 }
 
+// Rows of the report as a tree, call paths or segments, which are one deep.
+struct TreeTable {
+  rmap::ReportBy by;
+  std::vector<rmap::SegmentRow> rmap::Report::*rows;
+  const char* json;  // its name in the report's JSON
+};
+constexpr TreeTable kPaths = {rmap::ReportBy::kPath,
+                              &rmap::Report::segment_paths, "segment_paths"};
+constexpr TreeTable kSegments = {rmap::ReportBy::kSegment,
+                                 &rmap::Report::segments, "segments"};
+
 // Erases the rows that `where` is not true of; returns how many.
 absl::StatusOr<std::size_t> KeepSelected(rmap::Report& report,
+                                         const TreeTable& table,
                                          const std::string& where) {
   const auto parsed = rmap::where::ParseWhere(where);
   if (!parsed.ok()) return parsed.status();
   if (const absl::Status checked =
-          rmap::where::CheckWhere(*parsed, report, rmap::ReportBy::kPath);
+          rmap::where::CheckWhere(*parsed, report, table.by);
       !checked.ok()) {
     return checked;
   }
   const auto selected = rmap::where::SelectRows(*parsed, report);
   if (!selected.ok()) return selected.status();
-  const std::size_t all = report.segment_paths.size();
-  report.segment_paths = rmap::SelectedRows(report.segment_paths, &*selected,
-                                            rmap::ReportBy::kPath);
-  return all - report.segment_paths.size();
+  std::vector<rmap::SegmentRow>& rows = report.*table.rows;
+  const std::size_t all = rows.size();
+  rows = rmap::SelectedRows(rows, &*selected, table.by);
+  return all - rows.size();
 }
 
 HttpResponse CallTree(const TimelineIndex& index, const TraceEvents& events,
@@ -173,6 +185,11 @@ HttpResponse CallTree(const TimelineIndex& index, const TraceEvents& events,
   if (!offset) return Refuse(400, query.error());
   const auto limit = query.Number("limit", kMaxTreeRows, kMaxTreeRows);
   if (!limit) return Refuse(400, query.error());
+  const std::string_view by = query.Word("by");
+  if (query.Has("by") && by != "path" && by != "segment") {
+    return Refuse(400, "Parameter by: expected path or segment");
+  }
+  const TreeTable& table = by == "segment" ? kSegments : kPaths;
   const std::uint64_t own = ++newest_tree;
   const auto is_wanted = [own](const logformat::Progress&) {
     return newest_tree == own;
@@ -190,11 +207,14 @@ HttpResponse CallTree(const TimelineIndex& index, const TraceEvents& events,
     if (query.Has("where")) {
       const std::optional<std::string> where = query.Text("where");
       if (!where) return Refuse(400, query.error());
-      const auto unselected = KeepSelected(*report, *where);
+      const auto unselected = KeepSelected(*report, table, *where);
       if (!unselected.ok()) return Refuse(unselected.status());
       answer["unselected"] = *unselected;
     }
-    std::vector<rmap::SegmentRow>& rows = report->segment_paths;
+    std::vector<rmap::SegmentRow>& rows = (*report).*table.rows;
+    if (by == "segment") {
+      for (rmap::SegmentRow& row : rows) row.path = {row.segment};
+    }
     answer["total"] = rows.size();
     answer["sums"] = OwnSums(rows, report->events.size());
     const std::vector<TreePlace> order = TreeOrder(rows);
@@ -204,12 +224,15 @@ HttpResponse CallTree(const TimelineIndex& index, const TraceEvents& events,
     std::vector<rmap::SegmentRow> shown;
     for (const TreePlace& place : page) shown.push_back(rows[place.row]);
     rows = std::move(shown);
-    answer["rows"] = Json::parse(rmap::RenderJson(
-        *report, rmap::ReportBy::kPath, nullptr))["segment_paths"];
+    answer["rows"] =
+        Json::parse(rmap::RenderJson(*report, table.by, nullptr))[table.json];
     for (std::size_t i = 0; i < page.size(); ++i) {
       answer["rows"][i]["process"] =
           static_cast<std::uint32_t>(rows[i].process);
       answer["rows"][i]["has_callees"] = page[i].has_callees;
+      if (by == "segment") {
+        answer["rows"][i]["path"] = {base::EscapeName(rows[i].segment)};
+      }
     }
   }
   malloc_trim(0);

@@ -143,10 +143,12 @@ export class Client {
   source(hook: number): Promise<SourceAnswer> {
     return this.json(`source?hook=${hook}`);
   }
-  // The report's call paths in a range (null: in the whole trace), as a tree.
-  callTree(range: TimeSpan|null, page: {where: string; offset: number; limit: number}, signal: AbortSignal): Promise<CallTreeAnswer> {
-    const {where, offset, limit} = page;
-    return this.json(`calltree?${range ? `from=${Math.round(range.from)}&to=${Math.round(range.to)}&` : ''}offset=${offset}&limit=${limit}${
+  // The report's call paths, or segments, in a range (null: in the whole trace), as a tree.
+  callTree(
+      range: TimeSpan|null, page: {by: 'path'|'segment'; where: string; offset: number; limit: number},
+      signal: AbortSignal): Promise<CallTreeAnswer> {
+    const {by, where, offset, limit} = page;
+    return this.json(`calltree?by=${by}&${range ? `from=${Math.round(range.from)}&to=${Math.round(range.to)}&` : ''}offset=${offset}&limit=${limit}${
         where === '' ? '' : `&where=${encodeURIComponent(where)}`}`, signal);
   }
   compare(before: TimeSpan, after: TimeSpan, offset: number, limit: number, signal: AbortSignal): Promise<Comparison> {

@@ -1,11 +1,12 @@
-// The segments of the selection, or of the whole trace, as a tree of calls: rows
-// of the report, which reads the trace once for each range.
+// The segments of the selection, or of the whole trace, as a tree of calls or each
+// by itself: rows of the report, which reads the trace once for each range.
 
 import {effect, type Signal, signal} from '@preact/signals-core';
 
 import {ApiError, isReplaced} from '../api/client';
 import type {CallTreeAnswer, PathRow} from '../api/schema';
 import type {AppModel, Selection} from './app_model';
+import {isReported} from './range_tables';
 
 export const TREE_ROWS = 300; // of a page
 const REST_MS = 200; // after the last move of a drag
@@ -28,11 +29,12 @@ export class CallTree {
       const range = this.model.selection.value;
       const where = this.model.filter.value;
       const offset = this.offset.value;
+      const tab = this.model.tables.tab.value;
       clearTimeout(this.timer);
       this.abort?.abort();
-      if (this.model.lost.value || !this.model.client.backend.hasTrace || this.model.tables.tab.value !== 'calltree') return;
+      if (this.model.lost.value || !this.model.client.backend.hasTrace || !isReported(tab)) return;
       this.busy.value = true;
-      this.timer = setTimeout(() => void this.load(range, where, offset), REST_MS);
+      this.timer = setTimeout(() => void this.load(tab === 'calltree' ? 'path' : 'segment', range, where, offset), REST_MS);
     });
   }
 
@@ -42,13 +44,13 @@ export class CallTree {
     this.closed.value = closed;
   }
 
-  private async load(range: Selection|null, where: string, offset: number): Promise<void> {
+  private async load(by: 'path'|'segment', range: Selection|null, where: string, offset: number): Promise<void> {
     const abort = new AbortController();
     this.abort = abort;
     await this.model.guard(async () => {
       for (;;) {
         try {
-          this.answer.value = await this.model.client.callTree(range, {where, offset, limit: TREE_ROWS}, abort.signal);
+          this.answer.value = await this.model.client.callTree(range, {by, where, offset, limit: TREE_ROWS}, abort.signal);
           break;
         } catch (error) {
           // The find box says what is wrong with a condition.

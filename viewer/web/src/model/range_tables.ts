@@ -13,9 +13,11 @@ const REST_MS = 40; // after the last move of a drag
 const EVENTS_PAUSE_MS = 100; // between two pages while it plays
 
 export type Table = 'processes'|'threads'|'segments'|'hooks'|'cpus'|'waits';
-export type Tab = Table|'calltree'|'events'|'changes';
-export const TABS: readonly Tab[] = ['processes', 'threads', 'segments', 'hooks', 'cpus', 'waits', 'events', 'calltree'];
-const isTable = (tab: Tab): tab is Table => tab !== 'events' && tab !== 'changes' && tab !== 'calltree';
+export type Tab = Table|'calltree'|'allcolumns'|'events'|'changes';
+export const TABS: readonly Tab[] = ['processes', 'threads', 'segments', 'hooks', 'cpus', 'waits', 'events', 'calltree', 'allcolumns'];
+// From the trace, with all columns of the report.
+export const isReported = (tab: Tab): tab is 'calltree'|'allcolumns' => tab === 'calltree' || tab === 'allcolumns';
+const isTable = (tab: Tab): tab is Table => tab !== 'events' && tab !== 'changes' && !isReported(tab);
 export interface Order {
   column: string; // API.md, "aggregate"
   down: boolean;

@@ -1,4 +1,5 @@
-// Segments as a tree of calls, with the columns of `report --by path`.
+// Segments as a tree of calls, or each by itself, with the columns of `report --by
+// path` and `--by segment`.
 
 import type {Bounds, Parts, PathRow} from '../api/schema';
 import type {AppModel} from '../model/app_model';
@@ -30,7 +31,9 @@ export function CallTreeTable({model, engine}: {model: AppModel; engine: Timelin
   const offset = useSignal(callTree.offset);
   const busy = useSignal(callTree.busy);
   const filter = useSignal(model.filter);
-  if (!answer) return <p class="refused">{busy ? 'The trace is read\u2026' : 'No call paths: they lack a field of the condition.'}</p>;
+  const isTree = useSignal(model.tables.tab) === 'calltree';
+  const what = isTree ? 'call paths' : 'segments';
+  if (!answer) return <p class="refused">{busy ? 'The trace is read\u2026' : `No ${what}: they lack a field of the condition.`}</p>;
   const {sums, total} = answer;
   const time = (value: number|null|undefined): string => value === null || value === undefined ? NONE : formatDuration(value);
   const part = (title: string, says: string, of: (row: PathRow) => Parts|null, field: string, which: 'incl'|'excl', sum?: number|null): Column => ({
@@ -40,7 +43,7 @@ export function CallTreeTable({model, engine}: {model: AppModel; engine: Timelin
     ...(sum === undefined ? {} : {sum: time(sum)}),
   });
   const statistic = (title: string, says: string, which: 'mean'|'min'|'p50'|'p99'|'max'): Column => (
-      {title, says, text: (row) => time(row.wall_ns[which]), limits: () => ''});
+      {title, says, text: (row) => row.calls === 0 ? NONE : time(row.wall_ns[which]), limits: () => ''});
   const counted = names.events.filter((event) => answer.rows.some((row) => row.counts?.[event]));
   const columns: Column[] = [
     {title: 'Calls', says: 'Calls that begin in the range', text: (row) => formatCount(row.calls),
@@ -80,18 +83,18 @@ export function CallTreeTable({model, engine}: {model: AppModel; engine: Timelin
   return (
     <>
       {answer.unselected !== undefined && filter !== '' && (
-        <p class="condition">{formatCount(total)} of {formatCount(total + answer.unselected)} call paths are selected by <code>{filter}</code>, as by <code>report --where</code>.</p>
+        <p class="condition">{formatCount(total)} of {formatCount(total + answer.unselected)} {what} are selected by <code>{filter}</code>, as by <code>report --where</code>.</p>
       )}
       {total > TREE_ROWS && (
         <div class="pages">
-          <span>Call paths {formatCount(offset + 1)} to {formatCount(Math.min(offset + TREE_ROWS, total))} of {formatCount(total)}.</span>
+          <span>{isTree ? 'Call paths' : 'Segments'} {formatCount(offset + 1)} to {formatCount(Math.min(offset + TREE_ROWS, total))} of {formatCount(total)}.</span>
           <button disabled={offset === 0} onClick={() => go(offset - TREE_ROWS)}>Previous</button>
           <button disabled={offset + TREE_ROWS >= total} onClick={() => go(offset + TREE_ROWS)}>Next</button>
         </div>
       )}
       <table class={busy ? 'data calltree stale' : 'data calltree'}>
         <thead><tr>
-          <th><span class="title">Call path</span></th>
+          <th><span class="title">{isTree ? 'Call path' : 'Segment'}</span></th>
           {columns.flatMap(({title, says}, index) => [
             <th key={index} class="number" title={says}><span class="title">{title}</span></th>,
             ...(wide[index] ? [<th key={`${index} limits`} aria-label={`Limits of ${title}`} />] : []),

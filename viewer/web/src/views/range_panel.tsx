@@ -2,7 +2,7 @@
 
 import type {Aggregate} from '../api/schema';
 import type {AppModel} from '../model/app_model';
-import {type Tab, tableOf} from '../model/range_tables';
+import {isReported, type Tab, tableOf} from '../model/range_tables';
 import {formatCount, formatDuration, formatInstant} from '../units';
 import {CallTreeTable} from './call_tree_table';
 import {HookTable, SegmentTable} from './call_tables';
@@ -31,12 +31,12 @@ const CHANGES: {id: Tab; title: string} = {id: 'changes', title: 'Changes'};
 // The tables of `countrace report` that a tab stands for.
 const REPORT_TABLES: Record<Tab, readonly string[]> = {
   processes: ['process'], threads: ['thread'], segments: ['segment'], cpus: ['cpu'], waits: ['waker', 'preemptor'],
-  hooks: ['hook'], calltree: ['path'], events: [], changes: [],
+  hooks: ['hook'], calltree: ['path'], allcolumns: ['segment'], events: [], changes: [],
 };
 
 // The number of rows of a table that was not requested is not known.
 function rowsOf(data: Aggregate|null, tab: Tab): number|null {
-  if (!data || tab === 'events' || tab === 'changes' || tab === 'calltree') return null;
+  if (!data || tab === 'events' || tab === 'changes' || isReported(tab)) return null;
   return tab === 'processes' ? data.processes.length + data.processes_left_out : data[`${tab}_total`] ?? null;
 }
 
@@ -51,8 +51,8 @@ function Rows({model, engine, data}: {model: AppModel; engine: TimelineEngine; d
   }
 }
 
-// The call tree stands in the tab of the segments.
-const isOf = (tab: Tab, title: Tab): boolean => tab === title || tab === 'calltree' && title === 'segments';
+// These stand in the tab of the segments.
+const isOf = (tab: Tab, title: Tab): boolean => tab === title || isReported(tab) && title === 'segments';
 
 function SegmentViews({model, tab}: {model: AppModel; tab: Tab}) {
   const view = (id: Tab, title: string, says: string) => (
@@ -61,6 +61,7 @@ function SegmentViews({model, tab}: {model: AppModel; tab: Tab}) {
   return (
     <div class="views" role="group" aria-label="Segments as">
       {view('segments', 'By segment', 'Each segment of a process, sorted by a column')}
+      {view('allcolumns', 'All columns', 'Each segment with all columns of `report --by segment`: off CPU, waits, quantiles, counts; reads the trace')}
       {view('calltree', 'Call tree', 'Call paths with all columns of `report --by path`; reads the trace')}
     </div>
   );
@@ -77,7 +78,7 @@ export function RangePanel({model, engine}: {model: AppModel; engine: TimelineEn
   const filter = useSignal(model.filter);
   const height = useSignal(model.panelHeight);
   useSignal(theme);
-  const missing = !model.client.backend.hasTrace && (tab === 'events' || tab === 'changes' || tab === 'calltree');
+  const missing = !model.client.backend.hasTrace && (tab === 'events' || tab === 'changes' || isReported(tab));
   return (
     <section class={open ? 'range open' : 'range'} aria-label="Tables" style={open && height !== null ? {height: `${height}px`} : {}}>
       {open && <DockEdge model={model} />}
@@ -99,17 +100,17 @@ export function RangePanel({model, engine}: {model: AppModel; engine: TimelineEn
         <div class="range-what">
           {selection ? (
             <>
-              <strong>{formatDuration(selection.to - selection.from)}</strong> selected from{' '}
-              {formatInstant(selection.from, 999)}
+              <span class="text"><strong>{formatDuration(selection.to - selection.from)}</strong> selected from{' '}
+                {formatInstant(selection.from, 999)}</span>
               <button class="link" onClick={() => (model.selection.value = null)}>clear</button>
               {!before && <button class="link" title="Then select another range  (C)" onClick={() => model.run('compare', null)}>compare with{'\u2026'}</button>}
             </>
-          ) : <>{model.isWhole ? 'Whole trace' : model.isLive ? 'So far' : 'First part'} <span class="faint">drag on the timeline to select a range</span></>}
+          ) : <span class="text">{model.isWhole ? 'Whole trace' : model.isLive ? 'So far' : 'First part'} <span class="faint">drag on the timeline to select a range</span></span>}
         </div>
         <div class="csvs">
-          {(model.client.backend.hasTrace ? REPORT_TABLES[tab] : []).map((table) => (
+          {(model.client.backend.hasTrace ? REPORT_TABLES[tab] : []).map((table, index) => (
             <a key={table} class="link csv" download href={model.client.csvAddress(table, selection)}
-               title={`All rows, as \`countrace report --by ${table}\` has them${filter === '' ? '' : '; the condition is not in it'}`}>CSV{REPORT_TABLES[tab].length > 1 ? ` by ${table}` : ''}</a>
+               title={`All rows, as \`countrace report --by ${table}\` has them${filter === '' ? '' : '; the condition is not in it'}`}>{index > 0 ? '' : 'CSV '}{REPORT_TABLES[tab].length > 1 ? `by ${table}` : ''}</a>
           ))}
         </div>
         <button class="quiet" aria-expanded={open} title="Show or hide the tables  (Q)"
@@ -119,7 +120,7 @@ export function RangePanel({model, engine}: {model: AppModel; engine: TimelineEn
         {missing ? <p class="refused">This file has the timeline's index, not the trace: its records and <code>diff</code> are in <code>countrace view</code>.</p> :
             tab === 'events' ? <EventsTable model={model} /> :
             tab === 'changes' ? <ComparisonTable model={model} /> :
-            tab === 'calltree' ? <><SegmentViews model={model} tab={tab} /><CallTreeTable model={model} engine={engine} /></> :
+            isReported(tab) ? <><SegmentViews model={model} tab={tab} /><CallTreeTable model={model} engine={engine} /></> :
             refused !== null ? <p class="refused">{refused}</p> :
             !data || tableOf(data) !== tab ? null : (
               <>
