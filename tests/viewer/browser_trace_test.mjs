@@ -251,6 +251,54 @@ try {
     assert.deepEqual(await session.ask('__pv.aggregate()'), before);
   });
 
+  await claims.claim('the source view marks each CPU\'s innermost open line; out of sight, its edge has the mark', async () => {
+    await stopServer();
+    server = await wholeIndex(await startServer(countrace, ['view', '--source', join(import.meta.dirname, '../../examples'), trace]));
+    await session.visit(server.url);
+    const hooks = new Map((await session.api('hooks')).items.map(({hook, location}) => [hook, location]));
+    const {durationNs} = await session.ask('__pv.view()');
+    // Instants at which a CPU is in a segment, of each line one.
+    const lines = new Map();
+    for (let i = 1; i < 200; ++i) {
+      const t = Math.floor(durationNs * i / 200);
+      const {cpus, threads} = await session.api(`state?t=${t}&threads=all`);
+      const at = cpus.flatMap(({cpu, thread}) => {
+        const open = threads.find((one) => one.thread === thread)?.open ?? [];
+        const [, line] = /:(\d+)$/.exec(hooks.get(open.at(-1)?.hook) ?? '') ?? [];
+        return line ? [{cpu, line: Number(line)}] : [];
+      });
+      if (at.length > 0) lines.set(at.map(({cpu, line}) => `${cpu}:${line}`).sort().join(), {t, at});
+    }
+    assert.ok(lines.size > 1, `${lines.size} places`);
+    await session.page.locator('.area').focus();
+    await session.key('g');
+    const marks = () => session.page.locator('.source-line .tracks i').evaluateAll((tracks) => tracks.flatMap((track) => {
+      const line = Number(track.closest('.source-line').querySelector('.line-number').textContent);
+      return track.style.background === '' ? [] : [{cpu: [...track.parentElement.children].indexOf(track), line}];
+    }));
+    const byCpu = (a, b) => a.cpu - b.cpu;
+    for (const {t, at} of [...lines.values()].slice(0, 6)) {
+      await session.ask(`__pv.movePlayhead(${t})`);
+      await session.settled();
+      await session.until('document.querySelector(".source-line.lit")');
+      assert.deepEqual((await marks()).sort(byCpu), at.sort(byCpu), `at ${t}`);
+      assert.equal(await session.page.locator('.source-away button').count(), 0);
+    }
+    await session.shot(shots, 'trace-source');
+    const [{at: [{cpu, line}]}] = [...lines.values()].slice(5, 6).concat([...lines.values()].slice(0, 6).reverse());
+    const away = session.page.locator('.source-away button').first();
+    const source = session.page.locator('.source');
+    for (const [place, sign] of [['below', '\u2193'], ['above', '\u2191']]) {
+      await source.evaluate((element, to) => (element.scrollTop = to), place === 'below' ? 0 : 1e6);
+      await away.waitFor({state: 'visible', timeout: 5000});
+      assert.match(await session.page.locator(`.source-away.${place}`).innerText(), new RegExp(`CPU ${cpu}\\s+${sign}\\s+${line}`));
+      await away.click();
+      await session.page.locator('.source-line.lit').waitFor({state: 'visible', timeout: 5000});
+      assert.equal(await session.page.locator('.source-away button').count(), 0);
+    }
+    await session.key('g');
+  });
+
   await claims.claim('--open gives the browser a private file, and no token in its arguments', async () => {
     const tools = join(directory, 'tools');
     const seen = join(directory, 'arguments');

@@ -1,11 +1,11 @@
 // The file of the innermost open segment: a track for each CPU, lit where it is,
-// and what the calls of each line took in the selection.
+// a mark at the edge if that is out of sight, and what the calls of each line took in the selection.
 
 import {useEffect, useRef, useState} from 'preact/hooks';
 
 import type {AppModel} from '../model/app_model';
 import {clean, processOf} from '../model/names';
-import {lineTotals, placesOf} from '../model/source_view';
+import {lineTotals, type Place, placesOf} from '../model/source_view';
 import {css} from '../render/palette';
 import {formatCount, formatDuration} from '../units';
 import type {TimelineEngine} from './timeline_engine';
@@ -15,6 +15,38 @@ import {useSignal} from './use_signal';
 const LINE_PX = 17;
 const BEYOND = 8; // lines that are there above and below those in sight
 const MOST_TRACKS = 16;
+
+// Where a line is that is out of sight.
+function sideOf(line: number, top: number, height: number): 'above'|'below'|null {
+  const y = (line - 1) * LINE_PX;
+  return y + LINE_PX <= top ? 'above' : y >= top + height ? 'below' : null;
+}
+
+interface AwayProps {
+  places: readonly Place[]; // in the file that is shown
+  top: number;
+  height: number;
+  engine: TimelineEngine;
+  onGo: (line: number) => void;
+}
+
+// At its upper and lower edge: the CPUs whose lines are out of sight.
+function AwayMarks({places, top, height, engine, onGo}: AwayProps) {
+  return (
+    <>
+      {(['above', 'below'] as const).map((side) => (
+        <div class={`source-away ${side}`} key={side}>
+          {places.filter((place) => sideOf(place.line, top, height) === side).map(({cpu, line, process}) => (
+            <button key={cpu} title={`CPU ${cpu} is in line ${line}; a click goes there`} onClick={() => onGo(line)}>
+              <span class="swatch" style={{background: css(engine.book.process(process))}} />
+              CPU {cpu} {side === 'above' ? '\u2191' : '\u2193'} {line}
+            </button>
+          ))}
+        </div>
+      ))}
+    </>
+  );
+}
 
 export function SourcePanel({model, engine}: {model: AppModel; engine: TimelineEngine}) {
   const {source} = model;
@@ -66,28 +98,32 @@ export function SourcePanel({model, engine}: {model: AppModel; engine: TimelineE
           <span class="faint">{text ? ` calls and own time of ${selection ? 'the selection' : 'the whole trace'}` : ''}</span></span>
         <button class="quiet" onClick={() => model.run('source', null)}>Tables</button>
       </div>
-      <div class="source" ref={box} tabIndex={0} onScroll={(event) => setTop(event.currentTarget.scrollTop)}>
-        <div class="source-all" style={{height: `${(text?.lines.length ?? 0) * LINE_PX}px`}}>
-          {text?.lines.slice(first, last).map((words, i) => {
-            const number = first + i + 1;
-            const total = totals.get(number);
-            return (
-              <div class={`source-line ${here.some((place) => place.line === number) ? 'lit' : ''}`} key={number}
-                   style={{top: `${(number - 1) * LINE_PX}px`}}>
-                <span class="tracks">
-                  {Array.from({length: tracks}, (_, cpu) => {
-                    const place = here.find((one) => one.cpu === cpu && one.line === number);
-                    return <i key={cpu} title={`CPU ${cpu}`} style={place ? {background: css(engine.book.process(place.process))} : {}} />;
-                  })}
-                </span>
-                <span class="line-calls">{total ? formatCount(total.calls) : ''}</span>
-                <span class="line-own">{total ? formatDuration(total.ownNs) : ''}</span>
-                <span class="line-number">{number}</span>
-                <code>{clean(words.replaceAll('\t', '    '))}</code>
-              </div>
-            );
-          })}
+      <div class="source-box">
+        <div class="source" ref={box} tabIndex={0} onScroll={(event) => setTop(event.currentTarget.scrollTop)}>
+          <div class="source-all" style={{height: `${(text?.lines.length ?? 0) * LINE_PX}px`}}>
+            {text?.lines.slice(first, last).map((words, i) => {
+              const number = first + i + 1;
+              const total = totals.get(number);
+              return (
+                <div class={`source-line ${here.some((place) => place.line === number) ? 'lit' : ''}`} key={number}
+                     style={{top: `${(number - 1) * LINE_PX}px`}}>
+                  <span class="tracks">
+                    {Array.from({length: tracks}, (_, cpu) => {
+                      const place = here.find((one) => one.cpu === cpu && one.line === number);
+                      return <i key={cpu} title={`CPU ${cpu}`} style={place ? {background: css(engine.book.process(place.process))} : {}} />;
+                    })}
+                  </span>
+                  <span class="line-calls">{total ? formatCount(total.calls) : ''}</span>
+                  <span class="line-own">{total ? formatDuration(total.ownNs) : ''}</span>
+                  <span class="line-number">{number}</span>
+                  <code>{clean(words.replaceAll('\t', '    '))}</code>
+                </div>
+              );
+            })}
+          </div>
         </div>
+        <AwayMarks places={here} top={top} height={height} engine={engine}
+                   onGo={(line) => box.current?.scrollTo({top: (line - 1) * LINE_PX - height / 2})} />
       </div>
     </section>
   );

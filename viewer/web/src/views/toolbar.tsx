@@ -77,13 +77,14 @@ export function Toolbar({model}: {model: AppModel}) {
       <div class="window">
         {selection ? <span class="chip">selected {formatDuration(selection.to - selection.from)}</span> : null}
         {play.playing ?
-          <span class="pace" title="Speed of the replay">{model.transport.paceText()}</span> :
+          <span class="pace" title="Speed of the replay">{model.transport.paceText()}</span> : selection ? null :
           <span title="Visible window">{formatDuration(Math.min(endNs(view), model.durationNs) - Math.max(view.startNs, 0))} in view</span>}
       </div>
       <FindBox model={model} />
       <div class="tools">
         <button title="Whole trace  (0)" onClick={() => model.fitAll()}>Fit</button>
         <button class="wide" title="Save a picture of the timeline  (Shift P)" onClick={() => model.run('picture', null)}>PNG</button>
+        <button class="wide" title="Save it as a drawing  (Shift V)" onClick={() => model.run('drawing', null)}>SVG</button>
         <button title="Colours that differ under colour blindness" aria-pressed={safe} class={safe ? 'on' : ''}
                 onClick={togglePalette}>Safe</button>
         <button title="Light or dark" aria-label="Light or dark" onClick={toggleTheme}>{dark ? 'Light' : 'Dark'}</button>
