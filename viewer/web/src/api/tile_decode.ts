@@ -1,8 +1,9 @@
-// Bytes of api/v1/tiles to tiles; typed arrays are views, nothing is copied
-// (API.md, "Tiles").
+// Bytes of api/v1/tiles to tiles (API.md, "Tiles"). Each has memory of its own:
+// a view of the answer would keep all of it.
 
 export const TILE_COLUMNS = 512;
 const HEADER_BYTES = 48;
+const ITEM_BYTES = 120; // of an Item, with its two boxed numbers
 const ENTRY_BYTES: Partial<Record<number, number>> = {2: 32, 3: 24, 5: 28, 6: 12, 7: 12};
 
 export interface TileKey {
@@ -13,7 +14,7 @@ export interface TileKey {
 interface TileBase extends TileKey {
   beginNs: number;
   columnNs: number;
-  bytes: number;
+  bytes: number; // of memory
 }
 // Columns: key u32; then count u16, coverage u8, flags u8 in one u32.
 export interface StripTile extends TileBase {
@@ -171,6 +172,7 @@ function decodeTile(
     bytes,
   };
   const body = at + HEADER_BYTES;
+  const words = (each: number): Uint32Array => new Uint32Array(buffer.slice(body, body + 4 * each * columns));
   const entryBytes = ENTRY_BYTES[kind] ?? 8;
   const wanted = HEADER_BYTES + entryBytes * (kind === 2 ? items : columns);
   if (wanted !== bytes) {
@@ -183,7 +185,7 @@ function decodeTile(
       return {
         ...base,
         kind: kind === 1 ? 'strip' : 'density',
-        words: new Uint32Array(buffer, body, 2 * columns),
+        words: words(2),
       };
     case 2: {
       const list: Item[] = [];
@@ -197,34 +199,28 @@ function decodeTile(
           leaf: view.getUint32(item + 28, true),
         });
       }
-      return {...base, kind: 'items', items: list};
+      return {...base, bytes: ITEM_BYTES * list.length, kind: 'items', items: list};
     }
-    case 3:
-      return {
-        ...base,
-        kind: 'counter',
-        values: new Float32Array(buffer, body, COUNTER_WORDS * columns),
-        flags: new Uint32Array(buffer, body, COUNTER_WORDS * columns),
-      };
+    case 3: {
+      const flags = words(COUNTER_WORDS);
+      return {...base, kind: 'counter', values: new Float32Array(flags.buffer), flags};
+    }
     case 5:
       return {
         ...base,
         kind: 'shares',
-        words: new Uint32Array(buffer, body, SHARES_WORDS * columns),
+        words: words(SHARES_WORDS),
       };
     case 6:
       return {
         ...base,
         kind: 'states',
-        words: new Uint32Array(buffer, body, STATES_WORDS * columns),
+        words: words(STATES_WORDS),
       };
-    case 7:
-      return {
-        ...base,
-        kind: 'threads',
-        words: new Uint32Array(buffer, body, THREADS_WORDS * columns),
-        floats: new Float32Array(buffer, body, THREADS_WORDS * columns),
-      };
+    case 7: {
+      const own = words(THREADS_WORDS);
+      return {...base, kind: 'threads', words: own, floats: new Float32Array(own.buffer)};
+    }
     default:
       throw new RangeError(`Unknown tile kind: kind=${kind}`);
   }

@@ -31,7 +31,17 @@ export function oklch(lightness: number, chroma: number, hueDegrees: number): Rg
   };
 }
 
-export const css = ({r, g, b}: Rgb): string => `rgb(${r} ${g} ${b})`;
+const texts = new Map<number, string>(); // a frame needs thousands, of a few colours
+
+export function css({r, g, b}: Rgb): string {
+  const key = (r << 16) + (g << 8) + b;
+  let text = texts.get(key);
+  if (text === undefined) {
+    text = `rgb(${r} ${g} ${b})`;
+    texts.set(key, text);
+  }
+  return text;
+}
 
 export function mix(a: Rgb, b: Rgb, share: number): Rgb {
   const part = (x: number, y: number): number => Math.round(x + (y - x) * share);
