@@ -274,11 +274,76 @@ try {
     await session.shot(shots, 'wait');
     await page.locator('.area').focus();
     await session.key('f');
+    await session.key('f');
     const fitted = await view();
     assert.ok(fitted.startNs < wait.beginNs && wait.endNs < fitted.endNs &&
               (wait.endNs - wait.beginNs) / (fitted.endNs - fitted.startNs) > 0.8);
     await session.key('Escape');
     assert.equal(await page.locator('.wait').count(), 0);
+  });
+
+  await claims.claim('F centres the clicked item, again fits it; the link has it; Esc clears', async () => {
+    const wide = truth.cpu0.filter(([begin, end, thread]) => thread !== 0xffffffff && end - begin > 10000)[30];
+    const length = wide[1] - wide[0];
+    await session.ask(`__pv.setWindow(${wide[0] - 2 * length}, ${wide[1] + 5 * length})`);
+    await session.settled();
+    const row = await rowOf('cpu', 'cpu0');
+    const box = await areaBox();
+    const before = await view();
+    const px = (at, {startNs, nsPerPx}) => (at - startNs) / nsPerPx;
+    await page.mouse.click(box.x + px((wide[0] + wide[1]) / 2, before), box.y + row.y + row.height / 2);
+    await session.settled();
+    const chosen = {row: row.row, from: wide[0], to: wide[1]};
+    assert.deepEqual(await session.ask('__pv.item()'), chosen);
+    // A frame around it, on the layer above the rows.
+    const edge = await page.evaluate(([x, y]) => {
+      const layer = document.querySelectorAll('.area canvas')[1];
+      return Math.max(...layer.getContext('2d').getImageData(x - 1, y, 3, 1).data.filter((_, i) => i % 4 === 3));
+    }, [Math.round(px(wide[0], before)), Math.round(row.y + row.height / 2)]);
+    assert.ok(edge > 100, `alpha ${edge} at its begin`);
+    await page.waitForTimeout(400);
+    const {hash} = new URL(page.url());
+    assert.match(hash, new RegExp(`item=${row.row}-${wide[0]}-${wide[1]}(&|$)`));
+    await page.mouse.move(box.x + 5, box.y - 100);
+    await session.key('f');
+    const centred = await view();
+    assert.equal(centred.nsPerPx, before.nsPerPx);
+    assert.ok(Math.abs(px((wide[0] + wide[1]) / 2, centred) - centred.widthPx / 2) <= 1);
+    await session.key('f');
+    const fitted = await view();
+    assert.ok(fitted.startNs < wide[0] && wide[1] < fitted.endNs && length / (fitted.endNs - fitted.startNs) > 0.8);
+    await session.revisit(hash);
+    assert.deepEqual(await session.ask('__pv.item()'), chosen);
+    await session.key('Escape');
+    assert.equal(await session.ask('__pv.item()'), null);
+  });
+
+  await claims.claim('in the row of a CPU, steps visit each boundary in order, and stop at the ends of the trace', async () => {
+    const {durationNs} = await view();
+    const row = await rowOf('cpu', 'cpu0');
+    const box = await areaBox();
+    await page.mouse.click(box.x + 40, box.y + row.y + 5);
+    await page.getByLabel('Steps', {exact: true}).selectOption('dispatch');
+    await page.locator('.area').focus();
+    await session.ask(`__pv.movePlayhead(${Math.floor(durationNs / 4)})`);
+    await session.settled();
+    const visited = [];
+    for (let i = 0; i < 10; ++i) {
+      await session.key('Period');
+      visited.push((await view()).playhead);
+    }
+    const edges = [...new Set(truth.cpu0_all.flatMap((interval) => interval.slice(0, 2)))]
+        .sort((a, b) => a - b).filter((at) => at > durationNs / 4);
+    assert.deepEqual(visited, edges.slice(0, 10));
+    await page.getByLabel('Steps', {exact: true}).selectOption('any');
+    await page.locator('.area').focus();
+    for (const [place, step] of [['End', 'Period'], ['Home', 'Comma']]) {
+      await session.key(place);
+      const {playhead} = await view();
+      await session.key(step);
+      assert.equal((await view()).playhead, playhead, place);
+    }
+    await session.key('Escape');
   });
 
   await claims.claim('segments nest: each child lies inside its parent, one row lower', async () => {
@@ -375,6 +440,68 @@ try {
     assert.ok(right.startNs > before.startNs && right.nsPerPx === before.nsPerPx);
     await session.key('a');
     assert.ok(Math.abs((await view()).startNs - before.startNs) < before.nsPerPx);
+  });
+
+  await claims.claim('while it zooms and tiles are late, no frame has an empty row', async () => {
+    let held = 0;
+    let open;
+    const hold = async () => {
+      const gate = new Promise((done) => (open = done));
+      await page.route(/\/api\/v1\/(i\/\w+\/)?tiles/, async (route) => {
+        ++held;
+        await gate;
+        await route.continue().catch(() => undefined); // the page no longer wants it
+      });
+    };
+    const release = async () => {
+      open();
+      await page.unrouteAll({behavior: 'wait'});
+      await session.settled();
+    };
+    // The most pixels in the row of CPU 0, of each frame, that show nothing.
+    const zoom = async (factor) => {
+      const row = await rowOf('cpu', 'cpu0');
+      return page.evaluate(async ([by, y, height]) => {
+        const canvas = document.querySelector('.area canvas');
+        const copy = Object.assign(document.createElement('canvas'), {width: canvas.width, height});
+        const context = copy.getContext('2d', {willReadFrequently: true});
+        const lane = __pv.colours([])[1];
+        let most = 0;
+        for (let frame = 0; frame < 30; ++frame) {
+          __pv.zoom(canvas.width * 0.4, by);
+          for (let i = 0; i < 2; ++i) await new Promise((done) => requestAnimationFrame(done));
+          context.drawImage(canvas, 0, -y);
+          const {data} = context.getImageData(0, 0, canvas.width, height);
+          let empty = 0;
+          for (let x = 0; x < canvas.width; ++x) {
+            let drawn = false;
+            for (let line = 0; line < height && !drawn; ++line) {
+              drawn = lane.some((part, i) => Math.abs(data[4 * (line * canvas.width + x) + i] - part) > 3);
+            }
+            empty += drawn ? 0 : 1;
+          }
+          most = Math.max(most, empty);
+        }
+        return most;
+      }, [factor, row.y, row.height]);
+    };
+    const saved = await view();
+    await session.key('0');
+    await hold();
+    const inwards = await zoom(1 / 1.2);
+    assert.ok(held > 0, 'no tile was late');
+    await release();
+    await page.waitForTimeout(400);
+    await session.revisit(new URL(page.url()).hash);
+    held = 0;
+    await hold();
+    const outwards = await zoom(1.2);
+    assert.ok(held > 0, 'no tile was late');
+    await release();
+    const {widthPx} = await view();
+    assert.ok(inwards < widthPx / 100 && outwards < widthPx / 100, `${inwards} and ${outwards} of ${widthPx} px`);
+    await session.ask(`__pv.setWindow(${saved.startNs}, ${saved.endNs})`);
+    await session.settled();
   });
 
   await claims.claim('the wheel scrolls the rows and nothing else', async () => {
@@ -921,6 +1048,64 @@ try {
     assert.equal(bytes.readUInt32BE(16), (await view()).widthPx + 200);
   });
 
+  await claims.claim('Shift+V saves it as SVG: a group for each row, the same colours', async () => {
+    const {durationNs} = await view();
+    const wide = truth.cpu0.filter(([begin, end, thread]) => thread !== 0xffffffff && end - begin > 10000)[30];
+    const other = await session.context.newPage(); // no policy of the page limits it
+    for (const [place, from, to] of [['all', 0, durationNs], ['items', wide[0] - 100000, wide[1] + 100000]]) {
+      await session.ask(`__pv.setWindow(${from}, ${to})`);
+      await session.ask(`__pv.movePlayhead(${from + (to - from) / 3})`);
+      await session.settled();
+      const drawing = await session.ask('__pv.drawing()');
+      const titles = await page.evaluate((text) => {
+        const parsed = new DOMParser().parseFromString(text, 'image/svg+xml');
+        return parsed.querySelector('parsererror')?.textContent ?? [...parsed.querySelectorAll('g.row > title')].map((title) => title.textContent);
+      }, drawing);
+      const lanes = await page.locator('.labels .label').count();
+      assert.ok(Array.isArray(titles), `${titles}`);
+      assert.equal(titles.length, lanes);
+      assert.ok(titles.includes('CPU 0') && titles.some((title) => title.startsWith('redis-server')), `${titles}`);
+      // Points of the rows without letters: a line above their feet, below title and ruler.
+      const area = (await areaBox()).height;
+      const rows = (await session.ask('__pv.rows()')).filter(({y, height}) => y > 0 && height > 3 && y + height < area);
+      const points = Array.from({length: 20}, (_, i) => {
+        const {y, height} = rows[i % rows.length];
+        return [200 + 40 * i + 7, Math.round(y + height) - 2 + 52];
+      });
+      const png = await session.ask('__pv.picture().toDataURL()');
+      const compared = await other.evaluate(async ([svg, picture, points]) => {
+        const load = async (address) => {
+          const image = Object.assign(new Image(), {src: address});
+          await image.decode();
+          const canvas = Object.assign(document.createElement('canvas'), {width: image.naturalWidth, height: image.naturalHeight});
+          const context = canvas.getContext('2d', {willReadFrequently: true});
+          context.drawImage(image, 0, 0);
+          return {width: canvas.width, height: canvas.height, data: context.getImageData(0, 0, canvas.width, canvas.height).data};
+        };
+        const a = await load(`data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`);
+        const b = await load(picture);
+        const apart = (at) => Math.max(...[0, 1, 2].map((part) => Math.abs(a.data[4 * at + part] - b.data[4 * at + part])));
+        let near = 0;
+        for (let i = 0; i < a.width * a.height; ++i) near += apart(i) <= 8 ? 1 : 0;
+        return {
+          sizes: [a.width, a.height, b.width, b.height],
+          near: near / (a.width * a.height),
+          probes: points.map(([x, y]) => apart(y * b.width + x)),
+        };
+      }, [drawing, png, points]);
+      const [width, height, pngWidth, pngHeight] = compared.sizes;
+      assert.deepEqual([width, height], [pngWidth, pngHeight]);
+      assert.ok(compared.near > 0.98, `${place}: ${compared.near} of the pixels`);
+      assert.ok(Math.max(...compared.probes) <= 8, `${place}: ${compared.probes} at ${JSON.stringify(points)}`);
+    }
+    await other.close();
+    await session.key('0');
+    await page.locator('.area').focus();
+    const [download] = await Promise.all([page.waitForEvent('download'), page.keyboard.press('Shift+V')]);
+    assert.match(download.suggestedFilename(), /\.svg$/);
+    assert.match(readFileSync(await download.path(), 'utf8'), /^<svg xmlns="http:\/\/www.w3.org\/2000\/svg" width="\d+"/);
+  });
+
   await claims.claim('with the real clock the playhead runs and the page keeps up', async () => {
     await session.ask('__pv.realClock()');
     const before = await view();
@@ -1190,6 +1375,82 @@ try {
     const row = await rowOf('counter');
     const tiles = await session.ask(`__pv.dump(${row.row})`);
     assert.ok(tiles.some((tile) => tile.kind === 'counter' && tile.values.some((value) => value > 0)));
+  });
+
+  await claims.claim('a counter strip has the least and the greatest rate of each column; what was not counted is hatched', async () => {
+    await session.key('0');
+    const row = await rowOf('counter');
+    const dumps = truth.dumps0;
+    const {durationNs, startNs, nsPerPx} = await view();
+    let compared = 0;
+    const gaps = [];
+    for (const tile of await session.ask(`__pv.dump(${row.row})`)) {
+      for (let i = 0; i < tile.values.length / 6; ++i) {
+        const from = tile.beginNs + i * tile.columnNs;
+        const to = Math.min(from + tile.columnNs, durationNs);
+        if (from >= dumps.at(-1)[0] || to <= from) continue;
+        const known = [];
+        let gap = dumps.at(-1)[0] < to;
+        for (let k = 1; k < dumps.length; ++k) {
+          const [begin, value] = dumps[k - 1];
+          const [end, next, counted] = dumps[k];
+          if (end <= from || begin >= to) continue;
+          if (!counted) gap = true;
+          else if (end > begin) known.push((next - value) / (end - begin) * 1e9);
+        }
+        const flags = tile.flags[6 * i + 5];
+        assert.equal((flags & 1) !== 0, gap, `gap at ${from}`);
+        assert.equal((flags & 4) !== 0, known.length === 0, `known at ${from}`);
+        if (known.length === 0) gaps.push({from, to});
+        for (const [place, rate] of [Math.min(...known), Math.max(...known)].entries()) {
+          if (known.length > 0) assert.ok(Math.abs(tile.values[6 * i + place] - rate) <= 1e-6 * rate, `${place ? 'most' : 'least'} at ${from}`);
+        }
+        ++compared;
+      }
+    }
+    assert.ok(compared > 500 && gaps.length > 8, `${compared} columns, ${gaps.length} gaps`);
+    // Diagonals: in each line of pixels some, never all, and moved from line to line. No line of a mean crosses them.
+    const [left, right] = [gaps[0].from, gaps.at(-1).to].map((at) => Math.round((at - startNs) / nsPerPx));
+    const lines = await page.evaluate(([x, y, width, height]) => {
+      const canvas = document.querySelector('.area canvas');
+      const copy = Object.assign(document.createElement('canvas'), {width: canvas.width, height: canvas.height});
+      const context = copy.getContext('2d', {willReadFrequently: true});
+      context.drawImage(canvas, 0, 0);
+      return Array.from({length: height}, (_, line) => {
+        const {data} = context.getImageData(x, y + line, width, 1);
+        return Array.from({length: width}, (_, i) => [...data.slice(4 * i, 4 * i + 3)].join());
+      });
+    }, [left + 2, row.y + 2, right - left - 4, row.height - 4]);
+    const [, ground] = await session.ask('__pv.colours([])');
+    const drawn = lines.map((line) => line.map((colour) => colour !== ground.join()));
+    for (const line of drawn) {
+      const share = line.filter(Boolean).length / line.length;
+      assert.ok(share > 0.1 && share < 0.9, `${share}`);
+    }
+    for (let i = 1; i < drawn.length; ++i) assert.notDeepEqual(drawn[i], drawn[i - 1]);
+    await session.shot(shots, 'not-counted');
+  });
+
+  await claims.claim('a loss is hatched over all rows', async () => {
+    const [loss] = (await session.api('losses')).items;
+    await session.ask(`__pv.setWindow(${2 * loss.begin_ns - loss.end_ns}, ${2 * loss.end_ns - loss.begin_ns})`);
+    await session.settled();
+    const lines = await page.evaluate(() => {
+      const layer = document.querySelectorAll('.area canvas')[1];
+      const copy = Object.assign(document.createElement('canvas'), {width: layer.width, height: layer.height});
+      const context = copy.getContext('2d', {willReadFrequently: true});
+      context.drawImage(layer, 0, 0);
+      // A third of the width is the loss.
+      const [x, width] = [Math.round(layer.width * 0.4), Math.round(layer.width * 0.2)];
+      return Array.from({length: layer.height}, (_, y) => [...context.getImageData(x, y, width, 1).data].filter((_, i) => i % 4 === 3));
+    });
+    for (const [y, alphas] of lines.entries()) {
+      if (y < 4) continue;
+      const ground = Math.min(...alphas);
+      const drawn = alphas.filter((alpha) => alpha > ground + 20).length / alphas.length;
+      assert.ok(ground > 0 && drawn > 0.05 && drawn < 0.6, `line ${y}: ${ground} ${drawn}`);
+    }
+    await session.key('0');
   });
 
   await claims.claim('keyboard only: select a range, read its table, open and close help', async () => {

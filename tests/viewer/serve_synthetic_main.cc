@@ -47,6 +47,13 @@ void WriteTruth(const SyntheticTrace& trace, const std::string& path) {
                                  segment.begin_ns - begin_ns,
                                  segment.end_ns - begin_ns, segment.hook_id});
   }
+  // Event 1 on CPU 0: when it was read, its value, was it counted.
+  truth["dumps0"] = nlohmann::json::array();
+  for (const TrueDump& dump : trace.dumps) {
+    if (dump.cpu != 0) continue;
+    truth["dumps0"].push_back({dump.time_ns - begin_ns, dump.values[1],
+                               (dump.present & 2) != 0});
+  }
   truth["discarded"] = trace.report.loss.discarded_events;
   std::ofstream(path) << truth;
 }
@@ -60,6 +67,7 @@ int main(int argc, char** argv) {
   }
   const std::string directory = argv[1];
   SyntheticOptions options;
+  options.event_set_change = true;
   if (argc > 2) options.dispatches = std::strtoull(argv[2], nullptr, 10);
   if (argc > 3) {
     options.seed =

@@ -47,6 +47,7 @@ class Maker {
       MakeSegments(thread);
     }
     if (options_.losses) MakeLosses();
+    if (options_.event_set_change) ChangeEventSet();
     FillReport();
     return std::move(trace_);
   }
@@ -223,6 +224,24 @@ class Maker {
                              kBegin + span_ns * 4 / 5 + span_ns / 300, 3});
   }
 
+  void ChangeEventSet() {
+    struct Counter {
+      std::uint64_t raw = 0, missed = 0;
+    };
+    std::vector<Counter> counters(options_.cpus);
+    const std::uint64_t span_ns = end_ns_ - kBegin;
+    for (TrueDump& dump : trace_.dumps) {
+      Counter& counter = counters[dump.cpu];
+      const std::uint64_t at_ns = dump.time_ns - kBegin;
+      if (at_ns > span_ns / 50 * 30 && at_ns <= span_ns / 50 * 31) {
+        dump.present &= ~2u;
+        counter.missed += dump.values[1] - counter.raw;
+      }
+      counter.raw = dump.values[1];
+      dump.values[1] -= counter.missed;
+    }
+  }
+
   void FillReport() {
     rmap::Report& report = trace_.report;
     report.path = "synthetic.ctf";
@@ -368,7 +387,7 @@ void SyntheticTrace::Replay(rmap::TimelineObserver& observer) const {
                        observer.OnCounters({.cpu = truth.cpu,
                                             .time_ns = truth.time_ns,
                                             .values = truth.values,
-                                            .present = 7});
+                                            .present = truth.present});
                      }});
   }
   for (const TrueLoss& truth : losses) {

@@ -23,6 +23,8 @@ struct SyntheticOptions {
   std::uint32_t max_depth = 4;
   std::uint64_t mean_dispatch_ns = 40'000;
   bool losses = true;
+  // Event 1 is in no event set for a fiftieth of the trace.
+  bool event_set_change = false;
 };
 
 struct TrueDispatch {
@@ -51,6 +53,7 @@ struct TrueDump {
   std::uint32_t cpu;
   std::uint64_t time_ns;
   std::vector<std::uint64_t> values;
+  std::uint32_t present = 7;
 };
 struct TrueLoss {
   std::int32_t cpu;

@@ -54,6 +54,7 @@ describe('url_hash', () => {
       const view = {from, to: from + length, y, t, event, cpu, speed: 0.25,
                     selection: [from, from + length] as [number, number],
                      compared: [from, from + length] as [number, number],
+                    item: {row: 3, from, to: from + length},
                     opened: [Math.floor(from), 7], closed: [1], unfolded: 2, focus: 'thread12', filter: 'comm == "a & b" # %',
                     tab: 'waits', steps: 'segment', follow: 'centre', loop: true, byEvents: true, safePalette: true};
       expect(decodeHash(encodeHash(view))).toEqual(view);
@@ -66,7 +67,7 @@ describe('url_hash', () => {
         if (typeof value === 'number') expect(Number.isFinite(value)).toBe(true);
       }
     }));
-    expect(decodeHash('#from=5&to=4&sel=9-3&cmp=7-7&t=NaN&y=')).toEqual({});
+    expect(decodeHash('#from=5&to=4&sel=9-3&cmp=7-7&item=1-9-8&item=1-2&t=NaN&y=')).toEqual({});
     expect(decodeHash('#constructor=1&toString=a&follow=<b>&tab=')).toEqual({});
   });
 });

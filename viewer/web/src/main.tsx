@@ -35,11 +35,14 @@ interface Shown {
 let shown: Shown|null = null;
 let backend: Backend = SERVER;
 
-// A page in the background draws no frame.
-function painted(): Promise<void> {
+const FIRST_ROWS_MS = 500;
+
+// Until the rows are on screen: other requests would make them late. A page in
+// the background draws no frame.
+function firstRows(engine: TimelineEngine): Promise<void> {
   return new Promise((done) => {
-    requestAnimationFrame(() => setTimeout(done, 0));
-    setTimeout(done, 100);
+    engine.onFirstTiles = () => requestAnimationFrame(() => setTimeout(done, 0));
+    setTimeout(done, FIRST_ROWS_MS);
   });
 }
 
@@ -68,8 +71,8 @@ async function show(root: HTMLElement, growth: Growth, address: () => string|nul
     save(addressOf(model));
     history.pushState(null, '', location.href);
   };
-  model.onPicture = () => savePicture(engine, `${document.title.split(' ')[0]}.png`);
-  await painted();
+  model.onPicture = (kind) => savePicture(engine, document.title.split(' ')[0] || 'trace', kind);
+  await firstRows(engine);
   model.start(save);
   void model.guard(async () => names.addHooks(await client.hooks()));
   void model.guard(async () => {

@@ -13,6 +13,7 @@ import {CallTree} from './call_tree';
 import {runCommand} from './commands';
 import {RangeComparison} from './comparison';
 import {FindPlaces} from './find_places';
+import type {ChosenItem} from './framing';
 import {HoverWait} from './hover_wait';
 import type {Playback} from './playback';
 import {addressOf, restoreReplay, treeOf} from './page_address';
@@ -82,6 +83,7 @@ export class AppModel {
   readonly buildFailure = signal<string|null>(null); // why the whole trace will have no index
   readonly now: PlayheadState;
   readonly source: SourceView;
+  readonly item: Signal<ChosenItem|null> = signal(null); // clicked
   // Selected: why a thread does not run.
   readonly wait: Signal<WaitAnswer|null> = signal(null);
   // How long the calls of the selected segment took, in the range of the tables.
@@ -107,7 +109,7 @@ export class AppModel {
   private restTimer: ReturnType<typeof setTimeout>|undefined;
   // Called before the view jumps: Back returns to what is shown now.
   onJump: () => void = () => undefined;
-  onPicture: () => void = () => undefined; // saves one of what is on screen
+  onPicture: (kind: 'png'|'svg') => void = () => undefined; // saves one of what is on screen
   pending = 0; // requests under way, for settled()
 
   constructor(readonly client: Client, readonly names: Names, growth: Growth, hash: string) {
@@ -159,6 +161,7 @@ export class AppModel {
     if (saved.selection) {
       this.selection.value = {from: saved.selection[0], to: saved.selection[1]};
     }
+    this.item.value = saved.item ?? null;
     this.rare.chosen.value = saved.rare ?? [];
     restoreReplay(this, saved);
     if (saved.compared) {
@@ -194,7 +197,7 @@ export class AppModel {
       void [this.safePalette.value, this.view.value, this.selection.value, this.playback.value, this.counter.value, this.scrollY.value,
             this.tree.value, this.highlight.value, this.focus.value, this.filter.value,
             this.comparison.before.value, this.tables.tab.value, this.stepKind.value, this.follow.value,
-            this.loop.value, this.skipIdle.value, this.byEvents.value, this.rare.chosen.value];
+            this.loop.value, this.skipIdle.value, this.byEvents.value, this.rare.chosen.value, this.item.value];
       clearTimeout(this.hashTimer);
       this.hashTimer = setTimeout(() => saveHash(addressOf(this)), 250);
     });
@@ -259,6 +262,7 @@ export class AppModel {
     const to = Math.min(this.durationNs, Math.round(Math.max(a, b)));
     this.tables.offset.value = 0;
     this.callTree.offset.value = 0;
+    this.item.value = null; // F frames what was selected last
     this.selection.value = to > from ? {from, to} : null;
   }
 

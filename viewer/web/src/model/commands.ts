@@ -2,10 +2,10 @@
 
 import type {AppModel} from './app_model';
 import {FOLLOWS} from './follow';
+import {frame} from './framing';
 import {faster} from './playback';
 import {moveFocus, moveProcess} from './row_focus';
 import {STEP_KINDS, stepName} from './stepping';
-import * as viewport from './viewport';
 
 function after<T>(all: readonly T[], one: T): T {
   return all[(all.indexOf(one) + 1) % all.length] as T;
@@ -34,11 +34,7 @@ export function runCommand(model: AppModel, command: string, pointerX: number|nu
     case 'lift':
     case 'lower': return moveProcess(model, command === 'lift' ? -1 : 1);
     case 'fit': return model.fitAll();
-    case 'zoom-selection':
-      if (model.wait.value) model.show(model.wait.value.begin_ns, model.wait.value.end_ns);
-      else if (range) model.show(range.from, range.to);
-      else model.view.value = viewport.centre(view, at, model.durationNs);
-      return;
+    case 'frame': return frame(model);
     case 'play': return model.transport.togglePlay();
     case 'play-back': return model.transport.togglePlay(true);
     case 'reverse': return model.transport.shuttle(true);
@@ -67,7 +63,8 @@ export function runCommand(model: AppModel, command: string, pointerX: number|nu
       model.onJump();
       return model.movePlayhead(command === 'start' ? 0 : model.durationNs);
     case 'source': model.source.open.value = !model.source.open.value; return;
-    case 'picture': return model.onPicture();
+    case 'picture': return model.onPicture('png');
+    case 'drawing': return model.onPicture('svg');
     case 'nudge-left': return model.movePlayhead(at - span / 100);
     case 'nudge-right': return model.movePlayhead(at + span / 100);
     case 'select-left':
@@ -96,6 +93,7 @@ export function runCommand(model: AppModel, command: string, pointerX: number|nu
         model.selection.value = null;
         model.highlight.value = null;
         model.focus.value = null;
+        model.item.value = null;
         model.wait.value = null;
         model.durations.value = null;
         model.lengths.value = null;

@@ -20,7 +20,7 @@ export const COMMANDS: readonly Command[] = [
   {id: 'lift', keys: 'Alt \u2191', says: 'move the process up (also drag its name)'},
   {id: 'lower', keys: 'Alt \u2193', says: 'move the process down'},
   {id: 'fit', keys: '0', says: 'show the whole trace'},
-  {id: 'zoom-selection', keys: 'F', says: 'fit the selection, or centre the playhead'},
+  {id: 'frame', keys: 'F', says: 'centre the selected item, wait or range; again: fit it; if there is none, centre the playhead'},
   {id: 'play', keys: 'Space', says: 'play, pause'},
   {id: 'play-back', keys: 'Shift Space', says: 'play backwards'},
   {id: 'reverse', keys: 'J', says: 'play backwards; again: faster'},
@@ -49,6 +49,7 @@ export const COMMANDS: readonly Command[] = [
   {id: 'panel', keys: 'Q', says: 'show or hide the tables'},
   {id: 'source', keys: 'G', says: 'the code of the open segments, in place of the tables (view --source DIR)'},
   {id: 'picture', keys: 'Shift P', says: 'save a picture of the timeline (PNG)'},
+  {id: 'drawing', keys: 'Shift V', says: 'save it as a drawing (SVG)'},
   {id: 'find', keys: '/', says: 'find a process, a thread, a segment or a hook'},
   {id: 'commands', keys: '/ >', says: 'a command by its name'},
   {id: 'filter', keys: ':', says: 'only rows for which a condition holds, as report --where'},
@@ -68,13 +69,13 @@ interface Key {
 const PLAIN: Record<string, string> = {
   KeyW: 'zoom-in', KeyS: 'zoom-out', KeyA: 'pan-left', KeyD: 'pan-right',
   ArrowUp: 'row-up', ArrowDown: 'row-down', Enter: 'row-toggle', ArrowLeft: 'nudge-left',
-  ArrowRight: 'nudge-right', Digit0: 'fit', KeyF: 'zoom-selection',
+  ArrowRight: 'nudge-right', Digit0: 'fit', KeyF: 'frame',
   Space: 'play', Period: 'next', Comma: 'previous', Minus: 'slower',
   Equal: 'faster', Home: 'start', End: 'end', KeyJ: 'reverse', KeyK: 'pause', KeyL: 'forward', KeyO: 'loop', KeyI: 'skip-idle', KeyP: 'pin', KeyH: 'hide', KeyQ: 'panel', KeyC: 'compare', KeyT: 'step-kind', KeyG: 'source', KeyE: 'by-events', KeyY: 'follow',
   Escape: 'clear',
 };
 const SHIFTED: Record<string, string> = {
-  KeyP: 'picture',
+  KeyP: 'picture', KeyV: 'drawing',
   Space: 'play-back', Period: 'next-machine', Comma: 'previous-machine',
   ArrowLeft: 'select-left', ArrowRight: 'select-right',
 };

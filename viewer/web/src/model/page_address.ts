@@ -42,6 +42,7 @@ export function addressOf(model: AppModel): string {
     ...(model.focus.value !== null ? {focus: model.focus.value} : {}),
     ...(model.filter.value !== '' ? {filter: model.filter.value} : {}),
     rare: [...model.rare.chosen.value],
+    ...(model.item.value !== null ? {item: model.item.value} : {}),
     ...(range ? {selection: [range.from, range.to] as [number, number]} : {}),
     ...(model.comparison.before.value ?
             {compared: [model.comparison.before.value.from, model.comparison.before.value.to] as [number, number]} : {}),
@@ -50,9 +51,10 @@ export function addressOf(model: AppModel): string {
 }
 
 // The same in an index of more of the trace: what shows all of it, does so
-// again.
+// again. Its rows have other numbers.
 export function addressWhenLonger(model: AppModel): string {
   const saved = decodeHash(addressOf(model));
+  delete saved.item;
   const view = model.view.value;
   if (view.startNs <= 0 && viewport.endNs(view) >= model.durationNs) {
     delete saved.from;
@@ -80,6 +82,7 @@ export function firstAddress(growth: Growth): string {
 // seconds on.
 export function addressAtEnd(model: AppModel, durationNs: number): string {
   const saved = decodeHash(addressOf(model));
+  delete saved.item;
   const view = model.view.value;
   const all = view.startNs <= 0;
   const span = all && model.durationNs <= LIVE_WINDOW_NS ? LIVE_WINDOW_NS : viewport.endNs(view) - view.startNs;
@@ -100,6 +103,7 @@ export function restore(model: AppModel, hash: string): void {
   model.filter.value = saved.filter ?? '';
   model.selection.value = saved.selection ? {from: saved.selection[0], to: saved.selection[1]} : null;
   model.rare.chosen.value = saved.rare ?? [];
+  model.item.value = saved.item ?? null;
   model.comparison.before.value = saved.compared ? {from: saved.compared[0], to: saved.compared[1]} : null;
   restoreReplay(model, saved);
   if (saved.t !== undefined) model.movePlayhead(saved.t);

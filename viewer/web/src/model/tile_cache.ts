@@ -10,6 +10,8 @@ export interface Patch {
   toNs: number;
 }
 
+const MOST_LEVELS = 40; // of 2 ns to 2^40: an hour has 32
+
 export class TileCache {
   private readonly tiles = new Map<string, Tile>();
   private bytes_ = 0;
@@ -56,7 +58,7 @@ export class TileCache {
     const fromNs = key.index * width;
     const toNs = fromNs + width;
     if (exact) return [{tile: exact, fromNs, toNs}];
-    for (let up = 1; up <= 12; ++up) {
+    for (let up = 1; up <= MOST_LEVELS; ++up) {
       const tile = this.get({
         row: key.row,
         level: key.level + up,

@@ -20,6 +20,7 @@ export interface SavedView {
   pinned?: number[]; // processes
   hidden?: number[];
   rare?: number[]; // hooks among the rare events
+  item?: {row: number; from: number; to: number}; // clicked
   process?: number; // highlighted
   focus?: string; // the lane with the focus
   filter?: string;
@@ -53,6 +54,7 @@ export function encodeHash(view: SavedView): string {
   add('t', view.t);
   if (view.selection) parts.push(`sel=${view.selection.map(Math.round).join('-')}`);
   if (view.compared) parts.push(`cmp=${view.compared.map(Math.round).join('-')}`);
+  if (view.item) parts.push(`item=${view.item.row}-${view.item.from}-${view.item.to}`);
   add('event', view.event);
   add('cpu', view.cpu);
   add('speed', view.speed, 2);
@@ -94,6 +96,11 @@ export function decodeHash(hash: string): SavedView {
       const a = Number(match?.[1]);
       const b = Number(match?.[2]);
       if (match && a < b) view[name === 'sel' ? 'selection' : 'compared'] = [a, b];
+      continue;
+    }
+    if (name === 'item') {
+      const [row, from, to] = /^\d+-\d+-\d+$/.test(text) ? text.split('-').map(Number) : [];
+      if (row !== undefined && from !== undefined && to !== undefined && from <= to) view.item = {row, from, to};
       continue;
     }
     if (name === 'row') {

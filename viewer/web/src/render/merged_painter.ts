@@ -5,6 +5,7 @@ import {NO_KEY} from '../api/schema';
 import type {SubRow} from '../model/lanes';
 import {hookName} from '../model/names';
 import {formatShort} from '../units';
+import type {Brush} from './brush';
 import type {MergedRun} from './merged_runs';
 import {css} from './palette';
 import type {StyleBook} from './style_book';
@@ -16,7 +17,7 @@ const PAD = 5;
 const FONT = '10px "Inter", "IBM Plex Sans", system-ui, "DejaVu Sans", sans-serif';
 
 export function paintMerged(
-    context: CanvasRenderingContext2D, runs: readonly MergedRun[],
+    context: Brush, runs: readonly MergedRun[],
     row: SubRow, top: number, widthPx: number, book: StyleBook): void {
   const {theme} = book;
   const wide = runs.map((run) => ({...run, left: Math.max(Math.round(run.left), 0), right: Math.min(Math.round(run.right), widthPx)}))

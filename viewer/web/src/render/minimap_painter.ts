@@ -23,10 +23,35 @@ export interface MinimapScene {
   places: Places|null; // of what was found
 }
 
-export function paintMinimap(
+// The bars are painted again only if their size or colours change.
+export class MinimapPainter {
+  private bars: HTMLCanvasElement|null = null;
+  private barsOf = '';
+  private book: StyleBook|null = null;
+
+  constructor(private readonly overview: Uint32Array) {}
+
+  paint(context: CanvasRenderingContext2D, scene: MinimapScene, book: StyleBook): void {
+    const size = `${scene.width}/${scene.height}/${scene.ratio}`;
+    if (!this.bars || this.book !== book || this.barsOf !== size) {
+      this.bars ??= document.createElement('canvas');
+      this.bars.width = Math.max(1, Math.round(scene.width * scene.ratio));
+      this.bars.height = Math.max(1, Math.round(scene.height * scene.ratio));
+      const brush = this.bars.getContext('2d');
+      if (brush) paintBars(brush, this.overview, scene, book);
+      this.book = book;
+      this.barsOf = size;
+    }
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.drawImage(this.bars, 0, 0);
+    paintMarks(context, scene, book);
+  }
+}
+
+function paintBars(
     context: CanvasRenderingContext2D, overview: Uint32Array,
     scene: MinimapScene, book: StyleBook): void {
-  const {width, height, durationNs} = scene;
+  const {width, height} = scene;
   const theme = book.theme;
   context.setTransform(scene.ratio, 0, 0, scene.ratio, 0, 0);
   context.fillStyle = css(theme.lane);
@@ -56,6 +81,12 @@ export function paintMinimap(
     const bar = Math.max(1, load * room);
     context.fillRect(x, base - bar, 1, bar);
   }
+}
+
+function paintMarks(context: CanvasRenderingContext2D, scene: MinimapScene, book: StyleBook): void {
+  const {width, height, durationNs} = scene;
+  const theme = book.theme;
+  context.setTransform(scene.ratio, 0, 0, scene.ratio, 0, 0);
   const px = (at: number): number => at / durationNs * width;
   context.fillStyle = css(theme.loss);
   for (const loss of scene.losses) {

@@ -3,6 +3,7 @@
 
 import type {Tile} from '../api/tile_decode';
 import {toPx, type Viewport} from '../model/viewport';
+import type {Brush} from './brush';
 import {css, type Theme} from './palette';
 
 const HATCH_PX = 9;
@@ -19,6 +20,7 @@ export interface OverlayScene {
   pointerX: number|null;
   quality: Tile[];
   wait: WaitMark|null;
+  item: (Extent&{from: number; to: number})|null; // selected, in pixels
 }
 
 // The selected wait, in pixels. Rows out of sight are null.
@@ -35,7 +37,7 @@ export interface Extent {
 }
 
 export function paintOverlay(
-    context: CanvasRenderingContext2D, scene: OverlayScene, theme: Theme): void {
+    context: Brush, scene: OverlayScene, theme: Theme): void {
   const {view, height} = scene;
   context.setTransform(scene.ratio, 0, 0, scene.ratio, 0, 0);
   context.clearRect(0, 0, view.widthPx, height);
@@ -66,6 +68,7 @@ export function paintOverlay(
     if (scene.compared) paintName(context, range === scene.compared ? 'before' : 'after', a, b, height);
   }
   if (scene.wait) paintWait(context, scene.wait, theme);
+  else if (scene.item) paintFrame(context, scene.item.from, scene.item.to, scene.item, theme);
   if (scene.pointerX !== null) {
     context.fillStyle = css(theme.muted);
     context.globalAlpha = 0.45;
@@ -88,7 +91,7 @@ export function paintOverlay(
 
 // At the foot of a range, where it is in sight.
 function paintName(
-    context: CanvasRenderingContext2D, name: string, from: number, to: number, height: number): void {
+    context: Brush, name: string, from: number, to: number, height: number): void {
   context.font = '600 11px system-ui, "DejaVu Sans", sans-serif';
   const left = Math.max(from, 0) + 5;
   if (left + context.measureText(name).width > to) return;
@@ -98,7 +101,7 @@ function paintName(
 
 // Diagonals: the hue alone would not do.
 function hatch(
-    context: CanvasRenderingContext2D, from: number, to: number, height: number): void {
+    context: Brush, from: number, to: number, height: number): void {
   if (to - from < 4) return;
   context.save();
   context.beginPath();
@@ -116,18 +119,21 @@ function hatch(
   context.restore();
 }
 
+function paintFrame(
+    context: Brush, from: number, to: number, extent: Extent, theme: Theme): void {
+  context.strokeStyle = css(theme.ink);
+  context.lineWidth = 1.5;
+  context.strokeRect(from, extent.y - 1, Math.max(to - from, 2), extent.height + 2);
+}
+
 // Frames around the wait and around what its CPU did; an arrow from the waker,
 // or from where it would be if it were in sight.
 function paintWait(
-    context: CanvasRenderingContext2D, mark: WaitMark, theme: Theme): void {
-  context.strokeStyle = css(theme.ink);
-  context.fillStyle = css(theme.ink);
-  context.lineWidth = 1.5;
+    context: Brush, mark: WaitMark, theme: Theme): void {
   for (const extent of [mark.row, mark.cpu]) {
-    if (!extent) continue;
-    context.strokeRect(
-        mark.from, extent.y - 1, Math.max(mark.to - mark.from, 2), extent.height + 2);
+    if (extent) paintFrame(context, mark.from, mark.to, extent, theme);
   }
+  context.fillStyle = css(theme.ink);
   if (!mark.wakeUp || !mark.row) return;
   const {at, waker} = mark.wakeUp;
   const below = waker !== null && waker.y > mark.row.y;
@@ -148,7 +154,7 @@ function paintWait(
 // `painted`: begins of those that were painted, since each tile that a loss
 // touches has it.
 function paintLoss(
-    context: CanvasRenderingContext2D, scene: OverlayScene, tile: Tile,
+    context: Brush, scene: OverlayScene, tile: Tile,
     painted: Set<number>, theme: Theme): void {
   context.fillStyle = css(theme.loss);
   const draw = (from: number, to: number): void => {

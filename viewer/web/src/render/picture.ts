@@ -1,7 +1,9 @@
 // A picture of the timeline as it is on screen: labels, rows and what lies above
-// them.
+// them; as pixels, or as SVG.
 
+import type {Brush} from './brush';
 import {css, type Theme} from './palette';
+import {SvgBrush} from './svg_brush';
 
 export interface PictureLabel {
   text: string;
@@ -9,14 +11,23 @@ export interface PictureLabel {
   y: number;
   height: number;
 }
-export interface PictureScene {
+interface Frame {
   title: string; // of the trace, and the instant
   gutter: number; // px of the labels
   ratio: number;
   theme: Theme;
   labels: readonly PictureLabel[];
+}
+export interface PictureScene extends Frame {
   ruler: HTMLCanvasElement;
   layers: readonly HTMLCanvasElement[]; // of one size
+}
+export interface DrawingScene extends Frame {
+  width: number; // px of the rows, without their labels
+  height: number;
+  rulerHeight: number;
+  paintRuler: (brush: Brush) => void;
+  paintRows: (brush: Brush) => void; // and what lies above them
 }
 
 const TITLE_PX = 24;
@@ -37,20 +48,42 @@ export function paintPicture(scene: PictureScene): HTMLCanvasElement {
   context.drawImage(ruler, left, Math.round(TITLE_PX * ratio));
   for (const layer of layers) context.drawImage(layer, left, top);
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  paintLabels(context, scene, top / ratio, canvas.height / ratio);
+  return canvas;
+}
+
+export function drawPicture(scene: DrawingScene): string {
+  const {gutter, ratio, theme, width, height, rulerHeight} = scene;
+  const brush = new SvgBrush(ratio);
+  const top = TITLE_PX + rulerHeight;
+  brush.fillStyle = css(theme.background);
+  brush.fillRect(0, 0, gutter + width, top + height);
+  brush.openWindow(gutter, TITLE_PX, width, rulerHeight);
+  scene.paintRuler(brush);
+  brush.closeWindow();
+  brush.openWindow(gutter, top, width, height);
+  scene.paintRows(brush);
+  brush.closeWindow();
+  brush.openWindow(0, 0, gutter + width, top + height);
+  paintLabels(brush, scene, top, top + height);
+  brush.closeWindow();
+  return brush.document(gutter + width, top + height);
+}
+
+function paintLabels(context: Brush, {gutter, theme, title, labels}: Frame, top: number, bottom: number): void {
   context.font = FONT;
   context.textBaseline = 'middle';
   context.fillStyle = css(theme.ink);
-  context.fillText(scene.title, 8, TITLE_PX / 2);
+  context.fillText(title, 8, TITLE_PX / 2);
   context.beginPath();
-  context.rect(0, top / ratio, gutter - 4, canvas.height / ratio);
+  context.rect(0, top, gutter - 4, bottom);
   context.clip();
-  for (const {text, detail, y, height} of scene.labels) {
-    const middle = top / ratio + y + Math.min(height / 2, 12);
+  for (const {text, detail, y, height} of labels) {
+    const middle = top + y + Math.min(height / 2, 12);
     context.fillStyle = css(theme.ink);
     context.fillText(text, 8, middle);
     if (detail === '' || height < 30) continue;
     context.fillStyle = css(theme.muted);
     context.fillText(detail, 8, middle + 14);
   }
-  return canvas;
 }

@@ -2,11 +2,12 @@
 
 import {rulerStep, toPx, type Viewport} from '../model/viewport';
 import {formatInstant} from '../units';
+import type {Brush} from './brush';
 import {css, type Theme} from './palette';
 import {LABEL_FONT} from './timeline_painter';
 
 export function paintRuler(
-    context: CanvasRenderingContext2D, view: Viewport, height: number,
+    context: Brush, view: Viewport, height: number,
     ratio: number, playhead: number, durationNs: number, theme: Theme): void {
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.fillStyle = css(theme.background);

@@ -36,6 +36,22 @@ export function itemAt(tile: Tile, at: number): Item|null {
   return tile.items.find((item) => item.beginNs <= at && at < item.endNs) ?? null;
 }
 
+// The same, or the nearest one that is at most `slackNs` away: points have no
+// length, and some items are less than a pixel.
+export function itemNear(tile: Tile, at: number, slackNs: number): Item|null {
+  const inside = itemAt(tile, at);
+  if (inside || tile.kind !== 'items') return inside;
+  let nearest: Item|null = null;
+  let least = slackNs;
+  for (const item of tile.items) {
+    const distance = Math.max(item.beginNs - at, at - item.endNs);
+    if (distance > least) continue;
+    least = distance;
+    nearest = item;
+  }
+  return nearest;
+}
+
 export function columnAt(tile: StripTile, at: number): {key: number; coverage: number; column: number}|null {
   const column = Math.floor((at - tile.beginNs) / tile.columnNs);
   if (column < 0 || column >= TILE_COLUMNS) return null;

@@ -2,12 +2,15 @@
 // tiles that were missing. Its only state is the atlas; time and place are
 // arguments.
 
-import {COUNTER_EMPTY, COUNTER_GAP, LEAF_IDLE, LEAF_INFERRED, LEAF_OUTSIDE, NO_KEY, STATE_BLOCKED, STATE_UNKNOWN, STATE_WAITING} from '../api/schema';
-import {type ColumnsTile, COUNTER_FLAGS, COUNTER_WORDS, type CounterTile, type Item, type ItemsTile, TILE_COLUMNS, type TileKey} from '../api/tile_decode';
+import {LEAF_IDLE, LEAF_INFERRED, LEAF_OUTSIDE, NO_KEY, STATE_BLOCKED, STATE_UNKNOWN, STATE_WAITING} from '../api/schema';
+import {type ColumnsTile, type Item, type ItemsTile, TILE_COLUMNS, type TileKey} from '../api/tile_decode';
 import type {Lane, SubRow} from '../model/lanes';
 import {hookName, type Names, processName, processOf, threadName} from '../model/names';
 import type {Patch, TileCache} from '../model/tile_cache';
-import {endNs, levelFor, tileSpan, toPx, type Viewport} from '../model/viewport';
+import {endNs, fit, levelFor, tileSpan, toPx, type Viewport} from '../model/viewport';
+import type {Brush} from './brush';
+import {paintCounter} from './counter_painter';
+import {Hatches} from './hatches';
 import {paintMerged} from './merged_painter';
 import {mergedRuns} from './merged_runs';
 import {css, mix, type Rgb, textOn} from './palette';
@@ -41,7 +44,7 @@ const NOT_RUNNING = STATE_WAITING | STATE_BLOCKED | STATE_UNKNOWN;
 export const LABEL_FONT = '11px "Inter", "IBM Plex Sans", system-ui, "DejaVu Sans", sans-serif';
 
 export class TimelinePainter {
-  private readonly hatches = new Map<string, CanvasPattern|null>();
+  private readonly hatches = new Hatches();
 
   // Labels of the row that is painted, by begin.
   private readonly labels = new Map<number, Label>();
@@ -55,10 +58,10 @@ export class TimelinePainter {
     const {view} = scene;
     const width = endNs(view) - view.startNs;
     const keys: TileKey[] = [];
-    const add = (coarser: number, fromNs: number, toNs: number): void => {
+    const add = (coarser: number, fromNs: number, toNs: number, zoom = scene): void => {
       for (const lane of scene.lanes) {
         for (const row of lane.rows) {
-          const at = Math.min(this.level(scene, row.kind) + coarser, scene.maxLevel);
+          const at = Math.min(this.level(zoom, row.kind) + coarser, scene.maxLevel);
           const span = tileSpan(fromNs, toNs, at, TILE_COLUMNS, scene.durationNs);
           for (let index = span.first; index <= span.last; ++index) {
             keys.push({row: row.row, level: at, index});
@@ -70,6 +73,8 @@ export class TimelinePainter {
     add(COARSER, view.startNs - width, endNs(view) + width);
     add(0, view.startNs - width / 2, view.startNs);
     add(0, endNs(view), endNs(view) + width / 2);
+    // The reserve of the whole trace, for who comes by a link and zooms out.
+    add(COARSER, 0, scene.durationNs, {...scene, view: fit(scene.durationNs, view.widthPx)});
     return keys;
   }
 
@@ -80,7 +85,7 @@ export class TimelinePainter {
     return levelFor(scene.view.nsPerPx / scene.ratio, scene.maxLevel, fine);
   }
 
-  paint(context: CanvasRenderingContext2D, scene: Scene, book: StyleBook): void {
+  paint(context: Brush, scene: Scene, book: StyleBook): void {
     const {view} = scene;
     const theme = book.theme;
     context.setTransform(scene.ratio, 0, 0, scene.ratio, 0, 0);
@@ -91,9 +96,11 @@ export class TimelinePainter {
     const right = Math.min(view.widthPx, toPx(view, scene.durationNs));
     for (const lane of scene.lanes) {
       const top = lane.y - scene.scrollY;
+      context.beginGroup?.(`${lane.label} ${lane.detail}`.trim());
       if (lane.kind === 'heading') {
         context.fillStyle = css(theme.lane);
         context.fillRect(0, top, view.widthPx, lane.height);
+        context.endGroup?.();
         continue;
       }
       for (const row of lane.rows) {
@@ -105,11 +112,12 @@ export class TimelinePainter {
       }
       context.fillStyle = css(theme.line);
       context.fillRect(0, top + lane.height - 1, view.widthPx, 1);
+      context.endGroup?.();
     }
   }
 
   private paintRow(
-      context: CanvasRenderingContext2D, scene: Scene, book: StyleBook,
+      context: Brush, scene: Scene, book: StyleBook,
       row: SubRow, top: number): void {
     const level = this.level(scene, row.kind);
     const span = tileSpan(
@@ -135,7 +143,7 @@ export class TimelinePainter {
   }
 
   private paintPatch(
-      context: CanvasRenderingContext2D, scene: Scene, book: StyleBook,
+      context: Brush, scene: Scene, book: StyleBook,
       row: SubRow, top: number, patch: Patch): void {
     const {tile} = patch;
     // Device-pixel edges, so that neighbouring tiles meet without a seam.
@@ -153,12 +161,23 @@ export class TimelinePainter {
       case 'items':
         return this.paintItems(context, scene, book, row, top, tile, x0, x1);
       case 'counter':
-        return this.paintCounter(context, scene, book, row, top, tile, x0, x1);
+        return paintCounter(
+            context, {
+              view: scene.view,
+              ratio: scene.ratio,
+              durationNs: scene.durationNs,
+              top,
+              height: row.height,
+              left: x0,
+              right: x1,
+              most: scene.counterTops.get(row.row) ?? 0,
+            },
+            tile, this.hatches, book.theme);
     }
   }
 
   private paintColumns(
-      context: CanvasRenderingContext2D, scene: Scene, book: StyleBook,
+      context: Brush, scene: Scene, book: StyleBook,
       row: SubRow, top: number, tile: ColumnsTile, patch: Patch, x0: number,
       x1: number): void {
     const slot = this.atlas.slot(
@@ -186,7 +205,7 @@ export class TimelinePainter {
   }
 
   private paintItems(
-      context: CanvasRenderingContext2D, scene: Scene, book: StyleBook,
+      context: Brush, scene: Scene, book: StyleBook,
       row: SubRow, top: number, tile: ItemsTile, x0: number, x1: number): void {
     const {view} = scene;
     const theme = book.theme;
@@ -212,9 +231,11 @@ export class TimelinePainter {
       context.fillStyle = css(fill);
       // One pixel between neighbours, so that equal ones are seen as two.
       const gap = right - left >= 3 ? 1 : 0;
-      context.fillRect(left, top, Math.max(right - left - gap, 1 / scene.ratio), row.height);
+      // Cut: canvases and SVG compute with 24 bits, and a call of a second may be 10^10 px long.
+      const from = Math.max(left, x0 - 4);
+      context.fillRect(from, top, Math.max(Math.min(right - gap, x1 + 4) - from, 1 / scene.ratio), row.height);
       if ((item.flags & LEAF_INFERRED) !== 0 && right - left > 6) {
-        this.hatchRect(context, theme.muted, 0.55, Math.max(left, x0), top, Math.min(right, x1) - gap, row.height);
+        this.hatches.fillRect(context, theme.muted, 0.55, Math.max(left, x0), top, Math.min(right, x1) - gap, row.height);
       }
       this.labels.set(item.beginNs, {item, left, right: right - gap, fill});
     }
@@ -223,7 +244,7 @@ export class TimelinePainter {
 
   // A thread that lives and does not run.
   private paintState(
-      context: CanvasRenderingContext2D, scene: Scene, book: StyleBook,
+      context: Brush, scene: Scene, book: StyleBook,
       row: SubRow, item: Item, top: number, left: number, right: number,
       fill: Rgb): void {
     const width = Math.max(right - left, 1 / scene.ratio);
@@ -235,14 +256,14 @@ export class TimelinePainter {
     if ((item.flags & STATE_WAITING) !== 0) {
       context.fillStyle = css(mix(book.theme.background, book.theme.wait, 0.45));
       context.fillRect(left, top, width, row.height);
-      this.hatchRect(context, book.theme.wait, 1, left, top, left + width, row.height);
+      this.hatches.fillRect(context, book.theme.wait, 1, left, top, left + width, row.height);
       return;
     }
-    this.hatchRect(context, book.theme.muted, 0.35, left, top, left + width, row.height);
+    this.hatches.fillRect(context, book.theme.muted, 0.35, left, top, left + width, row.height);
   }
 
   private paintLabel(
-      context: CanvasRenderingContext2D, scene: Scene, book: StyleBook,
+      context: Brush, scene: Scene, book: StyleBook,
       row: SubRow, top: number, {item, left, right, fill}: Label): void {
     if (row.height < 12 || (item.flags & LEAF_IDLE) !== 0) return;
     const from = Math.max(left, 0) + 5;
@@ -255,99 +276,6 @@ export class TimelinePainter {
     if (shown === '') return;
     context.fillStyle = css(row.kind === 'run' ? book.theme.muted : textOn(fill));
     context.fillText(shown, from, top + row.height / 2 + 0.5);
-  }
-
-  private paintCounter(
-      context: CanvasRenderingContext2D, scene: Scene, book: StyleBook,
-      row: SubRow, top: number, tile: CounterTile, x0: number, x1: number): void {
-    const {view} = scene;
-    const theme = book.theme;
-    const most = scene.counterTops.get(row.row) ?? 0;
-    const scale = most > 0 ? row.height / most : 0;
-    const bottom = top + row.height;
-    const y = (rate: number): number =>
-        Math.max(top, bottom - Math.max(rate * scale, rate > 0 ? 1 : 0));
-    context.save();
-    context.beginPath();
-    context.rect(x0, top, x1 - x0, row.height);
-    context.clip();
-    const fill = css(mix(theme.lane, theme.accent, 0.38));
-    const edge = css(theme.accent);
-    const band = css(mix(theme.lane, theme.accent, 0.13));
-    const limits = css(theme.ink);
-    const line: [number, number][] = [];
-    const first = Math.max(0, Math.floor((view.startNs + x0 * view.nsPerPx - tile.beginNs) / tile.columnNs));
-    const last = Math.min(TILE_COLUMNS - 1, Math.ceil((view.startNs + x1 * view.nsPerPx - tile.beginNs) / tile.columnNs));
-    for (let column = first; column <= last; ++column) {
-      const flags = tile.flags[COUNTER_WORDS * column + COUNTER_FLAGS] ?? COUNTER_EMPTY;
-      const at = tile.beginNs + column * tile.columnNs;
-      // Whole device pixels: fractions would leave pale seams between columns.
-      const left = Math.round(toPx(view, at) * scene.ratio) / scene.ratio;
-      const right = Math.round(toPx(view, at + tile.columnNs) * scene.ratio) / scene.ratio;
-      const width = Math.max(right - left, 1 / scene.ratio);
-      if (at >= scene.durationNs) break;
-      if ((flags & COUNTER_EMPTY) !== 0) {
-        if ((flags & COUNTER_GAP) !== 0) {
-          this.hatchRect(context, theme.muted, 0.55, left, top, left + width, row.height);
-        }
-        continue;
-      }
-      const max = tile.values[COUNTER_WORDS * column + 1] ?? 0;
-      const mean = tile.values[COUNTER_WORDS * column + 2] ?? 0;
-      context.fillStyle = band;
-      context.fillRect(left, y(max), width, bottom - y(max));
-      context.fillStyle = fill;
-      context.fillRect(left, y(mean), width, bottom - y(mean));
-      // The limits of the mean; what is less than a pixel is not seen.
-      const lo = y(tile.values[COUNTER_WORDS * column + 3] ?? 0);
-      const hi = y(tile.values[COUNTER_WORDS * column + 4] ?? 0);
-      if (lo - hi > 1) {
-        context.fillStyle = limits;
-        context.globalAlpha = 0.09;
-        context.fillRect(left, hi, width, lo - hi);
-        context.globalAlpha = 1;
-      }
-      line.push([left, y(mean)], [left + width, y(mean)]);
-    }
-    context.strokeStyle = edge;
-    context.lineWidth = 1;
-    context.lineJoin = 'round';
-    context.beginPath();
-    for (const [index, point] of line.entries()) {
-      if (index === 0) context.moveTo(point[0], point[1] + 0.5);
-      else context.lineTo(point[0], point[1] + 0.5);
-    }
-    context.stroke();
-    context.restore();
-  }
-
-  private hatchRect(
-      context: CanvasRenderingContext2D, colour: Rgb, alpha: number,
-      left: number, top: number, right: number, height: number): void {
-    if (right <= left) return;
-    const name = `${css(colour)}/${alpha}`;
-    let pattern = this.hatches.get(name);
-    if (pattern === undefined) {
-      const canvas = document.createElement('canvas');
-      canvas.width = canvas.height = 6;
-      const brush = canvas.getContext('2d');
-      if (brush) {
-        brush.strokeStyle = css(colour);
-        brush.globalAlpha = alpha;
-        brush.lineWidth = 1.5;
-        brush.beginPath();
-        for (const shift of [-6, 0, 6]) {
-          brush.moveTo(shift, 6);
-          brush.lineTo(shift + 6, 0);
-        }
-        brush.stroke();
-      }
-      pattern = context.createPattern(canvas, 'repeat');
-      this.hatches.set(name, pattern);
-    }
-    if (!pattern) return;
-    context.fillStyle = pattern;
-    context.fillRect(left, top, right - left, height);
   }
 }
 
@@ -373,7 +301,7 @@ function shortName(name: string): string {
 
 const widths = new Map<string, number>();
 
-function textWidth(context: CanvasRenderingContext2D, text: string): number {
+function textWidth(context: Brush, text: string): number {
   let width = widths.get(text);
   if (width === undefined) {
     width = context.measureText(text).width;
@@ -383,7 +311,7 @@ function textWidth(context: CanvasRenderingContext2D, text: string): number {
   return width;
 }
 
-function clip(context: CanvasRenderingContext2D, text: string, room: number): string {
+function clip(context: Brush, text: string, room: number): string {
   const width = textWidth(context, text);
   if (width <= room) return text;
   const keep = Math.floor(text.length * room / width) - 1;

@@ -1,6 +1,7 @@
 // Draws what happens under the playhead: flashes, and sparks from wakers to
 // those they wake.
 
+import type {Brush} from './brush';
 import {css, type Theme} from './palette';
 
 export interface FlashMark {
@@ -18,7 +19,7 @@ export interface SparkMark {
 }
 
 export function paintUnfolding(
-    context: CanvasRenderingContext2D, flashes: readonly FlashMark[], sparks: readonly SparkMark[], theme: Theme): void {
+    context: Brush, flashes: readonly FlashMark[], sparks: readonly SparkMark[], theme: Theme): void {
   for (const {x, width, y, height, age} of flashes) {
     context.globalAlpha = 0.7 * (1 - age);
     context.fillStyle = css(theme.background);

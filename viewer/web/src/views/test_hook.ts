@@ -65,6 +65,7 @@ export function installTestHook(model: AppModel, engine: TimelineEngine): void {
             items: tile.kind === 'items' ? tile.items : [],
             words: tile.kind === 'items' || tile.kind === 'counter' ? [] : [...tile.words],
             values: tile.kind === 'counter' ? [...tile.values] : [],
+            flags: tile.kind === 'counter' ? [...tile.flags] : [],
           });
         }
       }
@@ -76,6 +77,7 @@ export function installTestHook(model: AppModel, engine: TimelineEngine): void {
       engine.book.theme.idle, engine.book.theme.lane,
     ].map(({r, g, b}) => [r, g, b]),
     describe: (x: number, y: number) => describe(model, engine, x, y),
+    item: () => model.item.value,
     wait: () => model.wait.value,
     recent: () => model.now.recent.value,
     unfolding: () => unfoldingInSight(model, engine),
@@ -99,6 +101,7 @@ export function installTestHook(model: AppModel, engine: TimelineEngine): void {
     soFar: () => model.now.soFar.value,
     window: () => model.now.window,
     picture: () => engine.picture(),
+    drawing: () => engine.drawing(),
     setSpeed: (speed: number) => model.transport.setSpeed(speed),
     tick: (ms: number) => model.transport.tick(ms),
     play: (ms: number) => model.transport.play(ms),

@@ -11,9 +11,10 @@ import {clean} from '../model/names';
 import {TileCache} from '../model/tile_cache';
 import {TileLoader} from '../model/tile_loader';
 import {endNs, levelFor, tileSpan, toNs, toPx} from '../model/viewport';
-import {paintMinimap} from '../render/minimap_painter';
-import {type Extent, paintOverlay, type WaitMark} from '../render/overlay_painter';
-import {paintPicture} from '../render/picture';
+import {MinimapPainter} from '../render/minimap_painter';
+import {type Extent, type OverlayScene, paintOverlay, type WaitMark} from '../render/overlay_painter';
+import type {Brush} from '../render/brush';
+import {drawPicture, paintPicture} from '../render/picture';
 import {paintRuler} from '../render/ruler_painter';
 import {StripAtlas} from '../render/strip_atlas';
 import {StyleBook} from '../render/style_book';
@@ -25,7 +26,7 @@ import {reducedMotion} from './motion';
 import {safePalette, theme} from './theme';
 import {unfoldingInSight} from './unfolding';
 
-const CACHE_BYTES = 64 << 20;
+const CACHE_BYTES = 24 << 20; // some ten screens
 export const RULER_HEIGHT = 28;
 export const MINIMAP_HEIGHT = 52;
 const GUTTER_WIDTH = 200; // of the labels of a picture
@@ -48,7 +49,9 @@ export class TimelineEngine {
   // In tests the clock is moved by hand (window.__pv.tick).
   manualClock = false;
   losses: readonly LossItem[] = []; // loaded after the first paint
+  onFirstTiles: () => void = () => undefined;
 
+  private readonly minimapPainter: MinimapPainter;
   private base: HTMLCanvasElement|null = null;
   private overlay: HTMLCanvasElement|null = null;
   private ruler: HTMLCanvasElement|null = null;
@@ -60,10 +63,15 @@ export class TimelineEngine {
   private lastFrame = 0;
 
   constructor(private readonly model: AppModel,
-              private readonly overview: Uint32Array) {
+              overview: Uint32Array) {
+    this.minimapPainter = new MinimapPainter(overview);
     this.book = new StyleBook(model.names, theme.value);
     this.loader = new TileLoader(
-        model.client, this.cache, () => this.invalidate(),
+        model.client, this.cache, () => {
+          this.invalidate();
+          this.onFirstTiles();
+          this.onFirstTiles = () => undefined;
+        },
         (message) => {
           if (!model.lost.peek()) model.error.value = message;
         });
@@ -106,7 +114,7 @@ export class TimelineEngine {
     });
     effect(() => {
       void [model.selection.value, model.comparison.before.value, model.playback.value, model.hover.value, model.wait.value, model.hoverWait.answer.value,
-            model.findPlaces.places.value];
+            model.item.value, model.findPlaces.places.value];
       this.dirtyTop = true;
       this.schedule();
     });
@@ -195,21 +203,51 @@ export class TimelineEngine {
     };
   }
 
+  private itemMark(): OverlayScene['item'] {
+    const item = this.model.item.peek();
+    if (!item) return null;
+    const view = this.model.view.peek();
+    for (const lane of this.lanesInSight()) {
+      const part = lane.rows.find((row) => row.row === item.row);
+      if (!part) continue;
+      const [from, to] = [Math.max(toPx(view, item.from), -4), Math.min(toPx(view, item.to), view.widthPx + 4)];
+      return {from, to, y: lane.y + part.y - this.model.scrollY.peek(), height: part.height};
+    }
+    return null;
+  }
+
   // What is on screen.
   picture(): HTMLCanvasElement|null {
-    const {base, overlay, ruler, model} = this;
-    if (!base || !overlay || !ruler) return null;
-    const {trace} = model.names;
-    const name = clean(trace.path?.replace(/\/+$/, '').split('/').pop() || 'trace');
-    return paintPicture({
+    const {base, overlay, ruler} = this;
+    return base && overlay && ruler && paintPicture({...this.pictureFrame(), ruler, layers: [base, overlay]});
+  }
+  // The same as SVG.
+  drawing(): string {
+    const scene = this.scene();
+    scene.counterTops = this.model.counterTops.peek();
+    return drawPicture({
+      ...this.pictureFrame(),
+      width: scene.view.widthPx,
+      height: scene.height,
+      rulerHeight: RULER_HEIGHT,
+      paintRuler: (brush) => this.paintRuler(brush),
+      paintRows: (brush) => {
+        // Patterns are of one brush: this painter has no others.
+        new TimelinePainter(this.cache, this.atlas).paint(brush, scene, this.book);
+        this.paintOver(brush);
+      },
+    });
+  }
+  private pictureFrame() {
+    const {model} = this;
+    const name = clean(model.names.trace.path?.replace(/\/+$/, '').split('/').pop() || 'trace');
+    return {
       title: `${name}   ${formatInstant(model.playback.peek().at, 1)}`,
       gutter: GUTTER_WIDTH,
       ratio: devicePixelRatio || 1,
       theme: this.book.theme,
       labels: this.lanesInSight().map(({label, detail, y, height}) => ({text: label, detail, height, y: y - model.scrollY.peek()})),
-      ruler,
-      layers: [base, overlay],
-    });
+    };
   }
 
   private schedule(): void {
@@ -277,52 +315,59 @@ export class TimelineEngine {
     return keys;
   }
 
+  private paintOver(context: Brush): void {
+    const model = this.model;
+    const play = model.playback.peek();
+    const scene: OverlayScene = {
+      view: model.view.peek(),
+      height: model.viewHeight.peek(),
+      ratio: devicePixelRatio || 1,
+      selection: model.selection.peek(),
+      compared: model.comparison.before.peek(),
+      durationNs: model.durationNs,
+      playhead: play.at,
+      playing: play.playing,
+      wait: this.waitMark(),
+      item: this.itemMark(),
+      pointerX: model.hover.peek()?.x ?? null,
+      quality: this.qualityKeys().flatMap(
+          (key) => this.cache.cover(key, TILE_COLUMNS).map((patch) => patch.tile)),
+    };
+    paintOverlay(context, scene, this.book.theme);
+    const {flashes, sparks} = unfoldingInSight(model, this);
+    paintUnfolding(context, flashes, sparks, this.book.theme);
+  }
+  private paintRuler(context: Brush): void {
+    const {model, book} = this;
+    paintRuler(context, model.view.peek(), RULER_HEIGHT, devicePixelRatio || 1, model.playback.peek().at, model.durationNs, book.theme);
+  }
+
   private paintTop(): void {
     const model = this.model;
     const view = model.view.peek();
-    const ratio = devicePixelRatio || 1;
-    const play = model.playback.peek();
-    const selection = model.selection.peek();
     if (this.overlay) {
-      const height = model.viewHeight.peek();
-      const context = fitted(this.overlay, view.widthPx, height);
-      if (context) {
-        paintOverlay(
-            context, {
-              view, height, ratio, selection,
-              compared: model.comparison.before.peek(),
-              durationNs: model.durationNs,
-              playhead: play.at,
-              playing: play.playing,
-              wait: this.waitMark(),
-              pointerX: model.hover.peek()?.x ?? null,
-              quality: this.qualityKeys().flatMap(
-                  (key) => this.cache.cover(key, TILE_COLUMNS).map((patch) => patch.tile)),
-            },
-            this.book.theme);
-        const {flashes, sparks} = unfoldingInSight(model, this);
-        paintUnfolding(context, flashes, sparks, this.book.theme);
-      }
+      const context = fitted(this.overlay, view.widthPx, model.viewHeight.peek());
+      if (context) this.paintOver(context);
     }
     if (this.ruler) {
       const context = fitted(this.ruler, view.widthPx, RULER_HEIGHT);
-      if (context) {
-        paintRuler(context, view, RULER_HEIGHT, ratio, play.at, model.durationNs, this.book.theme);
-      }
+      if (context) this.paintRuler(context);
     }
     if (this.minimap) {
       const width = this.minimap.clientWidth;
       const context = fitted(this.minimap, width, MINIMAP_HEIGHT);
       if (context) {
-        paintMinimap(
-            context, this.overview, {
-              width, ratio, selection,
+        this.minimapPainter.paint(
+            context, {
+              width,
+              ratio: devicePixelRatio || 1,
+              selection: model.selection.peek(),
               height: MINIMAP_HEIGHT,
               durationNs: model.durationNs,
               columns: model.names.trace.overview_columns,
               from: view.startNs,
               to: endNs(view),
-              playhead: play.at,
+              playhead: model.playback.peek().at,
               losses: this.losses,
               places: model.findPlaces.places.peek(),
             },

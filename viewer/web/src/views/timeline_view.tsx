@@ -1,16 +1,16 @@
 // Ruler, rows and their labels, and the handling of the pointer.
 
-import {useEffect, useRef} from 'preact/hooks';
+import {useLayoutEffect, useRef} from 'preact/hooks';
 
 import {STATE_BLOCKED, STATE_WAITING} from '../api/schema';
 import type {AppModel} from '../model/app_model';
 import {toNs} from '../model/viewport';
 
-import {itemAt} from '../render/tile_lookup';
+import {itemAt, itemNear} from '../render/tile_lookup';
 import {CounterScales, FocusRing, Labels} from './lane_labels';
 import {RULER_HEIGHT, type TimelineEngine} from './timeline_engine';
 import {RareView} from './rare_view';
-import {Tooltip} from './tooltip';
+import {describe, Tooltip} from './tooltip';
 
 interface Props {
   model: AppModel;
@@ -26,7 +26,8 @@ export function TimelineView({model, engine, minimap}: Props) {
   const ruler = useRef<HTMLCanvasElement>(null);
   const area = useRef<HTMLDivElement>(null);
 
-  useEffect(() => {
+  // Not after the next frame: the first tiles would wait for it.
+  useLayoutEffect(() => {
     const element = area.current;
     if (!element || !base.current || !overlay.current || !ruler.current || !minimap.current) return;
     engine.attach(base.current, overlay.current, ruler.current, minimap.current);
@@ -97,12 +98,22 @@ export function TimelineView({model, engine, minimap}: Props) {
         const hit = engine.hit(startX, event.clientY - box.top);
         model.focus.value = hit?.lane.id ?? null;
         const row = hit?.row;
+        choose(startX, event.clientY - box.top);
         void model.selectWait(row?.kind === 'run' ? model.rows.threadOf(row.row) : null, startNs);
       }
     };
     element.addEventListener('pointermove', onMove);
     element.addEventListener('pointerup', onUp);
     element.addEventListener('pointercancel', onUp);
+  };
+  // Selects the item at a point; of merged ones, none.
+  const choose = (x: number, y: number): void => {
+    const hit = engine.hit(x, y);
+    const tile = hit?.row ? engine.tileAt(hit.row, hit.at) : null;
+    const item = hit && tile ? itemNear(tile, hit.at, CLICK_PX * model.view.value.nsPerPx) : null;
+    model.item.value = hit?.row && item ? {row: hit.row.row, from: item.beginNs, to: item.endNs} : null;
+    const said = item ? describe(model, engine, x, y) : null;
+    if (said) model.announcement.value = [said.title, ...said.lines].join(', ');
   };
   const onHover = (event: PointerEvent): void => {
     const box = area.current?.getBoundingClientRect();

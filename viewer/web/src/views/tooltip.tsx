@@ -7,7 +7,7 @@ import type {Lane} from '../model/lanes';
 import {clean, hookName, type Names, processName, processOf, threadName} from '../model/names';
 import {toNs} from '../model/viewport';
 import {css} from '../render/palette';
-import {columnAt, itemAt} from '../render/tile_lookup';
+import {columnAt, itemNear} from '../render/tile_lookup';
 import {formatCount, formatDuration, formatEventRate, formatInstant, formatPercent} from '../units';
 import type {TimelineEngine} from './timeline_engine';
 import {useSignal} from './use_signal';
@@ -61,10 +61,7 @@ function describeItem(model: AppModel, engine: TimelineEngine, x: number, y: num
   }
   if (tile.kind === 'items') {
     const slack = 3 * model.view.peek().nsPerPx;
-    const item = itemAt(tile, at) ??
-        (row.kind === 'hook' ?
-             tile.items.find((point) => Math.abs(point.beginNs - at) <= slack) ?? null :
-             null);
+    const item = itemNear(tile, at, slack);
     if (!item) return null;
     const title = (item.flags & LEAF_IDLE) !== 0 ? 'idle' :
         (item.flags & LEAF_OUTSIDE) !== 0 ? 'outside the recorded command' :

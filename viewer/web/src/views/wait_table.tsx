@@ -49,6 +49,7 @@ export function WaitTable({model, engine, data}: {model: AppModel; engine: Timel
     model.show(Math.max(begin - margin, 0), Math.min(end + margin, model.durationNs));
     model.movePlayhead(begin);
     model.rows.reveal(processOf(names, thread), thread);
+    model.item.value = null;
     void model.selectWait(thread, begin);
   };
   const line = (name: string, ns: number, times: number): string[] =>
