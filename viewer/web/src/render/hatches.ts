@@ -5,13 +5,13 @@ import type {Brush} from './brush';
 import {css, type Rgb} from './palette';
 
 export class Hatches {
-  private readonly patterns = new Map<string, CanvasPattern|null>();
+  private readonly patterns = new Map<number, CanvasPattern|null>();
 
   fillRect(
       context: Brush, colour: Rgb, alpha: number,
       left: number, top: number, right: number, height: number): void {
     if (right <= left) return;
-    const name = `${css(colour)}/${alpha}`;
+    const name = ((colour.r * 256 + colour.g) * 256 + colour.b) * 100 + Math.round(alpha * 100);
     let pattern = this.patterns.get(name);
     if (pattern === undefined) {
       const canvas = document.createElement('canvas');

@@ -37,6 +37,8 @@ interface Label {
   fill: Rgb;
 }
 
+const LEAST_LABEL = 23; // px of an item; a narrower one has no room for letters
+
 // Levels between the drawn tiles and the ones kept as a reserve.
 const COARSER = 4;
 const NOT_RUNNING = STATE_WAITING | STATE_BLOCKED | STATE_UNKNOWN;
@@ -225,7 +227,7 @@ export class TimelinePainter {
       }
       if (row.kind === 'run' && (item.flags & NOT_RUNNING) !== 0) {
         this.paintState(context, scene, book, row, item, top, Math.max(left, x0), Math.min(right, x1), fill);
-        this.labels.set(item.beginNs, {item, left, right, fill: theme.background});
+        this.label({item, left, right, fill: theme.background});
         continue;
       }
       context.fillStyle = css(fill);
@@ -237,9 +239,13 @@ export class TimelinePainter {
       if ((item.flags & LEAF_INFERRED) !== 0 && right - left > 6) {
         this.hatches.fillRect(context, theme.muted, 0.55, Math.max(left, x0), top, Math.min(right, x1) - gap, row.height);
       }
-      this.labels.set(item.beginNs, {item, left, right: right - gap, fill});
+      this.label({item, left, right: right - gap, fill});
     }
     context.restore();
+  }
+
+  private label(label: Label): void {
+    if (label.right - label.left >= LEAST_LABEL) this.labels.set(label.item.beginNs, label);
   }
 
   // A thread that lives and does not run.

@@ -1,5 +1,8 @@
 // Name of the trace, transport controls, time read-out.
 
+import {computed} from '@preact/signals-core';
+import {useMemo} from 'preact/hooks';
+
 import type {AppModel} from '../model/app_model';
 import {type Follow, FOLLOWS} from '../model/follow';
 import {SPEEDS} from '../model/playback';
@@ -25,12 +28,29 @@ const LOOP = 'M4 5h6V3l4 3.2L10 9.4V7H5v2H3V6a1 1 0 0 1 1-1zm8 6H6v2l-4-3.2L6 6.
 const STEPS = 'M2 12h3V9h3V6h3V3h3v1.8h-1.4v3h-3v3h-3v3H2z';
 const SKIP = 'M2 3v10l5-5zM8 3v10l5-5zM13.4 3H15v10h-1.6z';
 
-export function Toolbar({model}: {model: AppModel}) {
+// By itself: it changes with each frame.
+function Clock({model}: {model: AppModel}) {
   const play = useSignal(model.playback);
   const view = useSignal(model.view);
+  const selection = useSignal(model.selection);
+  return (
+    <>
+      <output class="clock" title="Playhead">{formatInstant(play.at, Math.min(view.nsPerPx, 999))}</output>
+      <div class="window">
+        {selection ? <span class="chip">selected {formatDuration(selection.to - selection.from)}</span> : null}
+        {play.playing ?
+          <span class="pace" title="Speed of the replay">{model.transport.paceText()}</span> : selection ? null :
+          <span title="Visible window">{formatDuration(Math.min(endNs(view), model.durationNs) - Math.max(view.startNs, 0))} in view</span>}
+      </div>
+    </>
+  );
+}
+
+export function Toolbar({model}: {model: AppModel}) {
+  const playing = useSignal(useMemo(() => computed(() => model.playback.value.playing), [model]));
+  const speed = useSignal(useMemo(() => computed(() => model.playback.value.speed), [model]));
   const loop = useSignal(model.loop);
   const skip = useSignal(model.skipIdle);
-  const selection = useSignal(model.selection);
   const kind = useSignal(model.stepKind);
   const byEvents = useSignal(model.byEvents);
   const follow = useSignal(model.follow);
@@ -49,9 +69,9 @@ export function Toolbar({model}: {model: AppModel}) {
       </div>
       <div class="transport" role="group" aria-label="Replay">
         <button title="Step back  ( , )" aria-label="Step back" onClick={() => model.run('previous', null)}><Icon path={BACK} /></button>
-        <button class="play" title={play.playing ? 'Pause  (Space)' : 'Play  (Space)'}
-                aria-label={play.playing ? 'Pause' : 'Play'} onClick={() => model.transport.togglePlay()}>
-          <Icon path={play.playing ? PAUSE : PLAY} />
+        <button class="play" title={playing ? 'Pause  (Space)' : 'Play  (Space)'}
+                aria-label={playing ? 'Pause' : 'Play'} onClick={() => model.transport.togglePlay()}>
+          <Icon path={playing ? PAUSE : PLAY} />
         </button>
         <button title="Step forward  ( . )" aria-label="Step forward" onClick={() => model.run('next', null)}><Icon path={FORWARD} /></button>
         <button class={loop ? 'on' : ''} title="Loop inside the selection  (O)" aria-label="Loop" aria-pressed={loop}
@@ -68,18 +88,12 @@ export function Toolbar({model}: {model: AppModel}) {
                 onChange={(event) => (model.follow.value = event.currentTarget.value as Follow)}>
           {FOLLOWS.map((one) => <option value={one} key={one}>{one}</option>)}
         </select>
-        <select aria-label="Speed" title="Speed; 1\u00d7 takes ten seconds for the window  ( - = )" value={play.speed}
+        <select aria-label="Speed" title="Speed; 1\u00d7 takes ten seconds for the window  ( - = )" value={speed}
                 onChange={(event) => model.transport.setSpeed(Number(event.currentTarget.value))}>
           {SPEEDS.map((speed) => <option value={speed} key={speed}>{speed}{'\u00d7'}</option>)}
         </select>
       </div>
-      <output class="clock" title="Playhead">{formatInstant(play.at, Math.min(view.nsPerPx, 999))}</output>
-      <div class="window">
-        {selection ? <span class="chip">selected {formatDuration(selection.to - selection.from)}</span> : null}
-        {play.playing ?
-          <span class="pace" title="Speed of the replay">{model.transport.paceText()}</span> : selection ? null :
-          <span title="Visible window">{formatDuration(Math.min(endNs(view), model.durationNs) - Math.max(view.startNs, 0))} in view</span>}
-      </div>
+      <Clock model={model} />
       <FindBox model={model} />
       <div class="tools">
         <button title="Whole trace  (0)" onClick={() => model.fitAll()}>Fit</button>
