@@ -450,7 +450,7 @@ try {
       await page.route(/\/api\/v1\/(i\/\w+\/)?tiles/, async (route) => {
         ++held;
         await gate;
-        await route.continue().catch(() => undefined); // the page no longer wants it
+        await route.continue().catch(() => undefined); // the page has cancelled it
       });
     };
     const release = async () => {
@@ -1586,6 +1586,54 @@ try {
     await page.unrouteAll({behavior: 'wait'});
     await page.setViewportSize({width: 1440, height: 900});
     await session.revisit('');
+  });
+
+  await claims.claim('every command is found by its name and runs, colours too; no such command is said', async () => {
+    await page.locator('.area').focus();
+    await page.keyboard.press('Shift+Slash');
+    const help = page.locator('dialog.help dd');
+    await help.first().waitFor({state: 'visible', timeout: 5000});
+    const known = (await help.allInnerTexts()).sort();
+    await page.keyboard.press('Escape');
+    const input = page.locator('.find input');
+    await input.fill('>');
+    assert.deepEqual((await page.locator('#find-list li span:first-child').allInnerTexts()).sort(), known);
+    await input.fill('>no such command');
+    assert.match(await page.locator('.find').innerText(), /none/);
+    const safe = () => page.getByRole('button', {name: 'Safe'}).getAttribute('aria-pressed');
+    for (const wanted of ['true', 'false']) {
+      await input.fill('>safe palette');
+      await page.keyboard.press('Enter');
+      await session.settled();
+      assert.equal(await safe(), wanted);
+    }
+    await page.locator('.area').focus();
+    await session.key('Shift+X');
+    assert.equal(await safe(), 'true');
+    await session.key('Shift+X');
+    for (const wanted of ['dark', 'light']) {
+      await session.key('Shift+D');
+      assert.equal(await page.evaluate('document.documentElement.dataset.theme'), wanted);
+    }
+  });
+
+  await claims.claim('a tooltip is of what is under the pointer, also after the rows moved', async () => {
+    await session.key('0');
+    const box = await areaBox();
+    const row = await rowOf('cpu', 'cpu0');
+    const other = await rowOf('cpu', 'cpu1');
+    await page.mouse.move(box.x + 500, box.y + other.y + other.height - 2);
+    await page.locator('.tooltip').waitFor({state: 'visible', timeout: 5000});
+    assert.match(await page.locator('.tooltip').innerText(), /CPU 1$/);
+    await page.mouse.move(box.x + 500, box.y + row.y + row.height - 2);
+    await session.settled();
+    assert.match(await page.locator('.tooltip').innerText(), /CPU 0$/);
+    // Not by the pointer.
+    await session.ask(`__pv.scroll(${other.y - row.y})`);
+    await session.settled();
+    assert.match(await page.locator('.tooltip').innerText(), /CPU 1$/);
+    await session.ask(`__pv.scroll(${row.y - other.y})`);
+    await session.settled();
   });
 
   await claims.claim('dark: the page changes, its pixels too', async () => {

@@ -1,5 +1,3 @@
-import fc from 'fast-check';
-
 import {escapeXml, fontAttributes} from '../../../viewer/web/src/render/svg_brush';
 
 describe('svg', () => {
@@ -11,8 +9,7 @@ describe('svg', () => {
     expect(escapeXml('</text><script>&"')).toBe('&lt;/text&gt;&lt;script&gt;&amp;&quot;');
     expect(escapeXml('a\u0000b\ud800c\udc00\uffff')).toBe('a\ufffdb\ufffdc\ufffd\ufffd');
     expect(escapeXml('\ud83d\ude00 \u00e9')).toBe('\ud83d\ude00 \u00e9');
-    fc.assert(fc.property(fc.string({unit: 'binary'}), (text) => {
-      expect(escapeXml(text)).not.toMatch(/[<>"]|&(?!amp;|lt;|gt;|quot;)|[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/);
-    }));
+    const every = Array.from({length: 0x10000}, (_, code) => String.fromCharCode(code)).reverse().join('');
+    expect(escapeXml(every)).not.toMatch(/[<>"]|&(?!amp;|lt;|gt;|quot;)|[\u0000-\u0008\u000b\u000c\u000e-\u001f\ud800-\udfff\ufffe\uffff]/);
   });
 });

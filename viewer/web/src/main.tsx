@@ -15,7 +15,7 @@ import {isInFile, ownFile} from './views/own_file';
 import {savePicture} from './views/save_picture';
 import {stageOf} from './views/stage';
 import {installTestHook} from './views/test_hook';
-import {safePalette} from './views/theme';
+import {safePalette, togglePalette, toggleTheme} from './views/theme';
 import {TimelineEngine} from './views/timeline_engine';
 
 const GROWTH_MS = 500;
@@ -72,6 +72,7 @@ async function show(root: HTMLElement, growth: Growth, address: () => string|nul
     history.pushState(null, '', location.href);
   };
   model.onPicture = (kind) => savePicture(engine, document.title.split(' ')[0] || 'trace', kind);
+  model.onAppearance = (what) => what === 'palette' ? togglePalette() : toggleTheme();
   await firstRows(engine);
   model.start(save);
   void model.guard(async () => names.addHooks(await client.hooks()));

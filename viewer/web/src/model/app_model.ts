@@ -110,6 +110,7 @@ export class AppModel {
   // Called before the view jumps: Back returns to what is shown now.
   onJump: () => void = () => undefined;
   onPicture: (kind: 'png'|'svg') => void = () => undefined; // saves one of what is on screen
+  onAppearance: (what: 'palette'|'theme') => void = () => undefined; // the next one
   pending = 0; // requests under way, for settled()
 
   constructor(readonly client: Client, readonly names: Names, growth: Growth, hash: string) {

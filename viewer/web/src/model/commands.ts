@@ -64,6 +64,8 @@ export function runCommand(model: AppModel, command: string, pointerX: number|nu
       return model.movePlayhead(command === 'start' ? 0 : model.durationNs);
     case 'source': model.source.open.value = !model.source.open.value; return;
     case 'picture': return model.onPicture('png');
+    case 'palette':
+    case 'theme': return model.onAppearance(command);
     case 'drawing': return model.onPicture('svg');
     case 'nudge-left': return model.movePlayhead(at - span / 100);
     case 'nudge-right': return model.movePlayhead(at + span / 100);

@@ -50,6 +50,8 @@ export const COMMANDS: readonly Command[] = [
   {id: 'source', keys: 'G', says: 'the code of the open segments, in place of the tables (view --source DIR)'},
   {id: 'picture', keys: 'Shift P', says: 'save a picture of the timeline (PNG)'},
   {id: 'drawing', keys: 'Shift V', says: 'save it as a drawing (SVG)'},
+  {id: 'palette', keys: 'Shift X', says: 'safe palette: colours that differ under colour blindness'},
+  {id: 'theme', keys: 'Shift D', says: 'light or dark'},
   {id: 'find', keys: '/', says: 'find a process, a thread, a segment or a hook'},
   {id: 'commands', keys: '/ >', says: 'a command by its name'},
   {id: 'filter', keys: ':', says: 'only rows for which a condition holds, as report --where'},
@@ -75,7 +77,7 @@ const PLAIN: Record<string, string> = {
   Escape: 'clear',
 };
 const SHIFTED: Record<string, string> = {
-  KeyP: 'picture', KeyV: 'drawing',
+  KeyP: 'picture', KeyV: 'drawing', KeyX: 'palette', KeyD: 'theme',
   Space: 'play-back', Period: 'next-machine', Comma: 'previous-machine',
   ArrowLeft: 'select-left', ArrowRight: 'select-right',
 };

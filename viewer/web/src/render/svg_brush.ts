@@ -56,7 +56,7 @@ export class SvgBrush implements Brush {
   private path = '';
   private lineDash = '';
   private openClips = 0;
-  // For what only a canvas knows: widths of texts, patterns.
+  // For what only a canvas has: widths of texts, patterns.
   private readonly scratch = newContext(1, 1);
 
   // `ratio`: device pixels of the screen for each unit.

@@ -135,7 +135,7 @@ export function FindBox({model}: {model: AppModel}) {
         }}>{'\u00d7'}</button>
       )}
       <span class="faint" aria-live="polite">
-        {mode !== 'find' || text === '' ? '' : hits.length === 0 ? 'none' : `${at < 0 ? '' : `${at + 1} of `}${hits.length}`}
+        {mode === 'command' && commands.length === 0 ? 'none' : mode !== 'find' || text === '' ? '' : hits.length === 0 ? 'none' : `${at < 0 ? '' : `${at + 1} of `}${hits.length}`}
         {mode === 'find' && shown?.kind === 'hook' ? `: ${shown.text}, ${formatCount(shown.calls)} calls` : ''}
       </span>
       {wrong && <pre class="find-drop refused" role="alert">{refused}</pre>}

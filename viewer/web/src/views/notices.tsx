@@ -85,7 +85,7 @@ export function HelpDialog({model}: {model: AppModel}) {
           </div>
         ))}
       </dl>
-      <p class="faint">Drag on the rows selects a range. A click sets the playhead. Drag on the time axis scrubs. Double-click fits what is under the pointer.</p>
+      <p class="faint">Drag on the rows selects a range. A click sets the playhead and selects what is there. Drag on the time axis scrubs. Double-click fits what is under the pointer.</p>
       <button onClick={() => (model.helpOpen.value = false)}>Close</button>
     </dialog>
   );

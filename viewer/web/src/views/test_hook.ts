@@ -109,6 +109,7 @@ export function installTestHook(model: AppModel, engine: TimelineEngine): void {
     net: () => model.client.net,
     cacheBytes: () => engine.cache.bytes,
     pan: (px: number) => model.pan(px),
+    scroll: (px: number) => model.scroll(px),
     zoom: (x: number, factor: number) => model.zoom(x, factor),
     run: (command: string) => model.run(command, null),
     setWindow: (from: number, to: number) => model.setWindow(from, to),

@@ -10,7 +10,7 @@ import {STEP_KINDS, type StepChoice, stepName} from '../model/stepping';
 import {endNs} from '../model/viewport';
 import {formatDuration, formatInstant} from '../units';
 import {FindBox} from './find_box';
-import {safePalette, theme, togglePalette, toggleTheme} from './theme';
+import {safePalette, theme} from './theme';
 import {useSignal} from './use_signal';
 
 interface IconProps {
@@ -99,9 +99,9 @@ export function Toolbar({model}: {model: AppModel}) {
         <button title="Whole trace  (0)" onClick={() => model.fitAll()}>Fit</button>
         <button class="wide" title="Save a picture of the timeline  (Shift P)" onClick={() => model.run('picture', null)}>PNG</button>
         <button class="wide" title="Save it as a drawing  (Shift V)" onClick={() => model.run('drawing', null)}>SVG</button>
-        <button title="Colours that differ under colour blindness" aria-pressed={safe} class={safe ? 'on' : ''}
-                onClick={togglePalette}>Safe</button>
-        <button title="Light or dark" aria-label="Light or dark" onClick={toggleTheme}>{dark ? 'Light' : 'Dark'}</button>
+        <button title="Colours that differ under colour blindness  (Shift X)" aria-pressed={safe} class={safe ? 'on' : ''}
+                onClick={() => model.run('palette', null)}>Safe</button>
+        <button title="Light or dark  (Shift D)" aria-label="Light or dark" onClick={() => model.run('theme', null)}>{dark ? 'Light' : 'Dark'}</button>
         <button title="Keys  (?)" aria-label="Help" onClick={() => model.run('help', null)}>?</button>
       </div>
     </header>

@@ -169,7 +169,10 @@ function waitLines(names: Names, wait: WaitAnswer): string[] {
 
 export function Tooltip({model, engine}: {model: AppModel; engine: TimelineEngine}) {
   const hover = useSignal(model.hover);
+  // Rows may move under a pointer that rests.
   useSignal(model.view);
+  useSignal(model.lanes);
+  useSignal(model.scrollY);
   const wait = useSignal(model.hoverWait.answer);
   if (!hover) return null;
   const tip = describe(model, engine, hover.x, hover.y);
