@@ -35,6 +35,7 @@ TITLES = {
     'load': 'A server under load',
     'compile': 'A compilation',
     'foreign': 'Traces of LTTng',
+    'index': "The timeline's index",
     'replay': 'Replay',
     'parallel': 'What more CPUs could give a report',
 }
@@ -526,6 +527,32 @@ def foreign_rows(build, work, runs, events=10_000_000):
         'of 3 tenths as many', small, '1')
 
 
+def index_rows(build, work, runs, records):
+    """Its size, beside the trace's, and the CPU time that building it takes,
+    beside a report's."""
+    def measure(trace, what, goal):
+        outputs = [run([build / 'tests/bench/index_bench', trace])
+                   for _ in range(runs)]
+        own, whole, _ = figures(outputs[0])['index']
+        row(f'index, {what}', own / 1e6, 'MB', 'its trace', whole / 1e6, goal)
+        return medians(outputs)['build'][0]
+
+    recorded = work / 'recorded.ctf'
+    everywhere = ['-a'] if os.geteuid() == 0 else []
+    run([build / 'cli/countrace', 'record', '-q', '--force', *everywhere, '-o',
+         recorded, '--',
+         build / 'examples/request_pipeline/request_pipeline', '40000', '3'])
+    measure(recorded, 'a recording', '<= 0.5 x')
+    long = work / 'long.ctf'
+    run([build / 'tests/bench/synthetic_trace', long, str(records), '20',
+         '200'])
+    what = f'{records / 1e6:.0f} M records'
+    seconds = measure(long, what, '<= 0.3 x')
+    report = figures(run([build / 'tests/bench/decode_bench', long]))['rmap'][1]
+    row(f'building it, {what}', seconds, 's of CPU', 'a report', report,
+        f'<= {records / 1e7:.1f} s')
+
+
 def replay_rows(build, work, records):
     """Exact frames, of which the page and the terminal show 30 a second."""
     def rows(trace, what):
@@ -604,6 +631,8 @@ def main():
         'load': lambda work: load_rows(build, work, options.runs),
         'compile': lambda work: compile_rows(build, work, options.runs),
         'foreign': lambda work: foreign_rows(build, work, options.runs),
+        'index': lambda work: index_rows(build, work, options.runs,
+                                         options.records),
         'replay': lambda work: replay_rows(build, work, options.records),
         'parallel': lambda work: ROWS.extend(
             parallel_forecast.rows(build, work)),
@@ -615,7 +644,7 @@ def main():
         if options.write and len(ROWS) > begin:
             command = (f'python3 tests/bench/run_bench.py {in_repository(build)} '
                        f'--only {name} --runs {options.runs}')
-            if name in ('reading', 'replay'):
+            if name in ('reading', 'index', 'replay'):
                 command += f' --records {options.records}'
             benchmark_page.write(options.write, TITLES, name, command,
                                  surroundings(build, load),

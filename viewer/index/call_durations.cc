@@ -7,6 +7,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_format.h"
+#include "viewer/index/group_leaves.h"
+#include "viewer/index/partition_point.h"
 
 namespace countrace::viewer {
 namespace {
@@ -20,18 +22,14 @@ bool IsShorter(const TimedCall& a, const TimedCall& b) {
 absl::Status AddCalls(const TimelineIndex& index, const GroupEntry& group,
                       TimeRange range, std::vector<TimedCall>& calls) {
   const IntervalRow row(index, group.row);
-  const auto* postings = index.At<std::uint32_t>(group.posting_offset);
-  const auto leaf = [&](std::uint32_t posting) {
-    // A damaged posting may have any value.
-    return row.leaf(std::min<std::uint64_t>(posting, row.size() - 1));
-  };
-  const std::uint32_t* const end = postings + group.count;
-  const std::uint32_t* at =
-      std::partition_point(postings, end, [&](std::uint32_t posting) {
-        return leaf(posting).begin_ns < range.begin_ns;
+  const GroupLeaves leaves(index, group);
+  std::uint64_t at =
+      PartitionPoint(0, leaves.size(), [&](std::uint64_t number) {
+        return row.leaf(leaves[number]).begin_ns < range.begin_ns;
       });
-  for (; at != end && leaf(*at).begin_ns < range.end_ns; ++at) {
-    const IntervalLeaf call = leaf(*at);
+  for (; at != leaves.size(); ++at) {
+    const IntervalLeaf call = row.leaf(leaves[at]);
+    if (call.begin_ns >= range.end_ns) break;
     if ((call.flags & kLeafBeginInferred) != 0) continue;
     if (calls.size() >= kMaxTimedCalls) {
       return absl::OutOfRangeError(absl::StrFormat(

@@ -19,17 +19,17 @@ void Widen(CounterRow::Rates& rates, double min, double max) {
 CounterRow::CounterRow(const TimelineIndex& index, std::uint32_t row)
     : index_(index),
       entry_(index.rows()[row]),
-      leaves_(index.At<std::byte>(entry_.leaf_offset)),
-      stride_(sizeof(CounterLeaf) + 8 * std::size_t{entry_.extras}) {}
+      dumps_(index.bytes(), index.At<std::uint64_t>(entry_.leaf_offset),
+             CounterShape(entry_.extras)) {}
 
 std::uint64_t CounterRow::FirstAfter(std::uint64_t time_ns,
                                      std::uint64_t hint) const {
   std::uint64_t low = std::min(hint, entry_.leaves);
-  if (low > 0 && leaf(low - 1).time_ns > time_ns) low = 0;  // useless hint
+  if (low > 0 && Time(low - 1) > time_ns) low = 0;  // useless hint
   std::uint64_t step = 1;
   std::uint64_t high = low;
   std::uint64_t visits = 1;
-  while (high < entry_.leaves && leaf(high).time_ns <= time_ns) {
+  while (high < entry_.leaves && Time(high) <= time_ns) {
     ++visits;
     low = high + 1;
     high += step;
@@ -39,7 +39,7 @@ std::uint64_t CounterRow::FirstAfter(std::uint64_t time_ns,
   while (low < high) {
     ++visits;
     const std::uint64_t middle = low + (high - low) / 2;
-    if (leaf(middle).time_ns <= time_ns) {
+    if (Time(middle) <= time_ns) {
       low = middle + 1;
     } else {
       high = middle;
@@ -55,36 +55,38 @@ CounterRow::Value CounterRow::Before(std::uint64_t time_ns, std::uint32_t event,
   const std::uint64_t next = FirstAfter(time_ns, hint == nullptr ? 0 : *hint);
   if (hint != nullptr) *hint = next;
   if (next == 0) return {0, false, true, true};
-  const CounterLeaf& last = leaf(next - 1);
-  const double base = static_cast<double>(value(next - 1, event));
+  const Dump last = At(next - 1, event);
+  const auto base = static_cast<double>(last.value);
   if (next == entry_.leaves) {
     const bool after = time_ns > last.time_ns;
     return {base, false, after, after, base, base};
   }
-  const CounterLeaf& after = leaf(next);
-  const bool gap = ((after.gaps >> event) & 1) != 0;
+  const Dump after = At(next, event);
+  const bool gap = after.gap;
   if (time_ns == last.time_ns) return {base, false, gap, false, base, base};
   if (gap) return {base, false, gap, false, base, -1};
   const double share = static_cast<double>(time_ns - last.time_ns) /
                        static_cast<double>(std::max<std::uint64_t>(
                            after.time_ns - last.time_ns, 1));
-  const double step = static_cast<double>(value(next, event)) - base;
+  const double step = static_cast<double>(after.value) - base;
   return {base + step * share, step != 0, false, false, base, base + step};
 }
 
-void CounterRow::AddStep(std::uint64_t step, std::uint32_t event,
-                         Rates& rates) const {
-  const CounterLeaf& from = leaf(step);
-  const CounterLeaf& to = leaf(step + 1);
-  if (((to.gaps >> event) & 1) != 0) {
-    rates.gap = rates.unknown = true;
-    return;
+void CounterRow::AddSteps(std::uint64_t first, std::uint64_t end,
+                          std::uint32_t event, Rates& rates) const {
+  if (first >= end) return;
+  Dump from = At(first, event);
+  for (std::uint64_t step = first; step < end; ++step) {
+    const Dump to = At(step + 1, event);
+    if (to.gap) {
+      rates.gap = rates.unknown = true;
+    } else if (to.time_ns > from.time_ns) {
+      const double rate = static_cast<double>(to.value - from.value) /
+                          static_cast<double>(to.time_ns - from.time_ns);
+      Widen(rates, rate, rate);
+    }
+    from = to;
   }
-  if (to.time_ns <= from.time_ns) return;
-  const double rate =
-      static_cast<double>(value(step + 1, event) - value(step, event)) /
-      static_cast<double>(to.time_ns - from.time_ns);
-  Widen(rates, rate, rate);
 }
 
 CounterRow::Rates CounterRow::RatesIn(TimeRange range, std::uint32_t event,
@@ -103,20 +105,16 @@ CounterRow::Rates CounterRow::RatesIn(TimeRange range, std::uint32_t event,
   const std::uint64_t first = after == 0 ? 0 : after - 1;
   const std::uint64_t end = std::min(
       steps, range.end_ns == 0 ? 0 : FirstAfter(range.end_ns - 1, after));
-  if (after == 0 || leaf(entry_.leaves - 1).time_ns < range.end_ns) {
+  if (after == 0 || Time(entry_.leaves - 1) < range.end_ns) {
     rates.gap = true;
   }
   const std::uint64_t block_begin = (first + kCounterBlock - 1) / kCounterBlock;
   const std::uint64_t block_end = end / kCounterBlock;
   if (block_begin >= block_end) {
-    for (std::uint64_t step = first; step < end; ++step) {
-      AddStep(step, event, rates);
-    }
+    AddSteps(first, end, event, rates);
     return rates;
   }
-  for (std::uint64_t s = first; s < block_begin * kCounterBlock; ++s) {
-    AddStep(s, event, rates);
-  }
+  AddSteps(first, block_begin * kCounterBlock, event, rates);
   const std::uint64_t blocks =
       steps / kCounterBlock + (steps % kCounterBlock != 0 ? 1 : 0);
   const CounterNode* nodes =
@@ -127,9 +125,7 @@ CounterRow::Rates CounterRow::RatesIn(TimeRange range, std::uint32_t event,
       Widen(rates, nodes[at].min_rate, nodes[at].max_rate);
     }
   });
-  for (std::uint64_t s = block_end * kCounterBlock; s < end; ++s) {
-    AddStep(s, event, rates);
-  }
+  AddSteps(block_end * kCounterBlock, end, event, rates);
   return rates;
 }
 

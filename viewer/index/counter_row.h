@@ -6,9 +6,22 @@
 #include <cstdint>
 
 #include "viewer/index/interval_row.h"
+#include "viewer/index/packed_block.h"
 #include "viewer/index/timeline_index.h"
 
 namespace countrace::viewer {
+
+enum CounterField : std::uint32_t {
+  kCounterTime,
+  kCounterGaps,
+  kCounterValues,  // the first of them
+};
+// A clock is often as late as the dump.
+constexpr PackedShape CounterShape(std::size_t events) {
+  return {.fields = kCounterValues + events,
+          .derived = kCounterValues,
+          .reference = kCounterTime};
+}
 
 class CounterRow {
  public:
@@ -38,21 +51,29 @@ class CounterRow {
                 std::uint64_t* hint = nullptr) const;
 
  private:
-  const CounterLeaf& leaf(std::uint64_t number) const {
-    return *reinterpret_cast<const CounterLeaf*>(leaves_ + number * stride_);
+  // What a dump has of one event.
+  struct Dump {
+    std::uint64_t time_ns, value;
+    bool gap;  // before it
+  };
+  Dump At(std::uint64_t number, std::uint32_t event) const {
+    const PackedBlocks::Place at = dumps_.At(number);
+    return {dumps_.Value(at, kCounterTime),
+            dumps_.Value(at, kCounterValues + event),
+            ((dumps_.Value(at, kCounterGaps) >> event) & 1) != 0};
   }
-  std::uint64_t value(std::uint64_t number, std::uint32_t event) const {
-    return reinterpret_cast<const std::uint64_t*>(leaves_ + number * stride_ +
-                                                  sizeof(CounterLeaf))[event];
+  std::uint64_t Time(std::uint64_t number) const {
+    return dumps_.Value(number, kCounterTime);
   }
   // First leaf after `time_ns`.
   std::uint64_t FirstAfter(std::uint64_t time_ns, std::uint64_t hint) const;
-  void AddStep(std::uint64_t step, std::uint32_t event, Rates& rates) const;
+  // Those of the steps [first, end).
+  void AddSteps(std::uint64_t first, std::uint64_t end, std::uint32_t event,
+                Rates& rates) const;
 
   const TimelineIndex& index_;
   const RowEntry& entry_;
-  const std::byte* leaves_;
-  std::size_t stride_;
+  PackedBlocks dumps_;
 };
 
 }  // namespace countrace::viewer

@@ -6,7 +6,9 @@
 #include <span>
 #include <vector>
 
+#include "viewer/index/counter_row.h"
 #include "viewer/index/forest.h"
+#include "viewer/index/packed_row_writer.h"
 
 namespace countrace::viewer {
 
@@ -36,6 +38,7 @@ void WriteCounterRow(const RowSpool& spool, const CollectedRow& row,
   };
   CounterLeaf last{};
   std::vector<std::uint64_t> values(events), last_values(events);
+  PackedRowWriter dumps(out, CounterShape(events));
   RowCursor cursor(spool, row.spool_row);
   bool first = true;
   for (const std::byte* bytes = cursor.Next(); bytes != nullptr;
@@ -60,9 +63,14 @@ void WriteCounterRow(const RowSpool& spool, const CollectedRow& row,
     }
     last = leaf;
     last_values = values;
-    out.AppendArray(std::span<const CounterLeaf>(&leaf, 1));
-    out.AppendArray(std::span<const std::uint64_t>(values));
+    dumps.AddRow();
+    dumps.Set(kCounterTime, leaf.time_ns);
+    dumps.Set(kCounterGaps, leaf.gaps);
+    for (std::size_t event = 0; event < events; ++event) {
+      dumps.Set(kCounterValues + event, values[event]);
+    }
   }
+  entry.leaf_offset = dumps.Finish();
   if (steps % kCounterBlock != 0) close();
   entry.node_offset = out.offset();  // one forest for each event, in order
   for (const ForestBuilder<CounterNode>& forest : forests) {

@@ -15,7 +15,7 @@ inline constexpr char kIndexFile[] = ".timeline.pvx";
 inline constexpr std::uint64_t kIndexMagic = 0x3130787650747463;  // "ctPvx01"
 // Incremented with every change of a structure below; indexes of another
 // version are rebuilt.
-inline constexpr std::uint32_t kIndexVersion = 14;
+inline constexpr std::uint32_t kIndexVersion = 15;
 
 inline constexpr std::uint32_t kNoKey = 0xffffffffu;
 inline constexpr std::uint64_t kUnknownTime = ~std::uint64_t{0};
@@ -107,7 +107,7 @@ enum class RowKind : std::uint32_t {
   kThreadWait = 8,  // one thread runnable, on no CPU; key = waker or kNoKey
   kInterrupt = 9,   // interrupt handlers of one CPU at one depth; key = hook id
   kInterruptTime = 10,  // time of one CPU in interrupts
-  kFault = 11,          // fault records of one thread: u64 times
+  kFault = 11,          // fault records of one thread: times
 };
 inline constexpr RowKind kLastRowKind = RowKind::kFault;
 
@@ -129,8 +129,8 @@ enum RowFlags : std::uint32_t {
 };
 
 // One row of intervals, points or dumps. Leaves are in time order and do not
-// overlap. Those of intervals are packed (leaf_block.h): `leaf_offset` has the
-// offset of each block of kIntervalBlock leaves, u64.
+// overlap. They are packed (packed_block.h): `leaf_offset` has the offset of
+// each block of kPackedBlock leaves, u64.
 struct RowEntry {
   RowKind kind;
   std::uint32_t owner;   // CPU, or thread index
@@ -165,10 +165,11 @@ struct IntervalLeaf {
   std::uint64_t begin_ns, end_ns;
   std::uint32_t key;
   std::uint32_t flags;  // LeafFlags
-  // In a row, RowEntry::extras u64 values follow.
+  // RowEntry::extras u64 values follow.
 };
 static_assert(sizeof(IntervalLeaf) == 24);
-inline constexpr std::uint64_t kIntervalBlock = 64;  // leaves
+inline constexpr std::uint64_t kPackedBlock = 64;  // leaves, postings
+inline constexpr std::uint64_t kIntervalBlock = kPackedBlock;
 
 // Share of one key in an interval node (Misra-Gries, 4 entries: an entry is at
 // most busy/5 below the truth, and every key above busy/5 is present).
@@ -188,16 +189,17 @@ struct IntervalNode {
 };
 static_assert(sizeof(IntervalNode) == 64);
 
+// Fields of a point: these (point_row.h).
 struct PointLeaf {
   std::uint64_t time_ns;
   std::uint32_t key;
-  std::uint32_t flags;
+  std::uint32_t reserved;
 };
 static_assert(sizeof(PointLeaf) == 16);
 
 // Cumulative values of one CPU. `gaps` bit e: the count of event e since the
 // previous leaf is unknown; its value is carried over. `FileHeader::events` u64
-// values follow.
+// values follow. Fields of a dump: these (counter_row.h).
 struct CounterLeaf {
   std::uint64_t time_ns;
   std::uint64_t gaps;
@@ -237,11 +239,11 @@ struct GroupEntry {
   std::uint32_t path;  // kNoKey: of a hook or an interrupt
   std::uint32_t reserved;
   std::uint64_t count;
-  std::uint64_t posting_offset;  // u32 leaf numbers
-  std::uint64_t prefix_offset;  // GroupSum for each kGroupBlock, plus the total
+  std::uint64_t posting_offset;  // packed leaf numbers: as leaf_offset
+  std::uint64_t prefix_offset;   // GroupSum before the end of each kGroupBlock
 };
 static_assert(sizeof(GroupEntry) == 48);
-inline constexpr std::uint64_t kGroupBlock = 64;
+inline constexpr std::uint64_t kGroupBlock = kPackedBlock;
 
 struct GroupSum {
   std::uint64_t wall_ns, on_cpu_ns, on_cpu_unknown;

@@ -3,6 +3,9 @@
 #include <cstring>
 #include <span>
 
+#include "viewer/index/group_leaves.h"
+#include "viewer/index/packed_row_writer.h"
+
 namespace countrace::viewer {
 namespace {
 
@@ -100,15 +103,15 @@ void WriteGroups(const Postings& postings, std::uint32_t row,
                      .path = keys.path,
                      .reserved = 0,
                      .count = list.size(),
-                     .posting_offset = out.offset(),
+                     .posting_offset = 0,
                      .prefix_offset = 0};
-    std::vector<std::uint32_t> leaves;
+    PackedRowWriter leaves(out, kPostingShape);
     std::vector<GroupSum> sums;
     GroupSum sum{};
-    leaves.reserve(list.size() + 1);
     for (std::size_t i = 0; i < list.size(); ++i) {
-      if (i % kGroupBlock == 0) sums.push_back(sum);
-      leaves.push_back(list[i].leaf);
+      if (i != 0 && i % kGroupBlock == 0) sums.push_back(sum);
+      leaves.AddRow();
+      leaves.Set(0, list[i].leaf);
       if (!list[i].counted) {
         ++sum.uncounted;
         continue;
@@ -125,8 +128,7 @@ void WriteGroups(const Postings& postings, std::uint32_t row,
       }
     }
     sums.push_back(sum);
-    if (leaves.size() % 2 != 0) leaves.push_back(0);  // 8-byte alignment
-    out.AppendArray(std::span<const std::uint32_t>(leaves));
+    group.posting_offset = leaves.Finish();
     group.prefix_offset = out.offset();
     out.AppendArray(std::span<const GroupSum>(sums));
     groups.push_back(group);

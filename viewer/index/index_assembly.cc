@@ -18,6 +18,8 @@
 #include "viewer/index/late_counts.h"
 #include "viewer/index/name_tables.h"
 #include "viewer/index/overview_columns.h"
+#include "viewer/index/packed_row_writer.h"
+#include "viewer/index/point_row.h"
 #include "viewer/index/row_limits.h"
 #include "viewer/index/row_order.h"
 #include "viewer/index/segment_limits.h"
@@ -343,31 +345,36 @@ class Assembler {
   void WritePointRow(const CollectedRow& row) {
     RowEntry entry = EntryOf(row);
     Postings postings;
+    PackedRowWriter points(out_, kPointShape);
     RowCursor cursor(in_.spool, row.spool_row);
     std::uint32_t number = 0;
     for (const std::byte* bytes = cursor.Next(); bytes != nullptr;
          bytes = cursor.Next(), ++number) {
       PointLeaf leaf;
       std::memcpy(&leaf, bytes, sizeof(leaf));
-      leaf.time_ns = span_.Relative(leaf.time_ns);
       postings[{leaf.key, kNoKey, kNoKey}].push_back(
           {number, 0, kUnknownTime, true, false});
-      out_.AppendArray(std::span<const PointLeaf>(&leaf, 1));
+      points.AddRow();
+      points.Set(kPointTime, span_.Relative(leaf.time_ns));
+      points.Set(kPointKey, leaf.key);
     }
+    entry.leaf_offset = points.Finish();
     WriteGroupsOf(postings, entry);
     rows_.push_back(entry);
   }
 
   void WriteFaultRow(const CollectedRow& row) {
-    const RowEntry entry = EntryOf(row);
+    RowEntry entry = EntryOf(row);
+    PackedRowWriter times(out_, kFaultShape);
     RowCursor cursor(in_.spool, row.spool_row);
     for (const std::byte* bytes = cursor.Next(); bytes != nullptr;
          bytes = cursor.Next()) {
       std::uint64_t time_ns = 0;
       std::memcpy(&time_ns, bytes, sizeof(time_ns));
-      time_ns = span_.Relative(time_ns);
-      out_.AppendArray(std::span<const std::uint64_t>(&time_ns, 1));
+      times.AddRow();
+      times.Set(0, span_.Relative(time_ns));
     }
+    entry.leaf_offset = times.Finish();
     rows_.push_back(entry);
   }
 

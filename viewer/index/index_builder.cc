@@ -252,7 +252,7 @@ void IndexBuilder::AppendNested(RowKind kind, std::uint32_t owner,
 
 void IndexBuilder::OnHook(const rmap::HookHit& hit) {
   CollectedRow& row = Row(RowKind::kHook, Number(hit.thread), 0, 0);
-  PointLeaf leaf{.time_ns = hit.time_ns, .key = hit.hook_id, .flags = 0};
+  PointLeaf leaf{.time_ns = hit.time_ns, .key = hit.hook_id, .reserved = 0};
   if (leaf.time_ns < row.last_end_ns) {
     ++oddities_.out_of_order;
     leaf.time_ns = row.last_end_ns;

@@ -3,12 +3,13 @@
 #include <cstddef>
 
 #include "viewer/index/interval_summary.h"
+#include "viewer/index/leaf_block.h"
 
 namespace countrace::viewer {
 
 IntervalRowWriter::IntervalRowWriter(IndexFileWriter& out, std::uint32_t extras)
     : out_(out),
-      block_(extras),
+      rows_(out, LeafShape(extras)),
       sums_(std::size_t{1} + extras, 0),
       node_(EmptyNode()) {}
 
@@ -25,14 +26,11 @@ void IntervalRowWriter::Add(const IntervalLeaf& leaf, std::uint32_t key,
   for (std::size_t i = 1; i < sums_.size(); ++i) {
     if (extras[i - 1] != kUnknownTime) sums_[i] += extras[i - 1];
   }
-  block_.Add(leaf, extras);
-  if (block_.full()) CloseLeaves();
+  AddLeafRow(leaf, extras, rows_);
 }
 
 void IntervalRowWriter::Finish(RowEntry& entry) {
-  if (!block_.empty()) CloseLeaves();
-  entry.leaf_offset = out_.offset();
-  out_.AppendArray(std::span<const std::uint64_t>(offsets_));
+  entry.leaf_offset = rows_.Finish();
   if (leaves_ != 0) CloseNode();
   prefix_.insert(prefix_.end(), sums_.begin(), sums_.end());
   entry.node_offset = out_.offset();
@@ -44,11 +42,6 @@ void IntervalRowWriter::Finish(RowEntry& entry) {
 void IntervalRowWriter::CloseNode() {
   forest_.Append(node_, MergeNodes);
   node_ = EmptyNode();
-}
-
-void IntervalRowWriter::CloseLeaves() {
-  offsets_.push_back(out_.offset());
-  out_.Append(block_.Take());
 }
 
 }  // namespace countrace::viewer

@@ -9,7 +9,7 @@
 #include "viewer/index/file_layout.h"
 #include "viewer/index/forest.h"
 #include "viewer/index/index_file_writer.h"
-#include "viewer/index/leaf_block.h"
+#include "viewer/index/packed_row_writer.h"
 
 namespace countrace::viewer {
 
@@ -29,11 +29,9 @@ class IntervalRowWriter {
 
  private:
   void CloseNode();
-  void CloseLeaves();
 
   IndexFileWriter& out_;
-  LeafBlockWriter block_;
-  std::vector<std::uint64_t> offsets_;  // of the blocks
+  PackedRowWriter rows_;
   std::uint64_t leaves_ = 0;
   std::vector<std::uint64_t> sums_, prefix_;
   IntervalNode node_;

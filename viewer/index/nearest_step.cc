@@ -1,30 +1,14 @@
 #include "viewer/index/nearest_step.h"
 
 #include <algorithm>
-#include <span>
 
+#include "viewer/index/group_leaves.h"
 #include "viewer/index/interval_row.h"
+#include "viewer/index/partition_point.h"
 #include "viewer/index/point_row.h"
-#include "viewer/index/visit_count.h"
 
 namespace countrace::viewer {
 namespace {
-
-// First number in [0, size) for which the predicate is false; binary search.
-template <typename IsBefore>
-std::uint64_t FirstNotBefore(std::uint64_t size, IsBefore is_before) {
-  std::uint64_t low = 0;
-  while (low < size) {
-    ++VisitCount();
-    const std::uint64_t middle = low + (size - low) / 2;
-    if (is_before(middle)) {
-      low = middle + 1;
-    } else {
-      size = middle;
-    }
-  }
-  return low;
-}
 
 class StepSearch {
  public:
@@ -115,11 +99,9 @@ class StepSearch {
     for (std::uint32_t i = 0; i < entry.groups; ++i) {
       const GroupEntry& group = index_.groups()[entry.first_group + i];
       if (group.row != number || !filter_.hooks->contains(group.key)) continue;
-      const auto* postings = index_.At<std::uint32_t>(group.posting_offset);
-      // A damaged posting may have any value.
-      offer(group.count, [&entry, postings](std::uint64_t at) {
-        return std::min<std::uint64_t>(postings[at], entry.leaves - 1);
-      });
+      if (group.count == 0) continue;
+      const GroupLeaves leaves(index_, group);
+      offer(group.count, [&leaves](std::uint64_t at) { return leaves[at]; });
     }
   }
 
@@ -136,7 +118,7 @@ class StepSearch {
       // around the instant. Leaves of no length may share it, so the loop
       // visits them all.
       const std::uint64_t until_ns = forward_ ? time_ns_ + 1 : time_ns_;
-      std::uint64_t at = FirstNotBefore(size, [&](std::uint64_t i) {
+      std::uint64_t at = PartitionPoint(0, size, [&](std::uint64_t i) {
         return row.leaf(leaf_number(i)).begin_ns < until_ns;
       });
       if (at < size) offer(at);
@@ -145,15 +127,15 @@ class StepSearch {
   }
 
   void OfferPoints(std::uint32_t number) {
-    const std::span<const PointLeaf> points = PointRow(index_, number).points();
+    const PointRow points(index_, number);
     ForEachList(number, [&](std::uint64_t size, auto leaf_number) {
       const std::uint64_t until_ns = forward_ ? time_ns_ + 1 : time_ns_;
-      const std::uint64_t at = FirstNotBefore(size, [&](std::uint64_t i) {
-        return points[leaf_number(i)].time_ns < until_ns;
+      const std::uint64_t at = PartitionPoint(0, size, [&](std::uint64_t i) {
+        return points.Time(leaf_number(i)) < until_ns;
       });
       if (forward_ ? at >= size : at == 0) return;
       const std::uint64_t leaf = leaf_number(forward_ ? at : at - 1);
-      Offer({points[leaf].time_ns, number, leaf, false});
+      Offer({points.Time(leaf), number, leaf, false});
     });
   }
 

@@ -4,36 +4,41 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <span>
 
+#include "viewer/index/packed_block.h"
+#include "viewer/index/partition_point.h"
 #include "viewer/index/timeline_index.h"
-#include "viewer/index/visit_count.h"
 
 namespace countrace::viewer {
+
+enum PointField : std::uint32_t { kPointTime, kPointKey };
+inline constexpr PackedShape kPointShape{.fields = 2, .derived = 2};
 
 class PointRow {
  public:
   // Requires: rows()[row] is of RowKind::kHook.
   PointRow(const TimelineIndex& index, std::uint32_t row)
-      : points_(index.At<PointLeaf>(index.rows()[row].leaf_offset),
-                index.rows()[row].leaves) {}
-  std::span<const PointLeaf> points() const { return points_; }
+      : size_(index.rows()[row].leaves),
+        points_(index.bytes(),
+                index.At<std::uint64_t>(index.rows()[row].leaf_offset),
+                kPointShape) {}
+  std::uint64_t size() const { return size_; }
+  std::uint64_t Time(std::uint64_t number) const {
+    return points_.Value(number, kPointTime);
+  }
+  std::uint32_t Key(std::uint64_t number) const {
+    return static_cast<std::uint32_t>(points_.Value(number, kPointKey));
+  }
   // First point at or after `time_ns`, from `hint` on.
   std::uint64_t FirstAt(std::uint64_t time_ns, std::uint64_t hint = 0) const {
-    const auto from =
-        points_.begin() + static_cast<std::ptrdiff_t>(
-                              std::min<std::uint64_t>(hint, points_.size()));
-    return static_cast<std::uint64_t>(
-        std::lower_bound(from, points_.end(), time_ns,
-                         [](const PointLeaf& point, std::uint64_t time) {
-                           ++VisitCount();
-                           return point.time_ns < time;
-                         }) -
-        points_.begin());
+    return PartitionPoint(
+        std::min(hint, size_), size_,
+        [&](std::uint64_t number) { return Time(number) < time_ns; });
   }
 
  private:
-  std::span<const PointLeaf> points_;
+  std::uint64_t size_;
+  PackedBlocks points_;
 };
 
 }  // namespace countrace::viewer

@@ -7,7 +7,10 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "viewer/index/group_leaves.h"
 #include "viewer/index/inferred_switches.h"
+#include "viewer/index/partition_point.h"
+#include "viewer/index/point_row.h"
 #include "viewer/index/run_limits.h"
 #include "viewer/index/sorted_front.h"
 #include "viewer/index/unknown_time.h"
@@ -78,7 +81,7 @@ class GroupRow {
       : index_(index),
         group_(group),
         row_(index, group.row),
-        postings_(index.At<std::uint32_t>(group.posting_offset)),
+        leaves_(index, group),
         sums_(index.At<GroupSum>(group.prefix_offset)) {}
 
   // `run`: dispatches of the thread; cut calls take their on-CPU time from it.
@@ -128,11 +131,7 @@ class GroupRow {
 
  private:
   IntervalLeaf Leaf(std::uint64_t posting) const {
-    return row_.leaf(LeafNumber(posting));
-  }
-  std::uint64_t LeafNumber(std::uint64_t posting) const {
-    // A damaged posting may have any value.
-    return std::min<std::uint64_t>(postings_[posting], row_.size() - 1);
+    return row_.leaf(leaves_[posting]);
   }
   // A call whose begin is not known ends in the range. `first` to `last`:
   // those that touch it.
@@ -169,27 +168,16 @@ class GroupRow {
   }
   template <typename Before>
   std::uint64_t Search(Before before) const {
-    std::uint64_t low = 0;
-    std::uint64_t high = group_.count;
-    while (low < high) {
-      const std::uint64_t middle = low + (high - low) / 2;
-      if (before(Leaf(middle))) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    return low;
+    return PartitionPoint(0, group_.count, [&](std::uint64_t posting) {
+      return before(Leaf(posting));
+    });
   }
   GroupSum SumBefore(std::uint64_t posting) const {
     const std::uint64_t block = posting / kGroupBlock;
-    if (posting == group_.count) {
-      // The total follows the last block.
-      return sums_[(group_.count + kGroupBlock - 1) / kGroupBlock];
-    }
-    GroupSum sum = sums_[block];
+    if (posting == group_.count) return sums_[(posting - 1) / kGroupBlock];
+    GroupSum sum = block == 0 ? GroupSum{} : sums_[block - 1];
     for (std::uint64_t i = block * kGroupBlock; i < posting; ++i) {
-      const std::uint64_t number = LeafNumber(i);
+      const std::uint64_t number = leaves_[i];
       const IntervalLeaf leaf = row_.leaf(number);
       if ((leaf.flags & kLeafBeginInferred) != 0) {
         ++sum.uncounted;
@@ -213,7 +201,7 @@ class GroupRow {
     const std::uint64_t end_ns =
         std::max(begin_ns, std::min(leaf.end_ns, range.end_ns));
     totals.wall_ns += end_ns - begin_ns;
-    if (run == nullptr || row_.extra(LeafNumber(posting), 0) == kUnknownTime) {
+    if (run == nullptr || row_.extra(leaves_[posting], 0) == kUnknownTime) {
       totals.on_cpu_known = false;
       return;
     }
@@ -223,7 +211,7 @@ class GroupRow {
   const TimelineIndex& index_;
   const GroupEntry& group_;
   IntervalRow row_;
-  const std::uint32_t* postings_;
+  GroupLeaves leaves_;
   const GroupSum* sums_;
 };
 
@@ -277,18 +265,12 @@ std::vector<PathTotals> InTreeOrder(const TimelineIndex& index,
 
 std::uint64_t HitsIn(const TimelineIndex& index, const GroupEntry& group,
                      TimeRange range) {
-  const RowEntry& row = index.rows()[group.row];
-  const PointLeaf* points = index.At<PointLeaf>(row.leaf_offset);
-  const std::uint32_t* postings = index.At<std::uint32_t>(group.posting_offset);
+  const PointRow points(index, group.row);
+  const GroupLeaves leaves(index, group);
   const auto before = [&](std::uint64_t time_ns) {
-    return static_cast<std::uint64_t>(
-        std::partition_point(
-            postings, postings + group.count,
-            [&](std::uint32_t number) {
-              return points[std::min<std::uint64_t>(number, row.leaves - 1)]
-                         .time_ns < time_ns;
-            }) -
-        postings);
+    return PartitionPoint(0, leaves.size(), [&](std::uint64_t posting) {
+      return points.Time(leaves[posting]) < time_ns;
+    });
   };
   return before(range.end_ns) - before(range.begin_ns);
 }

@@ -5,6 +5,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_format.h"
+#include "viewer/index/group_leaves.h"
+#include "viewer/index/partition_point.h"
 #include "viewer/index/point_row.h"
 
 namespace countrace::viewer {
@@ -74,21 +76,18 @@ absl::StatusOr<std::vector<HitsColumn>> HitsIn(const TimelineIndex& index,
   for (const GroupEntry& group : index.groups()) {
     if (group.key != hook || group.count == 0) continue;
     const RowEntry& entry = index.rows()[group.row];
-    const auto* postings = index.At<std::uint32_t>(group.posting_offset);
-    const auto time_of = [&](std::uint32_t posting) -> std::uint64_t {
-      // A damaged posting may have any value.
-      const auto at = std::min<std::uint64_t>(posting, entry.leaves - 1);
+    const GroupLeaves leaves(index, group);
+    const auto time_of = [&](std::uint64_t posting) {
       return entry.kind == RowKind::kHook
-                 ? PointRow(index, group.row).points()[at].time_ns
-                 : IntervalRow(index, group.row).leaf(at).begin_ns;
+                 ? PointRow(index, group.row).Time(leaves[posting])
+                 : IntervalRow(index, group.row).leaf(leaves[posting]).begin_ns;
     };
-    const std::uint32_t* const end = postings + group.count;
-    const std::uint32_t* at =
-        std::partition_point(postings, end, [&](std::uint32_t posting) {
+    std::uint64_t at =
+        PartitionPoint(0, leaves.size(), [&](std::uint64_t posting) {
           return time_of(posting) < range.begin_ns;
         });
-    for (; at != end; ++at) {
-      const std::uint64_t time_ns = time_of(*at);
+    for (; at != leaves.size(); ++at) {
+      const std::uint64_t time_ns = time_of(at);
       // A damaged index may have any order.
       if (time_ns < range.begin_ns || time_ns >= range.end_ns) break;
       if (!found.Add(time_ns, entry.owner)) {

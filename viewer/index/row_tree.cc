@@ -90,8 +90,7 @@ class ThreadReader {
   }
   bool Touches(const PointRow& row) const {
     const std::uint64_t first = row.FirstAt(range_.begin_ns);
-    return first < row.points().size() &&
-           row.points()[first].time_ns < range_.end_ns;
+    return first < row.size() && row.Time(first) < range_.end_ns;
   }
 
   const TimelineIndex& index_;

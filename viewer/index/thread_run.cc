@@ -3,7 +3,8 @@
 #include <algorithm>
 
 #include "logformat/packet_layout.h"
-#include "viewer/index/visit_count.h"
+#include "viewer/index/packed_block.h"
+#include "viewer/index/partition_point.h"
 
 namespace countrace::viewer {
 
@@ -93,16 +94,14 @@ std::uint64_t ThreadRun::OnCpuBefore(std::uint64_t time_ns) const {
 std::uint64_t ThreadRun::FaultsIn(TimeRange range) const {
   if (!faults_ || range.begin_ns >= range.end_ns) return 0;
   const RowEntry& entry = index_.rows()[*faults_];
-  const std::uint64_t* times = index_.At<std::uint64_t>(entry.leaf_offset);
+  const PackedBlocks times(
+      index_.bytes(), index_.At<std::uint64_t>(entry.leaf_offset), kFaultShape);
   const auto before = [&](std::uint64_t time_ns) {
-    return std::partition_point(times, times + entry.leaves,
-                                [&](std::uint64_t at_ns) {
-                                  ++VisitCount();
-                                  return at_ns < time_ns;
-                                });
+    return PartitionPoint(0, entry.leaves, [&](std::uint64_t number) {
+      return times.Value(number, 0) < time_ns;
+    });
   };
-  return static_cast<std::uint64_t>(before(range.end_ns) -
-                                    before(range.begin_ns));
+  return before(range.end_ns) - before(range.begin_ns);
 }
 
 std::uint64_t ThreadRun::CountOf(std::uint32_t event) const {

@@ -207,11 +207,11 @@ class TileBuilder {
     if (last - first <= kMaxTileItems) {
       std::vector<TileItem> items;
       for (std::uint64_t i = first; i < last; ++i) {
-        const PointLeaf& point = row.points()[i];
-        items.push_back({.begin_ns = static_cast<double>(point.time_ns),
-                         .end_ns = static_cast<double>(point.time_ns),
-                         .key = point.key,
-                         .flags = point.flags,
+        const auto time_ns = static_cast<double>(row.Time(i));
+        items.push_back({.begin_ns = time_ns,
+                         .end_ns = time_ns,
+                         .key = row.Key(i),
+                         .flags = 0,
                          .count = 1,
                          .leaf = static_cast<std::uint32_t>(i)});
       }
@@ -222,7 +222,7 @@ class TileBuilder {
     for (std::uint32_t i = 0; i < kTileColumns; ++i) {
       const std::uint64_t next = row.FirstAt(Column(i).end_ns, at);
       const std::uint64_t count = next - at;
-      columns[i].key = count == 0 ? kNoKey : row.points()[at].key;
+      columns[i].key = count == 0 ? kNoKey : row.Key(at);
       columns[i].count =
           static_cast<std::uint16_t>(std::min<std::uint64_t>(count, 0xffff));
       columns[i].coverage = static_cast<std::uint8_t>(

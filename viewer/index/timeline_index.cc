@@ -155,27 +155,21 @@ absl::Status TimelineIndex::Read(std::span<const std::byte> bytes,
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     const RowEntry& row = rows_[i];
     const std::uint64_t extra_bytes = 8 * std::uint64_t{row.extras};
-    bool sound = row.extras <= 64 && row.kind <= kLastRowKind &&
-                 row.first_group <= groups_.size() &&
-                 row.groups <= groups_.size() - row.first_group;
-    if (row.kind == RowKind::kHook) {
-      sound =
-          sound && Inside(data, row.leaf_offset, row.leaves, sizeof(PointLeaf));
-    } else if (row.kind == RowKind::kFault) {
-      sound = sound && Inside(data, row.leaf_offset, row.leaves, 8);
-    } else if (row.kind == RowKind::kCounter) {
+    bool sound =
+        row.extras <= 64 && row.kind <= kLastRowKind &&
+        row.first_group <= groups_.size() &&
+        row.groups <= groups_.size() - row.first_group &&
+        Inside(data, row.leaf_offset, BlocksOf(row.leaves, kPackedBlock), 8);
+    if (row.kind == RowKind::kCounter) {
       const std::uint64_t steps = row.leaves == 0 ? 0 : row.leaves - 1;
       sound = sound && row.extras == header_->events &&
-              Inside(data, row.leaf_offset, row.leaves,
-                     sizeof(CounterLeaf) + extra_bytes) &&
               Inside(data, row.node_offset,
                      ForestNodes(BlocksOf(steps, kCounterBlock)) * row.extras,
                      sizeof(CounterNode));
-    } else {
+    } else if (row.kind != RowKind::kHook && row.kind != RowKind::kFault) {
       const std::uint64_t blocks = BlocksOf(row.leaves, kIntervalBlock);
       const std::uint32_t wanted = ExtrasOf(row.kind, header_->events);
       sound = sound && row.extras == wanted && row.leaves < kNoKey &&
-              Inside(data, row.leaf_offset, blocks, 8) &&
               Inside(data, row.node_offset, ForestNodes(blocks),
                      sizeof(IntervalNode)) &&
               Inside(data, row.prefix_offset, blocks + 1, 8 + extra_bytes);
@@ -189,9 +183,10 @@ absl::Status TimelineIndex::Read(std::span<const std::byte> bytes,
     if (group.row >= rows_.size() ||
         (has_path && group.path >= paths_.size()) ||
         group.count > rows_[group.row].leaves ||
-        !Inside(data, group.posting_offset, group.count, 4) ||
-        !Inside(data, group.prefix_offset,
-                BlocksOf(group.count, kGroupBlock) + 1, sizeof(GroupSum))) {
+        !Inside(data, group.posting_offset, BlocksOf(group.count, kPackedBlock),
+                8) ||
+        !Inside(data, group.prefix_offset, BlocksOf(group.count, kGroupBlock),
+                sizeof(GroupSum))) {
       return damaged("group", i);
     }
   }

@@ -28,7 +28,7 @@ done
 
 # All that answers from an index; row_condition.cc is another one here.
 sources=(
-  viewer/index/{timeline_index,interval_summary,overview_columns,leaf_block}.cc
+  viewer/index/{timeline_index,interval_summary,overview_columns}.cc
   viewer/index/{unknown_time,unseen_counts,interval_row,counter_row}.cc
   viewer/index/{run_totals,run_limits,range_totals,thread_totals}.cc
   viewer/index/{cpu_totals,thread_run,thread_states,wait_split,wait_totals}.cc

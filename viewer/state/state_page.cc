@@ -160,9 +160,9 @@ std::string DescribeStep(const TimelineIndex& index, const Step& step) {
   if (step.row >= index.rows().size()) return "?";
   const RowEntry& row = index.rows()[step.row];
   if (row.kind == RowKind::kHook) {
-    const PointLeaf& hit = PointRow(index, step.row).points()[step.leaf];
+    const std::uint32_t hook = PointRow(index, step.row).Key(step.leaf);
     return absl::StrFormat("%s hits %s", ThreadName(index, row.owner),
-                           HookName(index, hit.key));
+                           HookName(index, hook));
   }
   const IntervalLeaf leaf = IntervalRow(index, step.row).leaf(step.leaf);
   const char* const moves = step.at_end ? "leaves" : "enters";

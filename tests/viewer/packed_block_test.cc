@@ -1,5 +1,5 @@
-// Packed leaves: any leaves come back, and any bytes can be read.
-#include "viewer/index/leaf_block.h"
+// Packed rows: any numbers come back, and any bytes can be read.
+#include "viewer/index/packed_block.h"
 
 #include <catch2/catch.hpp>
 #include <cstdint>
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/support/property_runs.h"
+#include "viewer/index/leaf_block.h"
 
 namespace countrace::viewer {
 namespace {
@@ -30,7 +31,7 @@ std::uint64_t AnyValue(std::mt19937_64& random) {
 
 Row RandomRow(std::mt19937_64& random, std::uint32_t extras) {
   Row row;
-  const std::size_t leaves = 1 + random() % (3 * kIntervalBlock);
+  const std::size_t leaves = 1 + random() % (3 * kPackedBlock);
   const bool wild = random() % 4 == 0;
   std::uint64_t now_ns = random() >> (random() % 64);
   for (std::size_t i = 0; i < leaves; ++i) {
@@ -60,15 +61,15 @@ struct Packed {
 
 Packed Pack(const Row& row, std::uint32_t extras) {
   Packed packed;
-  LeafBlockWriter writer(extras);
+  PackedBlockWriter writer(LeafShape(extras));
   const auto close = [&] {
     packed.offsets.push_back(packed.bytes.size());
-    const std::vector<std::byte> block = writer.Take();
+    const std::span<const std::byte> block = writer.Take();
     CHECK(block.size() % 8 == 0);
     packed.bytes.insert(packed.bytes.end(), block.begin(), block.end());
   };
   for (std::size_t i = 0; i < row.leaves.size(); ++i) {
-    writer.Add(row.leaves[i], row.extras[i]);
+    AddLeafRow(row.leaves[i], row.extras[i], writer);
     if (writer.full()) close();
   }
   if (!writer.empty()) close();
@@ -78,7 +79,7 @@ Packed Pack(const Row& row, std::uint32_t extras) {
 
 }  // namespace
 
-TEST_CASE("leaf_block: all leaves come back", "[viewer]") {
+TEST_CASE("packed_block: all leaves come back", "[viewer]") {
   for (std::uint32_t seed = 0; seed < test_support::PropertyRuns(2000u);
        ++seed) {
     std::mt19937_64 random(seed);
@@ -103,22 +104,72 @@ TEST_CASE("leaf_block: all leaves come back", "[viewer]") {
   }
 }
 
-TEST_CASE("leaf_block: leaves of one kind take few bits", "[viewer]") {
+// Dumps of a counter have their clocks from the time, not from another field.
+TEST_CASE("packed_block: a field may be what the reference lacks", "[viewer]") {
+  for (std::uint32_t seed = 0; seed < test_support::PropertyRuns(500u);
+       ++seed) {
+    std::mt19937_64 random(seed);
+    CAPTURE(seed);
+    const std::size_t fields = 1 + random() % 70;
+    const std::size_t reference = random() % fields;
+    const PackedShape shape{
+        .fields = fields,
+        .derived = reference + 1 + random() % (fields - reference),
+        .reference = reference};
+    std::vector<std::vector<std::uint64_t>> rows(1 + random() % kPackedBlock);
+    PackedBlockWriter writer(shape);
+    for (std::vector<std::uint64_t>& row : rows) {
+      writer.AddRow();
+      for (std::size_t field = 0; field < fields; ++field) {
+        const bool near = field > reference && random() % 2 == 0;
+        row.push_back(near ? row[reference] - random() % 9 : AnyValue(random));
+        writer.Set(field, row[field]);
+      }
+    }
+    const std::span<const std::byte> block = writer.Take();
+    std::vector<std::byte> bytes(block.begin(), block.end());
+    bytes.resize(bytes.size() + 16);
+    const std::uint64_t offset = 0;
+    const PackedBlocks blocks(bytes, &offset, shape);
+    bool same = true;
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+      for (std::size_t field = 0; field < fields; ++field) {
+        same &= blocks.Value(row, field) == rows[row][field];
+      }
+    }
+    REQUIRE(same);
+  }
+}
+
+TEST_CASE("packed_block: 64 clocks that follow the time take its bits alone",
+          "[viewer]") {
+  constexpr PackedShape kShape{.fields = 3, .derived = 1, .reference = 0};
+  PackedBlockWriter writer(kShape);
+  for (std::uint64_t i = 0; i < kPackedBlock; ++i) {
+    writer.AddRow();
+    writer.Set(0, 1000 * i);
+    writer.Set(1, 1000 * i - 30);
+    writer.Set(2, 1000 * i + 700);
+  }
+  CHECK(writer.Take().size() == kShape.header_bytes() + 64 * 16 / 8);
+}
+
+TEST_CASE("packed_block: leaves of one kind take few bits", "[viewer]") {
   // 64 calls of one function, 1,000 ns each, all of it on a CPU.
-  LeafBlockWriter writer(1);
-  for (std::uint64_t i = 0; i < kIntervalBlock; ++i) {
+  PackedBlockWriter writer(LeafShape(1));
+  for (std::uint64_t i = 0; i < kPackedBlock; ++i) {
     const std::uint64_t wall_ns = 1000 + i % 2;
-    writer.Add({.begin_ns = i * 1001,
+    AddLeafRow({.begin_ns = i * 1001,
                 .end_ns = i * 1001 + wall_ns,
                 .key = 7,
                 .flags = 0},
-               std::span(&wall_ns, 1));
+               std::span(&wall_ns, 1), writer);
   }
   // 16 bits of begin and one of wall time.
-  CHECK(writer.Take().size() == LeafBlockHeaderBytes(5) + 64 * 17 / 8);
+  CHECK(writer.Take().size() == LeafShape(1).header_bytes() + 64 * 17 / 8);
 }
 
-TEST_CASE("leaf_block: damaged blocks give any values, from the file alone",
+TEST_CASE("packed_block: damaged blocks give any values, from the file alone",
           "[viewer]") {
   for (std::uint32_t seed = 0; seed < test_support::PropertyRuns(500u);
        ++seed) {
