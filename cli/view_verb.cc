@@ -197,7 +197,6 @@ int RunView(const Arguments& arguments) {
     if (open_browser) page = OpenBrowser(url);
   };
   viewer::ServeOptions after;
-  after.progress = serve.progress;
   if (!beside.empty()) {
     const auto opened = input.Open(beside);
     if (!opened.ok()) return ReportFailure(kViewVerb.name, opened.status());

@@ -47,8 +47,9 @@ struct ServeOptions {
 // a long trace as soon as it has an index. 127.0.0.1 only.
 absl::Status Serve(const ServeOptions& options);
 
-// Builds or opens both indexes, then serves the two traces side by side. Of
-// `after` only the trace counts; there is no place and there are no sources.
+// The same of two traces side by side. Of `after` only the trace and its first
+// part count; `before.progress` has the sum of both; there is no place and there
+// are no sources.
 absl::Status ServePair(const ServeOptions& before, const ServeOptions& after);
 
 }  // namespace countrace::viewer

@@ -1,8 +1,8 @@
 // Two traces side by side, with `countrace view --beside`:
-//   browser_pair_test.mjs COUNTRACE SERVER_TRACES SHOTS
+//   browser_pair_test.mjs COUNTRACE SERVER_TRACES SERVE_GROWING SHOTS
 import assert from 'node:assert/strict';
 import {spawnSync} from 'node:child_process';
-import {mkdtempSync, rmSync} from 'node:fs';
+import {mkdtempSync, rmSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 
@@ -14,7 +14,7 @@ if (reason) {
   console.log(`SKIPPED: ${reason}`);
   process.exit(0);
 }
-const [countrace, makeTraces, shots] = process.argv.slice(2);
+const [countrace, makeTraces, serveGrowing, shots] = process.argv.slice(2);
 const directory = mkdtempSync(join(tmpdir(), 'countrace-pair-'));
 process.env.XDG_RUNTIME_DIR = directory;
 const run = (command, ...args) => {
@@ -24,13 +24,11 @@ const run = (command, ...args) => {
 const claims = new Claims();
 let server;
 let session;
-try {
-  assert.equal(run(makeTraces, '1').status, 0);
-  const traces = ['old1.ctf', 'new1.ctf'].map((name) => join(directory, name));
-  server = await startServer(countrace, ['view', traces[0], '--beside', traces[1]]);
-  session = await Session.open();
-  await session.page.goto(server.url);
-  await session.page.goto(`${new URL(server.url).origin}/?test=1`);
+
+// The pages of the two traces.
+async function framesOf({url}) {
+  await session.page.goto(url);
+  await session.page.goto(`${new URL(url).origin}/?test=1`);
   const frames = [];
   for (const folder of ['/a/', '/b/']) {
     for (let i = 0; ; ++i) {
@@ -43,6 +41,31 @@ try {
       await session.page.waitForTimeout(50);
     }
   }
+  return frames;
+}
+// What both panels show, picture by picture, until they showed `most` instants;
+// `steps`: where the playhead of the first is set, the begin and the way for each.
+const pictures = (most, steps = null) => session.page.evaluate(async ([wanted, [begin, way]]) => {
+  const [a, b] = [...document.querySelectorAll('iframe')].map((frame) => frame.contentWindow.__pv);
+  const seen = [];
+  const instants = new Set();
+  for (let i = 0; instants.size < wanted && i < 1800; ++i) {
+    if (way) a.movePlayhead(begin + i * way);
+    await new Promise((done) => requestAnimationFrame(done));
+    seen.push([a.state().t, b.state().t, a.soFar().to, b.soFar().to]);
+    instants.add(a.state().t);
+  }
+  if (instants.size < wanted) throw new Error(`${instants.size} instants in ${seen.length} pictures`);
+  return seen;
+}, [most, steps ?? [0, 0]]);
+const inStep = (seen, shift) => seen.forEach(([a, b, sumA, sumB]) => assert.deepEqual([b - a, sumB - sumA], [shift, shift]));
+
+try {
+  assert.equal(run(makeTraces, '1').status, 0);
+  const traces = ['old1.ctf', 'new1.ctf'].map((name) => join(directory, name));
+  server = await startServer(countrace, ['view', traces[0], '--beside', traces[1]]);
+  session = await Session.open();
+  const frames = await framesOf(server);
   const settled = async () => {
     for (const frame of frames) await frame.evaluate('__pv.settled()');
   };
@@ -110,6 +133,26 @@ try {
     await exact([a.playhead, b.playhead]);
   });
 
+  await claims.claim('neither shows an instant without the other, played both ways and moved by hand', async () => {
+    const at = async () => (await views()).map(({playhead}) => playhead);
+    for (const frame of frames) await frame.evaluate('__pv.realClock()');
+    await frames[0].locator('.area').focus();
+    for (const [key, speed] of [['l', 1], ['j', 0.25], ['l', 0.1], ['j', 1]]) {
+      await frames[0].evaluate('__pv.movePlayhead(2000000)');
+      await settled();
+      const [a, b] = await at();
+      await frames[0].evaluate(`__pv.setSpeed(${speed})`);
+      await session.page.keyboard.press(key);
+      const seen = await pictures(30);
+      await session.page.keyboard.press('k');
+      inStep(seen, b - a);
+      await exact(await at());
+    }
+    const [a, b] = await at();
+    inStep(await pictures(20, [1_000_000, 2_000]), b - a);
+    await exact(await at());
+  });
+
   await claims.claim('the table has the numbers of `countrace diff`', async () => {
     const printed = JSON.parse(run(countrace, 'diff', '--format', 'json', ...traces).text);
     const origin = new URL(server.url).origin;
@@ -144,7 +187,37 @@ try {
     assert.deepEqual(session.problems, []);
   });
   await session.page.goto('about:blank');
+  await server.stop();
+
+  await claims.claim('first parts of both are there while their indexes are built', async () => {
+    server = await startServer(serveGrowing, [directory, 'pair']);
+    const parts = await framesOf(server);
+    for (const frame of parts) await frame.locator('.building', {hasText: 'First part'}).waitFor({timeout: 60_000});
+    assert.match(await session.page.locator('.pair-diff').innerText(), /Comparing/);
+    const both = async () => Promise.all(parts.map((frame) => frame.evaluate('({...__pv.view(), t: __pv.state().t})')));
+    await parts[0].evaluate('__pv.setWindow(1000000, 3000000); __pv.movePlayhead(1500000)');
+    for (let i = 0; (await both()).some(({t}) => t !== 1_500_000); ++i) {
+      assert.ok(i < 1200, 'they are not in step');
+      await session.page.waitForTimeout(50);
+    }
+    await session.shot(shots, 'pair-growing');
+    writeFileSync(join(directory, 'go'), '');
+    for (const frame of parts) await frame.locator('.building').waitFor({state: 'detached', timeout: 60_000});
+    await session.page.locator('.pair-diff .changes').first().waitFor({timeout: 60_000});
+    for (const frame of parts) await frame.evaluate('__pv.settled()');
+    const [a, b] = await both();
+    assert.ok(a.durationNs > 1.9 * b.durationNs, `${a.durationNs} ${b.durationNs}`);
+    // Still where they were, and in step.
+    for (const {playhead, t, startNs} of [a, b]) assert.deepEqual([playhead, t, Math.round(startNs)], [1_500_000, 1_500_000, 1_000_000]);
+    // Where the shorter one has ended, it says so, and does not hold up the other.
+    await parts[0].evaluate('__pv.movePlayhead(60000000)');
+    for (const frame of parts) await frame.evaluate('__pv.settled()');
+    const [longer, shorter] = await both();
+    assert.deepEqual([longer.t, shorter.t], [60_000_000, shorter.durationNs - 1]);
+    await session.page.goto('about:blank');
+  });
 } finally {
+  writeFileSync(join(directory, 'go'), '');
   await session?.close();
   await server?.stop();
   rmSync(directory, {recursive: true, force: true});

@@ -1,9 +1,9 @@
 // Serves a trace whose index is built as far as the test lets it:
-//   serve_growing DIRECTORY
+//   serve_growing DIRECTORY [pair]
 // Writes a trace to DIRECTORY/trace.ctf and serves its first parts; the index
 // of the whole trace is built once there is a file DIRECTORY/go, on a full disk
-// if there is DIRECTORY/full. Prints the address on stdout; ends on SIGINT or
-// SIGTERM.
+// if there is DIRECTORY/full. `pair`: two of them side by side, the second half
+// as long. Prints the address on stdout; ends on SIGINT or SIGTERM.
 #include <signal.h>
 #include <sys/resource.h>
 
@@ -21,8 +21,8 @@ namespace {
 
 using countrace::test_support::TraceBuilder;
 
-// Two threads that take turns on one CPU, 10 us each, for 80 ms.
-void Record(const std::string& path) {
+// Two threads that take turns on one CPU, 10 us each.
+void Record(const std::string& path, std::uint32_t turns) {
   constexpr std::uint64_t kTurnNs = 10'000;
   TraceBuilder trace(path);
   trace.SetPacketBytes(8192);
@@ -35,7 +35,7 @@ void Record(const std::string& path) {
     cpu.ProcessState(now_ns, tid, tid, 1, 0, "turn-" + std::to_string(tid));
   }
   std::uint32_t running = 0;
-  for (std::uint32_t turn = 0; turn < 8000; ++turn) {
+  for (std::uint32_t turn = 0; turn < turns; ++turn) {
     const std::uint32_t next = turn % 2 == 0 ? 101 : 202;
     now_ns += kTurnNs;
     if (running != 0) clock += kTurnNs;
@@ -50,12 +50,13 @@ void Record(const std::string& path) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    std::fprintf(stderr, "usage: serve_growing DIRECTORY\n");
+  const bool pair = argc == 3 && std::string(argv[2]) == "pair";
+  if (argc != 2 && !pair) {
+    std::fprintf(stderr, "usage: serve_growing DIRECTORY [pair]\n");
     return 2;
   }
   const std::string directory = argv[1];
-  Record(directory + "/trace.ctf");
+  Record(directory + "/trace.ctf", 8000);
   countrace::viewer::ServeOptions options;
   options.trace_path = directory + "/trace.ctf";
   options.first_part_bytes = 16384;
@@ -75,7 +76,15 @@ int main(int argc, char** argv) {
     std::printf("%s\n", url.c_str());
     std::fflush(stdout);
   };
-  const absl::Status served = countrace::viewer::Serve(options);
+  absl::Status served;
+  if (pair) {
+    countrace::viewer::ServeOptions after = options;
+    after.trace_path = directory + "/after.ctf";
+    Record(after.trace_path, 4000);
+    served = countrace::viewer::ServePair(options, after);
+  } else {
+    served = countrace::viewer::Serve(options);
+  }
   if (!served.ok()) std::fprintf(stderr, "%s\n", served.ToString().c_str());
   return served.ok() ? 0 : 1;
 }

@@ -1,11 +1,15 @@
 // Serves two traces side by side.
+#include <array>
+#include <cstddef>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 
-#include "viewer/index/open_or_build.h"
+#include "logformat/progress.h"
 #include "viewer/server.h"
 #include "viewer/server/http_server.h"
+#include "viewer/server/index_opening.h"
 #include "viewer/server/pair_site.h"
 #include "viewer/server/request_guard.h"
 #include "viewer/server/served_indexes.h"
@@ -13,32 +17,67 @@
 #include "viewer/server/viewer_site.h"
 
 namespace countrace::viewer {
+namespace {
+
+// What is said of both indexes in one go. Thread: any.
+class PairProgress {
+ public:
+  explicit PairProgress(const ServeOptions& options) : options_(options) {}
+
+  void Join(ServeOptions& options, std::size_t side) {
+    options.progress = [this, side](const logformat::Progress& progress) {
+      const std::lock_guard lock(mutex_);
+      read_.at(side) = progress;
+      return !options_.progress ||
+             options_.progress({read_[0].done + read_[1].done,
+                                read_[0].total + read_[1].total});
+    };
+    options.on_whole = [this] {
+      const std::lock_guard lock(mutex_);
+      if (++whole_ == 2 && options_.on_whole) options_.on_whole();
+    };
+  }
+
+ private:
+  const ServeOptions& options_;
+  std::mutex mutex_;
+  std::array<logformat::Progress, 2> read_{};
+  int whole_ = 0;
+};
+
+}  // namespace
 
 absl::Status ServePair(const ServeOptions& before, const ServeOptions& after) {
-  const ServeOptions* const options[] = {&before, &after};
+  PairProgress progress(before);
+  ServeOptions options[] = {before, after};
+  progress.Join(options[0], 0);
+  progress.Join(options[1], 1);
   ServedIndexes indexes[2];
-  for (const int side : {0, 1}) {
-    auto index =
-        OpenOrBuildIndex(options[side]->trace_path, options[side]->progress,
-                         options[side]->shown_as);
-    if (!index.ok()) return index.status();
-    indexes[side].Publish(*std::move(index));
+  TraceEvents before_events(before.trace_path);
+  TraceEvents after_events(after.trace_path);
+  IndexOpening openings[] = {{options[0], indexes[0], before_events},
+                             {options[1], indexes[1], after_events}};
+  for (IndexOpening& opening : openings) {
+    absl::Status first = opening.AwaitFirst(/*whole=*/false);
+    if (!first.ok()) return first;
   }
-  if (before.on_whole) before.on_whole();
-  auto server = HttpServer::Listen(before.port, HttpLimits());
-  if (!server.ok()) return server.status();
-  const auto guard = RequestGuard::Create((*server)->port());
+  auto listening = HttpServer::Listen(before.port, HttpLimits());
+  if (!listening.ok()) return listening.status();
+  const std::shared_ptr<HttpServer> server = *std::move(listening);
+  const auto guard = RequestGuard::Create(server->port());
   if (!guard.ok()) return guard.status();
-  const TraceEvents before_events(before.trace_path);
-  const TraceEvents after_events(after.trace_path);
   const ViewerSite before_site(indexes[0], &before_events, *guard);
   const ViewerSite after_site(indexes[1], &after_events, *guard);
   const PairSite site(before_site, after_site, before.trace_path,
                       after.trace_path);
+  for (IndexOpening& opening : openings) opening.StopAfterFailure(server);
   if (before.on_ready) before.on_ready(guard->Url());
-  (*server)->Run(
+  server->Run(
       [&site](const HttpRequest& request) { return site.Answer(request); },
       /*stop_on_signals=*/true);
+  for (IndexOpening& opening : openings) {
+    if (absl::Status opened = opening.status(); !opened.ok()) return opened;
+  }
   return absl::OkStatus();
 }
 

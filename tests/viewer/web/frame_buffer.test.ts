@@ -23,7 +23,7 @@ function server(most = 1000, idle: readonly [number, number]|null = null, steps:
   return {buffer, waiting, asked, answer};
 }
 
-const motion = (stepNs: number, more: Partial<Motion> = {}): Motion => ({stepNs, from: 0, to: 10_000, loop: false, skip: false, perSecond: FRAMES_PER_SECOND, steps: null, since: 0, window: 1, ...more});
+const motion = (stepNs: number, more: Partial<Motion> = {}): Motion => ({stepNs, from: 0, to: 10_000, loop: false, skip: false, perSecond: FRAMES_PER_SECOND, steps: null, since: 0, window: 1, beside: null, ...more});
 
 describe('instants', () => {
   it('go to the end itself, and not beyond', () => {

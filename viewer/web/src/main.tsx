@@ -1,6 +1,7 @@
 // Wiring only: load the overview, build the model, mount the page; all else is
 // requested when the overview is painted.
 
+import {type Signal, signal} from '@preact/signals-core';
 import {render} from 'preact';
 
 import {type Backend, SERVER} from './api/backend';
@@ -75,14 +76,25 @@ async function show(root: HTMLElement, growth: Growth, address: () => string|nul
   model.onAppearance = (what) => what === 'palette' ? togglePalette() : toggleTheme();
   await firstRows(engine);
   model.start(save);
+  if (parent !== window) showInPair(model);
   void model.guard(async () => names.addHooks(await client.hooks()));
   void model.guard(async () => {
     model.rare.losses.value = engine.losses = await client.losses();
     engine.invalidate();
   });
-  if (parent !== window) Object.assign(window, {countraceStage: stageOf(model)});
   if (new URLSearchParams(location.search).get('test') === '1') installTestHook(model, engine);
   return shown;
+}
+
+// Of a page that is one of two.
+let stageModel: Signal<AppModel>|null = null;
+function showInPair(model: AppModel): void {
+  if (stageModel) {
+    stageModel.value = model;
+    return;
+  }
+  stageModel = signal(model);
+  Object.assign(window, {countraceStage: stageOf(stageModel)});
 }
 
 // Something has the user's attention that would be lost.

@@ -21,22 +21,52 @@ async function stageIn(frame: HTMLIFrameElement): Promise<Stage> {
   }
 }
 
-// Moves the other stage with the one that moves: `begins` are the same instant.
+// Two stages in step: the one that was moved last leads. `begins` are the same
+// instant.
 class Step {
-  begins: [number, number] = [0, 0];
-  private leading = false;
+  private begins: readonly [number, number] = [0, 0];
+  private leader: 0|1 = 0;
+  private moving = true;
 
   constructor(readonly stages: readonly [Stage, Stage]) {
-    for (const [side, stage] of stages.entries()) stage.watch(() => this.lead(side));
+    for (const side of [0, 1] as const) {
+      stages[side].watch((longer) => this.onMove(longer ? this.leader : side, longer));
+    }
+    this.moving = false;
+    this.onMove(0, true);
   }
-  lead(side: number): void {
-    if (this.leading) return;
-    this.leading = true;
-    const stage = this.stages[side ? 1 : 0];
-    const shift = (side ? this.begins[0] : this.begins[1]) - (side ? this.begins[1] : this.begins[0]);
-    const {from, to} = stage.span();
-    this.stages[side ? 0 : 1].follow(stage.at() + shift, from + shift, to + shift);
-    this.leading = false;
+
+  // Goes there.
+  align(begins: readonly [number, number]): void {
+    this.begins = begins;
+    this.moving = true;
+    const [stage] = this.stages;
+    const {at, from, to} = stage.position();
+    const [begin] = begins;
+    stage.follow({at: begin, from: from - at + begin, to: to - at + begin, runBegin: 0});
+    this.moving = false;
+    this.onMove(0, true);
+  }
+  instantOf(side: 0|1): number {
+    return this.begins[side];
+  }
+
+  // `again`: what the leader has loaded so far is of other instants.
+  private onMove(side: 0|1, again: boolean): void {
+    if (this.moving) return;
+    this.moving = true;
+    const other = side ? 0 : 1;
+    const [leads, follows] = [this.stages[side], this.stages[other]];
+    const shift = this.begins[other] - this.begins[side];
+    if (again || side !== this.leader) {
+      this.leader = side;
+      follows.beLed();
+      leads.lead(follows, shift);
+    }
+    const {at, from, to, runBegin} = leads.position();
+    follows.follow({at: at + shift, from: from + shift, to: to + shift, runBegin: runBegin === 0 ? 0 : runBegin + shift});
+    leads.load();
+    this.moving = false;
   }
 }
 
@@ -52,11 +82,14 @@ function Pair() {
     void (async () => {
       if (!before.current || !after.current) return;
       const stages = await Promise.all([stageIn(before.current), stageIn(after.current)]);
-      const [first, second] = await Promise.all(stages.map((stage) => stage.segments()));
-      setSegments([...new Set(first)].filter((name) => second?.includes(name)).sort());
+      const listSegments = async (): Promise<void> => {
+        const [first, second] = await Promise.all(stages.map((stage) => stage.segments()));
+        setSegments([...new Set(first)].filter((name) => second?.includes(name)).sort());
+      };
+      await listSegments();
       setStep(new Step(stages));
-    })();
-    void (async () => {
+      await Promise.all(stages.map((stage) => stage.whole()));
+      await listSegments();
       const answer = await fetch(`api/v1/diff?limit=${ROWS}`);
       const body = await answer.json() as Comparison&{error?: string};
       if (answer.ok) setDiff(body);
@@ -67,11 +100,8 @@ function Pair() {
     if (!step) return;
     const [a, b] = await Promise.all(step.stages.map((stage) => segment === BEGIN ? 0 : stage.firstCall(segment)));
     if (a === null || b === null || a === undefined || b === undefined) return setWrong(`${segment} has no call in one of them`);
-    step.begins = [a, b];
     setAligned(segment);
-    const [stage] = step.stages;
-    const {from, to} = stage.span();
-    stage.follow(a, from - stage.at() + a, to - stage.at() + a);
+    step.align([a, b]);
   };
   return (
     <main class="pair">
@@ -80,7 +110,7 @@ function Pair() {
         <label>Same instant: <select value={aligned} disabled={!step} onChange={(event) => void align(event.currentTarget.value)}>
           {[BEGIN, ...segments].map((name) => <option key={name} value={name}>{name === BEGIN ? name : `first call of ${name}`}</option>)}
         </select></label>
-        {step && <span class="faint">{step.stages.map((stage, i) => `${stage.name} at ${formatInstant(step.begins[i] ?? 0, 1)}`).join(', ')}</span>}
+        {step && <span class="faint">{step.stages.map((stage, i) => `${stage.name} at ${formatInstant(step.instantOf(i ? 1 : 0), 1)}`).join(', ')}</span>}
       </div>
       <div class="pair-stages">
         <iframe ref={before} title="Before" src={`/a/${location.search}`} />

@@ -19,6 +19,7 @@ export interface Motion {
   // What is requested of each instant.
   since: number;
   window: number;
+  beside: unknown; // what is requested with it, from another trace
 }
 
 // Null: there is no frame after it.

@@ -3,6 +3,7 @@
 import {type Signal, signal} from '@preact/signals-core';
 
 import type {Aggregate, Frame, FrameRequest, InstantState} from '../api/schema';
+import type {Beside, Show} from './beside';
 import {placesAfter} from './fixed_places';
 import {FrameBuffer} from './frame_buffer';
 import type {AppModel} from './app_model';
@@ -17,6 +18,7 @@ const RECENTLY = 1 / 50; // of the window
 interface ShownFrame extends Frame {
   t: number;
   idle: readonly [number, number]|null;
+  showBeside: Show|null; // the same instant of the trace beside this one
 }
 
 // The instants around the state's at which no CPU has a thread.
@@ -40,7 +42,10 @@ export class PlayheadState {
   readonly topRates: Signal<readonly number[]> = signal([]);
   // The processes that run most in the window, where it last rested.
   readonly tree: Signal<readonly TreeRow[]> = signal([]);
-  private runBegin = 0; // the playhead when it began to play; 0: since then set by hand
+  runBegin = 0; // the playhead when it began to play; 0: since then set by hand
+  // Null: there is none, or its page loads what is shown here (`isLed`).
+  beside: Beside|null = null;
+  isLed = false;
   private shownWindow = 0; // of `recent`
 
   // While it plays: the threads and processes that have a place in the panel.
@@ -73,8 +78,8 @@ export class PlayheadState {
     return this.request().window;
   }
   // A run begins where the playhead is.
-  beginRun(): void {
-    this.runBegin = Math.round(this.model.playback.peek().at);
+  beginRun(at = this.model.playback.peek().at): void {
+    this.runBegin = Math.round(at);
   }
   // The playhead was set by hand.
   endRun(): void {
@@ -110,14 +115,26 @@ export class PlayheadState {
 
   // What the replay shows: all of it arrived before the playhead moves there.
   readonly frames = new FrameBuffer<ShownFrame>(async (wanted, {since, window, stepNs}) => {
-    let answers: Frame[]|null = null;
+    let frames: ShownFrame[]|null = null;
     await this.model.guard(async () => {
       const times = 'times' in wanted ? wanted.times : await this.model.transport.stepsAfter(wanted.after, stepNs >= 0, wanted.count);
-      answers = times.length === 0 ? [] : await this.model.client.frames(times, {...this.request(), since, window});
+      const [answers, beside] = times.length === 0 ? [[], null] :
+          await Promise.all([this.framesOf(times, since, window), this.beside?.frames(times, this.runBegin) ?? null]);
+      const both = answers.slice(0, beside?.length ?? answers.length);
+      frames = both.map((frame, i) => ({...frame, showBeside: beside?.[i] ?? null}));
     });
-    if (answers === null) throw new Error('no frames');
-    return (answers as Frame[]).map((frame) => ({...frame, t: frame.state.t, idle: idleAround(frame.state)}));
+    if (frames === null) throw new Error('no frames');
+    return frames;
   });
+  private async framesOf(times: readonly number[], since: number, window: number): Promise<ShownFrame[]> {
+    const answers = await this.model.client.frames([...times], {...this.request(), since, window});
+    return answers.map((frame) => ({...frame, t: frame.state.t, idle: idleAround(frame.state), showBeside: null}));
+  }
+  // For the page that leads this one.
+  async framesFor(times: readonly number[]): Promise<Show[]> {
+    const frames = await this.framesOf(times, this.since(), this.window);
+    return frames.map((frame) => () => this.show(frame));
+  }
 
   show(frame: ShownFrame): void {
     this.instant.value = frame.state;
@@ -131,6 +148,7 @@ export class PlayheadState {
         Math.min(THREADS, this.model.names.trace.threads));
     this.processPlaces.value = placesAfter(
         this.processPlaces.peek(), frame.so_far.processes.map((row) => row.process), SO_FAR_PROCESSES);
+    frame.showBeside?.();
   }
 
   private raiseTops(): void {
@@ -141,16 +159,36 @@ export class PlayheadState {
     }
   }
 
-  // At most one request under way; a newer one replaces a waiting one.
-  load(at: number): void {
-    // A frame of the replay is there already.
+  // What is on record of an instant; the result shows it.
+  async stateAt(wanted: number): Promise<Show> {
+    const [at, {since, window}] = [Math.floor(wanted), this.request()];
+    const {client} = this.model;
+    const [state, soFar, recent] = await Promise.all([
+      this.stateNear(at),
+      client.heaviest(Math.min(since, at), Math.max(since, at), SO_FAR_PROCESSES),
+      client.heaviest(at - window, at, RECENT_PROCESSES),
+    ]);
+    return () => {
+      this.instant.value = state;
+      this.instantOf.value = at;
+      this.soFar.value = soFar;
+      this.recent.value = recent;
+      this.shownWindow = window;
+      this.raiseTops();
+    };
+  }
+  // A frame of the replay is there already, for one.
+  shows(at: number): boolean {
     const {since, window} = this.request();
     const instant = Math.floor(at);
     const sums = this.soFar.peek();
-    if (this.instantOf.peek() === instant && this.shownWindow === window &&
-        sums?.from === Math.min(since, instant) && sums.to === Math.max(since, instant)) {
-      return;
-    }
+    return this.instantOf.peek() === instant && this.shownWindow === window &&
+        sums?.from === Math.min(since, instant) && sums.to === Math.max(since, instant);
+  }
+
+  // At most one request under way; a newer one replaces a waiting one.
+  load(at: number): void {
+    if (this.isLed || this.shows(at) && (this.beside?.shows(at) ?? true)) return;
     this.wanted = at;
     if (this.busy) return;
     this.busy = true;
@@ -159,19 +197,10 @@ export class PlayheadState {
         while (this.wanted !== null) {
           const wanted = this.wanted;
           this.wanted = null;
-          const [at, {since, window}] = [Math.floor(wanted), this.request()];
-          const {client} = this.model;
-          const [state, soFar, recent] = await Promise.all([
-            this.stateNear(at),
-            client.heaviest(Math.min(since, at), Math.max(since, at), SO_FAR_PROCESSES),
-            client.heaviest(at - window, at, RECENT_PROCESSES),
-          ]);
-          this.instant.value = state;
-          this.instantOf.value = Math.floor(wanted);
-          this.soFar.value = soFar;
-          this.recent.value = recent;
-          this.shownWindow = window;
-          this.raiseTops();
+          const [show, showBeside] = await Promise.all([this.stateAt(wanted), this.beside?.state(wanted, this.runBegin)]);
+          if (this.isLed) return; // the other page leads now, and loads for both
+          show();
+          showBeside?.();
         }
       } finally {
         this.busy = false;

@@ -22,13 +22,15 @@ export class Transport {
     const range = this.playRange();
     const playing = !play.playing || backward !== (play.backward ?? false);
     const atEnd = backward ? play.at <= range.from : play.at >= range.to;
-    this.model.playback.value = {
-      ...play,
-      playing,
-      backward,
-      at: !play.playing && atEnd ? (backward ? range.to : range.from) : play.at,
-    };
-    if (playing) this.model.now.beginRun();
+    batch(() => {
+      this.model.playback.value = {
+        ...play,
+        playing,
+        backward,
+        at: !play.playing && atEnd ? (backward ? range.to : range.from) : play.at,
+      };
+      if (playing) this.model.now.beginRun();
+    });
     this.model.announcement.value = playing ? `Plays${backward ? ' backwards' : ''}: ${this.paceText()}` :
         `Paused at ${formatInstant(play.at, 1)}`;
   }
@@ -98,6 +100,7 @@ export class Transport {
       // After its last instant a trace has no state.
       from: Math.round(range.from), to: Math.round(Math.min(range.to, this.model.durationNs - 1)), loop: range.loop,
       skip: this.model.skipIdle.value, since: this.model.now.since(), window: this.model.now.window,
+      beside: this.model.now.beside,
     });
     const frame = frames.next(elapsedMs);
     batch(() => {
