@@ -1,12 +1,16 @@
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <system_error>
 
 #include "absl/strings/str_format.h"
+#include "base/posix/temporary_directory.h"
 #include "cli/exit_status.h"
 #include "cli/help_texts.h"
+#include "cli/instant.h"
 #include "cli/interruption.h"
 #include "cli/progress_bar.h"
+#include "cli/range_options.h"
 #include "cli/trace_input.h"
 #include "cli/verb.h"
 #include "cli/verb_parser.h"
@@ -15,6 +19,9 @@
 
 namespace countrace::cli {
 namespace {
+
+// The end of a part; --to is the format.
+constexpr char kUntil[] = "--until";
 
 // Whether `output` may be written.
 absl::Status CheckOutput(const std::string& output, bool force) {
@@ -38,9 +45,11 @@ int RunExport(const Arguments& arguments) {
   TraceOptions options;
   TraceInput input(kExportVerb.name, options);
   std::string format, output;
+  RangeOptions wanted;
   bool force = false;
   parser.AddReadTrace(options);
   parser.AddChoice("--to", format, {"html"});
+  AddRangeOptions(parser, wanted, kUntil);
   parser.AddText("--output", output);
   parser.AddFlag("--force", force);
   parser.AddNoProgress(options.no_progress);
@@ -48,6 +57,10 @@ int RunExport(const Arguments& arguments) {
   if (format.empty()) return parser.UsageError("say what to make: --to html");
   if (output.empty()) {
     return parser.UsageError("say which file to make: -o FILE");
+  }
+  if (const absl::Status range = CheckRangeOptions(parser, wanted, kUntil);
+      !range.ok()) {
+    return parser.UsageError(std::string(range.message()));
   }
   if (const absl::Status free = CheckOutput(output, force); !free.ok()) {
     return ReportFailure(kExportVerb.name, free);
@@ -59,10 +72,28 @@ int RunExport(const Arguments& arguments) {
   if (!directory.ok()) {
     return ReportFailure(kExportVerb.name, directory.status());
   }
+  rmap::TableRange range;
+  if (wanted.given()) {
+    const auto parsed = ParseRange(wanted, ExtentOf(**reader));
+    if (!parsed.ok()) {
+      return parser.UsageError(std::string(parsed.status().message()));
+    }
+    range = {parsed->from_ns, parsed->to_ns};
+  }
   const InterruptionGuard guard;
+  std::unique_ptr<base::TemporaryDirectory> folder;
+  if (wanted.given()) {
+    auto made = base::TemporaryDirectory::Create("export");
+    if (!made.ok()) return ReportFailure(kExportVerb.name, made.status());
+    folder = *std::move(made);
+  }
   ProgressBar indexing("indexing " + options.trace, input.show_progress());
-  const auto index =
-      viewer::OpenOrBuildIndex(*directory, indexing.Callback(), options.trace);
+  const auto index = folder == nullptr
+                         ? viewer::OpenOrBuildIndex(
+                               *directory, indexing.Callback(), options.trace)
+                         : viewer::BuildIndexOfRange(
+                               *directory, range, folder->path() + "/part.pvx",
+                               indexing.Callback(), options.trace);
   indexing.Clear();
   if (!index.ok()) return ReportFailure(kExportVerb.name, index.status());
   ProgressBar writing("writing " + output, input.show_progress());

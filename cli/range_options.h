@@ -9,12 +9,15 @@
 
 namespace countrace::cli {
 
-// `range` must outlive `parser`.
-void AddRangeOptions(VerbParser& parser, RangeOptions& range);
+// `range` must outlive `parser`. `to`: the name of --to, where that is another
+// option.
+void AddRangeOptions(VerbParser& parser, RangeOptions& range,
+                     const char* to = "--to");
 
 // After Parse(). Errors: INVALID_ARGUMENT: options that do not go together.
 absl::Status CheckRangeOptions(const VerbParser& parser,
-                               const RangeOptions& range);
+                               const RangeOptions& range,
+                               const char* to = "--to");
 
 }  // namespace countrace::cli
 

@@ -27,7 +27,9 @@ struct PipelineOptions {
   TimelineObserver* observer = nullptr;  // optional, must outlive the call
   GatingRequest gating = {};
   WantedRows rows = {};
-  TableRange range = {};  // a part of the trace needs: no observer
+  // The observer also gets what ends before a range begins, and spans with the
+  // begin that they had before it.
+  TableRange range = {};
   logformat::ProgressCallback progress = nullptr;
   // If `progress` says stop: true returns the report of what was read until
   // then (with Report::interrupted), false returns CANCELLED.

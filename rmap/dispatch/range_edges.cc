@@ -130,6 +130,8 @@ void DispatchTracker::EndRange(const EventRecord& record, std::int32_t tid,
   AttributeCountsUpTo(*cpu, record, kinds_, last, dumps_.rotating());
   if (cpu->counters.any_unknown) TakeUnknown(*cpu, since_ns);
   EndLoss(*cpu, time_ns);
+  ConfirmOccupant(*cpu);  // nothing contradicts it any more
+  EmitDispatch(*cpu, cpu->last_ns, 0, /*inferred=*/true);
   EndCpu(*cpu, time_ns);
 }
 

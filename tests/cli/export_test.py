@@ -60,6 +60,36 @@ class Export(unittest.TestCase):
             self.assertEqual((run.returncode, run.stderr), (0, ''))
             self.assertEqual(self.page.read_bytes(), page)
 
+    def test_a_part_is_a_smaller_file_and_leaves_the_index_alone(self):
+        self.export('-o', 'page.html', 'old1.ctf')
+        before = self.files()
+        part = self.folder / 'part.html'
+        for where in (('--from', '30%', '--until', '60%'),
+                      ('--at', '50%', '--window', '1ms'),
+                      ('--around', '50%', '--window', '1ms')):
+            run = self.export('--force', '-o', 'part.html', *where, 'old1.ctf')
+            self.assertEqual((run.returncode, run.stderr), (0, ''))
+            self.assertLess(part.stat().st_size, self.page.stat().st_size)
+        # All of it is a part, too, and says so.
+        self.export('--force', '-o', 'part.html', '--from', 'begin', 'old1.ctf')
+        self.assertEqual(self.files() - before, {'part.html'})
+        self.export('--force', '-o', 'again.html', 'old1.ctf')
+        self.assertEqual((self.folder / 'again.html').read_bytes(),
+                         self.page.read_bytes())
+
+    def test_ranges_that_are_none(self):
+        for where, says in (
+                (('--from', '60%', '--until', '30%'), 'range is empty'),
+                (('--from', '99h'), 'not in the trace'),
+                (('--until', ''), '--until, --at and --around need an instant'),
+                (('--at', '1ms', '--from', '1ms'), '--from and --until'),
+                (('--window', '1ms'), '--window needs --at'),
+                (('--to', '1ms'), 'not one of html')):
+            run = self.export('-o', 'page.html', *where, 'old1.ctf')
+            self.assertEqual(run.returncode, 2, run.stderr)
+            self.assertIn(says, run.stderr)
+            self.assertFalse(self.page.exists())
+
     def test_no_trace(self):
         (self.folder / 'empty').mkdir()
         (self.folder / 'text').write_text('hello\n')

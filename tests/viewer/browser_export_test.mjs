@@ -134,6 +134,63 @@ try {
     server = undefined;
   });
 
+  await claims.claim('a file of a part has the numbers of that range, and says what it is', async () => {
+    const [from, to] = [within(0.3), within(0.6)];
+    const part = join(directory, 'part.html');
+    run('export', '--to', 'html', '--from', `${from}ns`, '--until', `${to}ns`, '-o', part, trace);
+    const report = JSON.parse(run('report', '--from', `${from}ns`, '--to', `${to}ns`, '--format', 'json', trace));
+    const tables = 'threads,segments,paths,hooks,cpus,waits';
+    const whole = await json(`aggregate?from=${from}&to=${to}&tables=${tables}`);
+    const wholeHooks = (await json('hooks')).items;
+    const states = [];
+    for (const share of [0.31, 0.45, 0.59]) states.push([within(share), await json(`state?t=${within(share)}&top=12&window=1000`)]);
+    const page = await session.context.newPage();
+    await page.goto(`file://${encodeURI(part)}?test=1`);
+    for (let i = 0; !await page.evaluate('Boolean(window.__pv?.ready)'); ++i) {
+      assert.ok(i < 1200, 'the part never became ready');
+      await page.waitForTimeout(50);
+    }
+    await page.evaluate('__pv.settled()');
+    const askPart = async (path) => JSON.parse((await page.evaluate((name) => __pv.ask(name), path)).slice(4));
+    const info = await askPart('trace');
+    assert.deepEqual([info.part_from_ns, info.duration_ns], [from, to - from]);
+    assert.equal(info.duration_ns, report.trace.end_ns - report.trace.begin_ns);
+    const shown = await askPart(`aggregate?from=0&to=${to - from}&tables=${tables}`);
+    const exact = ['on_cpu_ns', 'wait_ns', 'wall_incl_ns', 'wall_excl_ns', 'hits', 'busy_ns', 'idle_ns', 'interrupts_ns',
+                   'thread', 'process', 'cpu', 'hook', 'path'];
+    const cells = (rows) => rows.map((row) => exact.map((name) => row[name])).sort((x, y) => `${x}` < `${y}` ? -1 : 1)
+        .filter((row) => row.slice(0, 8).some((cell) => cell > 0));
+    let rows = 0;
+    for (const table of ['processes', 'threads', 'segments', 'paths', 'hooks', 'cpus']) {
+      assert.deepEqual(cells(shown[table]), cells(whole[table]), table);
+      rows += shown[table].length;
+    }
+    // Of a sleep that begins before the part, it has what follows the thread's first dispatch.
+    const blocked = (answer) => answer.threads.reduce((sum, row) => sum + row.blocked_ns, 0);
+    assert.ok(blocked(shown) <= blocked(whole), `${blocked(shown)} of ${blocked(whole)} ns`);
+    assert.ok(rows > 12, `${rows} rows`);
+    // What is open where the part begins, begins there.
+    const open = (await json(`state?t=${from}&threads=all&window=1`)).threads.reduce((sum, {open: calls}) => sum + calls.length, 0);
+    const calls = (answer) => answer.segments.reduce((sum, row) => sum + row.calls, 0);
+    const more = calls(shown) - calls(whole);
+    assert.ok(more >= 0 && more <= open, `${more} more calls, ${open} open`);
+    for (const row of report.processes.filter((item) => item.on_cpu_ns > 0)) {
+      assert.ok(shown.processes.some((item) => item.on_cpu_ns === row.on_cpu_ns), row.comm);
+    }
+    // The same machine at an instant, but for the begins of what the edge cuts.
+    for (const [at, state] of states) {
+      const other = await askPart(`state?t=${at - from}&top=12&window=1000`);
+      assert.deepEqual(other.cpus.map(({thread, known}) => [thread, known]), state.cpus.map(({thread, known}) => [thread, known]));
+      assert.deepEqual(other.threads.map(({thread, state: doing, open}) => [thread, doing, open.map(({hook}) => hook)]).sort(),
+                       state.threads.map(({thread, state: doing, open}) => [thread, doing, open.map(({hook}) => hook)]).sort());
+    }
+    assert.deepEqual((await askPart('hooks')).items.map(({name}) => name), wholeHooks.map(({name}) => name));
+    assert.match(await page.locator('.building').innerText(), /Part\s+.* from .* after the begin of the trace; times count from there/);
+    assert.match(await page.locator('.range-what').innerText(), /^Part/);
+    await page.screenshot({path: join(shots, 'export-part.png')});
+    await page.close();
+  });
+
   await claims.claim('what is not in the file is said in plain words', async () => {
     await session.page.getByRole('tab', {name: 'Events'}).click();
     await session.settled();

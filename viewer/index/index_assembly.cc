@@ -119,8 +119,9 @@ class Assembler {
     const std::vector<StripColumn> columns = overview_.Finish();
     WriteSection(Section::kOverview, columns);
     WriteText(Section::kStrings, strings_.bytes());
-    WriteText(Section::kFacts, TraceFacts(in_.report, in_.info, in_.oddities,
-                                          in_.losses.size(), in_.begin_ns));
+    WriteText(Section::kFacts,
+              TraceFacts(in_.report, in_.info, in_.oddities, in_.losses.size(),
+                         in_.begin_ns, in_.part_from_ns));
     WriteLimits();
     WriteUnseen();
     WriteSection(Section::kCountRules, CountRules(in_.info));
@@ -432,6 +433,7 @@ absl::Status IndexBuilder::Finish(const rmap::Report& report,
                         .events = events_,
                         .begin_ns = begin_ns,
                         .end_ns = end_ns,
+                        .part_from_ns = part_from_ns_,
                         .report = report,
                         .info = info,
                         .fingerprint = fingerprint,

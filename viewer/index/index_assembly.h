@@ -6,6 +6,7 @@
 #ifndef COUNTRACE_VIEWER_INDEX_INDEX_ASSEMBLY_H_
 #define COUNTRACE_VIEWER_INDEX_INDEX_ASSEMBLY_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,7 +31,8 @@ struct AssemblyInput {
   std::uint64_t owners_unknown_since_ns;  // UINT64_MAX: never
   CollectionOddities oddities;
   std::uint32_t events;
-  std::uint64_t begin_ns, end_ns;  // absolute
+  std::uint64_t begin_ns, end_ns;                  // absolute
+  std::optional<std::uint64_t> part_from_ns = {};  // as TraceFacts()
   const rmap::Report& report;
   const logformat::TraceInfo& info;
   Fingerprint fingerprint;

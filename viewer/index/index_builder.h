@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -96,6 +97,8 @@ class IndexBuilder final : public rmap::TimelineObserver {
 
   // What went wrong while rows were collected, as Finish() returns it.
   const absl::Status& status() const { return spool_->status(); }
+  // The index is of a range of the trace, that begins so long after it.
+  void SetPart(std::uint64_t from_ns) { part_from_ns_ = from_ns; }
   // Writes the index to `path`: of the first part of the trace if the report
   // was interrupted. Call once, after reconstruction. Returns: errors of the
   // spool, of writing and of renaming; CANCELLED if `progress` says stop.
@@ -142,6 +145,7 @@ class IndexBuilder final : public rmap::TimelineObserver {
   CollectionOddities oddities_;
   std::uint64_t first_ns_ = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t last_ns_ = 0;
+  std::optional<std::uint64_t> part_from_ns_;
   std::vector<std::byte> scratch_;
   std::vector<std::uint64_t> run_extras_;
 };

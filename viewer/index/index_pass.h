@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "logformat/progress.h"
 #include "logformat/read/trace_reader.h"
+#include "rmap/pipeline.h"
 #include "rmap/tables/tables.h"
 #include "viewer/index/file_layout.h"
 #include "viewer/index/index_builder.h"
@@ -24,13 +25,14 @@ inline constexpr std::uint64_t kWholeTrace =
 class IndexPass {
  public:
   // Reads `reader`'s trace until some `most_bytes` of its streams were read:
-  // all records up to one instant. `directory`: for temporary storage.
-  // `progress` has the share of the whole pass, Write() included. Returns:
-  // errors of RowSpool, of its writes and of reconstruction; CANCELLED if
-  // `progress` says stop.
+  // all records up to one instant. `directory`: for temporary storage. `range`:
+  // what the index is of, all records are read. `progress` has the share of the
+  // whole pass, Write() included. Returns: errors of RowSpool, of its writes
+  // and of reconstruction; CANCELLED if `progress` says stop.
   static absl::StatusOr<IndexPass> Read(
       logformat::TraceReader& reader, const std::string& directory,
-      std::uint64_t most_bytes, const logformat::ProgressCallback& progress);
+      std::uint64_t most_bytes, const logformat::ProgressCallback& progress,
+      const rmap::TableRange& range = {});
   // Publishes the index at `path`. Returns: as IndexBuilder::Finish().
   absl::Status Write(const Fingerprint& fingerprint, const std::string& path,
                      const logformat::ProgressCallback& progress);

@@ -167,4 +167,23 @@ absl::StatusOr<std::unique_ptr<TimelineIndex>> OpenOrBuildIndex(
   return TimelineIndex::Open(*path, &fingerprint);
 }
 
+absl::StatusOr<std::unique_ptr<TimelineIndex>> BuildIndexOfRange(
+    const std::string& trace_path, const rmap::TableRange& range,
+    const std::string& path, const logformat::ProgressCallback& progress,
+    const std::string& shown_as) {
+  absl::StatusOr<std::unique_ptr<logformat::TraceReader>> reader =
+      logformat::TraceReader::Open(trace_path, shown_as);
+  if (!reader.ok()) return reader.status();
+  const Fingerprint fingerprint = FingerprintOf(**reader);
+  absl::StatusOr<IndexPass> pass = IndexPass::Read(
+      **reader, std::filesystem::path(path).parent_path().string(), kWholeTrace,
+      progress, range);
+  if (!pass.ok()) return pass.status();
+  if (absl::Status written = pass->Write(fingerprint, path, progress);
+      !written.ok()) {
+    return written;
+  }
+  return TimelineIndex::Open(path, &fingerprint);
+}
+
 }  // namespace countrace::viewer

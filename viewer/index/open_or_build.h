@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "logformat/read/trace_reader.h"
+#include "rmap/pipeline.h"
 #include "viewer/index/timeline_index.h"
 
 namespace countrace::viewer {
@@ -42,6 +43,13 @@ struct FirstParts {
 absl::StatusOr<std::unique_ptr<TimelineIndex>> OpenOrBuildIndex(
     const std::string& trace_path, const logformat::ProgressCallback& progress,
     const std::string& shown_as = "", const FirstParts& parts = {});
+
+// Builds the index of a range of the trace at `path`, in the directory of which
+// there is room for it. Errors: as above.
+absl::StatusOr<std::unique_ptr<TimelineIndex>> BuildIndexOfRange(
+    const std::string& trace_path, const rmap::TableRange& range,
+    const std::string& path, const logformat::ProgressCallback& progress,
+    const std::string& shown_as = "");
 
 }  // namespace countrace::viewer
 

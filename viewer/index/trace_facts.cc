@@ -9,7 +9,8 @@ namespace countrace::viewer {
 std::string TraceFacts(const rmap::Report& report,
                        const logformat::TraceInfo& info,
                        const CollectionOddities& oddities, std::size_t losses,
-                       std::uint64_t begin_ns) {
+                       std::uint64_t begin_ns,
+                       std::optional<std::uint64_t> part_from_ns) {
   nlohmann::json facts;
   facts["path"] = report.path;
   facts["scope"] = report.scope;
@@ -19,6 +20,7 @@ std::string TraceFacts(const rmap::Report& report,
   facts["records"] = report.records;
   facts["wakeups"] = report.wakeups;
   facts["finished"] = report.finished;
+  if (part_from_ns) facts["part_from_ns"] = *part_from_ns;
   facts["realtime_offset_ns"] =
       std::to_string(info.realtime_offset_ns);  // beyond 2^53
   facts["events"] = info.cpu_events;
@@ -29,6 +31,10 @@ std::string TraceFacts(const rmap::Report& report,
   triggers = nlohmann::json::array();
   for (const logformat::TriggerFiring& trigger : info.triggers) {
     if (triggers.size() == 1000) break;  // bounded, as every answer is
+    if (part_from_ns && (trigger.time_ns < report.begin_ns ||
+                         trigger.time_ns > report.end_ns)) {
+      continue;
+    }
     triggers.push_back(
         {{"t", trigger.time_ns - std::min(trigger.time_ns, begin_ns)},
          {"trigger", trigger.trigger},

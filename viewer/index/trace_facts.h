@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "logformat/trace_info.h"
@@ -13,11 +14,13 @@
 namespace countrace::viewer {
 
 // JSON text. `losses`: how many intervals with lost records there are;
-// `begin_ns`: of the trace, on CLOCK_MONOTONIC.
+// `begin_ns`: of the index, on CLOCK_MONOTONIC; `part_from_ns`: if it is of a
+// range, where that begins in the trace.
 std::string TraceFacts(const rmap::Report& report,
                        const logformat::TraceInfo& info,
                        const CollectionOddities& oddities, std::size_t losses,
-                       std::uint64_t begin_ns);
+                       std::uint64_t begin_ns,
+                       std::optional<std::uint64_t> part_from_ns);
 
 }  // namespace countrace::viewer
 

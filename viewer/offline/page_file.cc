@@ -186,7 +186,8 @@ absl::Status WritePageFile(const TimelineIndex& index,
   if (bytes.size() > options.max_index_bytes) {
     return absl::ResourceExhaustedError(absl::StrFormat(
         "The timeline's index is too large for a page: bytes=%d, most=%d; "
-        "`countrace view` serves it, or record a shorter time",
+        "`countrace view` serves it, or export a part of the trace (--from, "
+        "--until)",
         bytes.size(), options.max_index_bytes));
   }
   PageWriter page(options.path);

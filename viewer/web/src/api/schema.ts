@@ -15,6 +15,7 @@ export interface TraceInfo {
   wakeups?: boolean; // were recorded
   finished?: boolean;
   triggers?: {t: number; trigger: string; what: string}[]; // that fired
+  part_from_ns?: number; // this is a part, that begins so long after the trace
   begin_ns: string;
   duration_ns: number;
   cpus: number;

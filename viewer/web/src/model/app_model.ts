@@ -77,6 +77,7 @@ export class AppModel {
   readonly lost = signal(false); // the server cannot be reached
   readonly isWhole: boolean; // shown is the whole trace, not its first part, nor a recording that goes on
   readonly isLive: boolean; // shown is a recording that goes on
+  readonly extent: 'whole trace'|'so far'|'first part'|'part'; // what is shown
   goLive = false; // the user went to its end
   // How far the trace's index is, as the server said last.
   readonly growth: Signal<Growth>;
@@ -117,6 +118,8 @@ export class AppModel {
     this.growth = signal(growth);
     this.isWhole = growth.whole;
     this.isLive = growth.live;
+    this.extent = names.trace.part_from_ns !== undefined ? 'part' :
+        this.isWhole ? 'whole trace' : this.isLive ? 'so far' : 'first part';
     this.durationNs = Math.max(names.trace.duration_ns, 1);
     this.tables = new RangeTables(this);
     this.comparison = new RangeComparison(this);

@@ -11,7 +11,7 @@ import {useSignal} from './use_signal';
 export function BuildingNotice({model}: {model: AppModel}) {
   const growth = useSignal(model.growth);
   const failure = useSignal(model.buildFailure);
-  if (model.isWhole) return null;
+  if (model.isWhole) return <PartNotice model={model} />;
   if (failure !== null) {
     return (
       <div class="error" role="alert">
@@ -34,6 +34,18 @@ export function BuildingNotice({model}: {model: AppModel}) {
         <span class="extent" title="hatched: not yet there"><span style={{width: `${100 * shown}%`}} /></span>
       )}
       <span class="faint">The index is built: {Math.floor(100 * read)} %</span>
+    </div>
+  );
+}
+
+// A page that was exported of a range.
+function PartNotice({model}: {model: AppModel}) {
+  const from = model.names.trace.part_from_ns;
+  if (from === undefined) return null;
+  return (
+    <div class="building" role="status">
+      <strong>Part</strong>
+      <span>{formatDuration(model.durationNs)} from {formatDuration(from)} after the begin of the trace; times count from there.</span>
     </div>
   );
 }

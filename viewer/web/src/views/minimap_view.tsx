@@ -46,7 +46,7 @@ export function MinimapView({model, canvas}: {model: AppModel; canvas: {current:
   return (
     <div class="minimap-row">
       <div class="gutter minimap-gutter">
-        <span>{model.isWhole ? 'whole trace' : model.isLive ? 'so far' : 'first part'}</span>
+        <span>{model.extent}</span>
         <span class="detail">CPU load</span>
       </div>
       <canvas class="minimap" ref={canvas} onPointerDown={onPointerDown}

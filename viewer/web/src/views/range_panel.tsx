@@ -105,7 +105,7 @@ export function RangePanel({model, engine}: {model: AppModel; engine: TimelineEn
               <button class="link" onClick={() => (model.selection.value = null)}>clear</button>
               {!before && <button class="link" title="Then select another range  (C)" onClick={() => model.run('compare', null)}>compare with{'\u2026'}</button>}
             </>
-          ) : <span class="text">{model.isWhole ? 'Whole trace' : model.isLive ? 'So far' : 'First part'} <span class="faint">drag on the timeline to select a range</span></span>}
+          ) : <span class="text">{`${model.extent.charAt(0).toUpperCase()}${model.extent.slice(1)}`} <span class="faint">drag on the timeline to select a range</span></span>}
         </div>
         <div class="csvs">
           {(model.client.backend.hasTrace ? REPORT_TABLES[tab] : []).map((table, index) => (
