@@ -95,7 +95,7 @@ absl::Status ListInstructions(Listing& listing) {
     if (!instructions.ok()) return instructions.status();
     for (rmap::Instruction& one : *instructions) {
       auto names = symbolizer.NamesAt(annotation.dso, one.address);
-      // Of a function that it is inlined into only its own code.
+      // A function that it is inlined into has other code, too.
       if (std::none_of(names.begin(), names.end(),
                        [&](const rmap::CodeName& name) {
                          return name.function == annotation.function;

@@ -298,7 +298,7 @@ std::string ListingJson(const Listing& listing) {
           found == hit.end() ? SampledAmount{} : found->second->self);
       if (found != hit.end()) hit.erase(found);
     }
-    // Of addresses that are no instruction's begin, or were not disassembled.
+    // Addresses that are no instruction's begin, or were not disassembled.
     for (const auto& [address, each] : hit) {
       add(address, each->function, each->inlined, each->file, each->line,
           nullptr, each->self);

@@ -140,7 +140,7 @@ absl::StatusOr<Annotation> Annotate(const Samples& samples,
     auto range = symbolizer.RangeOf(out.dso, *address);
     if (range) ranges.insert(*std::move(range));
   }
-  // Of a symbol without a size each address has its own end.
+  // The end of a symbol without a size is another for each address.
   for (const CodeRange& range : ranges) {
     if (!out.ranges.empty() && out.ranges.back().begin == range.begin) {
       out.ranges.back().end = range.end;

@@ -10,7 +10,7 @@ namespace {
 constexpr char kStripped[] = "[stripped]";
 constexpr char kNoLines[] = "[no lines]";  // names, but no source lines
 
-// Places of the others are told apart by the source.
+// Places of the other tables differ by the source.
 bool HasFunctions(CodeBy by) {
   return by == CodeBy::kFunction || by == CodeBy::kAddress;
 }

@@ -61,7 +61,7 @@ class CodePlaces {
  private:
   std::vector<CodePlace> Look(const StackFrame& frame);
   std::uint32_t NumberOf(CodePlace place);
-  // Of code in no file; `bucket` if it has none.
+  // The name of code in no file; `bucket` if it has none.
   std::string RecordedName(const StackFrame& frame,
                            const std::string& bucket) const;
 
@@ -77,7 +77,7 @@ class CodePlaces {
   std::vector<CodePlace> places_;
 };
 
-// "file.cc:12"; "file.cc" if the line is 0.
+// "FILE:12"; "FILE" if the line is 0.
 std::string SourceText(const CodePlace& place);
 
 // "libc.so.6" of a path; of a bucket itself.

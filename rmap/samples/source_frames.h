@@ -1,8 +1,8 @@
 // Source lines and inlined calls at an address of a file, by its DWARF.
 //
 // In: a module of libdwfl, which must outlive it. Out: calls, innermost first.
-// Of a unit with an address that was asked for, the functions are indexed once.
-// Thread: one.
+// The functions of a unit are indexed when the first address in it is asked
+// for. Thread: one.
 #ifndef COUNTRACE_RMAP_SAMPLES_SOURCE_FRAMES_H_
 #define COUNTRACE_RMAP_SAMPLES_SOURCE_FRAMES_H_
 
@@ -16,7 +16,7 @@
 namespace countrace::rmap {
 
 struct SourceFrame {
-  // Of an inlined function, as the file has it (perhaps mangled); of the
+  // That of an inlined function, as the file has it (perhaps mangled); of the
   // function that has the code, the last one: empty if there is no name.
   std::string function;
   std::string file;        // empty: not known

@@ -263,7 +263,7 @@ std::optional<CodeRange> Symbolizer::RangeOf(const CodeFile& code,
     return std::nullopt;
   }
   const std::uint64_t begin = address - into;
-  // Of a symbol without a size: what is known to be its code.
+  // A symbol without a size has at least the code at this address.
   return CodeRange{file->path, begin,
                    std::max(begin + symbol.st_size, address + 1)};
 }

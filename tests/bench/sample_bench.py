@@ -53,7 +53,8 @@ class Recorders:
         if recorder == 'perf':
             every = ['-e', 'page-faults', '-c', '1'] if rate == 1 else ['-e', 'cpu-clock', '-F',
                                                                        rate]
-            return ['perf', 'record', '-q', '-g', *every, '-o', self.data, '--', *program]
+            # Without build ids, at which perf 6.1 now and then crashes.
+            return ['perf', 'record', '-q', '-B', '-g', *every, '-o', self.data, '--', *program]
         return program
 
     def seconds(self, recorder, what, rate):

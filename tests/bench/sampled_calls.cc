@@ -1,8 +1,10 @@
 // A program for sampling: the same work in 16,384 different stacks, by
 // functions that call one another.
 //
-// usage: sampled_calls faults N   touches N fresh pages
-//        sampled_calls work N     N times some microseconds of computing
+// usage: sampled_calls faults N
+//          touches N fresh pages
+//        sampled_calls work N
+//          N times some microseconds of computing
 // Prints the nanoseconds that it took.
 #include <sys/mman.h>
 #include <unistd.h>

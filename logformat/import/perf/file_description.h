@@ -41,7 +41,7 @@ struct FileDescription {
   bool system_wide = false;
   bool compressed = false;
   std::span<const std::byte> tracing_data;
-  // Of files with samples, by path; hexadecimal.
+  // By path, hexadecimal; those of files with samples.
   absl::flat_hash_map<std::string, std::string> build_ids;
   std::uint64_t first_sample_ns = 0, last_sample_ns = 0;  // 0: unknown
   // CLOCK_DATA: time of day and the events' clock at one instant.

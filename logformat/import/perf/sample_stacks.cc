@@ -29,7 +29,7 @@ void SampleStacks::Prepare(const EventAttribute& attribute,
                            const std::string& name) {
   const std::uint64_t type = attribute.sample_type;
   const bool has_chain = (type & PERF_SAMPLE_CALLCHAIN) != 0;
-  // Of a tracepoint the place is known: it is the kernel's.
+  // The place of a tracepoint is known: it is the kernel's.
   const bool has_place =
       (type & PERF_SAMPLE_IP) != 0 && attribute.type != PERF_TYPE_TRACEPOINT;
   const bool is_dummy = attribute.type == PERF_TYPE_SOFTWARE &&
