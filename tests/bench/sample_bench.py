@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """What samples with stacks cost, beside `perf record -g` at the same rate, and
-how long their tables take: medians of runs by turns. It asserts nothing.
+how long their tables take: medians of runs by turns, in CPU time of the program
+and of its recorder. It asserts nothing. countrace samples whole CPUs, also for
+the others on them, and records their dispatches; perf samples the program.
 
 usage: sample_bench.py BUILD [--runs N] [--samples N] [--skip-report]
 Needs root. Without perf its columns are empty.
@@ -26,7 +28,7 @@ def run(*words, **options):
 
 
 def peak_of(*words):
-    """Seconds and peak megabytes of a program, and what it printed."""
+    """Seconds, CPU seconds and peak megabytes of a program, and what it printed."""
     begin = time.monotonic()
     child = subprocess.Popen([str(word) for word in words], stdout=subprocess.PIPE, text=True)
     text = child.stdout.read()
@@ -34,7 +36,8 @@ def peak_of(*words):
     child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode != 0:
         sys.exit(f'sample_bench: failed: {words}')
-    return time.monotonic() - begin, usage.ru_maxrss / 1024, text
+    cpu = usage.ru_utime + usage.ru_stime
+    return time.monotonic() - begin, cpu, usage.ru_maxrss / 1024, text
 
 
 class Recorders:
@@ -58,17 +61,28 @@ class Recorders:
         return program
 
     def seconds(self, recorder, what, rate):
-        return int(run(*self.words(recorder, what, rate)).stdout.split()[-1]) / 1e9
+        """CPU time of the program, and of its recorder beside it."""
+        with subprocess.Popen([str(word) for word in self.words(recorder, what, rate)],
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                              text=True) as child:
+            text = child.stdout.read()
+            _, status, usage = os.wait4(child.pid, 0)
+            child.returncode = os.waitstatus_to_exitcode(status)
+        if not text or (child.returncode != 0 and recorder != 'perf'):
+            sys.exit(f'sample_bench: failed ({child.returncode}): {recorder} {what} {rate}')
+        program = int(text.split()[-1]) / 1e9
+        return program, max(usage.ru_utime + usage.ru_stime - program, 0)
 
 
 def overhead(recorders, what, rate, runs):
-    """Medians of the program's own time: alone, and under each recorder."""
+    """Medians of CPU times: of the program alone, and under each recorder."""
     names = ['alone', 'countrace'] + (['perf'] if recorders.perf else [])
     times = {name: [] for name in names}
     for _ in range(runs):
         for name in names:
             times[name].append(recorders.seconds(name, what, rate))
-    return {name: statistics.median(values) for name, values in times.items()}
+    return {name: [statistics.median(part) for part in zip(*values)]
+            for name, values in times.items()}
 
 
 def main():
@@ -85,27 +99,29 @@ def main():
             if rate > most:
                 continue
             found = overhead(recorders, ['work', '300000'], rate, wanted.runs)
-            print(f'cpu-clock at {rate} Hz: ' + ', '.join(
-                f'{who} {100 * (seconds / found["alone"] - 1):+.2f} %'
-                for who, seconds in found.items() if who != 'alone') +
-                f' of {found["alone"]:.2f} s', flush=True)
+            alone = found.pop('alone')[0]
+            print(f'cpu-clock at {rate} Hz, a program of {alone:.2f} s: ' + '; '.join(
+                f'{who} {100 * (program / alone - 1):+.2f} %, itself {100 * own / alone:.1f} %'
+                for who, (program, own) in found.items()), flush=True)
         faults = 300_000
         found = overhead(recorders, ['faults', faults], 1, wanted.runs)
-        print('each page fault: ' + ', '.join(
-            f'{who} {(seconds - found["alone"]) / faults * 1e9:+.0f} ns'
-            for who, seconds in found.items() if who != 'alone') +
-            f' to {found["alone"] / faults * 1e9:.0f} ns', flush=True)
+        alone = found.pop('alone')[0]
+        print(f'each page fault of {alone / faults * 1e9:.0f} ns: ' + '; '.join(
+            f'{who} {(program - alone) / faults * 1e9:+.0f} ns, itself '
+            f'{own / faults * 1e9:.0f} ns'
+            for who, (program, own) in found.items()), flush=True)
         if wanted.skip_report:
             return
         run(*recorders.words('countrace', ['faults', wanted.samples], 1))
         size = sum(file.stat().st_size for file in recorders.trace.iterdir())
         for by in ('function', 'calltree', 'line'):
             for _ in range(2):  # the second has what the first one read
-                seconds, peak, text = peak_of(recorders.countrace, 'report', '--no-progress',
+                seconds, cpu, peak, text = peak_of(recorders.countrace, 'report', '--no-progress',
                                               '--by', by, '--format', 'json', recorders.trace)
             books, = json.loads(text)['books']
             print(f'--by {by}: {books["samples"]:,} samples, {books["lost"]:,} lost, '
-                  f'{size / 2**20:,.0f} MiB: {seconds:.2f} s, {peak:,.0f} MiB', flush=True)
+                  f'{size / 2**20:,.0f} MiB: {seconds:.2f} s ({cpu:.2f} s of CPU), '
+                  f'{peak:,.0f} MiB', flush=True)
 
 
 if __name__ == '__main__':

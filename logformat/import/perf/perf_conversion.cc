@@ -252,7 +252,7 @@ void PerfConversion::OnSample(std::uint64_t time_ns,
     records_.SetCounts(cpu, time_ns, counts);
   }
   if (plan.kind == EventKind::kIgnored) return;
-  stacks_.OnSample(cpu, time_ns, attribute, sample, misc);
+  const bool stored = stacks_.OnSample(cpu, time_ns, attribute, sample, misc);
   const SampleEvent event(sample, plan, counts, formats_.big_endian());
   stream_.cpu = cpu.number;
   stream_.per_cpu = true;
@@ -265,6 +265,10 @@ void PerfConversion::OnSample(std::uint64_t time_ns,
     Sampled& sampled = sampled_[plan.name];
     ++sampled.samples;
     sampled.periods += sample.period;
+    // What else a point of the thread would say, beside the stack.
+    const bool has_more =
+        !counts.empty() || (attribute.sample_type & PERF_SAMPLE_ADDR) != 0;
+    if (stored && !has_more && plan.name.starts_with("sample:")) return;
   }
   ToUser(plan, event, sample, cpu, time_ns);
 }

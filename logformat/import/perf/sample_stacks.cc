@@ -78,11 +78,11 @@ std::uint64_t SampleStacks::FrameOf(CpuBooks& cpu, Stream& stream,
   return id;
 }
 
-void SampleStacks::OnSample(CpuBooks& cpu, std::uint64_t time_ns,
+bool SampleStacks::OnSample(CpuBooks& cpu, std::uint64_t time_ns,
                             const EventAttribute& attribute,
                             const Sample& sample, std::uint16_t misc) {
   const auto hook = hooks_.find(&attribute);
-  if (hook == hooks_.end()) return;
+  if (hook == hooks_.end()) return false;
   const std::uint64_t period = (attribute.sample_type & PERF_SAMPLE_PERIOD) != 0
                                    ? sample.period
                                    : attribute.sample_period;
@@ -95,7 +95,7 @@ void SampleStacks::OnSample(CpuBooks& cpu, std::uint64_t time_ns,
   }
   if (tid <= 0) {
     stream.idle[hook->second] += period;
-    return;
+    return false;
   }
   // A stream that goes on in another file defines all anew.
   if (stream.begun_files != cpu.stream->files) {
@@ -133,6 +133,7 @@ void SampleStacks::OnSample(CpuBooks& cpu, std::uint64_t time_ns,
   const std::array<std::uint64_t, logformat::kSampleNumbers> numbers = {period,
                                                                         frame};
   Store(cpu, hook->second, time_ns, ids, numbers);
+  return true;
 }
 
 void SampleStacks::Finish(logformat::TraceInfo& info) {

@@ -33,7 +33,8 @@ class SampleStacks {
   void Prepare(const EventAttribute& attribute, const std::string& name);
   CodeMappings& mappings() { return mappings_; }
   // `misc`: of the sample's record, which says whose code it was taken in.
-  void OnSample(CpuBooks& cpu, std::uint64_t time_ns,
+  // Returns true if a record of it was stored.
+  bool OnSample(CpuBooks& cpu, std::uint64_t time_ns,
                 const EventAttribute& attribute, const Sample& sample,
                 std::uint16_t misc);
   // Behind the last sample: the sums of samples that are stored nowhere else.
