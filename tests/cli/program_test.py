@@ -20,8 +20,8 @@ import unittest
 import urllib.request
 
 HELP = pathlib.Path(__file__).parents[2] / "cli/help"
-VERBS = ["record", "report", "annotate", "diff", "state", "view", "replay", "script", "info", "verify",
-         "recover", "export", "import", "hooks", "snapshot", "stat",
+VERBS = ["record", "report", "annotate", "diff", "state", "view", "replay", "script", "info",
+         "verify", "recover", "export", "import", "hooks", "snapshot", "stat",
          "list", "doctor", "help", "version"]
 READING_VERBS = ["report", "state", "script", "view", "info", "verify", "recover",
                  "export"]
