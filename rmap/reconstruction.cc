@@ -47,6 +47,7 @@ class Reconstruction final : public logformat::ItemSink {
                  std::uint64_t begin_ns)
       : info_(info),
         observer_(options.observer),
+        takes_runs_(observer_ == nullptr || observer_->TakesThreadRuns()),
         rows_(options.rows),
         records_stay_(records_stay),
         tables_from_ns_(begin_ns),
@@ -88,11 +89,9 @@ class Reconstruction final : public logformat::ItemSink {
     }
   }
 
-  // Only a timeline and the edges of a range need the records of concurrent
+  // Only some observers and the edges of a range need the records of concurrent
   // threads in one order.
-  bool TakesThreadRuns() const override {
-    return observer_ == nullptr && !of_range_;
-  }
+  bool TakesThreadRuns() const override { return takes_runs_ && !of_range_; }
 
   void OnRecord(const EventRecord& record) override {
     if (record.time_ns >= range_from_ns_) [[unlikely]]
@@ -108,7 +107,7 @@ class Reconstruction final : public logformat::ItemSink {
     if (record.time_ns >= tables_until_ns_ && IsAfter(record)) [[unlikely]]
       return;
     const std::uint64_t time_ns =
-        Advance(record.time_ns, observer_ == nullptr ? kernel_ns_ : now_ns_);
+        Advance(record.time_ns, takes_runs_ ? kernel_ns_ : now_ns_);
     if (of_thread) [[likely]] {
       if (special_thread_dumps_ && record.counters != nullptr) [[unlikely]] {
         OnSpecialHookDump(record, time_ns);
@@ -130,7 +129,7 @@ class Reconstruction final : public logformat::ItemSink {
       std::span<const logformat::ThreadRecord> records) override {
     const std::uint64_t begin_ns = records.front().time_ns;
     const std::uint64_t end_ns = records.back().time_ns;
-    if (!dumps_stay() || observer_ != nullptr || begin_ns < kernel_ns_ ||
+    if (!dumps_stay() || !takes_runs_ || begin_ns < kernel_ns_ ||
         before_tables_ || end_ns >= tables_until_ns_ ||
         end_ns >= range_from_ns_ || !OnRun(head, records, begin_ns, end_ns)) {
       ItemSink::OnThreadRecords(head, records);
@@ -421,6 +420,7 @@ class Reconstruction final : public logformat::ItemSink {
   }
 
   TimelineObserver* observer_;
+  const bool takes_runs_;
   const WantedRows rows_;
   const bool records_stay_;
   std::uint64_t tables_from_ns_, tables_until_ns_;

@@ -160,8 +160,12 @@ struct UnseenCount {
 class TimelineObserver {
  public:
   virtual ~TimelineObserver() = default;
-  // Called once, before the first record.
+  // These two are called once, before the first record.
   virtual bool WantsCallCounts() const { return false; }
+  // True: between two records of the kernel, spans of one thread may come
+  // before earlier ones of another, which is cheaper to read. A reading that is
+  // stopped has then read some threads further than others.
+  virtual bool TakesThreadRuns() const { return false; }
   virtual void OnTime(const AttributedTime&) {}
   virtual void OnCounts(const AttributedCount&) {}
   virtual void OnUnseen(const UnseenCount&) {}

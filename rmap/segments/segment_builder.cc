@@ -459,11 +459,19 @@ void SegmentBuilder::Run(ThreadState& thread, const ThreadNow& now,
       Pop(thread, now, hook_id, DumpOf(record), record.time_ns);
     } else if (kinds[hook_id] == logformat::HookKind::kSegment) {
       Push(thread, now, hook_id, DumpOf(record), record.time_ns);
-    } else if (hook_id == jump_hook_) [[unlikely]] {
-      const std::span bytes(record.at, record.bytes);
-      Jump(thread, now, bytes.subspan(record.head_bytes), DumpOf(record),
-           record.time_ns);
+    } else {
+      if (hook_id == jump_hook_) [[unlikely]] {
+        const std::span bytes(record.at, record.bytes);
+        Jump(thread, now, bytes.subspan(record.head_bytes), DumpOf(record),
+             record.time_ns);
+      }
+      if (observer_ != nullptr) [[unlikely]] {
+        observer_->OnHook({thread.index, hook_id, record.time_ns});
+      }
     }
+    // Where a call begins that has no enter.
+    if (observer_ != nullptr) [[unlikely]]
+      NoteHook(thread, record.time_ns);
   }
 }
 

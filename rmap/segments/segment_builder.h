@@ -102,8 +102,8 @@ class SegmentBuilder {
   void Exit(ThreadState& thread, std::uint32_t hook_id, const HookDump& dump,
             std::uint64_t time_ns);
   // A run of records of `thread`; `kinds`: of hooks, by id. It changes only the
-  // stack of the thread's state. Requires: their dumps stay in memory, there is
-  // no observer, and kernel hooks have no counters.
+  // stack of the thread's state. Requires: their dumps stay in memory, and
+  // kernel hooks have no counters.
   void Run(ThreadState& thread, const ThreadNow& now,
            std::span<const logformat::ThreadRecord> records,
            const std::vector<logformat::HookKind>& kinds);

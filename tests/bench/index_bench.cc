@@ -1,6 +1,6 @@
 // What the timeline's index of a trace takes: "build SECONDS OF_THEM_READING",
-// CPU time of the whole pass in this process, and "bytes PART BYTES", one line
-// for each kind of block, then "index BYTES TRACE_BYTES RATIO".
+// CPU time of the whole pass; "PART BYTES" for each kind of block; and "index
+// BYTES TRACE_BYTES RATIO".
 #include <stdlib.h>
 #include <time.h>
 
@@ -114,8 +114,7 @@ int Measure(const std::string& trace, const std::string& folder) {
   if (!index.ok()) return Fail(index.status());
   for (const auto& [name, bytes] : BytesOf(**index)) {
     if (bytes != 0) {
-      printf("bytes %s %llu\n", name.c_str(),
-             static_cast<unsigned long long>(bytes));
+      printf("%s %llu\n", name.c_str(), static_cast<unsigned long long>(bytes));
     }
   }
   const auto all = static_cast<double>((*index)->bytes().size());

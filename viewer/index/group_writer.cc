@@ -25,8 +25,18 @@ bool PathTable::Has(std::uint32_t path, std::uint32_t hook_id) const {
 }
 
 std::uint32_t PathTable::Inside(std::uint32_t parent, std::uint32_t hook_id) {
-  const auto found = numbers_.find({parent, hook_id});
+  const Place place(parent, hook_id);
+  if (last_number_ == kNoKey || place != last_) {
+    last_ = place;
+    last_number_ = Number(place);
+  }
+  return last_number_;
+}
+
+std::uint32_t PathTable::Number(Place place) {
+  const auto found = numbers_.find(place);
   if (found != numbers_.end()) return found->second;
+  const auto [parent, hook_id] = place;
   const auto number = static_cast<std::uint32_t>(entries_.size());
   const bool folds =
       parent != kNoKey && (entries_.size() >= kMaxPaths ||
@@ -36,7 +46,7 @@ std::uint32_t PathTable::Inside(std::uint32_t parent, std::uint32_t hook_id) {
     if (added) entries_.push_back({kNoKey, hook_id, kPathFolded, 0});
     return folded->second;
   }
-  numbers_.emplace(std::pair(parent, hook_id), number);
+  numbers_.emplace(place, number);
   entries_.push_back(
       {parent, hook_id, Has(parent, hook_id) ? kPathRecursive : 0u, 0});
   return number;

@@ -44,9 +44,15 @@ class PathTable {
  private:
   bool Has(std::uint32_t path, std::uint32_t hook_id) const;
 
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> numbers_;
+  using Place = std::pair<std::uint32_t, std::uint32_t>;  // parent, hook
+  std::uint32_t Number(Place place);
+
+  std::map<Place, std::uint32_t> numbers_;
   std::map<std::uint32_t, std::uint32_t> folded_;  // by hook
   std::vector<PathEntry> entries_;
+  // The last answer: most often the next one, too.
+  Place last_;
+  std::uint32_t last_number_ = kNoKey;
 };
 
 // Finds what encloses each leaf of a row in the row above. Times are absolute.

@@ -229,6 +229,8 @@ class Assembler {
     IntervalRowWriter leaves(out_, row.extras);
     if (row.kind == RowKind::kCpu) overview_.BeginCpu();
     Postings postings;
+    GroupKey group{};  // of `list`: most often that of the next leaf, too
+    std::vector<Posting>* list = nullptr;
     EnclosingLeaves enclosing(in_.spool, parent);
     std::vector<std::uint32_t> path_of_leaf;
     RowCursor cursor(in_.spool, row.spool_row);
@@ -256,10 +258,14 @@ class Assembler {
               leaf.key);
           path_of_leaf.push_back(path);
         }
-        postings[{leaf.key, above.key, path}].push_back(
-            {number, leaf.end_ns - leaf.begin_ns, extras[0],
-             (leaf.flags & kLeafBeginInferred) == 0,
-             (leaf.flags & kLeafEndInferred) != 0});
+        const GroupKey own{leaf.key, above.key, path};
+        if (list == nullptr || own != group) {
+          group = own;
+          list = &postings[own];
+        }
+        list->push_back({number, leaf.end_ns - leaf.begin_ns, extras[0],
+                         (leaf.flags & kLeafBeginInferred) == 0,
+                         (leaf.flags & kLeafEndInferred) != 0});
       }
       leaf.begin_ns = span_.Relative(leaf.begin_ns);
       leaf.end_ns = span_.Relative(leaf.end_ns);

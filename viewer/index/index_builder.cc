@@ -29,11 +29,11 @@ std::size_t LeafBytes(RowKind kind, std::uint32_t extras) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<IndexBuilder>> IndexBuilder::Create(
-    std::uint32_t events, const std::string& directory) {
+    std::uint32_t events, const std::string& directory, bool to_the_end) {
   absl::StatusOr<std::unique_ptr<RowSpool>> spool = RowSpool::Create(directory);
   if (!spool.ok()) return spool.status();
   return std::unique_ptr<IndexBuilder>(
-      new IndexBuilder(events, *std::move(spool)));
+      new IndexBuilder(events, to_the_end, *std::move(spool)));
 }
 
 CollectedRow& IndexBuilder::Row(RowKind kind, std::uint32_t owner,
@@ -59,13 +59,11 @@ void IndexBuilder::See(std::uint64_t begin_ns, std::uint64_t end_ns) {
 
 void IndexBuilder::AppendInterval(CollectedRow& row, IntervalLeaf leaf,
                                   const std::uint64_t* extras) {
-  scratch_.assign(sizeof(leaf) + 8 * std::size_t{row.extras}, std::byte{0});
-  std::memcpy(scratch_.data(), &leaf, sizeof(leaf));
-  if (extras != nullptr && row.extras != 0) {
-    std::memcpy(scratch_.data() + sizeof(leaf), extras,
-                8 * std::size_t{row.extras});
+  std::byte* const place = spool_->Append(row.spool_row);
+  std::memcpy(place, &leaf, sizeof(leaf));
+  if (row.extras != 0) {
+    std::memcpy(place + sizeof(leaf), extras, 8 * std::size_t{row.extras});
   }
-  spool_->Append(row.spool_row, scratch_);
   row.last_end_ns = leaf.end_ns;
 }
 
@@ -149,7 +147,7 @@ void IndexBuilder::OnCounts(const rmap::AttributedCount& attributed) {
   if (added) late->second = spool_->AddRow(sizeof(LateCount));
   const LateCount count{attributed.begin_ns, attributed.end_ns,
                         attributed.event, attributed.count};
-  spool_->Append(late->second, std::as_bytes(std::span(&count, 1)));
+  std::memcpy(spool_->Append(late->second), &count, sizeof(count));
 }
 
 void IndexBuilder::OnTime(const rmap::AttributedTime& attributed) {
@@ -259,14 +257,15 @@ void IndexBuilder::OnHook(const rmap::HookHit& hit) {
   }
   See(leaf.time_ns, leaf.time_ns);
   row.last_end_ns = leaf.time_ns;
-  spool_->Append(row.spool_row, std::as_bytes(std::span(&leaf, 1)));
+  std::memcpy(spool_->Append(row.spool_row), &leaf, sizeof(leaf));
 }
 
 void IndexBuilder::OnFault(const rmap::FaultHit& fault) {
   if (fault.thread == rmap::kNoThread || events_ == 0) return;
   CollectedRow& row = Row(RowKind::kFault, Number(fault.thread), 0, 0);
   row.last_end_ns = std::max(row.last_end_ns, fault.time_ns);
-  spool_->Append(row.spool_row, std::as_bytes(std::span(&row.last_end_ns, 1)));
+  std::memcpy(spool_->Append(row.spool_row), &row.last_end_ns,
+              sizeof(row.last_end_ns));
 }
 
 void IndexBuilder::OnCounters(const rmap::CounterDump& dump) {
@@ -298,14 +297,13 @@ void IndexBuilder::OnCounters(const rmap::CounterDump& dump) {
     }
     raw = value;
   }
-  scratch_.resize(sizeof(leaf) + 8 * std::size_t{events_});
-  std::memcpy(scratch_.data(), &leaf, sizeof(leaf));
+  std::byte* const place = spool_->Append(row.spool_row);
+  std::memcpy(place, &leaf, sizeof(leaf));
   for (std::uint32_t event = 0; event < events_; ++event) {
-    std::memcpy(scratch_.data() + sizeof(leaf) + 8 * std::size_t{event},
+    std::memcpy(place + sizeof(leaf) + 8 * std::size_t{event},
                 &last[2 * event + 1], 8);
   }
   row.last_end_ns = leaf.time_ns;
-  spool_->Append(row.spool_row, scratch_);
 }
 
 void IndexBuilder::OnLoss(const rmap::LossSpan& loss) {

@@ -74,9 +74,14 @@ struct CollectionOddities {
 class IndexBuilder final : public rmap::TimelineObserver {
  public:
   // `events`: kernel dump events of the trace. `directory`: for temporary
-  // storage. Returns: errors of RowSpool::Create.
+  // storage. `to_the_end`: reconstruction will not be stopped halfway, so that
+  // threads may be read one after the other. Returns: errors of
+  // RowSpool::Create.
   static absl::StatusOr<std::unique_ptr<IndexBuilder>> Create(
-      std::uint32_t events, const std::string& directory);
+      std::uint32_t events, const std::string& directory,
+      bool to_the_end = false);
+
+  bool TakesThreadRuns() const override { return to_the_end_; }
 
   void OnTime(const rmap::AttributedTime& attributed) override;
   void OnCounts(const rmap::AttributedCount& attributed) override;
@@ -108,11 +113,15 @@ class IndexBuilder final : public rmap::TimelineObserver {
                       const logformat::ProgressCallback& progress = nullptr);
 
  private:
-  IndexBuilder(std::uint32_t events, std::unique_ptr<RowSpool> spool)
-      : events_(events), spool_(std::move(spool)), unseen_(events) {}
+  IndexBuilder(std::uint32_t events, bool to_the_end,
+               std::unique_ptr<RowSpool> spool)
+      : events_(events),
+        to_the_end_(to_the_end),
+        spool_(std::move(spool)),
+        unseen_(events) {}
   CollectedRow& Row(RowKind kind, std::uint32_t owner, std::uint32_t depth,
                     std::uint32_t extras);
-  // `extras` may be null: zeros.
+  // `extras`: as many as the row has.
   void AppendInterval(CollectedRow& row, IntervalLeaf leaf,
                       const std::uint64_t* extras);
   // Appends to the row of `kind` at `depth`, or to the first deeper one where
@@ -122,6 +131,7 @@ class IndexBuilder final : public rmap::TimelineObserver {
   void See(std::uint64_t begin_ns, std::uint64_t end_ns);
 
   std::uint32_t events_;
+  bool to_the_end_;
   std::unique_ptr<RowSpool> spool_;
   std::vector<CollectedRow> rows_;
   std::unordered_map<std::uint64_t, std::uint32_t> row_of_;
@@ -146,7 +156,6 @@ class IndexBuilder final : public rmap::TimelineObserver {
   std::uint64_t first_ns_ = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t last_ns_ = 0;
   std::optional<std::uint64_t> part_from_ns_;
-  std::vector<std::byte> scratch_;
   std::vector<std::uint64_t> run_extras_;
 };
 

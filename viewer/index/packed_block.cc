@@ -20,7 +20,7 @@ Packing PackingOf(std::span<const std::uint64_t> values) {
   return PackingOf(*least, *most);
 }
 
-// Of reference - value.
+// The same, of reference - value.
 Packing PackingOf(std::span<const std::uint64_t> references,
                   std::span<const std::uint64_t> values) {
   std::uint64_t least = references[0] - values[0], most = least;

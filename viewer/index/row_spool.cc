@@ -49,27 +49,25 @@ RowSpool::~RowSpool() {
 std::uint32_t RowSpool::AddRow(std::size_t leaf_bytes) {
   Row row;
   row.leaf_bytes = leaf_bytes;
-  row.capacity_bytes = kFirstLeaves * leaf_bytes;
   rows_.push_back(std::move(row));
   return static_cast<std::uint32_t>(rows_.size() - 1);
 }
 
-void RowSpool::Append(std::uint32_t row_number,
-                      std::span<const std::byte> leaf) {
-  Row& row = rows_[row_number];
-  if (row.buffer.size() + leaf.size() > row.capacity_bytes) FlushRow(row);
-  row.buffer.insert(row.buffer.end(), leaf.begin(), leaf.end());
-  ++row.leaves;
+void RowSpool::MakeRoom(Row& row) {
+  FlushRow(row);
+  row.buffer.resize(std::clamp(2 * row.buffer.size(),
+                               kFirstLeaves * row.leaf_bytes,
+                               kMaxLeaves * row.leaf_bytes));
 }
 
 void RowSpool::FlushRow(Row& row) {
-  if (row.buffer.empty()) return;
+  if (row.used_bytes == 0) return;
   row.chunks.push_back({written_bytes_ + pending_.size(),
-                        static_cast<std::uint32_t>(row.buffer.size())});
-  pending_.insert(pending_.end(), row.buffer.begin(), row.buffer.end());
-  row.buffer.clear();
-  row.capacity_bytes =
-      std::min(row.capacity_bytes * 2, kMaxLeaves * row.leaf_bytes);
+                        static_cast<std::uint32_t>(row.used_bytes)});
+  pending_.insert(
+      pending_.end(), row.buffer.begin(),
+      row.buffer.begin() + static_cast<std::ptrdiff_t>(row.used_bytes));
+  row.used_bytes = 0;
   if (pending_.size() >= kPendingBytes) FlushFile();
 }
 
@@ -97,7 +95,7 @@ void RowSpool::FlushFile() {
 absl::Status RowSpool::Seal() {
   for (Row& row : rows_) {
     FlushRow(row);
-    row.buffer.shrink_to_fit();
+    row.buffer = {};
   }
   FlushFile();
   if (!status_.ok() || written_bytes_ == 0) return status_;

@@ -32,8 +32,17 @@ class RowSpool {
 
   // Returns the row's number. All its leaves have `leaf_bytes` bytes.
   std::uint32_t AddRow(std::size_t leaf_bytes);
-  // Requires: leaf.size() == leaf_bytes of the row; not sealed.
-  void Append(std::uint32_t row, std::span<const std::byte> leaf);
+  // Place for the next leaf of a row, to be filled in before the next call.
+  // Requires: not sealed.
+  std::byte* Append(std::uint32_t row_number) {
+    Row& row = rows_[row_number];
+    if (row.used_bytes == row.buffer.size()) [[unlikely]]
+      MakeRoom(row);
+    std::byte* const leaf = row.buffer.data() + row.used_bytes;
+    row.used_bytes += row.leaf_bytes;
+    ++row.leaves;
+    return leaf;
+  }
   std::uint64_t leaves(std::uint32_t row) const { return rows_[row].leaves; }
   // The first error of a write, as Seal() returns it.
   const absl::Status& status() const { return status_; }
@@ -50,12 +59,13 @@ class RowSpool {
   struct Row {
     std::size_t leaf_bytes;
     std::uint64_t leaves = 0;
-    std::size_t capacity_bytes;  // grows, so that short rows stay small
-    std::vector<std::byte> buffer;
+    std::size_t used_bytes = 0;     // of the buffer
+    std::vector<std::byte> buffer;  // grows, so that short rows stay small
     std::vector<Chunk> chunks;
   };
   explicit RowSpool(int descriptor) : descriptor_(descriptor) {}
   void FlushRow(Row& row);
+  void MakeRoom(Row& row);
   void FlushFile();
 
   int descriptor_;
