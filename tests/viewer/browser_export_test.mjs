@@ -105,7 +105,7 @@ try {
     for (const [i, t] of times.entries()) {
       const to = Math.max(t, times[(i + 1) % times.length]);
       const from = Math.min(t, times[(i + 1) % times.length]);
-      for (const table of ['processes', 'threads', 'segments', 'hooks', 'cpus', 'waits']) {
+      for (const table of ['processes', 'threads', 'segments', 'paths', 'hooks', 'cpus', 'waits']) {
         paths.push(`aggregate?from=${from}&to=${to}&tables=${table}`);
       }
       paths.push(`state?t=${t}&top=12&window=${to - from}`, `state?t=${t}&threads=all`, `rows?from=${from}&to=${to}&top=20`,
@@ -189,6 +189,27 @@ try {
     assert.match(await page.locator('.range-what').innerText(), /^Part/);
     await page.screenshot({path: join(shots, 'export-part.png')});
     await page.close();
+  });
+
+  await claims.claim('the call tree is the report\'s', async () => {
+    await session.page.getByRole('tab', {name: 'Segments'}).click();
+    await session.page.getByRole('button', {name: 'Call tree'}).click();
+    await session.until('__pv.callTree()');
+    await session.settled();
+    const {rows, total, sums} = await session.ask('__pv.callTree()');
+    const report = JSON.parse(run('report', '--by', 'path', '--format', 'json', trace));
+    const handlers = new Set((await json('hooks')).items.filter(({origin}) => origin === 'interrupt').map(({name}) => name));
+    const expected = report.segment_paths.filter(({segment}) => !handlers.has(segment));
+    const cells = (all) => all.map(({path, calls, wall_ns: wall, on_cpu_ns: onCpu}) =>
+        JSON.stringify([path, calls, wall.incl, wall.excl, onCpu?.incl ?? null])).sort();
+    assert.ok(total > 1 && total <= 300, total);
+    assert.deepEqual(cells(rows), cells(expected));
+    assert.equal(sums.wall_ns, expected.reduce((sum, row) => sum + row.wall_ns.excl, 0));
+    const heads = await session.page.locator('.calltree th .title').allInnerTexts();
+    assert.ok(heads.includes('Own') && heads.includes('On CPU') && !heads.includes('p99'), `${heads}`);
+    assert.equal(await session.page.locator('.calltree tbody tr:not(.group)').count(), rows.length);
+    assert.match(await session.page.locator('.condition').innerText(), /From the index.*countrace view/);
+    await session.shot(shots, 'export-call-tree');
   });
 
   await claims.claim('what is not in the file is said in plain words', async () => {

@@ -116,6 +116,16 @@ void PutSums(Json& answer, const SortedTables& tables, const Wanted& wanted,
         {"wall_excl_ns", sum(rows, &SegmentTotals::wall_excl_ns)},
         {"on_cpu_excl_ns", sum(rows, &SegmentTotals::on_cpu_excl_ns)}};
   }
+  if (wanted.totals.paths) {
+    const auto& rows = tables.totals.paths;
+    sums["paths"] = {
+        {"calls", sum(rows, &PathTotals::calls)},
+        {"wall_excl_ns", sum(rows, &PathTotals::wall_excl_ns)},
+        {"on_cpu_excl_ns", sum(rows, &PathTotals::on_cpu_excl_ns)}};
+    for (const PathTotals& row : rows) {
+      if (!row.on_cpu_known) sums["paths"]["on_cpu_excl_ns"] = nullptr;
+    }
+  }
   if (wanted.totals.hooks) {
     sums["hooks"] = {{"hits", sum(tables.totals.hooks, &HookTotals::hits)}};
   }

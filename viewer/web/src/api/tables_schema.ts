@@ -37,6 +37,16 @@ export interface SegmentTotals {
   bounds: Bounds;
   qualities: Quality[];
 }
+// The calls of a segment in one call path.
+export interface PathTotals {
+  process: number;
+  path: number[]; // hooks, outermost first
+  calls: number;
+  wall_incl_ns: number;
+  wall_excl_ns: number;
+  on_cpu_incl_ns: number|null;
+  on_cpu_excl_ns: number|null;
+}
 export interface HookTotals {
   process: number;
   hook: number;
@@ -72,6 +82,7 @@ export interface WaitTotals {
 // What all rows of a table have together; there if it was requested.
 export interface TableSums {
   segments?: {calls: number; wall_excl_ns: number; on_cpu_excl_ns: number};
+  paths?: {calls: number; wall_excl_ns: number; on_cpu_excl_ns: number|null};
   hooks?: {hits: number};
   waits?: {ns: number; times: number};
   threads?: {on_cpu_ns: number; wait_ns: number; blocked_ns: number|null; dispatches: number; counts: number[]};
@@ -98,6 +109,8 @@ export interface Aggregate {
   cpus_total?: number;
   waits?: WaitTotals[];
   waits_total?: number;
+  paths?: PathTotals[]; // each followed by those inside it
+  paths_total?: number;
   sums?: TableSums; // absent in frames
   // By table: the rows for which the condition does not hold. A table that is
   // not there is whole: its rows lack a field of the condition.
@@ -123,7 +136,7 @@ export interface PathRow {
   counts: Record<string, (Parts & {quality: Quality})|null>|null;
   bounds?: Bounds;
   qualities?: Quality[];
-  quality: Quality;
+  quality?: Quality;
 }
 export interface CallTreeAnswer {
   total: number;

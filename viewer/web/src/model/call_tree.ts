@@ -1,11 +1,13 @@
 // The segments of the selection, or of the whole trace, as a tree of calls or each
-// by itself: rows of the report, which reads the trace once for each range.
+// by itself: rows of the report, which reads the trace once for each range. A
+// page without its trace has the tree of its index.
 
 import {effect, type Signal, signal} from '@preact/signals-core';
 
 import {ApiError, isReplaced} from '../api/client';
 import type {CallTreeAnswer, PathRow} from '../api/schema';
 import type {AppModel, Selection} from './app_model';
+import {indexCallTree} from './index_call_tree';
 import {isReported} from './range_tables';
 
 export const TREE_ROWS = 300; // of a page
@@ -32,7 +34,7 @@ export class CallTree {
       const tab = this.model.tables.tab.value;
       clearTimeout(this.timer);
       this.abort?.abort();
-      if (this.model.lost.value || !this.model.client.backend.hasTrace || !isReported(tab)) return;
+      if (this.model.lost.value || !isReported(tab) || !this.model.client.backend.hasTrace && tab !== 'calltree') return;
       this.busy.value = true;
       this.timer = setTimeout(() => void this.load(tab === 'calltree' ? 'path' : 'segment', range, where, offset), REST_MS);
     });
@@ -50,7 +52,9 @@ export class CallTree {
     await this.model.guard(async () => {
       for (;;) {
         try {
-          this.answer.value = await this.model.client.callTree(range, {by, where, offset, limit: TREE_ROWS}, abort.signal);
+          this.answer.value = this.model.client.backend.hasTrace ?
+              await this.model.client.callTree(range, {by, where, offset, limit: TREE_ROWS}, abort.signal) :
+              await this.ofIndex(range ?? {from: 0, to: this.model.durationNs}, offset, abort.signal);
           break;
         } catch (error) {
           // The find box says what is wrong with a condition.
@@ -64,6 +68,13 @@ export class CallTree {
       }
       if (this.abort === abort) this.busy.value = false;
     });
+  }
+
+  private async ofIndex(range: Selection, offset: number, signal: AbortSignal): Promise<CallTreeAnswer> {
+    const {client, names} = this.model;
+    const page = {table: 'paths', column: '', down: false, offset, limit: TREE_ROWS + 1};
+    return indexCallTree(await client.aggregate(range.from, range.to, page, signal), TREE_ROWS,
+                         (hook) => names.hooks.get(hook)?.name ?? 'unknown hook');
   }
 }
 

@@ -1,5 +1,5 @@
 // Segments as a tree of calls, or each by itself, with the columns of `report --by
-// path` and `--by segment`.
+// path` and `--by segment`; a page without its trace has those that the index has.
 
 import type {Bounds, Parts, PathRow} from '../api/schema';
 import type {AppModel} from '../model/app_model';
@@ -33,7 +33,8 @@ export function CallTreeTable({model, engine}: {model: AppModel; engine: Timelin
   const filter = useSignal(model.filter);
   const isTree = useSignal(model.tables.tab) === 'calltree';
   const what = isTree ? 'call paths' : 'segments';
-  if (!answer) return <p class="refused">{busy ? 'The trace is read\u2026' : `No ${what}: they lack a field of the condition.`}</p>;
+  const {hasTrace} = model.client.backend;
+  if (!answer) return <p class="refused">{busy ? `The ${hasTrace ? 'trace' : 'index'} is read\u2026` : `No ${what}: they lack a field of the condition.`}</p>;
   const {sums, total} = answer;
   const time = (value: number|null|undefined): string => value === null || value === undefined ? NONE : formatDuration(value);
   const part = (title: string, says: string, of: (row: PathRow) => Parts|null, field: string, which: 'incl'|'excl', sum?: number|null): Column => ({
@@ -45,7 +46,7 @@ export function CallTreeTable({model, engine}: {model: AppModel; engine: Timelin
   const statistic = (title: string, says: string, which: 'mean'|'min'|'p50'|'p99'|'max'): Column => (
       {title, says, text: (row) => row.calls === 0 ? NONE : time(row.wall_ns[which]), limits: () => ''});
   const counted = names.events.filter((event) => answer.rows.some((row) => row.counts?.[event]));
-  const columns: Column[] = [
+  const all: Column[] = [
     {title: 'Calls', says: 'Calls that begin in the range', text: (row) => formatCount(row.calls),
      limits: (row) => limitsText(boundsOf(row), 'calls', formatCount), sum: formatCount(sums.calls)},
     part('Wall', 'Time inside the calls, their callees included', (row) => row.wall_ns, 'wall_ns', 'incl'),
@@ -71,6 +72,7 @@ export function CallTreeTable({model, engine}: {model: AppModel; engine: Timelin
     }),
     {title: '', says: MARKS_SAY, text: (row) => qualityMarks(row.qualities ?? []), limits: () => ''},
   ];
+  const columns = hasTrace ? all : all.filter(({text}) => answer.rows.some((row) => text(row) !== NONE && text(row) !== ''));
   const rows = openRows(answer.rows, closed);
   const wide = columns.map(({limits}) => answer.rows.some((row) => limits(row) !== ''));
   const go = (at: number): void => {
@@ -84,6 +86,9 @@ export function CallTreeTable({model, engine}: {model: AppModel; engine: Timelin
     <>
       {answer.unselected !== undefined && filter !== '' && (
         <p class="condition">{formatCount(total)} of {formatCount(total + answer.unselected)} {what} are selected by <code>{filter}</code>, as by <code>report --where</code>.</p>
+      )}
+      {!hasTrace && (
+        <p class="condition">From the index: the lengths of single calls, waits, counts and the limits where records were lost are in <code>countrace view</code>.</p>
       )}
       {total > TREE_ROWS && (
         <div class="pages">

@@ -61,8 +61,10 @@ function SegmentViews({model, tab}: {model: AppModel; tab: Tab}) {
   return (
     <div class="views" role="group" aria-label="Segments as">
       {view('segments', 'By segment', 'Each segment of a process, sorted by a column')}
-      {view('allcolumns', 'All columns', 'Each segment with all columns of `report --by segment`: off CPU, waits, quantiles, counts; reads the trace')}
-      {view('calltree', 'Call tree', 'Call paths with all columns of `report --by path`; reads the trace')}
+      {model.client.backend.hasTrace &&
+        view('allcolumns', 'All columns', 'Each segment with all columns of `report --by segment`: off CPU, waits, quantiles, counts; reads the trace')}
+      {view('calltree', 'Call tree', model.client.backend.hasTrace ?
+          'Call paths with all columns of `report --by path`; reads the trace' : 'Call paths, as the index has them')}
     </div>
   );
 }
@@ -78,7 +80,7 @@ export function RangePanel({model, engine}: {model: AppModel; engine: TimelineEn
   const filter = useSignal(model.filter);
   const height = useSignal(model.panelHeight);
   useSignal(theme);
-  const missing = !model.client.backend.hasTrace && (tab === 'events' || tab === 'changes' || isReported(tab));
+  const missing = !model.client.backend.hasTrace && (tab === 'events' || tab === 'changes' || tab === 'allcolumns');
   return (
     <section class={open ? 'range open' : 'range'} aria-label="Tables" style={open && height !== null ? {height: `${height}px`} : {}}>
       {open && <DockEdge model={model} />}
@@ -124,7 +126,7 @@ export function RangePanel({model, engine}: {model: AppModel; engine: TimelineEn
             refused !== null ? <p class="refused">{refused}</p> :
             !data || tableOf(data) !== tab ? null : (
               <>
-                {tab === 'segments' && model.client.backend.hasTrace && <SegmentViews model={model} tab={tab} />}
+                {tab === 'segments' && <SegmentViews model={model} tab={tab} />}
                 <ConditionNote model={model} data={data} rows={rowsOf(data, tab) ?? 0} />
                 <Pages model={model} total={rowsOf(data, tab) ?? 0} />
                 <Rows model={model} engine={engine} data={data} />
