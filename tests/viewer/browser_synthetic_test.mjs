@@ -1597,9 +1597,10 @@ try {
     await page.keyboard.press('Escape');
     const input = page.locator('.find input');
     await input.fill('>');
+    await page.locator('#find-list li').first().waitFor({state: 'visible', timeout: 5000});
     assert.deepEqual((await page.locator('#find-list li span:first-child').allInnerTexts()).sort(), known);
     await input.fill('>no such command');
-    assert.match(await page.locator('.find').innerText(), /none/);
+    await page.locator('.find', {hasText: 'none'}).waitFor({state: 'visible', timeout: 5000});
     const safe = () => page.getByRole('button', {name: 'Safe'}).getAttribute('aria-pressed');
     for (const wanted of ['true', 'false']) {
       await input.fill('>safe palette');
@@ -1624,6 +1625,7 @@ try {
     const other = await rowOf('cpu', 'cpu1');
     await page.mouse.move(box.x + 500, box.y + other.y + other.height - 2);
     await page.locator('.tooltip').waitFor({state: 'visible', timeout: 5000});
+    await session.settled();
     assert.match(await page.locator('.tooltip').innerText(), /CPU 1$/);
     await page.mouse.move(box.x + 500, box.y + row.y + row.height - 2);
     await session.settled();

@@ -276,25 +276,39 @@ try {
       const line = Number(track.closest('.source-line').querySelector('.line-number').textContent);
       return track.style.background === '' ? [] : [{cpu: [...track.parentElement.children].indexOf(track), line}];
     }));
-    const byCpu = (a, b) => a.cpu - b.cpu;
-    for (const {t, at} of [...lines.values()].slice(0, 6)) {
+    const away = () => session.page.locator('.source-away button').evaluateAll((buttons) => buttons.map((button) => {
+      const [, cpu, line] = /CPU (\d+)\D+(\d+)/.exec(button.textContent);
+      return {cpu: Number(cpu), line: Number(line)};
+    }));
+    const go = async ({t}) => {
       await session.ask(`__pv.movePlayhead(${t})`);
       await session.settled();
       await session.until('document.querySelector(".source-line.lit")');
-      assert.deepEqual((await marks()).sort(byCpu), at.sort(byCpu), `at ${t}`);
-      assert.equal(await session.page.locator('.source-away button').count(), 0);
+    };
+    const inSight = () => session.until('!document.querySelector(".source-away button")');
+    const places = (all) => [...new Set(all.map(({cpu, line}) => `CPU ${cpu} in line ${line}`))].sort();
+    for (const instant of [...lines.values()].slice(0, 6)) {
+      await go(instant);
+      // A line is in sight, or its CPU is named at an edge.
+      const shown = async () => places([...await marks(), ...await away()]);
+      for (let i = 0; i < 100 && `${await shown()}` !== `${places(instant.at)}`; ++i) await session.page.waitForTimeout(50);
+      assert.deepEqual(await shown(), places(instant.at), `at ${instant.t}`);
     }
     await session.shot(shots, 'trace-source');
-    const [{at: [{cpu, line}]}] = [...lines.values()].slice(5, 6).concat([...lines.values()].slice(0, 6).reverse());
-    const away = session.page.locator('.source-away button').first();
+    const alone = [...lines.values()].find(({at}) => at.length === 1);
+    assert.ok(alone, 'at no instant one CPU is in a segment');
+    await go(alone);
+    await inSight();
+    const [{cpu, line}] = alone.at;
+    const mark = session.page.locator('.source-away button').first();
     const source = session.page.locator('.source');
     for (const [place, sign] of [['below', '\u2193'], ['above', '\u2191']]) {
       await source.evaluate((element, to) => (element.scrollTop = to), place === 'below' ? 0 : 1e6);
-      await away.waitFor({state: 'visible', timeout: 5000});
+      await mark.waitFor({state: 'visible', timeout: 5000});
       assert.match(await session.page.locator(`.source-away.${place}`).innerText(), new RegExp(`CPU ${cpu}\\s+${sign}\\s+${line}`));
-      await away.click();
-      await session.page.locator('.source-line.lit').waitFor({state: 'visible', timeout: 5000});
-      assert.equal(await session.page.locator('.source-away button').count(), 0);
+      await mark.click();
+      await inSight();
+      assert.deepEqual(places(await marks()), places(alone.at));
     }
     await session.key('g');
   });

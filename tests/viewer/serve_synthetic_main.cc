@@ -51,8 +51,8 @@ void WriteTruth(const SyntheticTrace& trace, const std::string& path) {
   truth["dumps0"] = nlohmann::json::array();
   for (const TrueDump& dump : trace.dumps) {
     if (dump.cpu != 0) continue;
-    truth["dumps0"].push_back({dump.time_ns - begin_ns, dump.values[1],
-                               (dump.present & 2) != 0});
+    truth["dumps0"].push_back(
+        {dump.time_ns - begin_ns, dump.values[1], (dump.present & 2) != 0});
   }
   truth["discarded"] = trace.report.loss.discarded_events;
   std::ofstream(path) << truth;
