@@ -1595,6 +1595,7 @@ try {
     await help.first().waitFor({state: 'visible', timeout: 5000});
     const known = (await help.allInnerTexts()).sort();
     await page.keyboard.press('Escape');
+    await page.locator('dialog.help').waitFor({state: 'hidden', timeout: 5000}); // it keeps the focus
     const input = page.locator('.find input');
     await input.fill('>');
     await page.locator('#find-list li').first().waitFor({state: 'visible', timeout: 5000});
