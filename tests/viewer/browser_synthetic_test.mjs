@@ -1619,6 +1619,34 @@ try {
     }
   });
 
+  await claims.claim('a time that has no room in the toolbar is left out, not cut', async () => {
+    const input = page.locator('.find input');
+    const fits = () => page.evaluate(() => {
+      const box = document.querySelector('.window').getBoundingClientRect();
+      return [...document.querySelectorAll('.window span')].map((span) => {
+        const {left, right, top, bottom} = span.getBoundingClientRect();
+        return top >= box.bottom ? 'out' : left >= box.left - 0.5 && right <= box.right + 0.5 && bottom <= box.bottom + 0.5 ? 'in' : 'cut';
+      });
+    });
+    const seen = new Set();
+    for (const [width, text] of [[1440, ''], [1440, 'server:handle'], [1320, 'server:handle'], [1305, 'server:handle']]) {
+      await page.setViewportSize({width, height: 900});
+      await input.fill(text);
+      await session.settled();
+      const shown = await fits();
+      assert.equal(shown.length, 1);
+      assert.notEqual(shown[0], 'cut', `${width} px, ${text}`);
+      seen.add(shown[0]);
+      assert.ok((await input.boundingBox()).width >= 118);
+      assert.ok((await page.evaluate(() => document.querySelector('.toolbar').scrollWidth)) <= width);
+    }
+    assert.deepEqual([...seen].sort(), ['in', 'out']);
+    await page.setViewportSize({width: 1440, height: 900});
+    await input.fill('');
+    await page.locator('.area').focus();
+    await session.settled();
+  });
+
   await claims.claim('a tooltip is of what is under the pointer, also after the rows moved', async () => {
     await session.key('0');
     const box = await areaBox();
