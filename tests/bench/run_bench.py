@@ -20,6 +20,7 @@ import tempfile
 import time
 
 import benchmark_page
+import live_lag
 import parallel_forecast
 import replay_frames
 
@@ -37,6 +38,7 @@ TITLES = {
     'foreign': 'Traces of LTTng',
     'index': "The timeline's index",
     'replay': 'Replay',
+    'live': 'A timeline that follows a recording',
     'parallel': 'What more CPUs could give a report',
 }
 
@@ -571,6 +573,18 @@ def replay_rows(build, work, records):
     rows(long, f'{records / 1e6:.0f} M records')
 
 
+def live_rows(build, work):
+    """A step of view --live is a copy and its index, of all so far."""
+    for size, costs, behind, longest in live_lag.measure(
+            build, work, (10, 100, 234)):
+        copying, indexing, reading = (1000 * seconds for seconds in costs)
+        what = f'view --live, {size:.0f} MB recorded'
+        row(f'{what}: behind', 1000 * behind, 'ms', 'at most', 1000 * longest,
+            '<= 1,000 ms')
+        row(f'{what}: CPU time of a step', copying + indexing, 'ms',
+            'copying and reading alone', copying + reading, '')
+
+
 def in_repository(build):
     """The build directory as a reader of the page would type it."""
     root = pathlib.Path(__file__).resolve().parents[2]
@@ -634,6 +648,7 @@ def main():
         'index': lambda work: index_rows(build, work, options.runs,
                                          options.records),
         'replay': lambda work: replay_rows(build, work, options.records),
+        'live': lambda work: live_rows(build, work),
         'parallel': lambda work: ROWS.extend(
             parallel_forecast.rows(build, work)),
     }

@@ -11,7 +11,7 @@ namespace countrace::viewer {
 namespace {
 
 // From one copy of a running recording to the next.
-constexpr std::chrono::milliseconds kLivePace{500};
+constexpr std::chrono::milliseconds kLivePace{250};
 
 }  // namespace
 

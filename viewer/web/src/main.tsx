@@ -19,7 +19,8 @@ import {installTestHook} from './views/test_hook';
 import {safePalette, togglePalette, toggleTheme} from './views/theme';
 import {TimelineEngine} from './views/timeline_engine';
 
-const GROWTH_MS = 500;
+const GROWTH_MS = 500; // between two questions for a longer index
+const LIVE_MS = 100; // the same, of a recording that goes on
 
 // Opened by a file (`--open`) the token is still in the address.
 function forgetToken(): void {
@@ -86,7 +87,7 @@ async function show(root: HTMLElement, growth: Growth, address: () => string|nul
   return shown;
 }
 
-// Of a page that is one of two.
+// The model of a page that is one of two.
 let stageModel: Signal<AppModel>|null = null;
 function showInPair(model: AppModel): void {
   if (stageModel) {
@@ -125,7 +126,7 @@ async function start(root: HTMLElement): Promise<void> {
   let growth = await client.growth();
   let {model} = await show(root, growth, () => location.hash || firstAddress(growth));
   while (!growth.whole) {
-    await new Promise((done) => setTimeout(done, GROWTH_MS));
+    await new Promise((done) => setTimeout(done, growth.live ? LIVE_MS : GROWTH_MS));
     if (model.lost.value) continue; // it says so itself, and reloads
     try {
       growth = await client.growth();
