@@ -1,9 +1,10 @@
 // Makes docs/images/replay.webp, the moving picture of README:
 //   replay_picture.mjs COUNTRACE TRACE PICTURE [FROM_MS TO_MS]
 // The page plays the window FROM_MS to TO_MS once. TRACE is the result of
-// scripts/demo. Each picture has only the pixels that changed.
+// scripts/demo. Each picture has only the pixels that changed. A PICTURE that
+// ends with / is a folder: 12 pictures of the run as PNG, to be looked at.
 // Exit: 1 if it would be larger than 1 MB.
-import {writeFileSync} from 'node:fs';
+import {mkdirSync, writeFileSync} from 'node:fs';
 
 import {missing, Session, startServer} from './browser_session.mjs';
 
@@ -53,6 +54,9 @@ if (reason) {
   process.exit(1);
 }
 const [countrace, trace, picture, from = '1000', to = '1006'] = process.argv.slice(2);
+const folder = picture.endsWith('/');
+const pictures = folder ? 12 : PICTURES;
+const framesEach = folder ? 25 : FRAMES_EACH;
 const [begin, end] = [Number(from) * 1e6, Number(to) * 1e6];
 const server = await startServer(countrace, ['view', trace]);
 const session = await Session.open();
@@ -64,13 +68,19 @@ try {
   const shots = [];
   // At speed 1 the window takes ten seconds, 300 frames.
   await page.keyboard.press('l');
-  for (let i = 0; i < PICTURES; ++i) {
-    for (let frame = 0; frame < FRAMES_EACH; ++frame) {
+  for (let i = 0; i < pictures; ++i) {
+    for (let frame = 0; frame < framesEach; ++frame) {
       const {playhead} = await session.ask('__pv.view()');
       while ((await session.ask(`__pv.play(${1000 / 30}); __pv.view()`)).playhead === playhead) await page.waitForTimeout(5);
     }
     await session.settled();
-    shots.push((await page.screenshot()).toString('base64'));
+    const shot = await page.screenshot();
+    if (folder) {
+      mkdirSync(picture, {recursive: true});
+      writeFileSync(`${picture}${String(i).padStart(2, '0')}.png`, shot);
+    } else {
+      shots.push(shot.toString('base64'));
+    }
   }
   const encoder = await session.context.newPage();
   const stills = [];
@@ -96,10 +106,14 @@ try {
       return canvas.toDataURL('image/webp', quality).split(',')[1];
     }, [shot, QUALITY]), 'base64'));
   }
-  const film = animated(stills, 140);
-  if (film.length > MOST_BYTES) throw new Error(`too large: ${film.length} bytes, limit=${MOST_BYTES}`);
-  writeFileSync(picture, film);
-  console.log(`${picture}: ${PICTURES} pictures, ${film.length} bytes`);
+  if (folder) {
+    console.log(`${picture}: ${pictures} pictures`);
+  } else {
+    const film = animated(stills, 140);
+    if (film.length > MOST_BYTES) throw new Error(`too large: ${film.length} bytes, limit=${MOST_BYTES}`);
+    writeFileSync(picture, film);
+    console.log(`${picture}: ${PICTURES} pictures, ${film.length} bytes`);
+  }
 } finally {
   await session.close();
   await server.stop();
