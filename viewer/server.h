@@ -48,8 +48,8 @@ struct ServeOptions {
 absl::Status Serve(const ServeOptions& options);
 
 // The same of two traces side by side. Of `after` only the trace and its first
-// part count; `before.progress` has the sum of both; there is no place and there
-// are no sources.
+// part count; `before.progress` has the sum of both; there is no place and
+// there are no sources.
 absl::Status ServePair(const ServeOptions& before, const ServeOptions& after);
 
 }  // namespace countrace::viewer

@@ -165,7 +165,7 @@ try {
       assert.deepEqual(cells(shown[table]), cells(whole[table]), table);
       rows += shown[table].length;
     }
-    // Of a sleep that begins before the part, it has what follows the thread's first dispatch.
+    // A sleep that begins before the part is in it from the thread's first dispatch on.
     const blocked = (answer) => answer.threads.reduce((sum, row) => sum + row.blocked_ns, 0);
     assert.ok(blocked(shown) <= blocked(whole), `${blocked(shown)} of ${blocked(whole)} ns`);
     assert.ok(rows > 12, `${rows} rows`);

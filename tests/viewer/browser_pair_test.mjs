@@ -58,7 +58,9 @@ const pictures = (most, steps = null) => session.page.evaluate(async ([wanted, [
   if (instants.size < wanted) throw new Error(`${instants.size} instants in ${seen.length} pictures`);
   return seen;
 }, [most, steps ?? [0, 0]]);
-const inStep = (seen, shift) => seen.forEach(([a, b, sumA, sumB]) => assert.deepEqual([b - a, sumB - sumA], [shift, shift]));
+const inStep = (seen, shift) => {
+  for (const [a, b, sumA, sumB] of seen) assert.deepEqual([b - a, sumB - sumA], [shift, shift]);
+};
 
 try {
   assert.equal(run(makeTraces, '1').status, 0);
