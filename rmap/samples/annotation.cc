@@ -122,17 +122,19 @@ absl::StatusOr<Annotation> Annotate(const Samples& samples,
   const auto is_chosen = [&](const CodePlace& place) {
     return place.function == out.function && place.dso == out.dso.path;
   };
+  // Its own code, and that of functions that are inlined into it.
+  const auto is_part = [&](const std::vector<std::uint32_t>& chain) {
+    return std::any_of(chain.begin(), chain.end(), [&](std::uint32_t number) {
+      return is_chosen(functions[number]);
+    });
+  };
   Symbolizer symbolizer;
   std::set<CodeRange> ranges;
   // A mapped file has one build id; the first that is known is it.
   for (const auto& [number, code] : sampled) {
     const CodePlace& place = places[number];
     const auto& [file, chain] = code;
-    if (std::none_of(chain.begin(), chain.end(), [&](std::uint32_t function) {
-          return is_chosen(functions[function]);
-        })) {
-      continue;
-    }
+    if (!is_part(chain)) continue;
     if (out.dso.build_id.empty()) out.dso = samples.files[file];
     if (place.dso.front() != '/') continue;
     const auto address = symbolizer.AddressOf(out.dso, place.address);
@@ -149,19 +151,13 @@ absl::StatusOr<Annotation> Annotate(const Samples& samples,
     }
   }
 
-  const auto is_inside = [&](std::uint64_t address) {
-    return std::any_of(out.ranges.begin(), out.ranges.end(),
-                       [&](const CodeRange& range) {
-                         return range.begin <= address && address < range.end;
-                       });
-  };
   std::vector<SampleWeight> self(events.size());
   std::map<std::tuple<std::uint32_t, std::string, std::uint32_t>, SampleWeight>
       lines;
   for (const auto& [key, weight] : sums) {
     const auto& [event, number] = key;
     const CodePlace& place = places[number];
-    if (place.dso != out.dso.path) continue;
+    if (!is_part(sampled.at(number).second)) continue;
     std::uint64_t address = place.address;
     if (place.dso.front() == '/') {
       const auto own_terms = symbolizer.AddressOf(out.dso, place.address);
@@ -173,8 +169,6 @@ absl::StatusOr<Annotation> Annotate(const Samples& samples,
       SampleWeight& line = lines[{event, place.source, place.line}];
       line.hits += weight.hits;
       line.periods += weight.periods;
-    } else if (!is_inside(address)) {
-      continue;
     }
     out.addresses.push_back({event, address, place.function, place.inlined,
                              place.source, place.line,
