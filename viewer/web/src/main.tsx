@@ -39,11 +39,17 @@ let backend: Backend = SERVER;
 
 const FIRST_ROWS_MS = 500;
 
-// Until the rows are on screen: other requests would make them late. A page in
-// the background draws no frame.
+// A page in the background draws no frame.
+function painted(): Promise<void> {
+  return new Promise((done) => {
+    requestAnimationFrame(() => setTimeout(done, 0));
+    setTimeout(done, 100);
+  });
+}
+// Until the rows are on screen: other requests would make them late.
 function firstRows(engine: TimelineEngine): Promise<void> {
   return new Promise((done) => {
-    engine.onFirstTiles = () => requestAnimationFrame(() => setTimeout(done, 0));
+    engine.onFirstTiles = () => void painted().then(done);
     setTimeout(done, FIRST_ROWS_MS);
   });
 }
@@ -61,6 +67,7 @@ async function show(root: HTMLElement, growth: Growth, address: () => string|nul
   // A link shows the colours that it was made with; what this browser stored stays.
   if (decodeHash(hash ?? '').safePalette) safePalette.value = true;
   const model = new AppModel(client, names, growth, hash ?? '');
+  const isFirst = shown === null;
   if (shown) leave(shown, model);
   const engine = new TimelineEngine(model, overview);
   shown = {model, engine};
@@ -75,7 +82,8 @@ async function show(root: HTMLElement, growth: Growth, address: () => string|nul
   };
   model.onPicture = (kind) => savePicture(engine, document.title.split(' ')[0] || 'trace', kind);
   model.onAppearance = (what) => what === 'palette' ? togglePalette() : toggleTheme();
-  await firstRows(engine);
+  // One that takes another's place has tables to fill again at once.
+  await (isFirst ? firstRows(engine) : painted());
   model.start(save);
   if (parent !== window) showInPair(model);
   void model.guard(async () => names.addHooks(await client.hooks()));
