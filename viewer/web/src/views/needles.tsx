@@ -2,8 +2,11 @@
 
 import type {InstantState} from '../api/schema';
 import type {AppModel} from '../model/app_model';
+import {differsInEnd} from '../model/event_labels';
 import {formatEventCount, formatEventRate} from '../units';
 import {useSignal} from './use_signal';
+
+const LONG = 12; // letters that fit at the usual size
 
 // A half circle of radius 11 around (12, 13).
 const END = (share: number): string => {
@@ -22,9 +25,10 @@ export function Needles({model, state}: {model: AppModel; state: InstantState}) 
         {state.events.map((event, index) => {
           const name = names.events[index] ?? '';
           const top = tops[index] ?? 0;
+          const total = `${event.gap ? '\u2265 ' : event.estimated ? '~' : ''}${formatEventCount(name, event.count)}`;
           return (
             <tr key={index}>
-              <th scope="row" title={name}>{name}</th>
+              <th scope="row" class={differsInEnd(name, names.events) ? 'by-end' : undefined} title={name}><bdi>{name}</bdi></th>
               <td class="needle" title={top > 0 ? `full scale: ${formatEventRate(name, top)}, the highest so far` : ''}>
                 <svg viewBox="0 0 24 14" width="24" height="14" aria-hidden="true">
                   <path class="dial" d="M1 13A11 11 0 0 1 23 13" />
@@ -32,8 +36,9 @@ export function Needles({model, state}: {model: AppModel; state: InstantState}) 
                 </svg>
               </td>
               <td class="rate">{event.rate === null ? '' : formatEventRate(name, event.rate)}</td>
-              <td title={event.estimated ? 'between two dumps: spread evenly' : event.gap ? 'a CPU\'s count is not known' : ''}>
-                {event.gap ? '\u2265 ' : event.estimated ? '~' : ''}{formatEventCount(name, event.count)}
+              <td class={total.length > LONG ? 'long' : undefined}
+                  title={event.estimated ? 'between two dumps: spread evenly' : event.gap ? 'a CPU\'s count is not known' : ''}>
+                {total}
               </td>
             </tr>
           );
