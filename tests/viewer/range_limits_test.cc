@@ -19,6 +19,7 @@
 #include "viewer/index/index_builder.h"
 #include "viewer/index/instant_state.h"
 #include "viewer/index/range_totals.h"
+#include "viewer/index/thread_totals.h"
 #include "viewer/index/unseen_counts.h"
 
 namespace countrace::viewer {
@@ -490,7 +491,66 @@ Simulation WithDefect(std::uint32_t seed, Defect defect) {
   return run;
 }
 
+// Both intervals hold the truth, so that they have a common value.
+void CheckCommon(const Limits& limits, const rmap::ThreadRow& row,
+                 rmap::Number number, std::optional<std::uint64_t> value) {
+  if (!value) return;
+  const rmap::Bounds bounds =
+      row.bounds.Of(number).value_or(rmap::Bounds{*value, *value});
+  CAPTURE(static_cast<int>(number), limits.lo, limits.hi, bounds.lo, bounds.hi);
+  CHECK(limits.lo <= bounds.hi);
+  CHECK(bounds.lo <= limits.hi);
+}
+
+// By tid; of a tid that several threads had, none.
+template <typename Row, typename Tid>
+std::map<std::int32_t, const Row*> ByTid(const std::vector<Row>& rows,
+                                         Tid tid) {
+  std::map<std::int32_t, const Row*> found;
+  for (const Row& row : rows) {
+    const auto [at, added] = found.try_emplace(tid(row), &row);
+    if (!added) at->second = nullptr;
+  }
+  return found;
+}
+
 }  // namespace
+
+TEST_CASE("range limits: the whole trace has the waits of the report",
+          "[viewer][property][loss]") {
+  for (const Defect defect :
+       {Defect::kNone, Defect::kHidden, Defect::kLost, Defect::kOverwritten}) {
+    std::size_t compared = 0;
+    for (std::uint32_t seed = 0; seed < 400; ++seed) {
+      CAPTURE(seed, static_cast<int>(defect));
+      const Simulation run = WithDefect(seed, defect);
+      const Indexed indexed = IndexOf(*run.trace);
+      const TimelineIndex& index = *indexed.index;
+      const auto threads = ThreadsIn(index, {0, index.duration_ns()});
+      const auto ours = ByTid(threads, [&](const ThreadTotals& row) {
+        return index.threads()[row.thread].tid;
+      });
+      const auto theirs =
+          ByTid(indexed.report.threads,
+                [](const rmap::ThreadRow& row) { return row.tid; });
+      for (const auto& [tid, row] : ours) {
+        const auto other = theirs.find(tid);
+        if (row == nullptr || other == theirs.end() ||
+            other->second == nullptr || !other->second->wait_ns) {
+          continue;
+        }
+        CAPTURE(tid);
+        CHECK(row->wait_ns == *other->second->wait_ns);
+        CheckCommon(row->run.on_cpu_limits, *other->second,
+                    rmap::Number::kOnCpu, other->second->on_cpu_ns);
+        CheckCommon(row->blocked_limits, *other->second, rmap::Number::kBlocked,
+                    other->second->blocked_ns);
+        compared += row->wait_ns != 0;
+      }
+    }
+    CHECK(compared > 100);
+  }
+}
 
 TEST_CASE("range limits: hold the truth, and are no wider than the trace's",
           "[viewer][property][loss]") {

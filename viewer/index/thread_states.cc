@@ -21,6 +21,12 @@ ThreadStates::ThreadStates(const TimelineIndex& index, std::uint32_t row,
     const ThreadEntry& entry = index.threads()[thread];
     life_ = {entry.first_seen_ns, entry.last_seen_ns};
   }
+  if (waits_ && waits_->size() != 0) {
+    // Its last record may be the one that begins the last wait.
+    life_.begin_ns = std::min(life_.begin_ns, waits_->leaf(0).begin_ns);
+    life_.end_ns =
+        std::max(life_.end_ns, waits_->leaf(waits_->size() - 1).end_ns);
+  }
   if (dispatches().size() == 0) return;
   life_.begin_ns = std::min(life_.begin_ns, dispatches().leaf(0).begin_ns);
   const IntervalLeaf last = dispatches().leaf(dispatches().size() - 1);
