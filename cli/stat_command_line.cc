@@ -178,7 +178,7 @@ std::vector<std::string> EveryEvent() {
   const auto choice = runtime::ParseEventChoice(names, false);
   if (!choice.ok() || hardware.size() < 2) return names;
   // A dump has one slot for the time of a set.
-  return FittingSets(runtime::SplitEvents({runtime::InTurns(*choice, {})}),
+  return FittingSets(runtime::InTurns(*choice, {}),
                      logformat::kMaxCounters - software.size() - 1);
 }
 

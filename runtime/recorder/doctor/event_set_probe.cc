@@ -98,9 +98,9 @@ Capability ProbeSet(const EventChoice& choice, std::size_t set,
   if (!result.counts) {
     item.detail = DescribeRefusal(choice, set, together, result,
                                   CountFreeCounters(place.trial));
-    item.fix =
-        absl::StrFormat("countrace record -e %s   # multiplexed sets: --rotate",
-                        InTurns(choice, place.trial));
+    item.fix = absl::StrFormat(
+        "countrace record -e '%s'   # multiplexed sets: --rotate",
+        absl::StrJoin(InTurns(choice, place.trial), ","));
   }
   if (!absent.empty()) {
     absl::StrAppendFormat(&item.detail, "%s%s: %s",
@@ -161,8 +161,9 @@ Capability ProbeEventGroups() {
     refused.push_back(
         DescribeRefusal(*choice, 0, choice->events, result, free_counters));
     if (item.fix.empty()) {
-      item.fix = absl::StrFormat("countrace record -e %s   # multiplexed sets",
-                                 InTurns(*choice, place.trial));
+      item.fix =
+          absl::StrFormat("countrace record -e '%s'   # multiplexed sets",
+                          absl::StrJoin(InTurns(*choice, place.trial), ","));
     }
   }
   item.detail = absl::StrFormat(

@@ -140,7 +140,8 @@ std::vector<std::size_t> CountedWith(const logformat::EventSets& sets,
   return indices;
 }
 
-std::string InTurns(const EventChoice& choice, const TrialPlace& place) {
+std::vector<std::string> InTurns(const EventChoice& choice,
+                                 const TrialPlace& place) {
   const logformat::EventSets sets = choice.sets(/*running_slot=*/true);
   std::vector<EventSpec> always;
   std::vector<std::vector<EventSpec>> wanted(1);
@@ -175,7 +176,7 @@ std::string InTurns(const EventChoice& choice, const TrialPlace& place) {
     }
     close();
   }
-  return "'" + absl::StrJoin(words, ",") + "'";
+  return words;
 }
 
 std::string DescribeRefusal(const EventChoice& choice, std::size_t set,

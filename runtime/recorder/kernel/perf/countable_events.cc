@@ -101,9 +101,11 @@ EventChoice FitIntoPmu(const EventChoice& choice, std::uint32_t cpu,
       refused.push_back(together[i].name);
     }
     if (refused.empty()) continue;  // another user released the counters
-    if (in_turns.empty()) in_turns = InTurns(choice, place);
+    if (in_turns.empty()) {
+      in_turns = absl::StrJoin(InTurns(choice, place), ",");
+    }
     messages.push_back(absl::StrFormat(
-        "%s not counted: %s; multiplexed sets (--rotate) would count: -e %s",
+        "%s not counted: %s; multiplexed sets (--rotate) would count: -e '%s'",
         Subject(refused),
         DescribeRefusal(choice, set, together, result,
                         CountFreeCounters(place)),
