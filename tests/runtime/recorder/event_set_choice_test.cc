@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <set>
 
+#include "runtime/recorder/events/counter_trial.h"
 #include "runtime/recorder/events/set_turns.h"
 #include "runtime/recorder/kernel/perf/perf_decoder.h"
 
@@ -22,6 +23,17 @@ std::string Refused(const std::string& list) {
   const auto choice = ParseEventChoice(SplitEvents({list}), true);
   REQUIRE_FALSE(choice.ok());
   return std::string(choice.status().message());
+}
+
+TEST_CASE("event_set_choice: what fits is a choice again",
+          "[recorder][event_set_choice]") {
+  // Software events of this thread open without privilege.
+  const std::vector<std::string> fitting =
+      InTurns(MustParse("task-clock,{page-faults},{minor-faults,major-faults}"),
+              {.tid = 0, .cpu = -1, .exclude_kernel = true});
+  CHECK(fitting == std::vector<std::string>{"task-clock", "{page-faults}",
+                                            "{minor-faults,major-faults}"});
+  CHECK(ParseEventChoice(fitting, true).ok());
 }
 
 TEST_CASE("event_set_choice: events always on come first, then set after set",
