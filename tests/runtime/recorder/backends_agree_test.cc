@@ -128,11 +128,13 @@ TEST_CASE("back ends: the same programs, the same dispatches and counts",
     CHECK(bpf.faults == kernel_perf.faults);
     CHECK(bpf.names == kernel_perf.names);
     CHECK(bpf.children == kernel_perf.children);
-    const std::size_t faults = by_bpf.EventIndex("page-faults");
-    if (by_bpf.HasWholeDispatches(tid) && by_perf.HasWholeDispatches(tid)) {
-      CHECK(by_bpf.Count(tid, faults) ==
-            by_perf.Count(tid, by_perf.EventIndex("page-faults")));
+    // A stay that began with a switch that the kernel did not show one of them
+    // is in the other's sums alone.
+    if (!by_bpf.HasWholeDispatches(tid) || !by_perf.HasWholeDispatches(tid)) {
+      continue;
     }
+    CHECK(by_bpf.Count(tid, by_bpf.EventIndex("page-faults")) ==
+          by_perf.Count(tid, by_perf.EventIndex("page-faults")));
     // At every switch one reads the clock after the other.
     constexpr double kApartNs = 5000;
     const double on_cpu = static_cast<double>(by_bpf.OnCpuNs(tid));
