@@ -3,7 +3,6 @@
 #include <linux/perf_event.h>
 #include <sys/mman.h>
 
-#include <iterator>
 #include <utility>
 
 #include "absl/strings/escaping.h"
@@ -17,16 +16,6 @@ namespace {
 // The kernel's flag of MMAP2 records that have a build id; since Linux 5.12.
 constexpr std::uint16_t kHasBuildId = 1 << 14;
 constexpr std::size_t kBuildIdBytes = 20;
-
-// Executable memory that no file describes: what a compiler at run time made.
-bool IsJit(std::string_view path) {
-  for (const std::string_view begin :
-       {"//anon", "[heap]", "[stack", "[anon", "/memfd:", "/dev/zero",
-        "/anon_hugepage", "/SYSV"}) {
-    if (path.starts_with(begin)) return true;
-  }
-  return path.empty();
-}
 
 }  // namespace
 
@@ -80,7 +69,7 @@ void CodeMappings::Map(std::int32_t pid, std::uint64_t start,
   const std::uint64_t end = start + bytes;
   MappedFile file{std::string(path), std::move(build_id)};
   std::int32_t owner = 0;
-  if (IsJit(path)) {
+  if (logformat::IsJitMapping(path)) {
     file = {logformat::kJitCode, ""};
     owner = pid;
     offset = start;  // absolute
@@ -90,19 +79,7 @@ void CodeMappings::Map(std::int32_t pid, std::uint64_t start,
   }
   if (file.build_id.empty()) file.build_id = logformat::kNoText;
   Space& space = Own(pid);
-  // What it covers is gone; a range around it becomes two.
-  auto at = space.upper_bound(start);
-  if (at != space.begin() && std::prev(at)->second.end > start) --at;
-  while (at != space.end() && at->first < end) {
-    const auto [old_start, old] = *at;
-    at = space.erase(at);
-    if (old_start < start) space[old_start] = {start, old.offset, old.file};
-    if (old.end > end) {
-      space[end] = {old.end, old.offset + (end - old_start), old.file};
-      break;
-    }
-  }
-  space[start] = {end, offset, FileOf(owner, std::move(file))};
+  space.Map(start, end, offset, FileOf(owner, std::move(file)));
 }
 
 CodeMappings::Space& CodeMappings::Own(std::int32_t pid) {
@@ -133,12 +110,10 @@ MappedPlace CodeMappings::Find(std::int32_t pid, std::uint64_t address) const {
   if (space == spaces_.end() || space->second == nullptr) {
     return {unknown_, address};
   }
-  auto at = space->second->upper_bound(address);
-  if (at == space->second->begin()) return {unknown_, address};
-  --at;
-  if (address >= at->second.end) return {unknown_, address};
   // "[vdso]" counts from its begin, as its mapping has no offset.
-  return {at->second.file, address - at->first + at->second.offset};
+  const auto place = space->second->Find(address);
+  return place ? MappedPlace{place->file, place->address}
+               : MappedPlace{unknown_, address};
 }
 
 }  // namespace countrace::importer::perf

@@ -7,13 +7,13 @@
 #define COUNTRACE_LOGFORMAT_IMPORT_PERF_CODE_MAPPINGS_H_
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "logformat/code_ranges.h"
 #include "logformat/import/perf/file_description.h"
 #include "logformat/import/perf/record_reader.h"
 
@@ -46,11 +46,7 @@ class CodeMappings {
   const std::vector<MappedFile>& files() const { return files_; }
 
  private:
-  struct Range {
-    std::uint64_t end = 0, offset = 0;
-    std::uint32_t file = 0;
-  };
-  using Space = std::map<std::uint64_t, Range>;  // by start; no two overlap
+  using Space = logformat::CodeRanges;
 
   void Map(std::int32_t pid, std::uint64_t start, std::uint64_t bytes,
            std::uint64_t offset, std::string_view path, std::string build_id);

@@ -17,20 +17,6 @@
 #include "logformat/sample_points.h"
 
 namespace countrace::runtime {
-namespace {
-
-// Executable memory that no file describes: what a compiler at run time made.
-bool IsJit(std::string_view path) {
-  for (const std::string_view begin :
-       {"//anon", "[heap]", "[stack", "[anon", "/memfd:", "/dev/zero",
-        "/anon_hugepage", "/SYSV"}) {
-    if (path.starts_with(begin)) return true;
-  }
-  return path.empty();
-}
-
-}  // namespace
-
 std::string ReadBuildId(const std::string& path) {
   // Not of a device nor a pipe; of a leased file at once or not at all.
   const base::ScopedFd fd(
@@ -81,26 +67,14 @@ void AddressSpaces::Add(std::int32_t pid, std::uint64_t start,
                         Space& space) {
   if (end <= start) return;
   CodeFile file{std::string(path), std::move(build_id)};
-  if (IsJit(path)) {
+  if (logformat::IsJitMapping(path)) {
     file = {logformat::kJitCode, "", pid};
     offset = start;  // absolute
   } else if (path.front() == '/' && file.build_id.empty()) {
     file.build_id = BuildIdOf(pid, file.path);
   }
   if (file.build_id.empty()) file.build_id = logformat::kNoText;
-  // What it covers is gone; a range around it becomes two.
-  auto at = space.upper_bound(start);
-  if (at != space.begin() && std::prev(at)->second.end > start) --at;
-  while (at != space.end() && at->first < end) {
-    const auto [old_start, old] = *at;
-    at = space.erase(at);
-    if (old_start < start) space[old_start] = {start, old.offset, old.file};
-    if (old.end > end) {
-      space[end] = {old.end, old.offset + (end - old_start), old.file};
-      break;
-    }
-  }
-  space[start] = {end, offset, files_.Number(file)};
+  space.Map(start, end, offset, files_.Number(file));
 }
 
 void AddressSpaces::Scan(std::int32_t pid, Space& space) {
@@ -162,12 +136,9 @@ void AddressSpaces::Fork(std::int32_t parent_pid, std::int32_t pid) {
 }
 
 CodePlace AddressSpaces::Find(std::int32_t pid, std::uint64_t address) {
-  const Space& space = Known(pid);
-  auto at = space.upper_bound(address);
-  if (at == space.begin()) return {unknown_, address};
-  --at;
-  if (address >= at->second.end) return {unknown_, address};
-  return {at->second.file, address - at->first + at->second.offset};
+  const auto place = Known(pid).Find(address);
+  return place ? CodePlace{place->file, place->address}
+               : CodePlace{unknown_, address};
 }
 
 }  // namespace countrace::runtime

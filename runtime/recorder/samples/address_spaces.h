@@ -8,13 +8,13 @@
 #define COUNTRACE_RUNTIME_RECORDER_SAMPLES_ADDRESS_SPACES_H_
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "logformat/code_ranges.h"
 
 namespace countrace::runtime {
 
@@ -58,11 +58,7 @@ class AddressSpaces {
   CodePlace Find(std::int32_t pid, std::uint64_t address);
 
  private:
-  struct Range {
-    std::uint64_t end = 0, offset = 0;
-    std::uint32_t file = 0;
-  };
-  using Space = std::map<std::uint64_t, Range>;  // by start; no two overlap
+  using Space = logformat::CodeRanges;
 
   Space& Own(std::int32_t pid);
   const Space& Known(std::int32_t pid);
