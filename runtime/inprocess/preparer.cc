@@ -61,9 +61,15 @@ bool IsPolling() noexcept {
   return g_confinement.load(std::memory_order_seq_cst) != Confinement::kNone;
 }
 
-// `all`: as ReadyTarget(). True if it did something.
-bool Fill(ThreadRing& ring, bool all) noexcept {
+// Another thread that extends a stream's file is waited for so often.
+constexpr int kExtendTries = 10'000;
+constexpr long kExtendPauseNs = 100'000;
+
+// `all`: as ReadyTarget(). `wait`: while another thread extends the file. True
+// if it did something.
+bool Fill(ThreadRing& ring, bool all, bool wait) noexcept {
   bool worked = false;
+  int tries = wait ? kExtendTries : 0;
   SubBuffer item;
   while (ring.created.load(std::memory_order_acquire) != 0 &&
          ring.activations.load(std::memory_order_relaxed) != 0 &&
@@ -71,7 +77,10 @@ bool Fill(ThreadRing& ring, bool all) noexcept {
     std::uint32_t free = 0;
     if (!ring.extending.compare_exchange_strong(free, 1,
                                                 std::memory_order_acquire)) {
-      break;  // the owner is extending it
+      if (tries-- == 0) break;  // the owner is extending it
+      const timespec pause = {0, kExtendPauseNs};
+      syscall(SYS_nanosleep, &pause, nullptr);
+      continue;
     }
     const ExtendResult result = ExtendStreamFile(ring, &item);
     // Published before `extending` is released: an owner that takes the flag
@@ -93,7 +102,7 @@ bool ServeRing(ThreadRing& ring) noexcept {
     munmap(item.address, item.bytes);
     worked = true;
   }
-  return Fill(ring, IsPolling()) || worked;
+  return Fill(ring, IsPolling(), /*wait=*/false) || worked;
 }
 
 // The program's own threads have all ended (main through pthread_exit): the
@@ -207,7 +216,9 @@ void* Run(void*) noexcept {
 void FillStreams() noexcept {
   for (ThreadRing* ring = g_process->all_rings.load(std::memory_order_acquire);
        ring != nullptr; ring = ring->next_all) {
-    Fill(*ring, /*all=*/true);
+    // The preparer may be at work: what it has not made by the time of the
+    // filter would be missing.
+    Fill(*ring, /*all=*/true, /*wait=*/true);
   }
   KeepReadyRings(kReadyStreams);
 }

@@ -29,11 +29,12 @@ class Seccomp(Recording):
         return sum(row['hits'] for row in hooks
                    if row['hook'].startswith('confined:'))
 
-    def check_recorded(self, mode, calls, *options, threads=1, more=0):
+    def check_recorded(self, mode, calls, *options, threads=1, more=0,
+                       under=()):
         """Returns the loss by cause, and what `record` printed."""
         self.run_alone(mode, calls)
         run = self.countrace('record', '--force', '-o', self.trace, *options,
-                             '--', PROGRAM, mode, calls, check=False)
+                             '--', *under, PROGRAM, mode, calls, check=False)
         loss = self.report()['loss']['by_cause']
         self.assertEqual(run.stdout, 'done\n', run.stderr)
         self.assertEqual(run.returncode, 7, run.stderr)
@@ -49,6 +50,15 @@ class Seccomp(Recording):
 
     def test_a_filter_that_kills(self):
         self.check_complete('filter')
+
+    def test_a_filter_while_a_sub_buffer_is_made(self):
+        # The preparer is slow, and is in the middle of one when the filter is
+        # set: the thread waits for it.
+        self.needs_strace()
+        self.check_complete('filter', under=(
+            'strace', '-f', '-qq', '-o', '/dev/null', '-e',
+            'trace=madvise,futex', '-e', 'inject=madvise:delay_enter=50000',
+            '-e', 'inject=futex:delay_exit=20000'))
 
     def test_a_filter_that_is_set_by_the_number_of_the_call(self):
         self.check_complete('filter-by-number')

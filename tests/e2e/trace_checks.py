@@ -44,6 +44,13 @@ class Recording(unittest.TestCase):
             if not shutil.which(program):
                 self.skipTest(f'SKIPPED: needs {program}')
 
+    def needs_strace(self):
+        self.needs('strace')
+        run = subprocess.run(['strace', '-o', '/dev/null', 'true'],
+                             capture_output=True, check=False)
+        if run.returncode != 0:
+            self.skipTest('SKIPPED: strace may not trace here')
+
     def needs_back_end(self, name):
         """Skips if the kernel does not allow it, even to root."""
         run = self.countrace('record', '-q', '--backend', name, '-a',

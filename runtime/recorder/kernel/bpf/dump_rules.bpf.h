@@ -4,7 +4,6 @@
 // Counts and times belong to one hook in one thread. At interrupts and in the
 // idle thread they belong to one hook on one CPU. Only that thread, on its CPU,
 // uses an entry, so entries are not locked.
-// that thread, on its CPU, touches an entry, so none is locked.
 #ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_DUMP_RULES_BPF_H_
 #define COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_DUMP_RULES_BPF_H_
 
