@@ -43,21 +43,26 @@ static __always_inline int hook_event_with(__u32 family, __u32 where,
   const __u64 ids = current_ids();
   if (!is_counted_in(family, ids >> 32)) return 0;
   if (is_before_exec(family, number, ids >> 32)) return 0;
-  struct place place = next_place(control);
   const int block = where == COUNTRACE_PLACE_BLOCK;
-  const int dump = carries_dump(family, block ? COUNTRACE_PLACE_POINT : where,
-                                number, (__u32)ids, place.now, values);
-  const __u32 counters = dump ? counter_count : 0;
-  if (counters > COUNTRACE_MAX_COUNTERS) return 0;
   const __u32 exit = where == COUNTRACE_PLACE_EXIT;
-  const __u32 bytes =
-      16 + 8 * counters + 8 * exit + (block ? 8 * COUNTRACE_BLOCK_VALUES : 0);
   __u64 dumped[COUNTRACE_MAX_COUNTERS] = {};
   __u64* record = 0;
+  int dump = 0;
+  __u32 counters = 0;
+  struct place place = {};
+  struct rule_turn turn = {};
   enum reserved result = RESERVE_AGAIN;
+  // Rules decide by the record's time, which is another one in each try.
   for (int i = 0; i < 4 && result == RESERVE_AGAIN; ++i) {
-    if (i != 0) place = next_place(control);
+    undo_turn(&turn);
+    place = next_place(control);
+    dump = carries_dump(family, block ? COUNTRACE_PLACE_POINT : where, number,
+                        (__u32)ids, place.now, values, &turn);
+    counters = dump ? counter_count : 0;
+    if (counters > COUNTRACE_MAX_COUNTERS) return 0;
     if (dump) store_counters(control, dumped, place.now);
+    const __u32 bytes =
+        16 + 8 * counters + 8 * exit + (block ? 8 * COUNTRACE_BLOCK_VALUES : 0);
     result = reserve_at(control, bytes, &place, &record);
   }
   if (result != RESERVED || !record) {
