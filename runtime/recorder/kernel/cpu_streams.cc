@@ -159,9 +159,14 @@ void CpuStreams::Store(CpuStream& stream, const KernelRecord& record) {
   if (record.event_id == static_cast<std::uint16_t>(CpuEvent::kOwner)) {
     owners_->Add(stream.batch.Body<logformat::OwnerRecord>(record));
   }
-  stream.writer->Append(record.event_id, record.time_ns,
-                        stream.batch.Bytes(record));
-  stream.stored_ns = record.time_ns;
+  // The time of a hidden switch is computed, and may lie before records that
+  // the CPU made until it was found.
+  const bool computed =
+      record.event_id == static_cast<std::uint16_t>(CpuEvent::kSwitchIn);
+  const std::uint64_t time_ns =
+      computed ? std::max(record.time_ns, stream.stored_ns) : record.time_ns;
+  stream.writer->Append(record.event_id, time_ns, stream.batch.Bytes(record));
+  stream.stored_ns = time_ns;
   // Without BPF: as it is by now. A forked one has its parent's.
   if (!kernel_marks_ &&
       record.event_id == static_cast<std::uint16_t>(CpuEvent::kExec)) {
@@ -289,11 +294,12 @@ void CpuStreams::DrainSamples() {
   }
 }
 
+void CpuStreams::StopSamples() {
+  if (samples_ != nullptr) samples_->Stop();
+}
+
 void CpuStreams::EndSamples() {
   if (samples_ == nullptr) return;
-  samples_->Stop();
-  DrainSamples();
-  StoreUntil(MonotonicNs());
   for (std::size_t i = 0; i < streams_.size(); ++i) {
     CpuStream& stream = streams_[i];
     const auto tid =

@@ -71,7 +71,9 @@ class CpuStreams {
   }
   // Behind the reading of the rings.
   void DrainSamples();
-  // Ends sampling and stores its last records, behind those of the rings.
+  // No sample is later. The rings are read once more then.
+  void StopSamples();
+  // Stores the last records of sampling.
   void EndSamples();
   // Adds a stream for `cpu`; its index is the number of earlier ones.
   CpuStream& Add(std::uint32_t cpu, std::uint32_t present);
@@ -97,8 +99,9 @@ class CpuStreams {
   // recording began, as a flight recording may have overwritten who they are.
   // Where every process is recorded. Every record before `until_ns` is stored.
   void StoreStarted(std::uint64_t until_ns);
-  // Stores whose the processes are that live at the end.
-  void StoreOwners();
+  // Stores whose the processes are that live at the end. Every record before
+  // `horizon_ns` is stored.
+  void StoreOwners(std::uint64_t horizon_ns);
   // Stores the records up to `horizon_ns`; every ring has been read up to it.
   void StoreUntil(std::uint64_t horizon_ns);
   // After losses: finds descendants of members whose fork may be among the lost

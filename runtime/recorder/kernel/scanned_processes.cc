@@ -103,14 +103,11 @@ void CpuStreams::StoreOwnerAfterExec(CpuStream& stream, std::int32_t pid,
   StoreOwner(stream, OwnerOf(pid).value_or(unknown), time_ns);
 }
 
-void CpuStreams::StoreOwners() {
+void CpuStreams::StoreOwners(std::uint64_t horizon_ns) {
   if (!gating_.unmarked && members_.size() == 0) return;
   CpuStream& first = streams_.front();
-  // Behind the forks of the other CPUs. Records that are not stored yet are
-  // later.
-  for (const CpuStream& stream : streams_) {
-    first.stored_ns = std::max(first.stored_ns, stream.stored_ns);
-  }
+  // Behind the forks of the other CPUs, and before what is not stored yet.
+  first.stored_ns = std::max(first.stored_ns, horizon_ns);
   for (const ProcessThread& thread : ScanThreads()) {
     if (thread.tid != thread.pid || !members_.Counts(thread.pid)) continue;
     const auto owner = OwnerOf(thread.pid);

@@ -92,6 +92,7 @@ absl::Status OwnProcessesRecorder::Begin(const KernelRecorderTarget& target) {
 
 absl::Status OwnProcessesRecorder::End() {
   if (!began_ || ended_) return absl::OkStatus();
+  streams_.StopSamples();
   Drain();
   ended_ = true;
   streams_.EndSamples();

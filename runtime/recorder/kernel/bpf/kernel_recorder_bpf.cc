@@ -73,6 +73,7 @@ class BpfKernelRecorder final : public KernelRecorder {
  private:
   absl::Status MarkProcesses(const std::vector<std::int32_t>& root_pids);
   void ReadRings();
+  std::uint64_t StoreRead();
   std::size_t DumpWords() const {
     const logformat::EventSets sets = choice_.sets(/*running_slot=*/true);
     return sets.slots() + (sets.rotates() ? 1 : 0);
@@ -225,17 +226,23 @@ void BpfKernelRecorder::DescribeRefusals() {
   }
 }
 
+// Reads the rings and stores their records. Returns the time up to which all
+// are stored.
+std::uint64_t BpfKernelRecorder::StoreRead() {
+  // Taken before the rings are read: older records are in them.
+  const std::uint64_t horizon_ns = MonotonicNs();
+  ReadRings();
+  streams_.StoreUntil(horizon_ns);
+  return horizon_ns;
+}
+
 void BpfKernelRecorder::Drain() {
   if (!began_ || ended_) return;
   ChangeSets(MonotonicNs());
   for (std::size_t slot = 0; slot < readers_.size(); ++slot) {
     if (readers_[slot].refused()) programs_->RetryCounters(slot);
   }
-  // Taken before the rings are read: older records are in them.
-  const std::uint64_t horizon_ns = MonotonicNs();
-  run_time_.Turn(horizon_ns);
-  ReadRings();
-  streams_.StoreUntil(horizon_ns);
+  run_time_.Turn(StoreRead());
   const std::uint64_t lost = statistics().ring_lost;
   if (std::exchange(lost_seen_, lost) != lost) {
     streams_.FindLostMembers();
@@ -259,8 +266,10 @@ absl::Status BpfKernelRecorder::End() {
   if (!began_ || ended_) return absl::OkStatus();
   Drain();
   // The last record of a CPU is its last dump.
+  streams_.StopSamples();
+  const std::uint64_t horizon_ns = StoreRead();
   streams_.EndSamples();
-  streams_.StoreOwners();
+  streams_.StoreOwners(horizon_ns);
   ended_ = true;
   absl::Status result;
   for (const CpuStream& stream : streams_.all()) {

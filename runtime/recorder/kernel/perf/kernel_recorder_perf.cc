@@ -71,6 +71,7 @@ class PerfKernelRecorder final : public KernelRecorder {
   void ProbeIdleSwitches(std::size_t index);
   void WatchHiddenSwitches();
   void DrainCpu(std::size_t index);
+  std::uint64_t StoreRead();
 
   void ChangeSets(std::uint64_t now_ns);
   void DescribeSets();
@@ -245,15 +246,22 @@ void PerfKernelRecorder::DescribeSets() {
   }
 }
 
-void PerfKernelRecorder::Drain() {
-  if (!began_ || ended_) return;
-  FindRefusals(MonotonicNs());
-  ChangeSets(MonotonicNs());
+// Reads the rings and stores their records. Returns the time up to which all
+// are stored.
+std::uint64_t PerfKernelRecorder::StoreRead() {
   // Taken before the rings are read: older records are in them.
   const std::uint64_t horizon_ns = MonotonicNs();
   for (std::size_t i = 0; i < groups_.size(); ++i) DrainCpu(i);
   streams_.DrainSamples();
   streams_.StoreUntil(horizon_ns);
+  return horizon_ns;
+}
+
+void PerfKernelRecorder::Drain() {
+  if (!began_ || ended_) return;
+  FindRefusals(MonotonicNs());
+  ChangeSets(MonotonicNs());
+  StoreRead();
   WatchHiddenSwitches();
   const std::uint64_t lost = statistics().ring_lost;
   if (std::exchange(lost_seen_, lost) != lost) {
@@ -278,8 +286,10 @@ absl::Status PerfKernelRecorder::End() {
   refusals_looked_ns_ = 0;  // the last counters need a group that is on
   Drain();
   // The last record of a CPU is its last dump.
+  streams_.StopSamples();
+  const std::uint64_t horizon_ns = StoreRead();
   streams_.EndSamples();
-  streams_.StoreOwners();
+  streams_.StoreOwners(horizon_ns);
   ended_ = true;
   struct Last {
     bool known = false;
