@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/text/demangled.h"
 #include "logformat/sample_points.h"
 
 namespace countrace::rmap {
@@ -96,7 +97,7 @@ std::string CodePlaces::RecordedName(const StackFrame& frame,
   --after;
   const auto& [at, symbol] = *after;
   if (at.first == frame.file && frame.address - at.second < symbol.bytes) {
-    return Demangled(symbol.name);
+    return base::Demangled(symbol.name);
   }
   return bucket;
 }

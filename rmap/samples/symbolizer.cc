@@ -1,6 +1,5 @@
 #include "rmap/samples/symbolizer.h"
 
-#include <cxxabi.h>
 #include <elfutils/libdwfl.h>
 #include <fcntl.h>
 #include <gelf.h>
@@ -9,7 +8,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <optional>
@@ -18,14 +16,12 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_format.h"
 #include "base/posix/scoped_fd.h"
+#include "base/text/demangled.h"
 #include "base/text/name_escape.h"
 #include "rmap/samples/source_frames.h"
 
 namespace countrace::rmap {
 namespace {
-
-// Longer names take the demangler more time than anyone would read them in.
-constexpr std::size_t kLongestName = 4096;
 
 // A regular file; of a leased one at once or not at all. Its name comes from a
 // trace, which may be anyone's.
@@ -56,28 +52,6 @@ std::string DebugPath(const std::string& build_id) {
 }
 
 }  // namespace
-
-std::string Demangled(const std::string& name) {
-  if (name.size() > kLongestName || !name.starts_with("_Z")) return name;
-  int status = 0;
-  char* const text =
-      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
-  if (text == nullptr) return name;
-  std::string out(text);
-  std::free(text);
-  // "core::ptr::drop_in_place::h0123456789abcdef": Rust's hash is no part of
-  // the name.
-  constexpr std::size_t kHash = 19;  // "::h" and 16 digits
-  if (out.size() > kHash) {
-    const std::size_t at = out.size() - kHash;
-    if (out.compare(at, 3, "::h") == 0 &&
-        out.find_first_not_of("0123456789abcdef", at + 3) ==
-            std::string::npos) {
-      out.resize(at);
-    }
-  }
-  return out;
-}
 
 struct Symbolizer::OpenFile {
   std::string path;
@@ -217,7 +191,7 @@ std::vector<CodeName> Symbolizer::NamesIn(OpenFile& file,
   const GElf_Addr there = file.bias + address;
   std::vector<CodeName> names;
   for (SourceFrame& frame : file.source->Of(there)) {
-    names.push_back({Demangled(frame.function), /*inlined=*/true,
+    names.push_back({base::Demangled(frame.function), /*inlined=*/true,
                      std::move(frame.file), frame.line});
   }
   if (names.empty()) names.emplace_back();
@@ -227,7 +201,7 @@ std::vector<CodeName> Symbolizer::NamesIn(OpenFile& file,
   GElf_Off into = 0;
   GElf_Sym symbol;
   if (FindSymbol(file.module, there, name, into, symbol)) {
-    last.function = Demangled(name);
+    last.function = base::Demangled(name);
   }
   return names;
 }

@@ -33,10 +33,6 @@ struct CodeRange {
   auto operator<=>(const CodeRange&) const = default;
 };
 
-// A C++ or Rust name as people write it, or `name` itself: it is of another
-// language, or too long to be taken apart.
-std::string Demangled(const std::string& name);
-
 class Symbolizer {
  public:
   Symbolizer();

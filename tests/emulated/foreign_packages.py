@@ -26,6 +26,7 @@ LIBRARIES = (
     "libabsl-dev",
     "libelf-dev",
     "libdw-dev",
+    "libiberty-dev",
     "libseccomp-dev",
     "libpfm4-dev",
     "libbpf-dev",

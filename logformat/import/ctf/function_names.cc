@@ -1,16 +1,15 @@
 #include "logformat/import/ctf/function_names.h"
 
-#include <cxxabi.h>
 #include <fcntl.h>
 #include <gelf.h>
 #include <libelf.h>
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <string_view>
 
 #include "absl/strings/str_format.h"
+#include "base/text/demangled.h"
 
 namespace countrace::importer {
 
@@ -20,13 +19,6 @@ struct Symbol {
   std::uint64_t begin, end;
   std::string name;
 };
-
-std::string Demangled(const char* name) {
-  int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> text(
-      abi::__cxa_demangle(name, nullptr, nullptr, &status), std::free);
-  return status == 0 && text != nullptr ? text.get() : name;
-}
 
 std::string BuildIdOf(Elf* elf) {
   for (Elf_Scn* section = elf_nextscn(elf, nullptr); section != nullptr;
@@ -158,7 +150,7 @@ std::string FunctionNames::NameOf(std::int32_t pid, std::uint64_t address) {
       symbols.symbols.begin(), symbols.symbols.end(), in_file,
       [](std::uint64_t value, const Symbol& s) { return value < s.begin; });
   if (symbol != symbols.symbols.begin() && in_file < (--symbol)->end) {
-    return Demangled(symbol->name.c_str());
+    return base::Demangled(symbol->name);
   }
   return absl::StrFormat("%s+0x%x", BaseName(object.path), offset);
 }
