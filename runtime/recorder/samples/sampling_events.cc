@@ -23,11 +23,12 @@ constexpr std::uint64_t kRingBytes = 1 << 20;
 // A chain has 127 frames, and marks between kernel and user.
 constexpr std::uint64_t kMostFrames = 1024;
 
-// The records of a ring, as SetAttributes() requests them.
+// The records of a ring, as SetAttributes() requests them. Behind the head of a
+// sample: the period, if the kernel chooses it, the number of frames, these.
 struct SampleHead {
   std::uint64_t ip;
   std::uint32_t pid, tid;
-  std::uint64_t time_ns, period, frames;
+  std::uint64_t time_ns;
 };
 struct MappingHead {
   std::uint32_t pid, tid;
@@ -47,7 +48,7 @@ void SetAttributes(const SampleRequest& request, bool follows, bool of_threads,
   attr = ToPerfAttr(request.event);
   attr.disabled = 1;
   attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
-                     PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN;
+                     PERF_SAMPLE_CALLCHAIN;
   attr.sample_id_all = 1;
   attr.use_clockid = 1;
   attr.clockid = CLOCK_MONOTONIC;
@@ -55,6 +56,9 @@ void SetAttributes(const SampleRequest& request, bool follows, bool of_threads,
   if (request.rate_hz != 0) {
     attr.freq = 1;
     attr.sample_freq = request.rate_hz;
+    // With it and a period of our own the kernel would take a sample at each
+    // event of software (perf_swevent_event()).
+    attr.sample_type |= PERF_SAMPLE_PERIOD;
   } else {
     attr.sample_period = request.period;
   }
@@ -177,7 +181,7 @@ absl::StatusOr<SamplingEvents::Event> SamplingEvents::OpenEvent(
   }
   auto ring = PerfRing::Map(fd.get(), kRingBytes);
   if (!ring.ok()) return ring.status();
-  Event event{{}, *std::move(ring), {}, 0, !threads.empty()};
+  Event event{{}, *std::move(ring), {}, 0, request.period, !threads.empty()};
   event.fds.push_back(std::move(fd));
   for (std::size_t i = 1; i < threads.size(); ++i) {
     base::ScopedFd more(OpenPerfEvent(attr, threads[i], number, -1));
@@ -260,10 +264,19 @@ void SamplingEvents::Decode(Event& event, std::uint16_t index,
     case PERF_RECORD_SAMPLE: {
       SampleHead head;
       if (!Load(body, 0, head)) return;
-      const std::uint64_t room = (body.size() - sizeof(head)) / 8;
-      const std::uint64_t frames = std::min({head.frames, room, kMostFrames});
+      std::size_t at = sizeof(head);
+      std::uint64_t period = event.period;
+      if (period == 0) {
+        if (!Load(body, at, period)) return;
+        at += sizeof(period);
+      }
+      std::uint64_t frames = 0;
+      if (!Load(body, at, frames)) return;
+      at += sizeof(frames);
+      frames = std::min<std::uint64_t>(
+          {frames, (body.size() - at) / 8, kMostFrames});
       if (head.tid == 0) {  // the idle thread, or one of another namespace
-        event.totals.idle += head.period;
+        event.totals.idle += period;
         return;
       }
       // A chain may be empty (a thread that ends): the address alone.
@@ -273,9 +286,9 @@ void SamplingEvents::Decode(Event& event, std::uint16_t index,
       out[0] = (head.tid & 0xffffffu) |
                (static_cast<std::uint64_t>(head.pid & 0xffffffu) << 24) |
                (static_cast<std::uint64_t>(index) << 48);
-      out[1] = head.period;
+      out[1] = period;
       out[2] = head.ip;
-      std::memcpy(out + 2, body.data() + sizeof(head), frames * 8);
+      std::memcpy(out + 2, body.data() + at, frames * 8);
       return;
     }
     case PERF_RECORD_MMAP2:

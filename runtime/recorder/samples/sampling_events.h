@@ -59,6 +59,7 @@ class SamplingEvents {
     PerfRing ring;
     SamplingTotals totals;
     std::uint64_t lost_records = 0;  // sum of PERF_RECORD_LOST
+    std::uint64_t period = 0;        // 0: the kernel chooses
     bool of_threads = false;
   };
   static absl::StatusOr<Event> OpenEvent(
