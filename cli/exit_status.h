@@ -13,7 +13,7 @@ enum ExitStatus : int {
   kExitFailed = 1,
   kExitUsage = 2,
   kExitLoss = 3,        // complete, but records were lost (--fail-on-loss)
-  kExitRegression = 4,  // `diff`
+  kExitRegression = 4,  // `diff`; `report --validate`
   kExitPrivilege = 5,
   kExitInterrupted = 130,  // Ctrl-C during reading; the shells' number
 };

@@ -45,6 +45,7 @@ struct ReportRequest {
 struct ReportAnswer {
   std::string text;
   bool has_loss = false;
+  bool periods_disagree = false;  // of sampled events (report_samples.h)
   bool interrupted = false;  // Ctrl-C: `text` covers the records until then
   std::uint64_t records = 0;
 };

@@ -12,6 +12,7 @@
 #include "base/text/name_escape.h"
 #include "cli/exit_status.h"
 #include "cli/row_table.h"
+#include "cli/sample_books.h"
 #include "cli/sample_input.h"
 #include "cli/sample_text.h"
 #include "cli/short_name.h"
@@ -149,68 +150,6 @@ Tables TreeTables(const rmap::Samples& samples, const rmap::CallTree& tree) {
   return out;
 }
 
-std::string BooksText(const rmap::Samples& samples, const SampleBooks& books) {
-  const rmap::SampledEvent& event = samples.events[books.event];
-  const auto amount = [&](std::uint64_t value) {
-    return SampleAmountText(event.name, static_cast<double>(value));
-  };
-  std::string text = absl::StrFormat(
-      "books of %s (%s, %d samples): ", event.name, event.rate, books.hits);
-  std::vector<std::string> parts = {"processes " + amount(books.processes)};
-  if (books.idle != 0) parts.push_back("idle " + amount(books.idle));
-  if (books.outside != 0) parts.push_back("outside " + amount(books.outside));
-  if (books.counted == 0) {
-    return text + absl::StrJoin(parts, " + ") +
-           "; how much was counted is not known\n";
-  }
-  const double residual = static_cast<double>(books.residual);
-  absl::StrAppendFormat(
-      &text, "%s = counted %s %s %s residual (one period of each CPU: %s)\n",
-      absl::StrJoin(parts, " + "), amount(books.counted),
-      residual < 0 ? "+" : "-",
-      SampleAmountText(event.name, residual < 0 ? -residual : residual),
-      amount(books.per_cpu));
-  if (books.lost != 0) {
-    absl::StrAppendFormat(
-        &text, "  lost: %d samples found no room in the kernel's ring\n",
-        books.lost);
-  }
-  if (books.throttled != 0) {
-    absl::StrAppendFormat(&text,
-                          "  the kernel stopped sampling %d times: at too "
-                          "high a rate; take fewer a second\n",
-                          books.throttled);
-  }
-  if (books.stacks_lost != 0) {
-    absl::StrAppendFormat(&text, "  %d samples lost their stack\n",
-                          books.stacks_lost);
-  }
-  return text;
-}
-
-nlohmann::ordered_json BooksJson(const rmap::Samples& samples,
-                                 const SampleBooks& books) {
-  const rmap::SampledEvent& event = samples.events[books.event];
-  nlohmann::ordered_json one;
-  one["event"] = event.name;
-  one["rate"] = event.rate;
-  one["counted"] = nullptr;
-  one["residual"] = nullptr;
-  if (books.counted != 0) {
-    one["counted"] = books.counted;
-    one["residual"] = books.residual;
-  }
-  one["processes"] = books.processes;
-  one["idle"] = books.idle;
-  one["outside"] = books.outside;
-  one["one_period_a_cpu"] = books.per_cpu;
-  one["samples"] = books.hits;
-  one["lost"] = books.lost;
-  one["throttled"] = books.throttled;
-  one["stacks_lost"] = books.stacks_lost;
-  return one;
-}
-
 // Cuts names of functions and of their source where lines would be wider than
 // a terminal.
 void ShortenNames(const std::vector<std::string>& columns, std::size_t width,
@@ -246,7 +185,7 @@ void ShortenNames(const std::vector<std::string>& columns, std::size_t width,
 }
 
 std::string Text(const rmap::Samples& samples, const Tables& tables,
-                 const std::vector<SampleBooks>& books,
+                 const SampleBooksOfEvents& books,
                  const rmap::RenderOptions& options) {
   RowTable rows("", "", tables.text_columns);
   const std::size_t all = tables.text.size();
@@ -265,19 +204,16 @@ std::string Text(const rmap::Samples& samples, const Tables& tables,
     absl::StrAppendFormat(&text, "%d more rows: --rows 0 shows all\n",
                           all - shown);
   }
-  for (const SampleBooks& one : books) text += BooksText(samples, one);
+  text += BooksText(samples, books);
   for (const std::string& note : tables.notes) text += "note: " + note + "\n";
   return text;
 }
 
 std::string Json(const rmap::Samples& samples, const Tables& tables,
-                 const std::vector<SampleBooks>& books) {
+                 const SampleBooksOfEvents& books) {
   nlohmann::ordered_json out;
   out["schema"] = "countrace.samples/1";
-  out["books"] = nlohmann::ordered_json::array();
-  for (const SampleBooks& one : books) {
-    out["books"].push_back(BooksJson(samples, one));
-  }
+  out["books"] = BooksJson(samples, books);
   out["rows"] = nlohmann::ordered_json::array();
   for (const std::vector<Cell>& cells : tables.machine) {
     nlohmann::ordered_json row;
@@ -307,10 +243,13 @@ CodeBy CodeByOf(SampleTable table) {
 }
 
 ReportAnswer Answer(const rmap::Report& report,
-                    const std::vector<SampleBooks>& books, std::string text) {
+                    const SampleBooksOfEvents& books, std::string text) {
   ReportAnswer answer = AnswerOf(report, std::move(text));
-  for (const SampleBooks& one : books) {
+  for (const SampleBooks& one : books.events) {
     answer.has_loss |= one.lost + one.stacks_lost != 0;
+  }
+  for (const rmap::PeriodComparison& one : books.periods) {
+    answer.periods_disagree |= one.disagree();
   }
   return answer;
 }
@@ -351,10 +290,17 @@ absl::StatusOr<ReportAnswer> ReportSamples(const ReportRequest& request,
         samples,
         rmap::MakeCodeTable(samples, input->reader->info(), by, chosen), by);
   }
-  std::vector<SampleBooks> books = rmap::SampleBooksOf(samples);
+  SampleBooksOfEvents books = {rmap::SampleBooksOf(samples),
+                               rmap::ComparePeriods(samples, chosen)};
+  if (wanted.validate && books.periods.empty()) {
+    return absl::FailedPreconditionError(
+        "--validate compares the two periods of an event, and none has two: "
+        "record with --sample every=PERIOD:EVENT, a counted event and a PERIOD "
+        "of 100 or more");
+  }
   if (report.of_range) {
     // The counts are of the whole recording.
-    for (SampleBooks& one : books) one.counted = 0;
+    for (SampleBooks& one : books.events) one.counted = 0;
   }
   if (wanted.format == "text") {
     return Answer(report, books, Text(samples, tables, books, request.render));

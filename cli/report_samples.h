@@ -26,9 +26,12 @@ struct SampleTableRequest {
   std::string function;  // kCallTree, kCallers: a glob; empty: all
   // Rows of trees below this part of all samples are left out.
   double least_share = 0;
+  // ReportAnswer::periods_disagree is wanted: there must be two periods.
+  bool validate = false;
 };
 
-// Errors: of the reader; FAILED_PRECONDITION the trace has no samples;
+// Errors: of the reader; FAILED_PRECONDITION the trace has no samples, or none
+// with two periods;
 // NOT_FOUND none of the process, or of the function.
 absl::StatusOr<ReportAnswer> ReportSamples(const ReportRequest& request,
                                            const SampleTableRequest& wanted);

@@ -44,7 +44,7 @@ struct ReportOptions {
   std::uint64_t slowest_calls = 0;
   std::uint64_t rows = 20;
   bool bounds = false, fail_on_loss = false;
-  bool wide = false;
+  bool wide = false, validate = false;
 
   bool samples() const;
   bool over_time() const { return by == "time" || by == "phase"; }
@@ -130,6 +130,7 @@ void AddOptions(VerbParser& parser, ReportOptions& options,
   parser.AddNumber("--rows", options.rows, ~std::uint64_t{0});
   parser.AddFlag("--bounds", options.bounds);
   parser.AddFlag("--wide", options.wide);
+  parser.AddFlag("--validate", options.validate);
   parser.AddTexts("--columns", options.columns);
   parser.AddText("--count", options.count);
   parser.AddTexts("--mark", options.marks);
@@ -192,6 +193,10 @@ absl::Status CheckSamples(const VerbParser& parser,
   if (options.by == "callers" && options.function.empty()) {
     return absl::InvalidArgumentError(
         "--by callers needs --function NAME, a glob: whose callers?");
+  }
+  if (options.validate && !options.samples()) {
+    return absl::InvalidArgumentError(
+        "--validate is for tables of samples: --by function, for example");
   }
   if (!options.samples()) return absl::OkStatus();
   for (const char* option :
@@ -301,7 +306,8 @@ absl::StatusOr<ReportAnswer> Answer(const ReportOptions& options,
                          {.table = SampleTables().at(options.by),
                           .format = options.format,
                           .function = options.function,
-                          .least_share = options.rows == 0 ? 0 : kLeast});
+                          .least_share = options.rows == 0 ? 0 : kLeast,
+                          .validate = options.validate});
   }
   if (options.over_time()) {
     return ReportOverTime(request, /*phases=*/options.by == "phase");
@@ -339,7 +345,11 @@ int RunReport(const Arguments& arguments) {
     return PrintData(kReportVerb.name, answer->text, kExitInterrupted);
   }
   const bool lossy = options.fail_on_loss && answer->has_loss;
-  return PrintData(kReportVerb.name, answer->text, lossy ? kExitLoss : kExitOk);
+  const bool wrong = options.validate && answer->periods_disagree;
+  return PrintData(kReportVerb.name, answer->text,
+                   lossy   ? kExitLoss
+                   : wrong ? kExitRegression
+                           : kExitOk);
 }
 
 }  // namespace

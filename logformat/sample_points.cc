@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "absl/strings/str_format.h"
 #include "logformat/packet_layout.h"
 
 namespace countrace::logformat {
@@ -72,6 +73,16 @@ SamplePoint SamplePointOf(const HookInfo& hook) {
     }
   }
   return SamplePoint::kNone;
+}
+
+std::string TwoPeriodsText(std::uint64_t one, std::uint64_t other) {
+  return absl::StrFormat("every %d and %d", std::min(one, other),
+                         std::max(one, other));
+}
+
+bool IsOfTwoPeriods(const std::string& location) {
+  return location.starts_with("every ") &&
+         location.find(" and ") != std::string::npos;
 }
 
 std::vector<std::byte> SampleRecordBody(std::uint64_t ids,

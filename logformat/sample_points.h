@@ -37,6 +37,11 @@ HookInfo DescribeSamplePoint(SamplePoint point, const std::string& name,
                              const std::string& location);
 SamplePoint SamplePointOf(const HookInfo& hook);
 
+// An event may have two points, one for each of two periods (FORMAT.md 4.8):
+// both then have this `location`, of both.
+std::string TwoPeriodsText(std::uint64_t one, std::uint64_t other);
+bool IsOfTwoPeriods(const std::string& location);
+
 // Numbers of a point's values that come before its texts.
 inline constexpr std::size_t kSampleNumbers = 2;  // period, stack
 inline constexpr std::size_t kFrameNumbers = 4;   // id, parent, file, address

@@ -96,7 +96,7 @@ absl::StatusOr<Annotation> Annotate(const Samples& samples,
                                     const AnnotationRequest& request) {
   CodePlaces places(samples, CodeBy::kAddress);
   CodePlaces functions(samples, CodeBy::kFunction);
-  std::vector<SampleTotal> events(samples.events.size());
+  std::vector<SampleTotal> events = EmptyTotals(samples);
   std::map<std::pair<std::uint32_t, std::uint32_t>, SampleWeight> sums;
   // By the number of a place: its file, and the functions that have its code,
   // numbers of `functions`.

@@ -22,7 +22,7 @@ class TreeBuilder {
       : samples_(samples),
         request_(request),
         places_(samples, CodeBy::kFunction),
-        events_(samples.events.size()) {
+        events_(EmptyTotals(samples)) {
     nodes_.emplace_back();  // above the outermost frames of all events
   }
 

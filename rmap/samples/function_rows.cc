@@ -21,6 +21,7 @@ std::string ContextText(const SampleContext& context,
 
 std::vector<SampleBooks> SampleBooksOf(const Samples& samples) {
   std::vector<SampleBooks> all(samples.events.size());
+  std::vector<double> squares(all.size());
   for (std::uint32_t event = 0; event < all.size(); ++event) {
     all[event].event = event;
     all[event].stacks_lost = samples.stacks_lost;
@@ -28,8 +29,9 @@ std::vector<SampleBooks> SampleBooksOf(const Samples& samples) {
   for (const SampleSum& sum : samples.sums) {
     all[sum.event].hits += sum.hits;
     all[sum.event].processes += sum.periods;
+    squares[sum.event] += sum.squared_periods;
   }
-  std::vector<std::uint64_t> cpus(all.size());
+  std::vector<std::uint64_t> counts(all.size());
   for (const SampleCount& count : samples.counts) {
     SampleBooks& books = all[count.event];
     books.counted += count.counted;
@@ -37,14 +39,26 @@ std::vector<SampleBooks> SampleBooksOf(const Samples& samples) {
     books.outside += count.outside;
     books.lost += count.lost;
     books.throttled += count.throttled;
-    ++cpus[count.event];
+    ++counts[count.event];
   }
   for (SampleBooks& books : all) {
+    const std::uint64_t times = samples.events[books.event].periods;
+    if (books.hits > 0) {
+      // Each of two periods is left on each CPU: their mean by weight.
+      const std::uint64_t period =
+          times == 1 ? books.processes / books.hits
+                     : static_cast<std::uint64_t>(
+                           squares[books.event] /
+                           static_cast<double>(books.processes));
+      books.per_cpu = counts[books.event] * period;
+    }
+    for (std::uint64_t* const sum :
+         {&books.counted, &books.processes, &books.idle, &books.outside,
+          &books.per_cpu}) {
+      *sum /= times;
+    }
     books.residual = static_cast<std::int64_t>(books.counted - books.processes -
                                                books.idle - books.outside);
-    if (books.hits > 0) {
-      books.per_cpu = cpus[books.event] * (books.processes / books.hits);
-    }
   }
   return all;
 }
@@ -62,7 +76,7 @@ CodeTable MakeCodeTable(const Samples& samples,
   };
   // By event, context, place.
   std::map<std::tuple<std::uint32_t, std::string, std::uint32_t>, Sums> sums;
-  std::vector<SampleTotal> events(samples.events.size());
+  std::vector<SampleTotal> events = EmptyTotals(samples);
   std::set<std::uint32_t> seen;
   for (const SampleSum& sum : samples.sums) {
     if (!chosen.empty() && !chosen[sum.context]) continue;

@@ -40,12 +40,26 @@ std::string TextOf(std::span<const std::byte>& texts) {
 
 SampleSums::SampleSums(const logformat::TraceInfo& info)
     : points_(logformat::kHookIdMax + 1, SamplePoint::kNone),
-      events_(logformat::kHookIdMax + 1, 0) {
+      events_(logformat::kHookIdMax + 1, 0),
+      is_second_(logformat::kHookIdMax + 1, false) {
   for (const logformat::HookInfo& hook : info.hooks) {
     points_[hook.id] = logformat::SamplePointOf(hook);
     if (points_[hook.id] != SamplePoint::kSample) continue;
-    events_[hook.id] = static_cast<std::uint32_t>(samples_.events.size());
-    samples_.events.push_back({hook.id, hook.name, hook.location});
+    const auto first =
+        std::find_if(samples_.events.begin(), samples_.events.end(),
+                     [&hook](const SampledEvent& event) {
+                       return event.periods == 1 && event.name == hook.name &&
+                              event.rate == hook.location &&
+                              logformat::IsOfTwoPeriods(hook.location);
+                     });
+    events_[hook.id] =
+        static_cast<std::uint32_t>(first - samples_.events.begin());
+    if (first != samples_.events.end()) {
+      first->periods = 2;
+      is_second_[hook.id] = true;
+    } else {
+      samples_.events.push_back({hook.id, hook.name, hook.location});
+    }
   }
   samples_.files.push_back({logformat::kUnknownCode, ""});
   samples_.frames.emplace_back();
@@ -166,9 +180,10 @@ void SampleSums::Add(const EventRecord& record, const SampleContext& context) {
     }
     if (frame == 0) ++samples_.stacks_lost;
   }
-  Sum& sum = sums_[{events_[logformat::EventHookId(record.event_id)],
-                    ContextOf(context), frame}];
+  const std::uint32_t hook_id = logformat::EventHookId(record.event_id);
+  Sum& sum = sums_[{events_[hook_id], ContextOf(context), frame}];
   ++sum.hits;
+  if (is_second_[hook_id]) ++sum.second_hits;
   sum.periods += period;
   const auto weight = static_cast<double>(period);
   sum.squared_periods += weight * weight;
@@ -183,7 +198,7 @@ Samples SampleSums::Take() const {
   Samples out = samples_;
   for (const auto& [key, sum] : sums_) {
     out.sums.push_back({key.event, key.context, key.frame, sum.hits,
-                        sum.periods, sum.squared_periods});
+                        sum.second_hits, sum.periods, sum.squared_periods});
   }
   // The map's order is another in each run.
   std::sort(out.sums.begin(), out.sums.end(),

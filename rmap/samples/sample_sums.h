@@ -41,7 +41,7 @@ class SampleSums {
     }
   };
   struct Sum {
-    std::uint64_t hits = 0, periods = 0;
+    std::uint64_t hits = 0, second_hits = 0, periods = 0;
     double squared_periods = 0;
   };
 
@@ -66,6 +66,7 @@ class SampleSums {
 
   std::vector<logformat::SamplePoint> points_;  // by hook id
   std::vector<std::uint32_t> events_;  // by hook id: of samples_.events
+  std::vector<bool> is_second_;        // by hook id: the event's second period
   Samples samples_;
   absl::flat_hash_map<std::uint64_t, std::uint32_t> files_;  // by its number
   // By stream.

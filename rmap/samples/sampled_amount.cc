@@ -23,6 +23,14 @@ void SetShare(double hits, double all, SampledAmount& amount) {
   amount.share_hi = std::min(1.0, middle + half);
 }
 
+std::vector<SampleTotal> EmptyTotals(const Samples& samples) {
+  std::vector<SampleTotal> totals(samples.events.size());
+  for (std::size_t i = 0; i < totals.size(); ++i) {
+    totals[i].counted_times = samples.events[i].periods;
+  }
+  return totals;
+}
+
 SampledAmount AmountOf(const SampleWeight& weight, const SampleTotal& all) {
   SampledAmount amount;
   if (all.periods > 0) {
@@ -30,10 +38,10 @@ SampledAmount AmountOf(const SampleWeight& weight, const SampleTotal& all) {
     SetShare(share * all.effective_hits(), all.effective_hits(), amount);
   }
   amount.hits = weight.hits;
-  amount.value = weight.periods;
-  amount.lo = static_cast<std::uint64_t>(amount.share_lo * all.periods);
-  amount.hi =
-      static_cast<std::uint64_t>(std::ceil(amount.share_hi * all.periods));
+  amount.value = weight.periods / all.counted_times;
+  const double counted = all.periods / static_cast<double>(all.counted_times);
+  amount.lo = static_cast<std::uint64_t>(amount.share_lo * counted);
+  amount.hi = static_cast<std::uint64_t>(std::ceil(amount.share_hi * counted));
   return amount;
 }
 

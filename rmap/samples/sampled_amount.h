@@ -3,6 +3,7 @@
 #define COUNTRACE_RMAP_SAMPLES_SAMPLED_AMOUNT_H_
 
 #include <cstdint>
+#include <vector>
 
 #include "rmap/samples/samples.h"
 
@@ -33,6 +34,7 @@ struct SampleWeight {
 // All samples of an event. Samples of unequal periods are worth fewer.
 struct SampleTotal {
   double periods = 0, squared_periods = 0;
+  std::uint64_t counted_times = 1;  // SampledEvent::periods
 
   void Add(const SampleSum& sum) {
     periods += static_cast<double>(sum.periods);
@@ -42,6 +44,9 @@ struct SampleTotal {
     return squared_periods > 0 ? periods * periods / squared_periods : 0;
   }
 };
+
+// One for each event of `samples`, without samples.
+std::vector<SampleTotal> EmptyTotals(const Samples& samples);
 
 SampledAmount AmountOf(const SampleWeight& weight, const SampleTotal& all);
 

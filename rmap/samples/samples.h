@@ -17,7 +17,10 @@ namespace countrace::rmap {
 struct SampledEvent {
   std::uint32_t hook_id = 0;
   std::string name;  // "cpu-clock"
-  std::string rate;  // "199 Hz", "every 1000"
+  std::string rate;  // "199 Hz", "every 97", "every 1621 and 2621"
+  // With which it was sampled, each for itself: 1 or 2. Sums of periods and
+  // counts are of all of them.
+  std::uint32_t periods = 1;
 };
 
 // Where addresses lie (logformat/sample_points.h).
@@ -52,11 +55,12 @@ struct SampleSum {
   std::uint32_t context = 0;  // of Samples::contexts
   std::uint32_t frame = 0;    // innermost; 0: it has no stack
   std::uint64_t hits = 0;
-  std::uint64_t periods = 0;   // sum
-  double squared_periods = 0;  // sum of the squares
+  std::uint64_t second_hits = 0;  // of these, by the event's second period
+  std::uint64_t periods = 0;      // sum
+  double squared_periods = 0;     // sum of the squares
 };
 
-// The end of an event on one CPU.
+// The end of an event on one CPU; of each of its periods.
 struct SampleCount {
   std::uint32_t event = 0;
   std::int32_t cpu = 0;

@@ -1,0 +1,149 @@
+#include "cli/sample_books.h"
+
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "cli/sample_text.h"
+
+namespace countrace::cli {
+namespace {
+
+using rmap::SampleBooks;
+
+std::string EventText(const rmap::Samples& samples, const SampleBooks& books) {
+  const rmap::SampledEvent& event = samples.events[books.event];
+  const auto amount = [&](std::uint64_t value) {
+    return SampleAmountText(event.name, static_cast<double>(value));
+  };
+  std::string text = absl::StrFormat(
+      "books of %s (%s, %d samples): ", event.name, event.rate, books.hits);
+  std::vector<std::string> parts = {"processes " + amount(books.processes)};
+  if (books.idle != 0) parts.push_back("idle " + amount(books.idle));
+  if (books.outside != 0) parts.push_back("outside " + amount(books.outside));
+  if (books.counted == 0) {
+    return text + absl::StrJoin(parts, " + ") +
+           "; how much was counted is not known\n";
+  }
+  const double residual = static_cast<double>(books.residual);
+  absl::StrAppendFormat(
+      &text, "%s = counted %s %s %s residual (one period of each CPU: %s)\n",
+      absl::StrJoin(parts, " + "), amount(books.counted),
+      residual < 0 ? "+" : "-",
+      SampleAmountText(event.name, residual < 0 ? -residual : residual),
+      amount(books.per_cpu));
+  if (books.lost != 0) {
+    absl::StrAppendFormat(
+        &text, "  lost: %d samples found no room in the kernel's ring\n",
+        books.lost);
+  }
+  if (books.throttled != 0) {
+    absl::StrAppendFormat(&text,
+                          "  the kernel stopped sampling %d times: at too "
+                          "high a rate; take fewer a second\n",
+                          books.throttled);
+  }
+  if (books.stacks_lost != 0) {
+    absl::StrAppendFormat(&text, "  %d samples lost their stack\n",
+                          books.stacks_lost);
+  }
+  return text;
+}
+
+nlohmann::ordered_json EventJson(const rmap::Samples& samples,
+                                 const SampleBooks& books) {
+  const rmap::SampledEvent& event = samples.events[books.event];
+  nlohmann::ordered_json one;
+  one["event"] = event.name;
+  one["rate"] = event.rate;
+  one["counted"] = nullptr;
+  one["residual"] = nullptr;
+  if (books.counted != 0) {
+    one["counted"] = books.counted;
+    one["residual"] = books.residual;
+  }
+  one["processes"] = books.processes;
+  one["idle"] = books.idle;
+  one["outside"] = books.outside;
+  one["one_period_a_cpu"] = books.per_cpu;
+  one["samples"] = books.hits;
+  one["lost"] = books.lost;
+  one["throttled"] = books.throttled;
+  one["stacks_lost"] = books.stacks_lost;
+  return one;
+}
+
+std::string PeriodsText(const rmap::PeriodComparison& comparison) {
+  const std::string samples = absl::StrFormat(
+      "%d and %d samples", comparison.hits[0], comparison.hits[1]);
+  if (comparison.degrees_of_freedom == 0) {
+    return absl::StrFormat(
+        "  the two periods are not compared: %s are not two functions with "
+        "enough of both\n",
+        samples);
+  }
+  const std::string test = absl::StrFormat(
+      "chi-squared %.1f, %d degree%s of freedom, p %s", comparison.chi_squared,
+      comparison.degrees_of_freedom,
+      comparison.degrees_of_freedom == 1 ? "" : "s",
+      comparison.p < 0.0001 ? std::string("< 0.0001")
+                            : absl::StrFormat("= %.4f", comparison.p));
+  if (!comparison.disagree()) {
+    return absl::StrFormat("  the two periods agree: %s (%s)\n", samples, test);
+  }
+  return absl::StrFormat(
+      "  the two periods disagree: %s (%s)\n"
+      "  most at %s: %.1f %% and %.1f %%; a period beats with a loop of the "
+      "program, and its shares are wrong: record with another PERIOD\n",
+      samples, test, comparison.most, 100 * comparison.share[0],
+      100 * comparison.share[1]);
+}
+
+nlohmann::ordered_json PeriodsJson(const rmap::PeriodComparison& comparison) {
+  nlohmann::ordered_json out;
+  out["samples"] = comparison.hits;
+  out["degrees_of_freedom"] = comparison.degrees_of_freedom;
+  out["chi_squared"] = nullptr;
+  out["p"] = nullptr;
+  out["agree"] = nullptr;
+  if (comparison.degrees_of_freedom == 0) return out;
+  out["chi_squared"] = comparison.chi_squared;
+  out["p"] = comparison.p;
+  out["agree"] = !comparison.disagree();
+  out["most"] = {{"function", comparison.most}, {"shares", comparison.share}};
+  return out;
+}
+
+const rmap::PeriodComparison* PeriodsOf(std::uint32_t event,
+                                        const SampleBooksOfEvents& books) {
+  for (const rmap::PeriodComparison& one : books.periods) {
+    if (one.event == event) return &one;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::string BooksText(const rmap::Samples& samples,
+                      const SampleBooksOfEvents& books) {
+  std::string text;
+  for (const SampleBooks& one : books.events) {
+    text += EventText(samples, one);
+    if (const auto* const periods = PeriodsOf(one.event, books)) {
+      text += PeriodsText(*periods);
+    }
+  }
+  return text;
+}
+
+nlohmann::ordered_json BooksJson(const rmap::Samples& samples,
+                                 const SampleBooksOfEvents& books) {
+  nlohmann::ordered_json out = nlohmann::ordered_json::array();
+  for (const SampleBooks& one : books.events) {
+    out.push_back(EventJson(samples, one));
+    if (const auto* const periods = PeriodsOf(one.event, books)) {
+      out.back()["periods"] = PeriodsJson(*periods);
+    }
+  }
+  return out;
+}
+
+}  // namespace countrace::cli

@@ -1,0 +1,28 @@
+// What is below a table of samples: the books of each event, and the comparison
+// of its two periods; for people and for programs.
+#ifndef COUNTRACE_CLI_SAMPLE_BOOKS_H_
+#define COUNTRACE_CLI_SAMPLE_BOOKS_H_
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "rmap/samples/function_rows.h"
+#include "rmap/samples/period_comparison.h"
+#include "rmap/samples/samples.h"
+
+namespace countrace::cli {
+
+struct SampleBooksOfEvents {
+  std::vector<rmap::SampleBooks> events;
+  std::vector<rmap::PeriodComparison> periods;  // of those that have two
+};
+
+std::string BooksText(const rmap::Samples& samples,
+                      const SampleBooksOfEvents& books);
+nlohmann::ordered_json BooksJson(const rmap::Samples& samples,
+                                 const SampleBooksOfEvents& books);
+
+}  // namespace countrace::cli
+
+#endif  // COUNTRACE_CLI_SAMPLE_BOOKS_H_
