@@ -19,6 +19,9 @@ import tempfile
 import time
 
 
+PERIODS = {'one period': 'exactly=1000:page-faults', 'two periods': 'every=1000:page-faults'}
+
+
 def run(*words, **options):
     done = subprocess.run([str(word) for word in words], capture_output=True, text=True,
                           timeout=1800, check=False, **options)
@@ -53,6 +56,8 @@ class Recorders:
             return [self.countrace, 'record', '-q', '--force', '--no-fault-records',
                     '-o', self.trace, '--sample',
                     'every=1:page-faults' if rate == 1 else rate, '--', *program]
+        if recorder in PERIODS:
+            return self.words('countrace', what, PERIODS[recorder])
         if recorder == 'perf':
             every = ['-e', 'page-faults', '-c', '1'] if rate == 1 else ['-e', 'cpu-clock', '-F',
                                                                        rate]
@@ -74,9 +79,9 @@ class Recorders:
         return program, max(usage.ru_utime + usage.ru_stime - program, 0)
 
 
-def overhead(recorders, what, rate, runs):
+def overhead(recorders, what, rate, runs, names=()):
     """Medians of CPU times: of the program alone, and under each recorder."""
-    names = ['alone', 'countrace'] + (['perf'] if recorders.perf else [])
+    names = ['alone', *(names or (['countrace'] + (['perf'] if recorders.perf else [])))]
     times = {name: [] for name in names}
     for _ in range(runs):
         for name in names:
@@ -110,6 +115,9 @@ def main():
             f'{who} {(program - alone) / faults * 1e9:+.0f} ns, itself '
             f'{own / faults * 1e9:.0f} ns'
             for who, (program, own) in found.items()), flush=True)
+        found = overhead(recorders, ['faults', faults], 1, wanted.runs, PERIODS)
+        print(f'{faults:,} page faults: ' + '; '.join(
+            f'{who} {1e3 * program:.0f} ms' for who, (program, _) in found.items()), flush=True)
         if wanted.skip_report:
             return
         run(*recorders.words('countrace', ['faults', wanted.samples], 1))

@@ -12,8 +12,8 @@ import subprocess
 # What is counted, how much of it, and how it is sampled: some 400 to 1,000
 # samples, in an order of functions without a period.
 KINDS = {'cpu': (5000, '997'),
-         'pages': (60000, 'every=97:page-faults'),
-         'allocations': (60000, 'every=97:{malloc}')}
+         'pages': (60000, 'every=100:page-faults'),
+         'allocations': (60000, 'every=100:{malloc}')}
 FUNCTIONS = ('Half', 'Third', 'Fifth')
 TRACING = pathlib.Path('/sys/kernel/tracing')
 
@@ -28,7 +28,7 @@ def run(*words, **options):
 
 class Malloc:
     """A tracepoint at each call of malloc, in a copy of the C library that only the
-    program uses: nobody else is slowed.
+    program uses: it slows no other program.
     """
 
     def __init__(self, program, folder):
@@ -39,7 +39,7 @@ class Malloc:
         shutil.copy(library, copy)
         address = int(re.search(r'(?m)^([0-9a-f]+) T malloc(@|$)',
                                 run('nm', '-D', copy))[1], 16)
-        # Of the segments: offset, address, and further on the bytes.
+        # A segment's offset, its address, and further on its bytes.
         for line in re.findall(r'LOAD +(0x\w+) (0x\w+) 0x\w+ (0x\w+)',
                                run('readelf', '-lW', copy)):
             offset, start, size = (int(number, 16) for number in line)
@@ -87,8 +87,11 @@ class KnownShares:
         words = [self.countrace, 'record', '-q', '--force', '--no-fault-records', '-o',
                  self.trace, '--sample', sample, '--', *library, self.program, *what]
         truth = json.loads(run(*words))
-        return truth, json.loads(run(self.countrace, 'report', '--no-progress', '--format',
-                                     'json', '--by', 'function', self.trace))
+        return truth, json.loads(self.report())
+
+    def report(self, *options):
+        return run(self.countrace, 'report', '--no-progress', '--format', 'json', '--by',
+                   'function', *options, self.trace)
 
     def shares(self, kind, seed):
         """Of each function: the known share, the measured one, and its interval."""

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import unittest
 
-from known_shares import FUNCTIONS, KINDS, TRACING, KnownShares
+from known_shares import FUNCTIONS, KINDS, TRACING, KnownShares, run
 
 COUNTRACE = PROGRAM = ''
 RUNS = 10
@@ -62,6 +62,53 @@ class Shares(unittest.TestCase):
             self.assertLess(books['processes'], 25000, books)
             self.assertLessEqual(0, books['residual'], books)
             self.assertLess(books['residual'], period * os.cpu_count(), books)
+
+    def self_shares(self, data):
+        """Of the functions, by their calls of malloc."""
+        books, = data['books']
+        rows = {row['function']: row['total'] for row in data['rows']}
+        return [rows.get(name + '(char)', 0) / books['processes'] for name in FUNCTIONS]
+
+    def test_two_periods_show_what_beats(self):
+        """One function is all that a period sees which is the length of a loop.
+
+        The program's calls of malloc on one CPU: no other program shifts the period.
+        """
+        cpus = os.sched_getaffinity(0)
+        self.addCleanup(os.sched_setaffinity, 0, cpus)
+        os.sched_setaffinity(0, {min(cpus)})
+        known = self.known()
+        malloc = known.malloc.event
+        truth = [0.5, 0.3, 0.2]
+        _, data = known.record(f'exactly=100:{malloc}', 'pattern', 100000, 100)
+        self.assertIn(1, [round(share, 2) for share in self.self_shares(data)], data)
+        self.assertNotIn('periods', data['books'][0])
+        with self.assertRaisesRegex(RuntimeError, r'failed \(1\)(.|\n)*--validate compares'):
+            known.report('--validate')
+
+        _, data = known.record(f'every=100:{malloc}', 'pattern', 100000, 100)
+        books, = data['books']
+        self.assertEqual('every 163 and 263', books['rate'])
+        self.assertTrue(books['periods']['agree'], books)
+        self.assertGreater(books['periods']['degrees_of_freedom'], 0, books)
+        self.assertLessEqual(100000, books['counted'], books)
+        self.assertLessEqual(0, books['residual'], books)
+        self.assertLess(books['residual'], 263, books)
+        for share, true in zip(self.self_shares(data), truth):
+            self.assertAlmostEqual(true, share, delta=0.03)
+        known.report('--validate')
+
+        # A loop that has the length of one of the two.
+        _, data = known.record(f'every=100:{malloc}', 'pattern', 100000, 163)
+        periods = data['books'][0]['periods']
+        self.assertFalse(periods['agree'], periods)
+        self.assertLess(periods['p'], 1e-9, periods)
+        self.assertTrue({0, 1} & {round(share, 2) for share in periods['most']['shares']}, periods)
+        with self.assertRaisesRegex(RuntimeError, r'failed \(4\)'):
+            known.report('--validate')
+        text = run(COUNTRACE, 'report', '--no-progress', '--by', 'function', known.trace)
+        self.assertIn('the two periods disagree: ', text)
+        self.assertRegex(text, r'most at \w*malloc, called by \w+\(char\): [\d.]+ % and [\d.]+ %;')
 
 
 if __name__ == '__main__':

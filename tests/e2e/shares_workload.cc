@@ -9,7 +9,7 @@
 //        shares_workload allocations TIMES SEED
 //          so many calls of malloc
 //        shares_workload pattern TIMES LENGTH
-//          as pages, but each LENGTH touches are those before again
+//          as allocations, but each LENGTH calls are those before again
 // Prints how many each had, and all of the process: nanoseconds of CPU time,
 // page faults, or calls of malloc.
 #include <sys/mman.h>
@@ -86,7 +86,7 @@ void Call(std::size_t function, char what) {
 int main(int argc, char** argv) {
   if (argc != 4) return 2;
   const bool pattern = std::strcmp(argv[1], "pattern") == 0;
-  const char what = argv[1][0];
+  const char what = pattern ? 'a' : argv[1][0];
   const auto times = static_cast<std::uint64_t>(std::atoll(argv[2]));
   auto state = static_cast<std::uint64_t>(std::atoll(argv[3]));
   const std::uint64_t length = state;

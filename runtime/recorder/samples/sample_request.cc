@@ -7,13 +7,14 @@
 #include "base/posix/small_file.h"
 #include "base/text/name_escape.h"
 #include "base/text/quantity_parse.h"
+#include "logformat/sample_points.h"
 
 namespace countrace::runtime {
 namespace {
 
 constexpr char kRateFile[] = "/proc/sys/kernel/perf_event_max_sample_rate";
 constexpr char kDefaultEvent[] = "cpu-clock";
-constexpr std::string_view kEvery = "every=";
+constexpr std::string_view kEvery = "every=", kExactly = "exactly=";
 // More than any kernel allows; larger numbers are certainly periods.
 constexpr std::uint64_t kMostHz = 1'000'000;
 // The kernel takes 63 bits.
@@ -21,8 +22,9 @@ constexpr std::uint64_t kLongestPeriod = std::uint64_t{1} << 62;
 
 absl::Status WrongForm(std::string_view text) {
   return absl::InvalidArgumentError(absl::StrFormat(
-      "--sample %s: want samples a second, or every=PERIOD, then perhaps a "
-      "colon and an event: 199, 199:cpu-clock, every=1000:page-faults",
+      "--sample %s: want samples a second, every=PERIOD or exactly=PERIOD, "
+      "then perhaps a colon and an event: 199, 199:cpu-clock, "
+      "every=1000:page-faults",
       base::EscapeName(std::string(text))));
 }
 
@@ -32,11 +34,25 @@ bool IsClock(const EventSpec& event) {
           event.config == PERF_COUNT_SW_TASK_CLOCK);
 }
 
+// At most some 10^13: not slow.
+std::uint64_t PrimeFrom(std::uint64_t number) {
+  const auto is_prime = [](std::uint64_t n) {
+    for (std::uint64_t i = 2; i * i <= n; ++i) {
+      if (n % i == 0) return false;
+    }
+    return n > 1;
+  };
+  while (!is_prime(number)) ++number;
+  return number;
+}
+
 }  // namespace
 
 std::string SampleRequest::Text() const {
   std::string text = rate_hz != 0 ? absl::StrFormat("%d Hz", rate_hz)
-                                  : absl::StrFormat("every %d", period);
+                     : other_period != 0
+                         ? logformat::TwoPeriodsText(period, other_period)
+                         : absl::StrFormat("every %d", period);
   if (event.exclude_kernel) text += ", user code";
   if (event.exclude_user) text += ", kernel";
   return text;
@@ -46,8 +62,10 @@ absl::StatusOr<SampleRequest> ParseSampleRequest(std::string_view text) {
   SampleRequest request;
   const std::size_t colon = text.find(':');
   std::string_view number = text.substr(0, colon);
-  const bool every = number.starts_with(kEvery);
-  if (every) number.remove_prefix(kEvery.size());
+  request.exactly = number.starts_with(kExactly);
+  const bool every = request.exactly || number.starts_with(kEvery);
+  if (every)
+    number.remove_prefix(request.exactly ? kExactly.size() : kEvery.size());
   const auto value = base::ParseInteger(std::string(number));
   if (!value || *value == 0) return WrongForm(text);
   std::string_view name = kDefaultEvent;
@@ -84,6 +102,26 @@ absl::StatusOr<SampleRequest> ParseSampleRequest(std::string_view text) {
   return request;
 }
 
+std::vector<SampleRequest> WithTwoPeriods(const SampleRequest& request) {
+  constexpr std::uint64_t kLeast = 100, kMost = 1'000'000'000'000;
+  if (request.exactly || request.period < kLeast || request.period > kMost ||
+      IsClock(request.event)) {
+    return {request};
+  }
+  // 1 / g + 1 / g^2 = 1, so together they take as many samples as the one
+  // period. Their proportion is the one farthest from all fractions: samples
+  // of the two seldom come together.
+  constexpr double kGolden = 1.618033988749895;
+  const double period = static_cast<double>(request.period);
+  std::vector<SampleRequest> two(2, request);
+  two[0].period = PrimeFrom(static_cast<std::uint64_t>(period * kGolden));
+  two[1].period =
+      PrimeFrom(static_cast<std::uint64_t>(period * kGolden * kGolden));
+  two[0].other_period = two[1].period;
+  two[1].other_period = two[0].period;
+  return two;
+}
+
 absl::StatusOr<std::vector<SampleRequest>> ParseSampleRequests(
     const std::vector<std::string>& texts) {
   std::vector<SampleRequest> requests;
@@ -106,7 +144,13 @@ absl::StatusOr<std::vector<SampleRequest>> ParseSampleRequests(
         absl::StrFormat("--sample: %d events are sampled, at most %d can be",
                         requests.size(), kMaxSampledEvents));
   }
-  return requests;
+  std::vector<SampleRequest> all;
+  for (const SampleRequest& request : requests) {
+    for (SampleRequest& one : WithTwoPeriods(request)) {
+      all.push_back(std::move(one));
+    }
+  }
+  return all;
 }
 
 absl::Status CheckSampleRate(const SampleRequest& request,

@@ -1,5 +1,9 @@
 // `record --sample N[:EVENT]`: which event is sampled, and how often.
 //
+// A counted event is sampled with two periods, which a report compares: a loop
+// of the program in which the event happens as often as a period has events
+// would show one of its functions only (docs/samples.md).
+//
 // Thread: any.
 #ifndef COUNTRACE_RUNTIME_RECORDER_SAMPLES_SAMPLE_REQUEST_H_
 #define COUNTRACE_RUNTIME_RECORDER_SAMPLES_SAMPLE_REQUEST_H_
@@ -18,20 +22,29 @@ namespace countrace::runtime {
 // One of the two is not 0.
 struct SampleRequest {
   EventSpec event;
-  std::uint64_t rate_hz = 0;  // samples a second of each CPU
-  std::uint64_t period = 0;   // a sample at each such number of events
+  std::uint64_t rate_hz = 0;       // samples a second of each CPU
+  std::uint64_t period = 0;        // a sample at each such number of events
+  bool exactly = false;            // with this period and no other
+  std::uint64_t other_period = 0;  // of the other request of two; 0: none
 
-  // "199 Hz", "every 1000, user code": what the trace says of the point.
+  // "199 Hz", "every 97, user code", "every 1621 and 2621": what the trace says
+  // of the point.
   std::string Text() const;
 };
 
-// "199", "199:page-faults", "every=1000:page-faults"; without an event
-// cpu-clock. Returns: INVALID_ARGUMENT another form, a number out of range, an
-// unknown event, or one that has no samples; as ParseEvent().
+// "199", "199:page-faults", "every=1000:page-faults", "exactly=1000:
+// page-faults"; without an event cpu-clock. Returns: INVALID_ARGUMENT another
+// form, a number out of range, an unknown event, or one that has no samples; as
+// ParseEvent().
 absl::StatusOr<SampleRequest> ParseSampleRequest(std::string_view text);
 
-// All of `texts`. Returns also: INVALID_ARGUMENT an event given twice, or more
-// than kMaxSampledEvents.
+// The requests with two prime periods that together take as many samples as
+// this one; only this one if it is exact, is for less than 100 events (each
+// sample may be needed) or more than 10^12, has a rate, or is of a clock.
+std::vector<SampleRequest> WithTwoPeriods(const SampleRequest& request);
+
+// All of `texts`, with two periods. Returns also: INVALID_ARGUMENT an event
+// given twice, or more than kMaxSampledEvents.
 inline constexpr std::size_t kMaxSampledEvents = 8;
 absl::StatusOr<std::vector<SampleRequest>> ParseSampleRequests(
     const std::vector<std::string>& texts);

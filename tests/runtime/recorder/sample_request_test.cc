@@ -28,10 +28,46 @@ TEST_CASE("sample request: rates and periods") {
   CHECK(user->event.exclude_kernel);
 }
 
+TEST_CASE("sample request: counted events have two prime periods") {
+  const auto is_prime = [](std::uint64_t number) {
+    for (std::uint64_t i = 2; i * i <= number; ++i) {
+      if (number % i == 0) return false;
+    }
+    return true;
+  };
+  for (const std::uint64_t period : {100, 101, 1000, 65536, 999'999'937}) {
+    CAPTURE(period);
+    const auto both =
+        ParseSampleRequests({absl::StrFormat("every=%d:page-faults", period)});
+    REQUIRE(both.ok());
+    REQUIRE(both->size() == 2);
+    const std::uint64_t one = (*both)[0].period, other = (*both)[1].period;
+    CHECK(one < other);
+    CHECK(is_prime(one));
+    CHECK(is_prime(other));
+    // As many samples as with the one period.
+    const double all =
+        1 / static_cast<double>(one) + 1 / static_cast<double>(other);
+    CHECK(all * static_cast<double>(period) == Approx(1).epsilon(0.03));
+    CHECK((*both)[0].Text() == (*both)[1].Text());
+    CHECK((*both)[0].Text() == absl::StrFormat("every %d and %d", one, other));
+  }
+  for (const char* text :
+       {"every=99:page-faults", "exactly=1000:page-faults", "199:page-faults",
+        "every=1000000:cpu-clock", "every=1000000000001:page-faults"}) {
+    CAPTURE(text);
+    const auto only = ParseSampleRequests({text});
+    REQUIRE(only.ok());
+    CHECK(only->size() == 1);
+  }
+  CHECK(ParseSampleRequest("exactly=1000:page-faults")->Text() == "every 1000");
+}
+
 TEST_CASE("sample request: what is none is refused") {
   for (const char* text :
        {"", "0", "-5", "1.5", "199:", ":cpu-clock", "every=", "every=0",
-        "every=9:cpu-clock", "7:exec-runtime", "7:nothing", "1000001",
+        "every=9:cpu-clock", "exactly=", "exactly=0:page-faults",
+        "exactly=9:cpu-clock", "7:exec-runtime", "7:nothing", "1000001",
         "every=99999999999999999999:page-faults", "199 cpu-clock"}) {
     INFO(text);
     CHECK(absl::IsInvalidArgument(ParseSampleRequest(text).status()));
