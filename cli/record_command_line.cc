@@ -32,6 +32,7 @@ void AddRecordOptions(VerbParser& parser, RecordCommandLine& line) {
                    {"latency", "syscalls", "io", "locks"});
   parser.AddTexts("--hook", record.dynamic_hooks);
   parser.AddTexts("--sample", record.samples);
+  parser.AddText("--signal-every", record.signal_every);
   parser.AddTexts("--mark", line.marks);
   parser.AddText("--count", line.count);
   parser.AddFlag("--best-effort", record.best_effort);

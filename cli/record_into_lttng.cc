@@ -21,7 +21,8 @@ constexpr const char* kNotWithLttng[] = {
     "--dump",        "--mode",          "--flight",      "--trigger",
     "--snapshots",   "--size",          "--kernel",      "--hook",
     "--mark",        "--count",         "--kernel-ring", "--no-fault-records",
-    "--best-effort", "--dry-run-rules", "--format",      "--sample"};
+    "--best-effort", "--dry-run-rules", "--format",      "--sample",
+    "--signal-every"};
 
 }  // namespace
 

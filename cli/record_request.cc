@@ -14,6 +14,7 @@
 #include "runtime/recorder/events/event_set_choice.h"
 #include "runtime/recorder/kernel/hooks/hook_spec.h"
 #include "runtime/recorder/samples/sample_request.h"
+#include "runtime/recorder/samples/signal_request.h"
 #include "runtime/rules/dump_rule_text.h"
 #include "runtime/rules/trigger_text.h"
 
@@ -49,6 +50,11 @@ absl::Status CheckCombination(const VerbParser& parser,
     return InvalidArgumentError(
         "--sample and --no-kernel contradict each other: samples are kernel "
         "records");
+  }
+  if (!record.signal_every.empty() && record.system_wide) {
+    return InvalidArgumentError(
+        "--signal-every is for a command or -p PID: of all programs of the "
+        "machine hardly one expects the signal");
   }
   if (record.command.empty() && !record.system_wide && record.pids.empty()) {
     return InvalidArgumentError(
@@ -141,6 +147,10 @@ absl::StatusOr<RecordOptions> MakeRecordRequest(const VerbParser& parser,
   if (const auto samples = runtime::ParseSampleRequests(record.samples);
       !samples.ok()) {
     return samples.status();
+  }
+  if (parser.is_given("--signal-every")) {
+    const auto signal = runtime::ParseSignalRequest(record.signal_every);
+    if (!signal.ok()) return signal.status();
   }
   if (auto status = SetPids(line, record); !status.ok()) return status;
   if (auto status = SetKernelRecords(line, record); !status.ok()) return status;

@@ -69,6 +69,9 @@ struct RecordOptions {
   std::vector<std::string> kernel_segments, dynamic_hooks;
   // What is sampled, as in samples/sample_request.h.
   std::vector<std::string> samples;
+  // A signal to the programs, as in samples/signal_request.h; empty: none. Not
+  // with system_wide.
+  std::string signal_every;
   // Without privilege for one of these, the rest is recorded. Else it is an
   // error.
   bool best_effort = false;

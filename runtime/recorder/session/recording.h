@@ -33,6 +33,7 @@
 #include "runtime/recorder/events/event_set_choice.h"
 #include "runtime/recorder/kernel/kernel_recorder.h"
 #include "runtime/recorder/record_options.h"
+#include "runtime/recorder/samples/overflow_signals.h"
 #include "runtime/recorder/session/command.h"
 #include "runtime/recorder/session/started_programs.h"
 #include "runtime/recorder/session/stop_signals.h"
@@ -79,6 +80,7 @@ class Recording {
   std::vector<std::int32_t> RootPids() const;
   void FillSession();
   void BeginKernel(absl::Status& status);
+  absl::Status BeginOverflowSignals();
   void InviteProcesses();
   std::vector<pollfd> PollSet() const;
   void TakeSignals();
@@ -110,6 +112,7 @@ class Recording {
   TraceDirectory directory_;
   SessionFile session_;
   std::unique_ptr<KernelRecorder> kernel_;
+  std::unique_ptr<OverflowSignals> overflow_signals_;  // --signal-every
   EventChoice hook_events_;
   std::vector<DumpRule> dump_rules_;
   std::vector<Trigger> triggers_;

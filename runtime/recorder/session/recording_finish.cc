@@ -232,6 +232,10 @@ RecordResult Recording::Finish() {
   // Probes may take seconds to detach.
   result_.elapsed_ns = MonotonicNs() - begin_ns_;
   CloseKernel();
+  if (overflow_signals_ != nullptr) {
+    overflow_signals_->End();
+    result_.messages.push_back(overflow_signals_->Describe());
+  }
   const bool all_left = WaitForProcesses();
   if (command_ != nullptr && !command_->TryWait()) {
     result_.messages.push_back(absl::StrFormat(

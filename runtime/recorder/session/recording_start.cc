@@ -13,6 +13,7 @@
 #include "runtime/recorder/session/recorded_gating.h"
 #include "runtime/recorder/session/recording.h"
 #include "runtime/recorder/session/unjoined_program.h"
+#include "runtime/recorder/system/process_scan.h"
 
 namespace countrace::runtime {
 
@@ -55,6 +56,7 @@ absl::Status Recording::StartOrFail(const ClockPair& clock) {
   }
   absl::Status status;
   BeginKernel(status);
+  if (status.ok()) status = BeginOverflowSignals();
   if (!status.ok()) return status;
   status = session_.Publish();
   if (!status.ok()) return status;
@@ -145,6 +147,23 @@ void Recording::BeginKernel(absl::Status& status) {
   kernel_.reset();
   session_.control().scope = SessionScope::kHooksOnly;
   session_.control().root_pid = 0;
+}
+
+// The command counts from its exec on: what comes before is the recorder's.
+absl::Status Recording::BeginOverflowSignals() {
+  if (options_.signal_every.empty()) return absl::OkStatus();
+  const auto request = ParseSignalRequest(options_.signal_every);
+  if (!request.ok()) return request.status();
+  auto opened = OpenOverflowSignals(*request);
+  if (!opened.ok()) return opened.status();
+  overflow_signals_ = *std::move(opened);
+  std::vector<std::int32_t> tids;
+  for (const std::int32_t pid : RootPids()) {
+    for (const ProcessThread& thread : ScanThreadsOf(pid)) {
+      tids.push_back(thread.tid);
+    }
+  }
+  return overflow_signals_->Begin(tids, /*from_exec=*/options_.pids.empty());
 }
 
 // Before the command starts, so that the others are recorded when its hooks
