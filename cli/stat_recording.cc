@@ -1,9 +1,11 @@
 #include "cli/stat_recording.h"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <utility>
 
+#include "base/posix/errno_status.h"
 #include "base/posix/temporary_directory.h"
 #include "cli/cpu_times.h"
 #include "logformat/read/trace_reader.h"
@@ -11,6 +13,7 @@
 #include "rmap/stat/switch_totals.h"
 #include "runtime/recorder/kernel/process_marks.h"
 #include "runtime/recorder/record.h"
+#include "runtime/recorder/system/thread_times.h"
 
 namespace countrace::cli {
 namespace {
@@ -28,6 +31,40 @@ std::optional<CpuTimes> TimesNow(const StatCommandLine& line,
   if (!record.pids.empty()) return TimesOfProcesses(record.pids);
   return std::nullopt;
 }
+
+// The split of threads, where the output has them.
+class SplitOfThreads {
+ public:
+  explicit SplitOfThreads(const StatCommandLine& line)
+      : by_thread_(line.by == "thread") {
+    if (!by_thread_ && !line.json) return;
+    auto watch = runtime::OpenThreadTimesWatch();
+    status_ = watch.status();
+    if (watch.ok()) watch_ = *std::move(watch);
+  }
+  void Begin() {
+    if (watch_ != nullptr) status_ = watch_->Begin();
+  }
+  void End() {
+    if (watch_ == nullptr || !status_.ok()) return;
+    auto times = watch_->End();
+    status_ = times.status();
+    if (times.ok()) times_ = *std::move(times);
+  }
+  void AddTo(StatRun& run) const {
+    if (status_.ok()) {
+      run.splits = SplitThreads(run.report, times_);
+    } else if (by_thread_) {
+      run.splits_missing = base::StatusText(status_);
+    }
+  }
+
+ private:
+  const bool by_thread_;
+  std::unique_ptr<runtime::ThreadTimesWatch> watch_;
+  absl::Status status_;
+  std::vector<runtime::ThreadTimes> times_;
+};
 
 void Insert(const char* after, std::vector<StatNumber> parts,
             std::vector<StatNumber>& numbers) {
@@ -88,8 +125,15 @@ absl::StatusOr<StatRun> RunOnce(const StatCommandLine& line,
   if (!folder.ok()) return folder.status();
   record.output = (*folder)->path() + "/trace";
   std::optional<CpuTimes> before, after;
-  record.begun = [&] { before = TimesNow(line, record); };
-  record.ended = [&] { after = TimesNow(line, record); };
+  SplitOfThreads threads(line);
+  record.begun = [&] {
+    before = TimesNow(line, record);
+    threads.Begin();
+  };
+  record.ended = [&] {
+    after = TimesNow(line, record);
+    threads.End();
+  };
   auto recorded = runtime::Record(record);
   if (!recorded.ok()) return recorded.status();
 
@@ -98,7 +142,8 @@ absl::StatusOr<StatRun> RunOnce(const StatCommandLine& line,
   rmap::SwitchTotals switches;
   auto report = rmap::Reconstruct(**reader, {.observer = &switches});
   if (!report.ok()) return report.status();
-  StatRun run{*std::move(recorded), *std::move(report), {}};
+  StatRun run{*std::move(recorded), *std::move(report), {}, {}, ""};
+  threads.AddTo(run);
 
   const bool of_command =
       !record.system_wide && record.pids.empty() && run.recorded.command_usage;

@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "cli/stat_command_line.h"
+#include "cli/stat_thread_times.h"
 #include "rmap/stat/stat_numbers.h"
 #include "rmap/tables/tables.h"
 #include "runtime/recorder/record_options.h"
@@ -20,6 +21,8 @@ struct StatRun {
   runtime::RecordResult recorded;
   rmap::Report report;
   std::vector<rmap::StatNumber> numbers;
+  std::vector<ThreadSplit> splits;  // with --by thread, and for JSON
+  std::string splits_missing;       // why there are none
 };
 
 // Errors: of Record(), of reading the trace; of the folder.

@@ -52,6 +52,10 @@ void AddNotes(const StatRun& run, std::vector<std::string>& notes) {
         "%s records were lost: what they held is in the intervals",
         base::FormatCount(run.report.loss.discarded_events)));
   }
+  if (!run.splits_missing.empty()) {
+    notes.push_back("user and system time of threads are not known: " +
+                    run.splits_missing);
+  }
   if (run.report.hidden_switches != 0) {
     notes.push_back(absl::StrFormat(
         "the kernel did not show %s switches: what ran meanwhile is in the "
@@ -75,7 +79,8 @@ std::string RowsText(const rmap::Report& report, const StatCommandLine& line,
 }
 
 std::string Render(const StatCommandLine& line, const rmap::StatResult& result,
-                   const rmap::Report& last) {
+                   const rmap::Report& last,
+                   const std::vector<ThreadSplit>& splits) {
   if (line.json) return rmap::StatJson(result);
   if (line.csv) return rmap::StatCsv(result);
   const int fd = line.command.empty() ? STDOUT_FILENO : STDERR_FILENO;
@@ -84,6 +89,7 @@ std::string Render(const StatCommandLine& line, const rmap::StatResult& result,
   const bool color = !to_file && UseColor("auto") && IsTerminal(fd);
   std::string text = rmap::StatText(result, width, color);
   if (!line.by.empty()) text += RowsText(last, line, width, color);
+  if (line.by == "thread") text += ThreadSplitText(last, splits, line.rows);
   return text;
 }
 
@@ -112,6 +118,7 @@ int Count(const StatCommandLine& line, const runtime::RecordOptions& record,
   result.of = CountedBy(line);
   int status = kExitOk;
   rmap::Report last;
+  std::vector<ThreadSplit> splits;
   for (std::uint64_t i = 0; i < line.repeat; ++i) {
     auto run = RunOnce(line, record);
     if (!run.ok()) return RecordFailure(kStatVerb.name, run.status());
@@ -130,13 +137,15 @@ int Count(const StatCommandLine& line, const runtime::RecordOptions& record,
     result.cpus = run->report.cpus;
     result.runs.push_back(std::move(run->numbers));
     last = std::move(run->report);
+    splits = std::move(run->splits);
     if (stop) break;
   }
   if (line.json && line.repeat == 1) {
-    result.rows_json =
-        rmap::RenderJson(last, rmap::ReportBy::kDefault, nullptr);
+    result.rows_json = WithThreadSplits(
+        rmap::RenderJson(last, rmap::ReportBy::kDefault, nullptr), last,
+        splits);
   }
-  return Write(line, Render(line, result, last), status);
+  return Write(line, Render(line, result, last, splits), status);
 }
 
 int RunStat(const Arguments& arguments) {

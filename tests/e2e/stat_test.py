@@ -116,6 +116,51 @@ class Stat(unittest.TestCase):
         self.assertEqual(numbers['context-switches'],
                          numbers['voluntary-switches'] + numbers['involuntary-switches'])
 
+    def test_split_of_threads(self):
+        """Threads that have ended, against what they read themselves."""
+        data, done = self.stat('--', WORKLOAD, 'modes', 250)
+        rows = {row['tid']: row for row in data['threads']}
+        found = [[int(word) for word in line.split()] for line in done.stdout.splitlines()]
+        self.assertEqual(2, len(found), done)
+        if not any('user_time' in rows[tid] for tid, _, _ in found):
+            self.skipTest('SKIPPED: user and system time of threads are not known here')
+        for tid, user_us, system_us in found:
+            row = rows[tid]
+            self.assertEqual(row['on_cpu_ns'], row['user_time']['value'] + row['system_time']['value'], row)
+            # The kernel's ticks are the same; one may come behind what the thread read.
+            for part, read_us in (('user', user_us), ('system', system_us)):
+                self.assertLess(abs(row[part + '_time']['value'] - read_us * 1000), 25e6, (row, found))
+                self.assertLessEqual(row[part + '_time']['lo'], row[part + '_time']['value'])
+                self.assertGreaterEqual(row[part + '_time']['hi'], row[part + '_time']['value'])
+        first, second = (rows[tid] for tid, _, _ in sorted(
+            found, key=lambda one: -one[1] / (one[1] + one[2])))
+        self.assertGreater(first['user_time']['hi'], 0.8 * first['on_cpu_ns'], found)
+        self.assertGreater(second['system_time']['hi'], 0.8 * second['on_cpu_ns'], found)
+        text = run(COUNTRACE, 'stat', '--by', 'thread', '--', WORKLOAD, 'modes', 100).stderr
+        self.assertIn('USER AND SYSTEM TIME OF THREADS', text)
+        part = r'~\S+( m?s)? \[.*\]'
+        self.assertRegex(text, rf'(?m)^\d+ +\d+ +[\d.]+ ms +{part} +{part} +stat_workload$')
+
+    def test_split_of_running_threads(self):
+        """What a thread did before it is not counted: this one has computed."""
+        script = ('import sys, time\n'
+                  'while time.process_time() < 0.6: sum(range(1000))\n'
+                  'print("ready", flush=True)\n'
+                  'zeros = bytearray(1 << 20)\n'
+                  'with open("/dev/zero", "rb", buffering=0) as file:\n'
+                  '    while True: file.readinto(zeros)\n')
+        with subprocess.Popen([sys.executable, '-c', script], stdout=subprocess.PIPE,
+                              text=True) as program:
+            try:
+                self.assertEqual('ready\n', program.stdout.readline())
+                data, _ = self.stat('-p', program.pid, '--for', '400ms')
+            finally:
+                program.kill()
+        row, = [row for row in data['threads'] if row['tid'] == program.pid]
+        if 'user_time' not in row:
+            self.skipTest('SKIPPED: user and system time of threads are not known here')
+        self.assertLess(row['user_time']['value'], row['on_cpu_ns'] * 0.5, row)
+
     def test_cpu_time_and_its_split(self):
         data, done = self.stat('--', WORKLOAD, 'spin', 200)
         own_ns = int(done.stdout)

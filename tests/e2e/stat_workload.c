@@ -7,14 +7,20 @@
 //   stat_workload execs N PAGES          N children that exec `touch PAGES`
 //   stat_workload threads N PAGES        N threads
 //   stat_workload spin MS                computes; prints its CPU time in ns
+//   stat_workload modes MS               two threads, the second in system
+//                                        calls; prints of each its tid, and its
+//                                        user and system time in us
 //   stat_workload sleep N                sleeps N times; prints its switches,
 //                                        voluntary and involuntary
+#define _GNU_SOURCE  // RUSAGE_THREAD
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -38,6 +44,41 @@ static long long CpuTimeNs(void) {
   struct timespec now;
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
   return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+static long long ThreadTimeNs(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+static long milliseconds;
+
+static void PrintModes(void) {
+  struct rusage usage;
+  getrusage(RUSAGE_THREAD, &usage);
+  printf("%ld %lld %lld\n", (long)syscall(SYS_gettid),
+         usage.ru_utime.tv_sec * 1000000LL + usage.ru_utime.tv_usec,
+         usage.ru_stime.tv_sec * 1000000LL + usage.ru_stime.tv_usec);
+}
+
+static void* Compute(void* none) {
+  volatile unsigned long sum = 0;
+  while (ThreadTimeNs() < milliseconds * 1000000LL) {
+    for (long i = 0; i < 300000; ++i) sum = sum * 3 + 1;
+  }
+  PrintModes();
+  return none;
+}
+
+static void* CallSystem(void* none) {
+  static char zeros[1 << 20];
+  const int file = open("/dev/zero", O_RDONLY);
+  while (ThreadTimeNs() < milliseconds * 1000000LL) {
+    if (read(file, zeros, sizeof(zeros)) != sizeof(zeros)) exit(1);
+  }
+  PrintModes();
+  return none;
 }
 
 // Each pipe end that a grandchild holds is closed by its end.
@@ -69,6 +110,14 @@ int main(int argc, char** argv) {
   long pages = argc > 3 ? atol(argv[3]) : 0;
   if (strcmp(what, "touch") == 0) {
     Touch(count);
+  } else if (strcmp(what, "modes") == 0) {
+    milliseconds = count;
+    pthread_t threads[2];
+    if (pthread_create(&threads[0], NULL, Compute, NULL) != 0 ||
+        pthread_create(&threads[1], NULL, CallSystem, NULL) != 0) {
+      return 1;
+    }
+    for (int i = 0; i < 2; ++i) pthread_join(threads[i], NULL);
   } else if (strcmp(what, "orphans") == 0) {
     Orphans(count, pages);
   } else if (strcmp(what, "forks") == 0 || strcmp(what, "execs") == 0) {

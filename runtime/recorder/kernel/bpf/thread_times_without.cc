@@ -1,0 +1,10 @@
+// Stands for thread_times.cc in a build with COUNTRACE_WITH_BPF=OFF.
+#include "runtime/recorder/system/thread_times.h"
+
+namespace countrace::runtime {
+
+absl::StatusOr<std::unique_ptr<ThreadTimesWatch>> OpenThreadTimesWatch() {
+  return absl::UnimplementedError("This countrace was built without BPF");
+}
+
+}  // namespace countrace::runtime
