@@ -102,9 +102,9 @@ std::string WithThreadSplits(const std::string& report_json,
     }
     for (const StatNumber& part : split->second->parts) {
       rows[i][part.name + "_time"] = {{"value", part.value},
-                            {"lo", part.bounds->lo},
-                            {"hi", part.bounds->hi},
-                            {"standard_error", *part.standard_error}};
+                                      {"lo", part.bounds->lo},
+                                      {"hi", part.bounds->hi},
+                                      {"standard_error", *part.standard_error}};
     }
   }
   return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace);

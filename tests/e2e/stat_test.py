@@ -126,12 +126,13 @@ class Stat(unittest.TestCase):
             self.skipTest('SKIPPED: user and system time of threads are not known here')
         for tid, user_us, system_us in found:
             row = rows[tid]
-            self.assertEqual(row['on_cpu_ns'], row['user_time']['value'] + row['system_time']['value'], row)
+            self.assertEqual(row['on_cpu_ns'],
+                             row['user_time']['value'] + row['system_time']['value'], row)
             # The kernel's ticks are the same; one may come behind what the thread read.
-            for part, read_us in (('user', user_us), ('system', system_us)):
-                self.assertLess(abs(row[part + '_time']['value'] - read_us * 1000), 25e6, (row, found))
-                self.assertLessEqual(row[part + '_time']['lo'], row[part + '_time']['value'])
-                self.assertGreaterEqual(row[part + '_time']['hi'], row[part + '_time']['value'])
+            for part, read_us in ((row['user_time'], user_us), (row['system_time'], system_us)):
+                self.assertLess(abs(part['value'] - read_us * 1000), 25e6, (row, found))
+                self.assertLessEqual(part['lo'], part['value'])
+                self.assertGreaterEqual(part['hi'], part['value'])
         first, second = (rows[tid] for tid, _, _ in sorted(
             found, key=lambda one: -one[1] / (one[1] + one[2])))
         self.assertGreater(first['user_time']['hi'], 0.8 * first['on_cpu_ns'], found)
