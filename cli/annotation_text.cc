@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <nlohmann/json.hpp>
-#include <optional>
 #include <set>
 #include <utility>
 
@@ -22,37 +20,8 @@ using rmap::SampledAmount;
 
 constexpr std::uint32_t kLinesAround = 2, kInstructionsAround = 3;
 
-bool IsOwn(const Listing& listing, const std::string& function) {
+bool IsOwn(const rmap::Listing& listing, const std::string& function) {
   return function == listing.annotation.function;
-}
-
-// Lines with samples, by file; `all`: also those with other code of the
-// function.
-std::map<std::string, std::set<std::uint32_t>> LinesOf(const Listing& listing,
-                                                       bool all) {
-  std::map<std::string, std::set<std::uint32_t>> lines;
-  for (const AnnotatedLine& line : listing.annotation.lines) {
-    lines[line.file].insert(line.line);
-  }
-  if (!all) return lines;
-  for (const ListedInstruction& one : listing.instructions) {
-    const rmap::CodeName& name = one.innermost;
-    if (IsOwn(listing, name.function) && name.line != 0) {
-      lines[name.file].insert(name.line);
-    }
-  }
-  return lines;
-}
-
-// "for (;;)" of a file's line; absent: it is not known.
-std::optional<std::string> TextOf(const Listing& listing,
-                                  const std::string& file, std::uint32_t line) {
-  const auto found = listing.sources.find(file);
-  if (found == listing.sources.end() || line == 0 ||
-      line > found->second.lines.size()) {
-    return std::nullopt;
-  }
-  return found->second.lines[line - 1];
 }
 
 // With tabs as blanks, safe to print.
@@ -81,13 +50,13 @@ std::string CutTo(std::string text, std::size_t width) {
 
 class TextListing {
  public:
-  TextListing(const Listing& listing, std::uint32_t event, bool all,
+  TextListing(const rmap::Listing& listing, std::uint32_t event, bool all,
               std::size_t width)
       : listing_(listing),
         event_(event),
         all_(all),
         width_(width),
-        name_(listing.samples->events[event].name) {}
+        name_(listing.events[event]) {}
 
   std::string Make() {
     std::string text = absl::StrFormat(
@@ -97,7 +66,7 @@ class TextListing {
         SampleEstimateText(name_, listing_.annotation.self[event_]),
         SampleShareText(listing_.annotation.self[event_]), name_);
     if (!listing_.annotation.lines.empty()) {  // else not wanted
-      for (const auto& [file, lines] : LinesOf(listing_, all_)) {
+      for (const auto& [file, lines] : rmap::ListedLines(listing_, all_)) {
         text += "\n" + Source(file, lines);
       }
     }
@@ -134,7 +103,7 @@ class TextListing {
       if (line == 0) continue;
       for (std::uint32_t near = line > kLinesAround ? line - kLinesAround : 1;
            near <= line + kLinesAround; ++near) {
-        if (TextOf(listing_, file, near)) shown.insert(near);
+        if (rmap::LineText(listing_, file, near)) shown.insert(near);
       }
     }
     base::TextTable table = Table({"line", "source"});
@@ -145,8 +114,9 @@ class TextListing {
       const auto amount = amounts.find(line);
       auto cells = Amounts(amount == amounts.end() ? nullptr : amount->second);
       cells.push_back(line == 0 ? "-" : std::to_string(line));
-      cells.push_back(CutTo(
-          Printable(TextOf(listing_, file, line).value_or("")), RoomFor(60)));
+      cells.push_back(
+          CutTo(Printable(rmap::LineText(listing_, file, line).value_or("")),
+                RoomFor(60)));
       table.AddRow(std::move(cells));
     }
     return (file.empty() ? "[no lines]" : base::EscapeName(file)) + "\n" +
@@ -165,7 +135,7 @@ class TextListing {
     for (const AnnotatedAddress& one : listing_.annotation.addresses) {
       if (one.event == event_) amounts[one.address] = &one.self;
     }
-    const std::vector<ListedInstruction>& all = listing_.instructions;
+    const std::vector<rmap::ListedInstruction>& all = listing_.instructions;
     std::vector<bool> shown(all.size(), all_);
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (!amounts.contains(all[i].instruction.address)) continue;
@@ -204,27 +174,17 @@ class TextListing {
            table.Render(std::numeric_limits<std::size_t>::max(), false);
   }
 
-  const Listing& listing_;
+  const rmap::Listing& listing_;
   const std::uint32_t event_;
   const bool all_;
   const std::size_t width_;
   const std::string& name_;
 };
 
-nlohmann::ordered_json AmountJson(const SampledAmount& amount) {
-  return {{"self_samples", amount.hits},
-          {"self", amount.value},
-          {"self_lo", amount.lo},
-          {"self_hi", amount.hi}};
-}
-
-void Add(const SampledAmount& amount, nlohmann::ordered_json& to) {
-  to.update(AmountJson(amount));
-}
-
 }  // namespace
 
-std::string ListingText(const Listing& listing, bool all, std::size_t width) {
+std::string ListingText(const rmap::Listing& listing, bool all,
+                        std::size_t width) {
   std::string text;
   for (std::uint32_t event = 0; event < listing.annotation.self.size();
        ++event) {
@@ -240,75 +200,6 @@ std::string ListingText(const Listing& listing, bool all, std::size_t width) {
   }
   for (const std::string& note : listing.notes) text += "note: " + note + "\n";
   return text;
-}
-
-std::string ListingJson(const Listing& listing) {
-  const rmap::Annotation& annotation = listing.annotation;
-  nlohmann::ordered_json out;
-  out["schema"] = "countrace.annotation/1";
-  out["function"] = annotation.function;
-  out["dso"] = annotation.dso.path;
-  out["events"] = nlohmann::ordered_json::array();
-  for (std::uint32_t event = 0; event < annotation.self.size(); ++event) {
-    nlohmann::ordered_json one;
-    one["event"] = listing.samples->events[event].name;
-    Add(annotation.self[event], one);
-    one["lines"] = nlohmann::ordered_json::array();
-    for (const AnnotatedLine& line : annotation.lines) {
-      if (line.event != event) continue;
-      nlohmann::ordered_json row;
-      row["file"] = nullptr;
-      row["line"] = nullptr;
-      if (!line.file.empty()) row["file"] = line.file;
-      if (line.line != 0) row["line"] = line.line;
-      row["text"] = nullptr;
-      if (const auto text = TextOf(listing, line.file, line.line)) {
-        row["text"] = *text;
-      }
-      Add(line.self, row);
-      one["lines"].push_back(std::move(row));
-    }
-    std::map<std::uint64_t, const AnnotatedAddress*> hit;
-    for (const AnnotatedAddress& address : annotation.addresses) {
-      if (address.event == event) hit[address.address] = &address;
-    }
-    one["addresses"] = nlohmann::ordered_json::array();
-    const auto add = [&](std::uint64_t address, const std::string& function,
-                         bool inlined, const std::string& file,
-                         std::uint32_t line, const std::string* instruction,
-                         const SampledAmount& amount) {
-      nlohmann::ordered_json row;
-      row["address"] = absl::StrFormat("0x%x", address);
-      row["function"] = function;
-      row["inlined"] = inlined;
-      row["file"] = nullptr;
-      row["line"] = nullptr;
-      if (!file.empty()) row["file"] = file;
-      if (line != 0) row["line"] = line;
-      row["instruction"] = nullptr;
-      if (instruction != nullptr) row["instruction"] = *instruction;
-      Add(amount, row);
-      one["addresses"].push_back(std::move(row));
-    };
-    for (const ListedInstruction& each : listing.instructions) {
-      const rmap::CodeName& name = each.innermost;
-      const auto found = hit.find(each.instruction.address);
-      add(each.instruction.address, name.function, name.inlined, name.file,
-          name.line, &each.instruction.text,
-          found == hit.end() ? SampledAmount{} : found->second->self);
-      if (found != hit.end()) hit.erase(found);
-    }
-    // Addresses that are no instruction's begin, or were not disassembled.
-    for (const auto& [address, each] : hit) {
-      add(address, each->function, each->inlined, each->file, each->line,
-          nullptr, each->self);
-    }
-    out["events"].push_back(std::move(one));
-  }
-  out["notes"] = listing.notes;
-  // Names of files may be no UTF-8.
-  return out.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) +
-         "\n";
 }
 
 }  // namespace countrace::cli

@@ -19,6 +19,7 @@
 #include "cli/verb.h"
 #include "rmap/samples/call_tree.h"
 #include "rmap/samples/function_rows.h"
+#include "rmap/samples/samples_json.h"
 
 namespace countrace::cli {
 namespace {

@@ -3,6 +3,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "cli/sample_text.h"
+#include "rmap/samples/samples_json.h"
 
 namespace countrace::cli {
 namespace {
@@ -46,29 +47,6 @@ std::string EventText(const rmap::Samples& samples, const SampleBooks& books) {
                           books.stacks_lost);
   }
   return text;
-}
-
-nlohmann::ordered_json EventJson(const rmap::Samples& samples,
-                                 const SampleBooks& books) {
-  const rmap::SampledEvent& event = samples.events[books.event];
-  nlohmann::ordered_json one;
-  one["event"] = event.name;
-  one["rate"] = event.rate;
-  one["counted"] = nullptr;
-  one["residual"] = nullptr;
-  if (books.counted != 0) {
-    one["counted"] = books.counted;
-    one["residual"] = books.residual;
-  }
-  one["processes"] = books.processes;
-  one["idle"] = books.idle;
-  one["outside"] = books.outside;
-  one["one_period_a_cpu"] = books.per_cpu;
-  one["samples"] = books.hits;
-  one["lost"] = books.lost;
-  one["throttled"] = books.throttled;
-  one["stacks_lost"] = books.stacks_lost;
-  return one;
 }
 
 std::string PeriodsText(const rmap::PeriodComparison& comparison) {
@@ -138,7 +116,7 @@ nlohmann::ordered_json BooksJson(const rmap::Samples& samples,
                                  const SampleBooksOfEvents& books) {
   nlohmann::ordered_json out = nlohmann::ordered_json::array();
   for (const SampleBooks& one : books.events) {
-    out.push_back(EventJson(samples, one));
+    out.push_back(rmap::BooksJson(samples, one));
     if (const auto* const periods = PeriodsOf(one.event, books)) {
       out.back()["periods"] = PeriodsJson(*periods);
     }

@@ -1,0 +1,133 @@
+#include "rmap/samples/listing.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "base/posix/small_file.h"
+#include "base/text/name_escape.h"
+
+namespace countrace::rmap {
+namespace {
+
+// A regular file of a sensible size. Its name comes from debug information.
+ListedFile ReadSource(const std::string& path) {
+  constexpr off_t kMostBytes = off_t{16} << 20;
+  ListedFile file;
+  struct stat status;
+  if (path.empty() || path.front() != '/' || stat(path.c_str(), &status) != 0 ||
+      !S_ISREG(status.st_mode) || status.st_size > kMostBytes) {
+    return file;
+  }
+  const auto text = base::ReadSmallFile(path);
+  if (!text.ok()) return file;
+  file.is_here = true;
+  file.lines = absl::StrSplit(*text, '\n');
+  if (!file.lines.empty() && file.lines.back().empty()) file.lines.pop_back();
+  return file;
+}
+
+bool IsNewer(const std::string& path, const std::string& other) {
+  struct stat one, two;
+  return stat(path.c_str(), &one) == 0 && stat(other.c_str(), &two) == 0 &&
+         (one.st_mtim.tv_sec > two.st_mtim.tv_sec ||
+          (one.st_mtim.tv_sec == two.st_mtim.tv_sec &&
+           one.st_mtim.tv_nsec > two.st_mtim.tv_nsec));
+}
+
+void ReadSources(Listing& listing) {
+  for (const AnnotatedLine& line : listing.annotation.lines) {
+    if (line.file.empty() || listing.sources.contains(line.file)) continue;
+    ListedFile file = ReadSource(line.file);
+    if (!file.is_here) {
+      listing.notes.push_back(
+          absl::StrFormat("%s is not here: its lines have numbers, but no text",
+                          base::EscapeName(line.file)));
+    } else if (IsNewer(line.file, listing.annotation.dso.path)) {
+      listing.notes.push_back(absl::StrFormat(
+          "%s was changed after %s was built: its lines may be others",
+          base::EscapeName(line.file),
+          base::EscapeName(listing.annotation.dso.path)));
+    }
+    listing.sources.emplace(line.file, std::move(file));
+  }
+}
+
+void ListInstructions(Listing& listing) {
+  const Annotation& annotation = listing.annotation;
+  if (annotation.ranges.empty()) {
+    listing.notes.push_back(
+        absl::StrFormat("no instructions: %s is no file with symbols here",
+                        base::EscapeName(annotation.dso.path)));
+    return;
+  }
+  Symbolizer symbolizer;
+  for (const CodeRange& range : annotation.ranges) {
+    auto instructions = Disassemble(range);
+    if (!instructions.ok()) {
+      listing.disassembler = instructions.status();
+      listing.instructions.clear();
+      return;
+    }
+    for (Instruction& one : *instructions) {
+      auto names = symbolizer.NamesAt(annotation.dso, one.address);
+      // A function that it is inlined into has other code, too.
+      if (std::none_of(names.begin(), names.end(), [&](const CodeName& name) {
+            return name.function == annotation.function;
+          })) {
+        continue;
+      }
+      listing.instructions.push_back(
+          {std::move(one), std::move(names.front())});
+    }
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<Listing> MakeListing(const Samples& samples,
+                                    const ListingRequest& request) {
+  auto annotation = Annotate(samples, request.annotation);
+  if (!annotation.ok()) return annotation.status();
+  Listing listing;
+  for (const SampledEvent& event : samples.events) {
+    listing.events.push_back(event.name);
+  }
+  listing.annotation = *std::move(annotation);
+  if (request.lines) ReadSources(listing);
+  if (request.instructions) ListInstructions(listing);
+  if (!request.lines) listing.annotation.lines.clear();
+  return listing;
+}
+
+std::map<std::string, std::set<std::uint32_t>> ListedLines(
+    const Listing& listing, bool all) {
+  std::map<std::string, std::set<std::uint32_t>> lines;
+  for (const AnnotatedLine& line : listing.annotation.lines) {
+    lines[line.file].insert(line.line);
+  }
+  if (!all) return lines;
+  for (const ListedInstruction& one : listing.instructions) {
+    const CodeName& name = one.innermost;
+    if (name.function == listing.annotation.function && name.line != 0) {
+      lines[name.file].insert(name.line);
+    }
+  }
+  return lines;
+}
+
+std::optional<std::string> LineText(const Listing& listing,
+                                    const std::string& file,
+                                    std::uint32_t line) {
+  const auto found = listing.sources.find(file);
+  if (found == listing.sources.end() || line == 0 ||
+      line > found->second.lines.size()) {
+    return std::nullopt;
+  }
+  return found->second.lines[line - 1];
+}
+
+}  // namespace countrace::rmap
