@@ -19,6 +19,7 @@
 #include "base/text/demangled.h"
 #include "base/text/name_escape.h"
 #include "rmap/samples/source_frames.h"
+#include "rmap/samples/symbol_table.h"
 
 namespace countrace::rmap {
 namespace {
@@ -59,6 +60,7 @@ struct Symbolizer::OpenFile {
   Dwfl_Module* module = nullptr;
   GElf_Addr bias = 0;
   std::optional<SourceFrames> source;
+  std::optional<SymbolTable> symbols;
   // Loaded parts: file offset, bytes, address in the file's own terms.
   struct Part {
     std::uint64_t offset, bytes, address;
@@ -154,6 +156,7 @@ Symbolizer::OpenFile* Symbolizer::Open(const CodeFile& code) {
     }
     file->path = path;
     file->source.emplace(file->module);
+    file->symbols.emplace(file->module);
     slot = std::move(file);
     return true;
   };
@@ -169,19 +172,17 @@ Symbolizer::OpenFile* Symbolizer::Open(const CodeFile& code) {
 
 namespace {
 
-// The symbol whose code is at an address; false: none covers it.
-bool FindSymbol(Dwfl_Module* module, GElf_Addr address, std::string& name,
-                GElf_Off& into, GElf_Sym& symbol) {
-  const char* const text = dwfl_module_addrinfo(module, address, &into, &symbol,
-                                                nullptr, nullptr, nullptr);
+// The symbol whose code is at an address. Absent: none covers it.
+std::optional<FoundSymbol> FindSymbol(const SymbolTable& symbols,
+                                      GElf_Addr address) {
+  auto found = symbols.At(address);
   // Assembly may have symbols without a size.
-  if (text == nullptr || (symbol.st_size != 0 && into >= symbol.st_size)) {
-    return false;
+  if (!found || (found->bytes != 0 && found->into >= found->bytes)) {
+    return std::nullopt;
   }
   // "clock_gettime@@GLIBC_2.17" is clock_gettime.
-  name = text;
-  name.resize(std::min(name.size(), name.find('@')));
-  return true;
+  found->name.resize(std::min(found->name.size(), found->name.find('@')));
+  return found;
 }
 
 }  // namespace
@@ -197,11 +198,8 @@ std::vector<CodeName> Symbolizer::NamesIn(OpenFile& file,
   if (names.empty()) names.emplace_back();
   CodeName& last = names.back();
   last.inlined = false;
-  std::string name;
-  GElf_Off into = 0;
-  GElf_Sym symbol;
-  if (FindSymbol(file.module, there, name, into, symbol)) {
-    last.function = base::Demangled(name);
+  if (const auto symbol = FindSymbol(*file.symbols, there)) {
+    last.function = base::Demangled(symbol->name);
   }
   return names;
 }
@@ -230,16 +228,12 @@ std::optional<CodeRange> Symbolizer::RangeOf(const CodeFile& code,
                                              std::uint64_t address) {
   const OpenFile* const file = Open(code);
   if (file == nullptr) return std::nullopt;
-  std::string name;
-  GElf_Off into = 0;
-  GElf_Sym symbol;
-  if (!FindSymbol(file->module, file->bias + address, name, into, symbol)) {
-    return std::nullopt;
-  }
-  const std::uint64_t begin = address - into;
+  const auto symbol = FindSymbol(*file->symbols, file->bias + address);
+  if (!symbol) return std::nullopt;
+  const std::uint64_t begin = address - symbol->into;
   // A symbol without a size has at least the code at this address.
   return CodeRange{file->path, begin,
-                   std::max(begin + symbol.st_size, address + 1)};
+                   std::max(begin + symbol->bytes, address + 1)};
 }
 
 }  // namespace countrace::rmap
