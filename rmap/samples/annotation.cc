@@ -51,9 +51,9 @@ Chosen Choose(const CodePlaces& places,
   Chosen best;
   for (const std::uint32_t number : candidates) {
     const CodePlace& place = places[number];
-    if (!request.dso.empty() &&
-        !base::GlobMatches(request.dso.c_str(),
-                           CodeFileName(place.dso).c_str())) {
+    const std::string file = CodeFileName(place.dso);
+    if (!request.dso.empty() && request.dso != file &&
+        !base::GlobMatches(request.dso.c_str(), file.c_str())) {
       continue;
     }
     const int fit = FitOf(request.function, place.function);

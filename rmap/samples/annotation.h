@@ -21,7 +21,7 @@ struct AnnotationRequest {
   // A name as the table of functions has it, a name without its arguments, or
   // a glob of whole names; of one function in one file.
   std::string function;
-  std::string dso = {};           // glob of file names; empty: any
+  std::string dso = {};           // name, or glob of names; empty: any
   std::vector<bool> chosen = {};  // of Samples::contexts; empty: all
 };
 

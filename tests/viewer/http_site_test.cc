@@ -358,6 +358,8 @@ TEST_CASE("api: wrong numbers are 400, never a guess", "[viewer][http]") {
   CHECK(site.GetAllowed("/api/v1/csv?table=process").status == 404);
   CHECK(site.GetAllowed("/api/v1/compare").status == 404);
   CHECK(site.GetAllowed("/api/v1/calltree").status == 404);
+  CHECK(site.GetAllowed("/api/v1/functions").status == 404);
+  CHECK(site.GetAllowed("/api/v1/annotate?function=main").status == 404);
   CHECK(site.GetAllowed("/api/v1/nothing").status == 404);
 }
 

@@ -15,6 +15,7 @@ inline constexpr std::size_t kPageItems = 1000;
 inline constexpr std::size_t kMaxTableRows = 1000;
 inline constexpr std::size_t kMaxComparedRows = 200;
 inline constexpr std::size_t kMaxTreeRows = 500;
+inline constexpr std::size_t kMaxSourceLines = 20000;  // of a function
 inline constexpr std::size_t kMaxHitsColumns = 2048;
 inline constexpr std::size_t kMaxEvents = 200;
 inline constexpr std::size_t kMaxParents = 64;

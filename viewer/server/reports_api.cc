@@ -30,57 +30,19 @@
 #include "viewer/server/api_answer.h"
 #include "viewer/server/api_bounds.h"
 #include "viewer/server/call_tree.h"
+#include "viewer/server/trace_report.h"
 
 namespace countrace::viewer {
 namespace {
 
 using Json = nlohmann::json;
 
-// Absent, with the query's error: a number is wrong. The whole trace: neither
-// `from` nor `to`.
-std::optional<rmap::TableRange> RangeNamed(const TimelineIndex& index,
-                                           ApiQuery& query, const char* from,
-                                           const char* to) {
-  if (!query.Has(from) && !query.Has(to)) return rmap::TableRange();
-  const auto range = query.Range(from, to);
-  if (!range) return std::nullopt;
-  if (range->begin_ns == range->end_ns) {
-    query.set_error(absl::StrFormat("The range is empty: %s=%d, %s=%d", from,
-                                    range->begin_ns, to, range->end_ns));
-    return std::nullopt;
-  }
-  const std::uint64_t begin_ns = index.header().begin_ns;
-  rmap::TableRange table{.from_ns = begin_ns + range->begin_ns};
-  // The end includes the last record.
-  if (range->end_ns < index.header().duration_ns) {
-    table.until_ns = begin_ns + range->end_ns;
-  }
-  return table;
-}
-
-// At most one report is made at a time: its rows are most of the server's
-// memory.
-std::mutex& MakingReport() {
-  static auto& mutex = *new std::mutex;
-  return mutex;
-}
-
 // A page that selects another range has no use for the last answer.
 std::atomic<std::uint64_t> newest_comparison{0}, newest_tree{0};
 
-absl::StatusOr<rmap::Report> ReportOf(
-    const std::string& trace_path, rmap::TableRange range,
-    rmap::WantedRows rows = {}, logformat::ProgressCallback progress = {}) {
-  const auto reader = logformat::TraceReader::Open(trace_path);
-  if (!reader.ok()) return reader.status();
-  return rmap::Reconstruct(
-      **reader,
-      {.rows = rows, .range = range, .progress = std::move(progress)});
-}
-
 HttpResponse Csv(const TimelineIndex& index, const TraceEvents& events,
                  ApiQuery& query) {
-  const auto range = RangeNamed(index, query, "from", "to");
+  const auto range = ReportRange(index, query, "from", "to");
   if (!range) return Refuse(400, query.error());
   const std::string name(query.Word("table"));
   const auto table = rmap::ReportTables().find(name);
@@ -179,7 +141,7 @@ absl::StatusOr<std::size_t> KeepSelected(rmap::Report& report,
 
 HttpResponse CallTree(const TimelineIndex& index, const TraceEvents& events,
                       ApiQuery& query) {
-  const auto range = RangeNamed(index, query, "from", "to");
+  const auto range = ReportRange(index, query, "from", "to");
   if (!range) return Refuse(400, query.error());
   const auto offset = query.Number("offset", 0);
   if (!offset) return Refuse(400, query.error());
@@ -339,9 +301,9 @@ HttpResponse CompareSides(const Side& before, const Side& after,
 
 HttpResponse Compare(const TimelineIndex& index, const TraceEvents& events,
                      ApiQuery& query) {
-  const auto before = RangeNamed(index, query, "before_from", "before_to");
+  const auto before = ReportRange(index, query, "before_from", "before_to");
   if (!before) return Refuse(400, query.error());
-  const auto after = RangeNamed(index, query, "from", "to");
+  const auto after = ReportRange(index, query, "from", "to");
   if (!after) return Refuse(400, query.error());
   return CompareSides({events.trace_path(), *before},
                       {events.trace_path(), *after}, query);

@@ -13,6 +13,7 @@
 #include "viewer/server/api_answer.h"
 #include "viewer/server/api_bounds.h"
 #include "viewer/server/api_query.h"
+#include "viewer/server/functions_api.h"
 #include "viewer/server/index_api.h"
 #include "viewer/server/reports_api.h"
 
@@ -88,6 +89,9 @@ HttpResponse Route(const TimelineIndex& index, const TraceEvents* events,
   if (name == "events") return Events(index, events, query);
   if (name == "source") return Source(index, sources, query);
   if (auto response = AnswerReports(index, events, name, query)) {
+    return *std::move(response);
+  }
+  if (auto response = AnswerFunctions(index, events, name, query)) {
     return *std::move(response);
   }
   return Refuse(404, "No such address");

@@ -38,7 +38,8 @@ HttpResponse Answer(const HttpRequest& request) {
   if (auto response = AnswerFromIndex(*open_index, request)) {
     return *std::move(response);
   }
-  if (name == "events" || name == "csv" || name == "compare") {
+  if (name == "events" || name == "csv" || name == "compare" ||
+      name == "calltree" || name == "functions" || name == "annotate") {
     return Refuse(501,
                   "This file has the timeline's index, not the trace: open the "
                   "trace with `countrace view` for this");

@@ -1,0 +1,23 @@
+// Answers from the samples of a trace: the table of functions of `countrace
+// report --by function`, and one of them as `countrace annotate` has it.
+#ifndef COUNTRACE_VIEWER_SERVER_FUNCTIONS_API_H_
+#define COUNTRACE_VIEWER_SERVER_FUNCTIONS_API_H_
+
+#include <optional>
+#include <string_view>
+
+#include "viewer/index/timeline_index.h"
+#include "viewer/server/api_query.h"
+#include "viewer/server/trace_events.h"
+
+namespace countrace::viewer {
+
+// Absent: `name` is none of its requests. `events`: null if there is no trace.
+std::optional<HttpResponse> AnswerFunctions(const TimelineIndex& index,
+                                            const TraceEvents* events,
+                                            std::string_view name,
+                                            ApiQuery& query);
+
+}  // namespace countrace::viewer
+
+#endif  // COUNTRACE_VIEWER_SERVER_FUNCTIONS_API_H_
