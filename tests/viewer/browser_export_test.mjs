@@ -217,6 +217,9 @@ try {
     await session.settled();
     assert.match(await session.page.locator('.range-body').innerText(), /not the trace.*countrace view/);
     assert.equal(await session.page.locator('a.csv').count(), 0);
+    await session.page.keyboard.press('u');
+    await session.settled();
+    assert.match(await session.page.locator('.range-body').innerText(), /functions, from samples, and their code are in countrace view/);
     await session.page.getByRole('tab', {name: 'Processes'}).click();
     await session.settled();
     assert.equal(await session.page.locator('a.csv').count(), 0);
@@ -228,7 +231,7 @@ try {
     await session.page.keyboard.press('Enter');
     await session.until('document.querySelector(".find-drop.refused")');
     assert.match(await session.page.locator('.find-drop.refused').innerText(), /filter.*countrace view/);
-    for (const path of ['events?t=0', 'csv?table=process', 'compare']) assert.match(await ask(path), /^501 .*countrace view/);
+    for (const path of ['events?t=0', 'csv?table=process', 'compare', 'calltree', 'functions', 'annotate?function=f']) assert.match(await ask(path), /^501 .*countrace view/);
     assert.equal(await session.page.locator('.error').count(), 0);
     await session.shot(shots, 'export-filter');
   });

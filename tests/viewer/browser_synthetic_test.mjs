@@ -1299,7 +1299,7 @@ try {
       await session.key('Shift+Period');
       const step = await session.api(`step?t=${start}&dir=next&kind=${kind}`);
       assert.equal((await view()).playhead, step.t ?? start, kind);
-      const said = await page.locator('.offscreen').innerText();
+      const said = await page.locator('.offscreen[role=status]').innerText();
       assert.match(said, step.found ? / at \d/ : new RegExp(`No later ${kind}`));
     }
     await page.getByLabel('Steps', {exact: true}).selectOption('any');
@@ -1347,7 +1347,7 @@ try {
     });
     await page.keyboard.press('k');
     await session.settled();
-    assert.match(await page.locator('.offscreen').innerText(), /^Paused at/);
+    assert.match(await page.locator('.offscreen[role=status]').innerText(), /^Paused at/);
     assert.ok(seen.length >= 6);
     for (const at of seen) assert.ok(expected.includes(at), `${at} of ${expected}`);
     await session.key('e');
@@ -1460,7 +1460,7 @@ try {
     assert.ok((await view()).selection);
     await page.waitForTimeout(120);
     await session.settled();
-    assert.ok((await page.locator('.offscreen').innerText()).startsWith('Selected'));
+    assert.ok((await page.locator('.offscreen[role=status]').innerText()).startsWith('Selected'));
     await page.keyboard.press('Shift+Slash');
     await page.locator('dialog.help').waitFor({state: 'visible', timeout: 5000});
     await session.shot(shots, 'help');

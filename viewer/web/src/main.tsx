@@ -108,7 +108,7 @@ function showInPair(model: AppModel): void {
 
 // Something has the user's attention that would be lost.
 function isUsed(root: HTMLElement): boolean {
-  return root.querySelector('dialog[open]') !== null ||
+  return root.querySelector('dialog[open], .function-source') !== null ||
       document.activeElement instanceof HTMLInputElement;
 }
 
@@ -116,6 +116,10 @@ function leave({model, engine}: Shown, next: AppModel): void {
   next.loop.value = model.loop.value;
   next.skipIdle.value = model.skipIdle.value;
   next.source.open.value = model.source.open.value;
+  next.functions.last = model.functions.last;
+  next.functions.answer.value = model.functions.answer.value;
+  next.functions.listing.value = model.functions.listing.value;
+  next.functions.opened.value = model.functions.opened.value;
   next.panelOpen.value = model.panelOpen.value;
   next.tables.show(model.tables.tab.value);
   next.tables.order.value = model.tables.order.value;

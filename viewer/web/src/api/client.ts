@@ -1,7 +1,7 @@
 // The endpoints of API.md as functions. Counts the requests (window.__pv).
 
 import {type Backend, SERVER} from './backend';
-import type {Aggregate, Branches, CallTreeAnswer, Comparison, Durations, EventPage, EventPlace, Family, Found, Frame, FrameRequest, Growth, HitItem, HookItem, InstantState, LongestItem, LossItem, Page, ProcessBranch, ProcessItem, SourceAnswer, StepAnswer, StepKind, StepLimit, ThreadBranch, ThreadItem, TraceInfo, WaitAnswer} from './schema';
+import type {Aggregate, Branches, CallTreeAnswer, Comparison, Durations, EventPage, EventPlace, Family, Found, Frame, FrameRequest, FunctionRow, FunctionsAnswer, Growth, HitItem, HookItem, InstantState, ListingAnswer, LongestItem, LossItem, Page, ProcessBranch, ProcessItem, SourceAnswer, StepAnswer, StepKind, StepLimit, ThreadBranch, ThreadItem, TraceInfo, WaitAnswer} from './schema';
 import {decodeTiles, type Tile, type TileKey} from './tile_decode';
 
 export class ApiError extends Error {
@@ -151,6 +151,15 @@ export class Client {
     return this.json(`calltree?by=${by}&${range ? `from=${Math.round(range.from)}&to=${Math.round(range.to)}&` : ''}offset=${offset}&limit=${limit}${
         where === '' ? '' : `&where=${encodeURIComponent(where)}`}`, signal);
   }
+  // The functions of samples of a range (null: of the whole trace) and of a process (null: of all).
+  functions(of: Sampled, page: {column: string; down: boolean; offset: number; limit: number}, signal: AbortSignal): Promise<FunctionsAnswer> {
+    const {column, down, offset, limit} = page;
+    return this.json(`functions?${sampled(of)}sort=${column}&order=${down ? 'descending' : 'ascending'}&offset=${offset}&limit=${limit}`, signal);
+  }
+  // One of them, line by line.
+  annotate(of: Sampled, row: FunctionRow, signal: AbortSignal): Promise<ListingAnswer> {
+    return this.json(`annotate?${sampled(of)}function=${encodeURIComponent(row.function)}&dso=${encodeURIComponent(row.dso)}`, signal);
+  }
   compare(before: TimeSpan, after: TimeSpan, offset: number, limit: number, signal: AbortSignal): Promise<Comparison> {
     return this.json(
         `compare?before_from=${Math.round(before.from)}&before_to=${Math.round(before.to)}&from=${
@@ -215,6 +224,15 @@ function reasonIn(body: ArrayBuffer): string {
   } catch {
     return text;
   }
+}
+
+// Which samples.
+export interface Sampled {
+  range: TimeSpan|null;
+  process: number|null;
+}
+function sampled({range, process}: Sampled): string {
+  return `${range ? `from=${Math.round(range.from)}&to=${Math.round(range.to)}&` : ''}${process === null ? '' : `process=${process}&`}`;
 }
 
 export interface RowPage {

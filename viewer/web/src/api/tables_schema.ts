@@ -118,6 +118,79 @@ export interface Aggregate {
       Partial<Record<'segments'|'hooks'|'waits', {rows: number}>>;
 }
 
+// What samples estimate of one event, and the interval that holds it (API.md, "functions").
+export interface SelfAmount {
+  self_samples: number;
+  self: number;
+  self_lo: number;
+  self_hi: number;
+}
+// A row of `report --by function`.
+export interface FunctionRow extends SelfAmount {
+  event: string;
+  in: string; // "server:handle > syscall:read"; empty: nothing was open
+  function: string;
+  dso: string;
+  inlined: boolean;
+  total_samples: number;
+  total: number;
+  total_lo: number;
+  total_hi: number;
+}
+// All samples of the table: what shares are of.
+export interface SampledAll {
+  event: string;
+  samples: number;
+  value: number;
+}
+export interface SampleBooks {
+  event: string;
+  rate: string;
+  counted: number|null; // null: of a range, or not known
+  residual: number|null;
+  processes: number;
+  idle: number;
+  outside: number;
+  lost: number;
+  throttled: number;
+  stacks_lost: number;
+}
+export interface FunctionsAnswer {
+  sampled: boolean; // false: the trace has no samples
+  total: number;
+  rows: FunctionRow[];
+  books: SampleBooks[];
+  notes: string[];
+  all: SampledAll[];
+}
+// `countrace annotate`, with the text around its lines.
+export interface ListedLine extends SelfAmount {
+  file: string|null;
+  line: number|null;
+  text: string|null;
+}
+export interface ListedAddress extends SelfAmount {
+  address: string;
+  function: string;
+  inlined: boolean;
+  file: string|null;
+  line: number|null;
+  instruction: string|null;
+}
+export interface ListingEvent extends SelfAmount {
+  event: string;
+  lines: ListedLine[];
+  addresses: ListedAddress[];
+}
+export interface ListingAnswer {
+  function: string;
+  dso: string;
+  events: ListingEvent[];
+  notes: string[];
+  sources: {file: string; from: number; lines: string[]}[];
+  all: SampledAll[];
+}
+
 // A row of the report's call paths (API.md, "calltree").
 export interface Parts {
   incl: number;

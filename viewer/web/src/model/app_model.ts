@@ -12,6 +12,7 @@ import type {Names} from './names';
 import {CallTree} from './call_tree';
 import {runCommand} from './commands';
 import {RangeComparison} from './comparison';
+import {Functions} from './functions';
 import {FindPlaces} from './find_places';
 import type {ChosenItem} from './framing';
 import {HoverWait} from './hover_wait';
@@ -67,6 +68,7 @@ export class AppModel {
   readonly tables: RangeTables;
   readonly comparison: RangeComparison;
   readonly callTree: CallTree;
+  readonly functions: Functions;
   readonly hoverWait: HoverWait;
   readonly rare: RareEvents;
   readonly findPlaces: FindPlaces;
@@ -124,6 +126,7 @@ export class AppModel {
     this.tables = new RangeTables(this);
     this.comparison = new RangeComparison(this);
     this.callTree = new CallTree(this);
+    this.functions = new Functions(this);
     this.hoverWait = new HoverWait(this);
     this.rare = new RareEvents(this);
     this.findPlaces = new FindPlaces(this);
@@ -182,6 +185,7 @@ export class AppModel {
     this.rowTree.start();
     this.comparison.start();
     this.callTree.start();
+    this.functions.start();
     this.rare.start();
     effect(() => {
       if (!this.lost.value) this.now.load(this.playback.value.at);

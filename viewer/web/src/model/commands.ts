@@ -62,7 +62,11 @@ export function runCommand(model: AppModel, command: string, pointerX: number|nu
     case 'end':
       model.onJump();
       return model.movePlayhead(command === 'start' ? 0 : model.durationNs);
-    case 'source': model.source.open.value = !model.source.open.value; return;
+    case 'source':
+      if (model.functions.opened.value) model.functions.close();
+      else model.source.open.value = !model.source.open.value;
+      return;
+    case 'functions': return model.functions.showTable();
     case 'picture': return model.onPicture('png');
     case 'palette':
     case 'theme': return model.onAppearance(command);
@@ -91,6 +95,7 @@ export function runCommand(model: AppModel, command: string, pointerX: number|nu
     case 'panel': model.panelOpen.value = !model.panelOpen.value; return;
     case 'clear':
       if (model.helpOpen.value) model.helpOpen.value = false;
+      else if (model.functions.opened.value) model.functions.close();
       else {
         model.selection.value = null;
         model.highlight.value = null;

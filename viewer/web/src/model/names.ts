@@ -10,8 +10,10 @@ const MOST_LETTERS = 200; // of a name
 
 // Makes visible what has no glyph or changes the direction; cuts what is long.
 export function clean(name: string): string {
-  const shown = name.length > MOST_LETTERS ? `${name.slice(0, MOST_LETTERS - 1)}\u2026` : name;
-  return shown.replace(
+  return visible(name.length > MOST_LETTERS ? `${name.slice(0, MOST_LETTERS - 1)}\u2026` : name);
+}
+export function visible(text: string): string {
+  return text.replace(
       /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g,
       '\u00b7');
 }

@@ -13,22 +13,23 @@ const REST_MS = 40; // after the last move of a drag
 const EVENTS_PAUSE_MS = 100; // between two pages while it plays
 
 export type Table = 'processes'|'threads'|'segments'|'hooks'|'cpus'|'waits';
-export type Tab = Table|'calltree'|'allcolumns'|'events'|'changes';
-export const TABS: readonly Tab[] = ['processes', 'threads', 'segments', 'hooks', 'cpus', 'waits', 'events', 'calltree', 'allcolumns'];
+export type Tab = Table|'functions'|'calltree'|'allcolumns'|'events'|'changes';
+export const TABS: readonly Tab[] = ['processes', 'threads', 'segments', 'hooks', 'cpus', 'waits', 'events', 'functions', 'calltree', 'allcolumns'];
 // From the trace, with all columns of the report.
 export const isReported = (tab: Tab): tab is 'calltree'|'allcolumns' => tab === 'calltree' || tab === 'allcolumns';
-const isTable = (tab: Tab): tab is Table => tab !== 'events' && tab !== 'changes' && !isReported(tab);
+const isTable = (tab: Tab): tab is Table => tab !== 'events' && tab !== 'changes' && tab !== 'functions' && !isReported(tab);
 export interface Order {
   column: string; // API.md, "aggregate"
   down: boolean;
 }
-export const FIRST_ORDER: Record<Table, Order> = {
+export const FIRST_ORDER: Record<Table|'functions', Order> = {
   processes: {column: 'on_cpu_ns', down: true},
   threads: {column: 'on_cpu_ns', down: true},
   segments: {column: 'wall_excl_ns', down: true},
   hooks: {column: 'hits', down: true},
   cpus: {column: '', down: false}, // by number
   waits: {column: 'ns', down: true},
+  functions: {column: 'self', down: true},
 };
 
 // The table that an answer holds.
@@ -92,7 +93,7 @@ export class RangeTables {
     if (tab === this.tab.value) return;
     this.tab.value = tab;
     this.offset.value = 0;
-    if (isTable(tab)) this.order.value = FIRST_ORDER[tab];
+    if (isTable(tab) || tab === 'functions') this.order.value = FIRST_ORDER[tab];
   }
   // The table by another column; by the same one, the other way.
   orderBy(column: string, down: boolean): void {

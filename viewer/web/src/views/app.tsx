@@ -6,6 +6,7 @@ import type {AppModel} from '../model/app_model';
 import {commandFor} from '../model/keymap';
 import {BuildingNotice} from './building_notice';
 import {focusFindBox} from './find_box';
+import {FunctionSource} from './function_source';
 import {MinimapView} from './minimap_view';
 import {ErrorPanel, HelpDialog, LiveRegion, LostPanel, QualityBanner} from './notices';
 import {NowPanel} from './now_panel';
@@ -21,6 +22,7 @@ import {useSignal} from './use_signal';
 function isTyping(target: EventTarget|null, code: string): boolean {
   if (!(target instanceof HTMLElement)) return false;
   if (target instanceof HTMLSelectElement || target instanceof HTMLInputElement) return true;
+  if (target instanceof HTMLTableRowElement && code === 'Enter') return true;
   return target instanceof HTMLButtonElement && (code === 'Space' || code === 'Enter');
 }
 
@@ -29,6 +31,7 @@ export function App({model, engine}: {model: AppModel; engine: TimelineEngine}) 
   const dark = useSignal(theme).dark;
   useSignal(model.names.changed); // all views show names
   const sourceOpen = useSignal(model.source.open);
+  const opened = useSignal(model.functions.opened);
   useEffect(() => {
     document.documentElement.dataset['theme'] = dark ? 'dark' : 'light';
   }, [dark]);
@@ -58,7 +61,8 @@ export function App({model, engine}: {model: AppModel; engine: TimelineEngine}) 
         <main class="main">
           <MinimapView model={model} canvas={minimap} />
           <TimelineView model={model} engine={engine} minimap={minimap} />
-          {sourceOpen ? <SourcePanel model={model} engine={engine} /> : <RangePanel model={model} engine={engine} />}
+          {opened ? <FunctionSource key={opened.function} model={model} row={opened} /> :
+            sourceOpen ? <SourcePanel model={model} engine={engine} /> : <RangePanel model={model} engine={engine} />}
         </main>
         <NowPanel model={model} engine={engine} />
       </div>

@@ -102,7 +102,7 @@ export function CallTreeTable({model, engine}: {model: AppModel; engine: Timelin
           <th><span class="title">{isTree ? 'Call path' : 'Segment'}</span></th>
           {columns.flatMap(({title, says}, index) => [
             <th key={index} class="number" title={says}><span class="title">{title}</span></th>,
-            ...(wide[index] ? [<th key={`${index} limits`} aria-label={`Limits of ${title}`} />] : []),
+            ...(wide[index] ? [<th key={`${index} limits`}><span class="offscreen">Limits of {title}</span></th>] : []),
           ])}
         </tr></thead>
         <tbody>

@@ -25,9 +25,10 @@ interface TableProps<Row> {
   selected?: (row: Row) => boolean;
   isRest?: (row: Row) => boolean; // a sum, not an item
   onClick?: (row: Row) => void;
+  arrows?: boolean; // the arrow keys go from row to row
 }
 
-export function DataTable<Row>({rest, sum, columns, rows, model, swatch, rowKey, selected, isRest, onClick}: TableProps<Row>) {
+export function DataTable<Row>({rest, sum, columns, rows, model, swatch, rowKey, selected, isRest, onClick, arrows}: TableProps<Row>) {
   const order = useSignal(model.tables.order);
   const sorted = (column: Column<Row>): 'ascending'|'descending'|'none' =>
       columns.find(({by}) => by === order.column) !== column ? 'none' : order.down ? 'descending' : 'ascending';
@@ -47,7 +48,7 @@ export function DataTable<Row>({rest, sum, columns, rows, model, swatch, rowKey,
                 {column.title}<span class="arrow">{{ascending: '\u25b4', descending: '\u25be', none: ''}[sorted(column)]}</span>
               </button> : <span class="title">{column.title}</span>}
           </th>,
-          ...(wide[index] ? [<th key={`${index} limits`} aria-label={`Limits of ${column.title}`} />] : []),
+          ...(wide[index] ? [<th key={`${index} limits`}><span class="offscreen">Limits of {column.title}</span></th>] : []),
         ])}
       </tr></thead>
       <tbody>
@@ -56,6 +57,10 @@ export function DataTable<Row>({rest, sum, columns, rows, model, swatch, rowKey,
               tabIndex={onClick && !isRest?.(row) ? 0 : -1} onClick={() => onClick?.(row)}
               onKeyDown={(event) => {
                 if (event.key === 'Enter') onClick?.(row);
+                if (arrows && moveTo(event.currentTarget, event.key)) {
+                  event.preventDefault();
+                  event.stopPropagation();
+                }
               }}>
             {columns.flatMap((column, index) => [
               <td key={index} class={column.number ? 'number' : ''}>
@@ -71,6 +76,14 @@ export function DataTable<Row>({rest, sum, columns, rows, model, swatch, rowKey,
       {sum && <tfoot><tr>{line(sum)}</tr></tfoot>}
     </table>
   );
+}
+
+// The row above or below gets the keyboard. False: another key.
+function moveTo(row: HTMLElement, key: string): boolean {
+  if (key !== 'ArrowUp' && key !== 'ArrowDown') return false;
+  const next = key === 'ArrowUp' ? row.previousElementSibling : row.nextElementSibling;
+  if (next instanceof HTMLElement && next.tabIndex >= 0) next.focus();
+  return true;
 }
 
 // Which of the server's rows are shown, and the way to the others.

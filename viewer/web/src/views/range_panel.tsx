@@ -11,6 +11,7 @@ import {ConditionNote} from './condition_note';
 import {Pages} from './data_table';
 import {DockEdge} from './dock_edge';
 import {EventsTable} from './events_table';
+import {FunctionTable} from './function_table';
 import {CpuTable, ProcessTable, ThreadTable} from './run_tables';
 import {theme} from './theme';
 import type {TimelineEngine} from './timeline_engine';
@@ -21,6 +22,7 @@ const TABS: readonly {id: Tab; title: string}[] = [
   {id: 'processes', title: 'Processes'},
   {id: 'threads', title: 'Threads'},
   {id: 'segments', title: 'Segments'},
+  {id: 'functions', title: 'Functions'},
   {id: 'cpus', title: 'CPUs'},
   {id: 'waits', title: 'Waits'},
   {id: 'hooks', title: 'Hooks'},
@@ -31,12 +33,12 @@ const CHANGES: {id: Tab; title: string} = {id: 'changes', title: 'Changes'};
 // The tables of `countrace report` that a tab stands for.
 const REPORT_TABLES: Record<Tab, readonly string[]> = {
   processes: ['process'], threads: ['thread'], segments: ['segment'], cpus: ['cpu'], waits: ['waker', 'preemptor'],
-  hooks: ['hook'], calltree: ['path'], allcolumns: ['segment'], events: [], changes: [],
+  hooks: ['hook'], functions: [], calltree: ['path'], allcolumns: ['segment'], events: [], changes: [],
 };
 
 // The number of rows of a table that was not requested is not known.
 function rowsOf(data: Aggregate|null, tab: Tab): number|null {
-  if (!data || tab === 'events' || tab === 'changes' || isReported(tab)) return null;
+  if (!data || tab === 'events' || tab === 'changes' || tab === 'functions' || isReported(tab)) return null;
   return tab === 'processes' ? data.processes.length + data.processes_left_out : data[`${tab}_total`] ?? null;
 }
 
@@ -80,7 +82,7 @@ export function RangePanel({model, engine}: {model: AppModel; engine: TimelineEn
   const filter = useSignal(model.filter);
   const height = useSignal(model.panelHeight);
   useSignal(theme);
-  const missing = !model.client.backend.hasTrace && (tab === 'events' || tab === 'changes' || tab === 'allcolumns');
+  const missing = !model.client.backend.hasTrace && (tab === 'events' || tab === 'changes' || tab === 'allcolumns' || tab === 'functions');
   return (
     <section class={open ? 'range open' : 'range'} aria-label="Tables" style={open && height !== null ? {height: `${height}px`} : {}}>
       {open && <DockEdge model={model} />}
@@ -119,8 +121,10 @@ export function RangePanel({model, engine}: {model: AppModel; engine: TimelineEn
                 onClick={() => model.run('panel', null)}>{open ? 'Hide' : 'Show'}</button>
       </div>
       {open && <div class="range-body" tabIndex={0} role="region" aria-label={`Table of ${tab}`}>
-        {missing ? <p class="refused">This file has the timeline's index, not the trace: its records and <code>diff</code> are in <code>countrace view</code>.</p> :
+        {missing && tab === 'functions' ? <p class="refused">This file has the timeline's index, not the trace: functions, from samples, and their code are in <code>countrace view</code>.</p> :
+            missing ? <p class="refused">This file has the timeline's index, not the trace: its records and <code>diff</code> are in <code>countrace view</code>.</p> :
             tab === 'events' ? <EventsTable model={model} /> :
+            tab === 'functions' ? <FunctionTable model={model} /> :
             tab === 'changes' ? <ComparisonTable model={model} /> :
             isReported(tab) ? <><SegmentViews model={model} tab={tab} /><CallTreeTable model={model} engine={engine} /></> :
             refused !== null ? <p class="refused">{refused}</p> :

@@ -97,6 +97,8 @@ export function installTestHook(model: AppModel, engine: TimelineEngine): void {
     lengths: () => model.lengths.value,
     hoverWait: () => model.hoverWait.answer.value,
     callTree: () => model.callTree.busy.value ? null : model.callTree.answer.value,
+    functions: () => model.functions.busy.value ? null : model.functions.answer.value,
+    listing: () => model.functions.listing.value,
     comparison: () => model.comparison.answer.value,
     soFar: () => model.now.soFar.value,
     window: () => model.now.window,

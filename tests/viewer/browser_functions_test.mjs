@@ -1,0 +1,281 @@
+// Functions, from samples, and their code in the page:
+//   browser_functions_test.mjs COUNTRACE WORKLOAD SHOTS
+// Records two processes with samples, and compares the page with `countrace report
+// --by function` and `countrace annotate`, also in a range and of one process.
+import assert from 'node:assert/strict';
+import {spawnSync} from 'node:child_process';
+import {chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
+
+import {Claims, missing, Session, startServer, wholeIndex} from './browser_session.mjs';
+import {select} from './selection_claims.mjs';
+
+const reason = missing() ?? (process.getuid() === 0 ? null : 'samples of whole CPUs need root');
+if (reason) {
+  console.log(`SKIPPED: ${reason}`);
+  process.exit(0);
+}
+const [countrace, workload, shots] = process.argv.slice(2);
+const directory = mkdtempSync(join(tmpdir(), 'countrace-functions-'));
+process.env.XDG_RUNTIME_DIR = directory;
+const trace = join(directory, 'sampled.ctf');
+const run = (...args) => {
+  const done = spawnSync(countrace, args, {encoding: 'utf8', maxBuffer: 1 << 28});
+  assert.equal(done.status, 0, `countrace ${args.join(' ')}: ${done.stderr}`);
+  return done.stdout;
+};
+// Its name looks like a pattern; its debug information names a file that is not there.
+const copy = join(directory, 'work [1]');
+const bytes = readFileSync(workload).toString('latin1');
+writeFileSync(copy, Buffer.from(bytes.replaceAll('samples_workload.cc', 'samples_workload.xx'), 'latin1'));
+chmodSync(copy, 0o755);
+
+const claims = new Claims();
+let server;
+let session;
+const view = async (of) => {
+  if (session && server) await session.page.goto('about:blank');
+  await server?.stop();
+  server = await wholeIndex(await startServer(countrace, ['view', of]));
+  session ??= await Session.open();
+  await session.visit(server.url);
+};
+const reportOf = (...more) => JSON.parse(run('report', '--by', 'function', '--format', 'json', ...more, trace));
+const annotation = (...more) => JSON.parse(run('annotate', '--format', 'json', ...more, trace));
+// The table, when the answer is there that `expression`, of `f`, is true of.
+const table = async (expression = 'true') => {
+  await session.until(`((f) => f && (${expression}))(__pv.functions())`);
+  return session.ask('__pv.functions()');
+};
+const listing = async (expression = 'true') => {
+  await session.until(`((f) => f && (${expression}))(__pv.listing())`);
+  return session.ask('__pv.listing()');
+};
+const tab = (name) => session.page.getByRole('tab', {name}).click();
+const row = (name) => session.page.locator('.functions tbody tr', {hasText: name});
+const same = (shown, report) => {
+  assert.deepEqual(shown.rows, report.rows.slice(0, 100));
+  assert.equal(shown.total, report.rows.length);
+  assert.deepEqual(shown.books, report.books);
+  assert.deepEqual(shown.notes, report.notes);
+};
+// What the page has beside the command's.
+const listed = ({sources, all, ...rest}) => rest;
+const axe = async (where) => {
+  // Names of processes that are not there yet are pale.
+  await session.ask('__pv.movePlayhead(__pv.view().durationNs / 2)');
+  await session.settled();
+  await session.ask(`${readFileSync(join(import.meta.dirname, '../../viewer/web/node_modules/axe-core/axe.min.js'), 'utf8')};0`);
+  const found = await session.ask(
+      'axe.run(document, {resultTypes: ["violations"]}).then(({violations}) => ' +
+      'violations.map(({impact, id, nodes}) => [impact, id, ...nodes.map(({html}) => html.slice(0, 120))]))');
+  assert.deepEqual(found, [], where);
+};
+
+try {
+  run('record', '-q', '--sample', '997', '-o', trace, '--', 'sh', '-c', '"$1" cpu 400 & "$2" inlined 400; wait', 'sh', copy, workload);
+  await view(trace);
+
+  await claims.claim('the table of functions is the report\'s', async () => {
+    await tab('Functions');
+    const report = reportOf();
+    assert.ok(report.rows.some(({in: context}) => context === 'samples:half'), 'no segment was open');
+    same(await table(), report);
+    const all = await session.api('functions');
+    assert.deepEqual(all.rows, report.rows);
+    const samples = report.rows.reduce((sum, one) => sum + one.self_samples, 0);
+    assert.deepEqual(all.all.map(({samples: of}) => of), [samples]);
+    const first = await session.page.locator('.functions tbody tr').first().innerText();
+    assert.ok(first.startsWith(report.rows[0].function), first);
+    assert.match(first, /~[\d.]+\sms\s+\[[\d.]+, [\d.]+\sms\]\s+~[\d.]+\s%\s+\[[\d.]+, [\d.]+\]/);
+    await session.shot(shots, 'functions-table');
+  });
+
+  await claims.claim('another column, another order; equal rows stay in theirs', async () => {
+    const report = reportOf();
+    await session.page.getByRole('button', {name: 'Total', exact: true}).click();
+    const by = (key) => [...report.rows].sort((a, b) => key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0);
+    const byTotal = by(({total}) => -total).slice(0, 100);
+    assert.deepEqual((await table(`f.rows[0].function === ${JSON.stringify(byTotal[0].function)}`)).rows, byTotal);
+    assert.notDeepEqual(byTotal, report.rows.slice(0, 100));
+    assert.deepEqual((await session.api('functions?sort=dso&order=ascending')).rows, by(({dso}) => dso));
+    const page = await session.api('functions?offset=3&limit=2');
+    assert.deepEqual(page.rows, report.rows.slice(3, 5));
+    await session.page.getByRole('button', {name: 'Self', exact: true}).click();
+    await table(`f.rows[0].function === ${JSON.stringify(report.rows[0].function)}`);
+  });
+
+  await claims.claim('of a range, and of a process, they are the report\'s', async () => {
+    await select(session, 0.3, 0.6);
+    const {selection: {from, to}} = await session.ask('__pv.view()');
+    const range = ['--from', `${from}ns`, '--to', `${to}ns`];
+    const all = reportOf(...range);
+    same(await table('f.books[0].counted === null'), all);
+    await tab('Processes');
+    await session.settled();
+    const worker = session.page.locator('.data tbody tr', {hasText: 'work [1]'}).first();
+    const pid = (await worker.locator('td').nth(1).innerText()).trim();
+    await worker.click();
+    await tab('Functions');
+    const report = reportOf(...range, '--process', pid);
+    assert.ok(report.rows.length > 0 && report.rows.length < all.rows.length);
+    same(await table(`f.total === ${report.rows.length}`), report);
+    assert.match(await session.page.locator('.functions .condition').innerText(), new RegExp(`work \\[1\\] ${pid}`));
+    await session.shot(shots, 'functions-range');
+    await session.page.getByRole('button', {name: 'all processes'}).click();
+    same(await table(`f.total === ${all.rows.length}`), all);
+    await session.page.getByRole('button', {name: 'clear'}).click();
+    await table('f.books[0].counted !== null');
+  });
+
+  await claims.claim('a click shows the code, with the counts of `countrace annotate`; the hottest line is in sight', async () => {
+    const wanted = annotation('SpinIn()', '--dso', 'hooked_samples_workload');
+    await row('SpinIn').click();
+    const shown = await listing();
+    assert.deepEqual(listed(shown), wanted);
+    await session.settled();
+    const [hottest] = [...wanted.events[0].lines].sort((a, b) => b.self - a.self);
+    const line = session.page.locator('.listing.lines tbody tr').filter(
+        {has: session.page.locator('.line-no', {hasText: new RegExp(`^${hottest.line}$`)})});
+    assert.match(await line.innerText(), new RegExp(`~[\\d.]+\\sm?s\\s+~[\\d.]+\\s%\\s+\\[.*\\]\\s+${hottest.line}\\s`));
+    assert.equal(await line.locator('code').innerText(), hottest.text);
+    assert.match(await line.locator('.code').getAttribute('style'), /--loss\) 26%/);
+    assert.ok(await line.evaluate((element) => {
+      const pane = element.closest('.pane').getBoundingClientRect();
+      const {top, bottom} = element.getBoundingClientRect();
+      return top >= pane.top && bottom <= pane.bottom;
+    }), 'the hottest line is out of sight');
+    // Each instruction that has samples is there.
+    const sampled = wanted.events[0].addresses.filter((one) => one.self_samples > 0);
+    const cells = await session.page.locator('.listing.instructions tbody tr').evaluateAll(
+        (rows) => rows.filter((one) => one.cells[0].innerText !== '').map((one) => one.cells[3].innerText));
+    assert.deepEqual(cells, sampled.map(({address}) => address.slice(2)));
+    // A click on a line marks its instructions; its text can be copied.
+    await line.click();
+    await session.settled();
+    const lit = await session.page.locator('.listing.instructions tr.lit').count();
+    assert.equal(lit, wanted.events[0].addresses.filter((one) => one.line === hottest.line && one.file === hottest.file).length);
+    await line.locator('code').click({clickCount: 3});
+    assert.ok((await session.ask('getSelection().toString()')).includes(hottest.text.trim()));
+    await session.shot(shots, 'functions-source');
+    await axe('the code');
+  });
+
+  await claims.claim('another range, other counts; Esc leaves the code, not the selection', async () => {
+    await select(session, 0.35, 0.7);
+    const {selection} = await session.ask('__pv.view()');
+    const wanted = annotation('SpinIn()', '--dso', 'hooked_samples_workload', '--from', `${selection.from}ns`, '--to', `${selection.to}ns`);
+    assert.deepEqual(listed(await listing(`f.events[0].self === ${wanted.events[0].self}`)), wanted);
+    await session.key('Escape');
+    assert.equal(await session.page.locator('.listing').count(), 0);
+    assert.deepEqual((await session.ask('__pv.view()')).selection, selection);
+    await session.key('Escape');
+    assert.equal((await session.ask('__pv.view()')).selection, null);
+  });
+
+  await claims.claim('with the keyboard alone: U, arrows, Enter, Esc', async () => {
+    await session.revisit();
+    await session.page.locator('.area').focus();
+    await session.key('u');
+    await session.until('document.activeElement.closest(".functions tbody") !== null && __pv.functions()');
+    const report = reportOf();
+    const focused = () => session.ask('document.activeElement.innerText');
+    assert.ok((await focused()).startsWith(report.rows[0].function));
+    await session.key('ArrowDown');
+    await session.key('ArrowDown');
+    await session.key('ArrowUp');
+    assert.ok((await focused()).startsWith(report.rows[1].function), await focused());
+    await session.key('Enter');
+    const shown = await listing();
+    assert.equal(shown.function, report.rows[1].function);
+    await session.until('document.activeElement.classList.contains("pane")');
+    await session.page.keyboard.press('End');
+    await session.key('Escape');
+    await session.until('document.activeElement.closest(".functions tbody") !== null');
+    assert.ok((await focused()).startsWith(report.rows[1].function), await focused());
+    // U leads to the table that is there already.
+    await session.page.locator('.area').focus();
+    await session.key('u');
+    await session.until('document.activeElement.closest(".functions tbody") !== null');
+    // The rows above had none of these keys.
+    assert.equal(await session.page.locator('.label.focused').count(), 0);
+    assert.equal((await session.ask('__pv.view()')).playhead, 0);
+  });
+
+  await claims.claim('a source that is not there, and no objdump, are said', async () => {
+    await row('BurnThird').and(session.page.locator(':has-text("work [1]")')).first().click();
+    const shown = await listing();
+    assert.deepEqual(listed(shown), annotation('BurnThird', '--dso', 'work [[]1]'));
+    assert.deepEqual(shown.sources, []);
+    assert.match(await session.page.locator('.function-source').innerText(), /samples_workload\.xx is not here/);
+    assert.equal(await session.page.locator('.listing.instructions').count(), 1);
+    const {PATH} = process.env;
+    const empty = join(directory, 'empty');
+    mkdirSync(empty);
+    process.env.PATH = empty;
+    await view(trace);
+    process.env.PATH = PATH;
+    await tab('Functions');
+    await table();
+    await row('SpinIn').click();
+    const lines = await listing();
+    assert.deepEqual(lines.events[0].lines, annotation('SpinIn()', '--only', 'lines').events[0].lines);
+    assert.match(await session.page.locator('.function-source').innerText(), /No instructions: there is no program `objdump`/);
+    assert.ok(await session.page.locator('.listing.lines tr').count() > 5);
+    await session.shot(shots, 'functions-no-objdump');
+    await session.key('Escape');
+  });
+
+  await claims.claim('only with the token, only of sampled functions; wrong parameters are refused', async () => {
+    const {origin, searchParams} = new URL(server.url);
+    const headers = {Authorization: `Bearer ${searchParams.get('token')}`};
+    const status = async (path, of = headers) => (await fetch(`${origin}/api/v1/${path}`, {headers: of})).status;
+    assert.equal(await status('annotate?function=SpinIn()'), 200);
+    for (const path of ['functions', 'annotate?function=SpinIn()']) assert.equal(await status(path, {}), 401, path);
+    for (const name of ['/etc/passwd', '../../etc/passwd', 'main%00', 'NoSuchFunction']) {
+      assert.equal(await status(`annotate?function=${name}`), 404, name);
+    }
+    for (const path of ['functions?sort=nothing', 'functions?order=up', 'functions?process=x', 'functions?process=4294967296', 'functions?limit=1001',
+                        'functions?from=9&to=9', 'functions?from=1', 'functions?offset=-1', 'annotate', 'annotate?function=', 'annotate?function=%',
+                        'annotate?function=*']) {
+      assert.equal(await status(path), 400, path);
+    }
+    const none = await (await fetch(`${origin}/api/v1/functions?process=4294967294`, {headers})).json();
+    assert.deepEqual([none.sampled, none.total, none.rows], [true, 0, []]);
+  });
+
+  await claims.claim('axe-core has no finding in the table, dark, at 800 px, and all tabs are in sight', async () => {
+    const size = session.page.viewportSize();
+    await session.page.setViewportSize({...size, width: 800});
+    await session.page.getByRole('button', {name: 'Light or dark'}).click();
+    await session.settled();
+    await axe('the table');
+    const last = await session.page.getByRole('tab').last().boundingBox();
+    const panel = await session.page.locator('.range-head').boundingBox();
+    assert.ok(last.x + last.width <= panel.x + panel.width, `${last.x + last.width} of ${panel.x + panel.width}`);
+    await session.shot(shots, 'functions-narrow');
+    await session.page.setViewportSize(size);
+  });
+
+  await claims.claim('a trace without samples says how to take them', async () => {
+    const plain = join(directory, 'plain.ctf');
+    run('record', '-q', '-o', plain, '--', 'true');
+    await view(plain);
+    await tab('Functions');
+    await table('!f.sampled');
+    assert.match(await session.page.locator('.range-body').innerText(), /no samples.*countrace record --sample 199 -- CMD/s);
+    const {rows, total} = await session.api('functions');
+    assert.deepEqual([rows, total], [[], 0]);
+    await session.shot(shots, 'functions-none');
+  });
+
+  await claims.claim('nothing went wrong in the page', async () => {
+    assert.deepEqual(session.problems, []);
+  });
+} finally {
+  await session?.close();
+  await server?.stop();
+  rmSync(directory, {recursive: true, force: true});
+}
+process.exit(claims.failed === 0 ? 0 : 1);

@@ -1,0 +1,126 @@
+// The functions of the samples in the selection, or in the whole trace, all or
+// those of the highlighted process; and the code of one, line by line. Rows are
+// the report's: the server reads the trace once for each range.
+
+import {effect, type Signal, signal} from '@preact/signals-core';
+
+import {ApiError, isReplaced} from '../api/client';
+import type {FunctionRow, FunctionsAnswer, ListingAnswer} from '../api/schema';
+import type {AppModel} from './app_model';
+import {TABLE_ROWS} from './range_tables';
+
+const REST_MS = 150; // after the last move of a drag
+const RETRY_MS = 300;
+
+export class Functions {
+  readonly answer: Signal<FunctionsAnswer|null> = signal(null);
+  readonly busy = signal(false);
+  // Its code is shown in place of the tables.
+  readonly opened: Signal<FunctionRow|null> = signal(null);
+  readonly listing: Signal<ListingAnswer|null> = signal(null);
+  readonly refused: Signal<string|null> = signal(null); // why there is no listing
+  last: FunctionRow|null = null; // opened last: where the table goes on
+  readonly wantsFocus = signal(false); // the keyboard goes to the table when it is there
+
+  private process: number|null = null;
+  private abort: AbortController|null = null;
+  private timer: ReturnType<typeof setTimeout>|undefined;
+  private listingAbort: AbortController|null = null;
+  private listingTimer: ReturnType<typeof setTimeout>|undefined;
+
+  constructor(private readonly model: AppModel) {}
+
+  // Starts the requests that follow the signals.
+  start(): void {
+    const {model} = this;
+    effect(() => {
+      void [model.selection.value, model.tables.order.value];
+      const process = model.highlight.value;
+      if (process !== this.process) {
+        this.process = process;
+        model.tables.offset.value = 0;
+      }
+      void model.tables.offset.value;
+      clearTimeout(this.timer);
+      this.abort?.abort();
+      if (model.lost.value || model.tables.tab.value !== 'functions' || !model.client.backend.hasTrace) return;
+      this.busy.value = true;
+      this.timer = setTimeout(() => void this.loadTable(), REST_MS);
+    });
+    effect(() => {
+      void [model.selection.value, model.highlight.value];
+      clearTimeout(this.listingTimer);
+      this.listingAbort?.abort();
+      const row = this.opened.value;
+      if (model.lost.value || row === null) return;
+      this.listingTimer = setTimeout(() => void this.loadListing(row), this.listing.peek() ? REST_MS : 0);
+    });
+  }
+
+  // The table, with the keyboard in it.
+  showTable(): void {
+    this.close();
+    this.wantsFocus.value = true;
+    this.model.source.open.value = false;
+    this.model.panelOpen.value = true;
+    this.model.tables.show('functions');
+  }
+  open(row: FunctionRow): void {
+    this.last = row;
+    this.listing.value = null;
+    this.refused.value = null;
+    this.opened.value = row;
+  }
+  close(): void {
+    if (!this.opened.value) return;
+    this.wantsFocus.value = true;
+    this.opened.value = null;
+    this.listing.value = null;
+  }
+
+  private async loadTable(): Promise<void> {
+    const abort = new AbortController();
+    this.abort = abort;
+    const {client, tables, selection, highlight} = this.model;
+    await this.ask(abort, async () => {
+      this.answer.value = await client.functions(
+          {range: selection.peek(), process: highlight.peek()},
+          {...tables.order.peek(), offset: tables.offset.peek(), limit: TABLE_ROWS}, abort.signal);
+    });
+    if (this.abort === abort) this.busy.value = false;
+  }
+
+  private async loadListing(row: FunctionRow): Promise<void> {
+    const abort = new AbortController();
+    this.listingAbort = abort;
+    const {client, selection, highlight} = this.model;
+    await this.ask(abort, async () => {
+      try {
+        this.listing.value = await client.annotate({range: selection.peek(), process: highlight.peek()}, row, abort.signal);
+        this.refused.value = null;
+      } catch (error) {
+        // No sample of it in this range, or several functions have its name.
+        if (!(error instanceof ApiError) || error.status !== 404 && error.status !== 400) throw error;
+        this.listing.value = null;
+        this.refused.value = error.reason;
+      }
+    });
+  }
+
+  private async ask(abort: AbortController, work: () => Promise<void>): Promise<void> {
+    await this.model.guard(async () => {
+      while (!abort.signal.aborted) {
+        try {
+          return await work();
+        } catch (error) {
+          if (!isReplaced(error)) throw error;
+          await new Promise((done) => setTimeout(done, RETRY_MS));
+        }
+      }
+    });
+  }
+}
+
+export function rowKey({event, in: context, function: name, dso, inlined}: FunctionRow): string {
+  return JSON.stringify([event, context, name, dso, inlined]);
+}

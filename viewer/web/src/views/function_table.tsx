@@ -1,0 +1,96 @@
+// The functions that samples were taken in, as `report --by function` has them.
+// A click, or Enter, shows the code of one.
+
+import {useEffect} from 'preact/hooks';
+
+import type {FunctionRow, FunctionsAnswer} from '../api/schema';
+import type {AppModel} from '../model/app_model';
+import {rowKey} from '../model/functions';
+import {clean, processName} from '../model/names';
+import {formatCount, formatEventCount} from '../units';
+import {type Column, DataTable, Pages} from './data_table';
+import {wholeOf, type Estimate, estimateLimits, estimateText, shareLimits, shareText} from './estimates';
+import {useSignal} from './use_signal';
+
+const self = (row: FunctionRow): Estimate => ({hits: row.self_samples, value: row.self, lo: row.self_lo, hi: row.self_hi});
+const total = (row: FunctionRow): Estimate => ({hits: row.total_samples, value: row.total, lo: row.total_lo, hi: row.total_hi});
+
+function columnsOf(answer: FunctionsAnswer): Column<FunctionRow>[] {
+  const amount = (title: string, says: string, by: string, of: (row: FunctionRow) => Estimate): Column<FunctionRow>[] => [
+    {title, says, number: true, by, text: (row) => estimateText(row.event, of(row)), limits: (row) => estimateLimits(row.event, of(row))},
+    {title: `${title} of all`, says: 'Share of the samples of the range, of its process if one is selected', number: true, by: '',
+     text: (row) => shareText(of(row), wholeOf(row.event, answer.all)), limits: (row) => shareLimits(of(row), wholeOf(row.event, answer.all))},
+  ];
+  const text = (title: string, says: string, by: string, of: (row: FunctionRow) => string): Column<FunctionRow> =>
+      ({title, says, number: false, by, text: of});
+  return [
+    text('Function', 'A click shows its code', 'function', (row) => `${clean(row.function)}${row.inlined ? ' (inlined)' : ''}`),
+    ...(answer.rows.some((row) => row.in !== '') ?
+            [text('In', 'The segment and the system call that were open', 'in', (row) => clean(row.in))] : []),
+    ...amount('Self', 'In the function itself; the interval holds the truth in 95 of 100 recordings', 'self', self),
+    ...amount('Total', 'In the function and those that it calls', 'total', total),
+    text('File', 'The program or library that has its code', 'dso', (row) => clean(row.dso)),
+    ...(answer.all.length > 1 ? [text('Event', 'What was sampled', '', (row) => row.event)] : []),
+  ];
+}
+
+function Books({answer}: {answer: FunctionsAnswer}) {
+  return (
+    <>
+      {answer.books.map((book) => {
+        const amount = (value: number): string => formatEventCount(book.event, value);
+        const samples = answer.all.find(({event}) => event === book.event)?.samples ?? 0;
+        return (
+          <p class="footer" key={book.event}>
+            Estimates from {formatCount(samples)} samples of {book.event} ({book.rate}).
+            {book.counted !== null && ` Books of the trace: processes ${amount(book.processes)} + idle ${amount(book.idle)} + outside ${
+              amount(book.outside)} + residual ${amount(book.residual ?? 0)} = counted ${amount(book.counted)}.`}
+            {book.lost > 0 && ` ${formatCount(book.lost)} samples were lost.`}
+            {book.throttled > 0 && ` The kernel stopped sampling ${formatCount(book.throttled)} times: at too high a rate.`}
+            {book.stacks_lost > 0 && ` ${formatCount(book.stacks_lost)} samples lost their stack.`}
+          </p>
+        );
+      })}
+      {answer.notes.map((note) => <p class="footer" key={note}>{clean(note)}</p>)}
+    </>
+  );
+}
+
+export function FunctionTable({model}: {model: AppModel}) {
+  const {functions, names} = model;
+  const answer = useSignal(functions.answer);
+  const busy = useSignal(functions.busy);
+  const process = useSignal(model.highlight);
+  const filter = useSignal(model.filter);
+  const wantsFocus = useSignal(functions.wantsFocus);
+  const last = functions.last === null ? null : rowKey(functions.last);
+  useEffect(() => {
+    if (!wantsFocus || busy || !answer) return;
+    functions.wantsFocus.value = false;
+    const rows = '.functions tbody tr';
+    (document.querySelector<HTMLElement>(`${rows}.selected`) ?? document.querySelector<HTMLElement>(rows))?.focus();
+  }, [functions, answer, busy, wantsFocus]);
+  if (!answer) return <p class="refused">The trace is read{'\u2026'}</p>;
+  if (!answer.sampled) {
+    return (
+      <p class="refused">The trace has no samples, so it does not say which function was running. <code>countrace record --sample 199 -- CMD</code> takes
+        199 a second on each CPU, of any program.</p>
+    );
+  }
+  const who = process === null ? null : `${processName(names, process)} ${names.process(process)?.pid ?? ''}`;
+  return (
+    <div class={busy ? 'functions stale' : 'functions'}>
+      {who !== null && (
+        <p class="condition">Of <strong>{who}</strong>, as by <code>report --process</code>.
+          <button class="link" onClick={() => (model.highlight.value = null)}>all processes</button></p>
+      )}
+      {filter !== '' && <p class="condition">All rows: they lack a field of <code>{filter}</code>.</p>}
+      <Pages model={model} total={answer.total} />
+      {answer.rows.length === 0 ?
+        <p class="refused">No sample was taken {who === null ? '' : `of ${who} `}in {model.selection.value ? 'the selection' : `the ${model.extent}`}.</p> :
+        <DataTable columns={columnsOf(answer)} rows={answer.rows} model={model} rowKey={rowKey} swatch={() => null} arrows
+                   selected={(row) => rowKey(row) === last} onClick={(row) => functions.open(row)} />}
+      <Books answer={answer} />
+    </div>
+  );
+}
