@@ -33,6 +33,8 @@ void AddRecordOptions(VerbParser& parser, RecordCommandLine& line) {
   parser.AddTexts("--hook", record.dynamic_hooks);
   parser.AddTexts("--sample", record.samples);
   parser.AddText("--signal-every", record.signal_every);
+  parser.AddDuration("--offcpu", record.off_cpu_ns);
+  parser.AddFlag("--wakeup-stacks", record.waker_stacks);
   parser.AddTexts("--mark", line.marks);
   parser.AddText("--count", line.count);
   parser.AddFlag("--best-effort", record.best_effort);

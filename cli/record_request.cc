@@ -56,6 +56,16 @@ absl::Status CheckCombination(const VerbParser& parser,
         "--signal-every is for a command or -p PID: of all programs of the "
         "machine hardly one expects the signal");
   }
+  if (record.off_cpu_ns != 0 && line.no_kernel) {
+    return InvalidArgumentError(
+        "--offcpu and --no-kernel contradict each other: stacks off CPU are "
+        "kernel records");
+  }
+  if (record.waker_stacks && record.off_cpu_ns == 0) {
+    return InvalidArgumentError(
+        "--wakeup-stacks are of threads that --offcpu records: give the "
+        "shortest time off CPU, too: --offcpu 1ms");
+  }
   if (record.command.empty() && !record.system_wide && record.pids.empty()) {
     return InvalidArgumentError(
         "nothing to record: give a command, -p PID for a running process, or "

@@ -1,14 +1,51 @@
 #include "cli/sample_books.h"
 
+#include <utility>
+
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "base/text/quantity_format.h"
 #include "cli/sample_text.h"
+#include "logformat/sample_points.h"
 #include "rmap/samples/samples_json.h"
 
 namespace countrace::cli {
 namespace {
 
 using rmap::SampleBooks;
+
+// The rest of the line of an event off CPU, behind the parts that all have.
+std::string OffCpuBooksText(const std::string& event, const SampleBooks& books,
+                            std::vector<std::string> parts) {
+  const auto time = [](std::uint64_t ns) {
+    return base::FormatNanoseconds(static_cast<double>(ns));
+  };
+  if (books.counted == 0) {
+    return absl::StrJoin(parts, " + ") + "; of the whole are not known\n";
+  }
+  const bool of_waker = event == logformat::kOffCpuWakerEvent;
+  if (!of_waker) {
+    parts.push_back(absl::StrFormat("%d shorter waits %s", books.shorter,
+                                    time(books.shorter_ns)));
+  }
+  if (books.lost != 0) {
+    parts.push_back(
+        absl::StrFormat("%d lost stacks %s", books.lost, time(books.lost_ns)));
+  }
+  if (books.residual != 0) {
+    parts.push_back("residual " + base::FormatNanoseconds(
+                                      static_cast<double>(books.residual)));
+  }
+  std::string text =
+      absl::StrFormat("%s = off CPU%s %s\n", absl::StrJoin(parts, " + "),
+                      of_waker ? " until woken" : "", time(books.counted));
+  if (books.unseen != 0) {
+    absl::StrAppendFormat(&text,
+                          "  %d more waits whose begin or end was not seen\n",
+                          books.unseen);
+  }
+  return text;
+}
 
 std::string EventText(const rmap::Samples& samples, const SampleBooks& books) {
   const rmap::SampledEvent& event = samples.events[books.event];
@@ -20,6 +57,7 @@ std::string EventText(const rmap::Samples& samples, const SampleBooks& books) {
   std::vector<std::string> parts = {"processes " + amount(books.processes)};
   if (books.idle != 0) parts.push_back("idle " + amount(books.idle));
   if (books.outside != 0) parts.push_back("outside " + amount(books.outside));
+  if (event.off_cpu) return text + OffCpuBooksText(event.name, books, parts);
   if (books.counted == 0) {
     return text + absl::StrJoin(parts, " + ") +
            "; how much was counted is not known\n";

@@ -40,7 +40,11 @@ const std::vector<PointLayout>& Layouts() {
       {SamplePoint::kCount,
        "count",
        std::vector<PayloadType>(kCountNumbers, kUnsigned),
-       {"hook", "counted", "idle", "outside", "lost", "throttled"}}};
+       {"hook", "counted", "idle", "outside", "lost", "throttled"}},
+      {SamplePoint::kShort,
+       "short",
+       std::vector<PayloadType>(kShortNumbers, kUnsigned),
+       {"hook", "shorter", "shorter_ns", "lost_ns", "unseen"}}};
   return layouts;
 }
 

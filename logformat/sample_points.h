@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "logformat/trace_info.h"
@@ -21,7 +22,18 @@ enum class SamplePoint : std::uint8_t {
   kFile,    // where addresses lie: a mapped file, or a kind of memory
   kSymbol,  // a function that only the recorded machine could name
   kCount,   // of a CPU: what the event counted in all, and hits without samples
+  kShort,   // of a CPU: time off CPU without a stack
 };
+
+// The event of stacks off CPU: its periods are ns, each the whole of a wait, so
+// its sums are no estimates.
+inline constexpr char kOffCpuEvent[] = "off-cpu";
+// That of who ended such a wait: ns from its begin to the wake-up.
+inline constexpr char kOffCpuWakerEvent[] = "off-cpu-waker";
+
+inline bool IsOffCpu(std::string_view event) {
+  return event == kOffCpuEvent || event == kOffCpuWakerEvent;
+}
 
 // The files that are none (SamplePoint::kFile): their addresses are absolute,
 // but for the vdso, where they count from its begin.
@@ -49,6 +61,8 @@ inline constexpr std::size_t kFileNumbers = 1;    // file
 inline constexpr std::size_t kSymbolNumbers = 3;  // file, begin, bytes
 // hook, counted, idle, outside, lost, throttled
 inline constexpr std::size_t kCountNumbers = 6;
+// hook, shorter, shorter_ns, lost_ns, unseen
+inline constexpr std::size_t kShortNumbers = 5;
 
 // The body of a record behind its header word, texts cut to kMaxStringBytes.
 // `ids`: KernelHookRecord::ids.

@@ -41,6 +41,13 @@ std::vector<SampleBooks> SampleBooksOf(const Samples& samples) {
     books.throttled += count.throttled;
     ++counts[count.event];
   }
+  for (const ShortWaits& waits : samples.shorts) {
+    SampleBooks& books = all[waits.event];
+    books.shorter += waits.shorter;
+    books.shorter_ns += waits.shorter_ns;
+    books.lost_ns += waits.lost_ns;
+    books.unseen += waits.unseen;
+  }
   for (SampleBooks& books : all) {
     const std::uint64_t times = samples.events[books.event].periods;
     if (books.hits > 0) {
@@ -57,8 +64,9 @@ std::vector<SampleBooks> SampleBooksOf(const Samples& samples) {
           &books.per_cpu}) {
       *sum /= times;
     }
-    books.residual = static_cast<std::int64_t>(books.counted - books.processes -
-                                               books.idle - books.outside);
+    books.residual = static_cast<std::int64_t>(
+        books.counted - books.processes - books.idle - books.outside -
+        books.shorter_ns - books.lost_ns);
   }
   return all;
 }

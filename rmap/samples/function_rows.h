@@ -39,6 +39,8 @@ struct SampleBooks {
   std::int64_t residual = 0;  // counted minus these
   std::uint64_t per_cpu = 0;  // one period of each CPU: its usual limit
   std::uint64_t hits = 0, lost = 0, throttled = 0, stacks_lost = 0;
+  // ShortWaits of an event off CPU; both times are parts of `counted`.
+  std::uint64_t shorter = 0, shorter_ns = 0, lost_ns = 0, unseen = 0;
 };
 
 struct CodeTable {

@@ -59,6 +59,7 @@ SampleSums::SampleSums(const logformat::TraceInfo& info)
       is_second_[hook.id] = true;
     } else {
       samples_.events.push_back({hook.id, hook.name, hook.location});
+      samples_.events.back().off_cpu = logformat::IsOffCpu(hook.name);
     }
   }
   samples_.files.push_back({logformat::kUnknownCode, ""});
@@ -148,6 +149,18 @@ void SampleSums::Define(const EventRecord& record) {
         }
         samples_.counts.push_back({events_[hook], record.cpu, counted, idle,
                                    outside, lost, throttled});
+      }
+      return;
+    case SamplePoint::kShort:
+      if (const auto numbers =
+              NumbersOf<logformat::kShortNumbers>(record, texts)) {
+        const auto& [hook, shorter, shorter_ns, lost_ns, unseen] = *numbers;
+        if (hook > logformat::kHookIdMax ||
+            points_[hook] != SamplePoint::kSample) {
+          return;
+        }
+        samples_.shorts.push_back(
+            {events_[hook], shorter, shorter_ns, lost_ns, unseen});
       }
       return;
     case SamplePoint::kSample:

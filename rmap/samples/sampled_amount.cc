@@ -27,6 +27,7 @@ std::vector<SampleTotal> EmptyTotals(const Samples& samples) {
   std::vector<SampleTotal> totals(samples.events.size());
   for (std::size_t i = 0; i < totals.size(); ++i) {
     totals[i].counted_times = samples.events[i].periods;
+    totals[i].exact = samples.events[i].off_cpu;
   }
   return totals;
 }
@@ -39,6 +40,12 @@ SampledAmount AmountOf(const SampleWeight& weight, const SampleTotal& all) {
   }
   amount.hits = weight.hits;
   amount.value = weight.periods / all.counted_times;
+  if (all.exact) {
+    amount.exact = true;
+    amount.share_lo = amount.share_hi = amount.share;
+    amount.lo = amount.hi = amount.value;
+    return amount;
+  }
   const double counted = all.periods / static_cast<double>(all.counted_times);
   amount.lo = static_cast<std::uint64_t>(amount.share_lo * counted);
   amount.hi = static_cast<std::uint64_t>(std::ceil(amount.share_hi * counted));

@@ -11,11 +11,13 @@ namespace countrace::rmap {
 
 // An amount of the event, estimated from samples; `lo` and `hi` hold it in 95
 // of 100 recordings: the binomial (Wilson) interval of its share of the hits.
+// Exact: each sample has its whole amount, and both are `value`.
 struct SampledAmount {
   std::uint64_t hits = 0;
   std::uint64_t value = 0;  // hits x period
   std::uint64_t lo = 0, hi = 0;
   double share = 0, share_lo = 0, share_hi = 0;  // of all samples of the event
+  bool exact = false;
 };
 
 // The interval of a share with `hits` of `all` samples of equal weight.
@@ -33,6 +35,7 @@ struct SampleWeight {
 
 // All samples of an event. Samples of unequal periods are worth fewer.
 struct SampleTotal {
+  bool exact = false;
   double periods = 0, squared_periods = 0;
   std::uint64_t counted_times = 1;  // SampledEvent::periods
 

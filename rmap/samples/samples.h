@@ -17,10 +17,12 @@ namespace countrace::rmap {
 struct SampledEvent {
   std::uint32_t hook_id = 0;
   std::string name;  // "cpu-clock"
-  std::string rate;  // "199 Hz", "every 97", "every 1621 and 2621"
+  std::string rate;  // "199 Hz", "every 97", "every 1621 and 2621",
+                     // "1.00 ms or longer"
   // With which it was sampled, each for itself: 1 or 2. Sums of periods and
   // counts are of all of them.
   std::uint32_t periods = 1;
+  bool off_cpu = false;  // periods are whole waits, ns: sums are exact
 };
 
 // Where addresses lie (logformat/sample_points.h).
@@ -71,6 +73,14 @@ struct SampleCount {
   std::uint64_t throttled = 0;  // times that the kernel stopped it
 };
 
+// Waits of an event off CPU without a stack, on one CPU.
+struct ShortWaits {
+  std::uint32_t event = 0;
+  std::uint64_t shorter = 0, shorter_ns = 0;  // below the limit
+  std::uint64_t lost_ns = 0;                  // of stacks without room
+  std::uint64_t unseen = 0;  // of unknown time: begin or end were not seen
+};
+
 struct Samples {
   std::vector<SampledEvent> events;
   std::vector<CodeFile> files;     // [0]: not known
@@ -78,6 +88,7 @@ struct Samples {
   std::vector<SampleContext> contexts;
   std::vector<SampleSum> sums;
   std::vector<SampleCount> counts;  // of the whole recording
+  std::vector<ShortWaits> shorts;   // likewise
   // Functions that the recorder named: by file and first address.
   std::map<std::pair<std::uint32_t, std::uint64_t>, CodeSymbol> symbols;
   // Samples whose stack was defined in a part of the trace that is lost.

@@ -57,6 +57,12 @@ Json BooksJson(const Samples& samples, const SampleBooks& books) {
   one["lost"] = books.lost;
   one["throttled"] = books.throttled;
   one["stacks_lost"] = books.stacks_lost;
+  if (event.off_cpu) {
+    one["shorter"] = books.shorter;
+    one["shorter_ns"] = books.shorter_ns;
+    one["lost_ns"] = books.lost_ns;
+    one["unseen"] = books.unseen;
+  }
   return one;
 }
 

@@ -46,6 +46,7 @@ HookTable::HookTable(const logformat::TraceInfo& info)
         point != SamplePoint::kNone) {
       roles_[hook.id] |=
           point == SamplePoint::kSample ? kSample : kDefinesSamples;
+      if (hook.name == logformat::kOffCpuEvent) roles_[hook.id] |= kOffCpu;
       continue;
     }
     has_kernel_hooks_ = true;
@@ -150,6 +151,13 @@ void KernelHooks::OnRecord(const EventRecord& record,
   }
   const auto tid = static_cast<std::int32_t>(hook.ids & 0xffffffu);
   const auto pid = static_cast<std::int32_t>(hook.ids >> 24 & 0xffffffu);
+  if (hooks_.IsOffCpu(hook_id)) {
+    ThreadState& thread = registry_.Observe({pid, tid}, time_ns);
+    if (!registry_.Counts(thread)) return;
+    CountHit(*thread.process, hook_id);
+    AddSample(thread, record);
+    return;
+  }
   dispatches_.SeeOn(record.cpu, tid);
   if (record.counters != nullptr) dispatches_.OnDump(record, tid, time_ns);
   if (tid == 0) {  // a tracepoint on an idle CPU

@@ -52,6 +52,8 @@ class HookTable {
     return Is(hook_id, kBlockPoint);
   }
   bool IsSample(std::uint32_t hook_id) const { return Is(hook_id, kSample); }
+  // A sample of a thread off CPU: it has come back, or the recording ends.
+  bool IsOffCpu(std::uint32_t hook_id) const { return Is(hook_id, kOffCpu); }
   // What samples consist of: it happened in no thread.
   bool DefinesSamples(std::uint32_t hook_id) const {
     return Is(hook_id, kDefinesSamples);
@@ -69,7 +71,8 @@ class HookTable {
     kCostlyPoint = 8,
     kBlockPoint = 16,
     kSample = 32,
-    kDefinesSamples = 64
+    kDefinesSamples = 64,
+    kOffCpu = 128
   };
   bool Is(std::uint32_t hook_id, Role role) const {
     return (roles_[hook_id] & role) != 0;

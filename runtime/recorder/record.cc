@@ -106,6 +106,7 @@ absl::StatusOr<RecordResult> Record(const RecordOptions& options) {
     kernel_options.hooks = *std::move(hooks);
     kernel_options.hook_rules = *std::move(hook_rules);
     kernel_options.samples = *std::move(samples);
+    kernel_options.off_cpu = {options.off_cpu_ns, options.waker_stacks};
     kernel_options.ring_bytes = options.kernel_ring_bytes;
     auto opened = OpenKernelRecorder(options.backend, kernel_options, messages);
     if (opened.ok()) {
@@ -114,6 +115,11 @@ absl::StatusOr<RecordResult> Record(const RecordOptions& options) {
                    RefuseKernelHooks(options, opened.status());
                !refused.ok()) {
       return refused;
+    } else if (options.off_cpu_ns != 0) {
+      return absl::Status(
+          opened.status().code(),
+          absl::StrFormat("Cannot record stacks off CPU (--offcpu): %s",
+                          base::StatusText(opened.status())));
     } else if (!options.samples.empty() && !options.system_wide) {
       auto own = OpenOwnProcessesRecorder(kernel_options);
       if (!own.ok()) return own.status();

@@ -72,6 +72,10 @@ struct RecordOptions {
   // A signal to the programs, as in samples/signal_request.h; empty: none. Not
   // with system_wide.
   std::string signal_every;
+  // Shortest time off CPU of which the stack is recorded (BPF back end); 0:
+  // none are.
+  std::uint64_t off_cpu_ns = 0;
+  bool waker_stacks = false;  // also of who wakes such threads
   // Without privilege for one of these, the rest is recorded. Else it is an
   // error.
   bool best_effort = false;

@@ -23,6 +23,7 @@ EXPECTED = [
     (('objdump',), ('self of all', 'line  source', 'instructions', 'countrace.annotation/1')),
     ((), ()),
     (('perf',), ('BurnHalf(unsigned long)', 'how much was counted is not known', 'line  source')),
+    ((), ('books of off-cpu (1.00 ms or longer', 'shorter waits')),
 ]
 
 

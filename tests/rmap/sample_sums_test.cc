@@ -129,6 +129,46 @@ TEST_CASE("sample sums: stacks of all streams add up as they were") {
   }
 }
 
+TEST_CASE("sample sums: times off CPU are exact, and their books add up") {
+  logformat::TraceInfo info;
+  std::uint32_t id = kFirst;
+  for (const auto& [point, name] :
+       {std::pair{SamplePoint::kSample, "off-cpu"},
+        std::pair{SamplePoint::kFrame, ""}, std::pair{SamplePoint::kFile, ""},
+        std::pair{SamplePoint::kCount, ""},
+        std::pair{SamplePoint::kShort, ""}}) {
+    info.hooks.push_back(
+        logformat::DescribeSamplePoint(point, name, "1.00 ms or longer"));
+    info.hooks.back().id = id++;
+  }
+  SampleSums sums(info);
+  Feeder feeder(sums);
+  feeder.Define(2, 0, {0}, {"-", "[kernel]"});
+  feeder.Define(1, 0, {1, 0, 0, 0x10});
+  feeder.Sample(0, 4'000'000, 1, {});
+  feeder.Sample(0, 1'000'000, 1, {});
+  // hook, counted, idle, outside, lost, throttled
+  feeder.Define(3, 0, {kFirst, 9'000'003, 0, 500'000, 1, 0});
+  // hook, shorter, shorter_ns, lost_ns, unseen; cut; not of an event
+  feeder.Define(4, 0, {kFirst, 12, 1'500'000, 2'000'000, 1});
+  feeder.Define(4, 0, {kFirst, 12, 1'500'000, 2'000'000, 1}, {}, 4);
+  feeder.Define(4, 0, {kFirst + 1, 12, 1'500'000, 2'000'000, 1});
+  const Samples samples = sums.Take();
+  const SampleBooks books = SampleBooksOf(samples).front();
+  CHECK(books.processes == 5'000'000);
+  CHECK(books.shorter == 12);
+  CHECK(books.shorter_ns == 1'500'000);
+  CHECK(books.lost_ns == 2'000'000);
+  CHECK(books.unseen == 1);
+  CHECK(books.residual == 3);
+  const CodeTable table = MakeCodeTable(samples, info, CodeBy::kFunction);
+  REQUIRE(table.rows.size() == 1);
+  CHECK(table.rows[0].self.exact);
+  CHECK(table.rows[0].self.lo == 5'000'000);
+  CHECK(table.rows[0].self.hi == 5'000'000);
+  CHECK(table.rows[0].self.share_lo == 1);
+}
+
 TEST_CASE("sample sums: damaged definitions lose names, never samples") {
   SampleSums sums(InfoWithPoints());
   Feeder feeder(sums);

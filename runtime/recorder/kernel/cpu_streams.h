@@ -64,6 +64,7 @@ class CpuStreams {
   void SetSamples(std::unique_ptr<SampleRecorder> samples) {
     samples_ = std::move(samples);
   }
+  SampleRecorder* samples() { return samples_.get(); }
   // Begins to sample; without samples nothing. Returns: as
   // SampleRecorder::Begin().
   absl::Status BeginSamples(KernelHookRegistry* registry) {

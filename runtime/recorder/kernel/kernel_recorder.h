@@ -20,6 +20,7 @@
 #include "runtime/recorder/kernel/hooks/kernel_hook_rules.h"
 #include "runtime/recorder/kernel/process_marks.h"
 #include "runtime/recorder/kernel/program_start.h"
+#include "runtime/recorder/samples/off_cpu_request.h"
 #include "runtime/recorder/samples/sample_request.h"
 
 namespace countrace::runtime {
@@ -39,6 +40,7 @@ struct KernelRecorderOptions {
   KernelHookRequest hooks;             // BPF only
   KernelHookRules hook_rules;          // of these
   std::vector<SampleRequest> samples;  // what is sampled beside
+  OffCpuRequest off_cpu;               // BPF only
   std::uint64_t ring_bytes = 8 << 20;  // per CPU
 };
 

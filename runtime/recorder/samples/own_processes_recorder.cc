@@ -75,7 +75,7 @@ absl::Status OwnProcessesRecorder::Begin(const KernelRecorderTarget& target) {
   if (tids.empty()) {
     return absl::NotFoundError("There is no process to sample");
   }
-  auto samples = SampleRecorder::Open(requests_, cpus_, tids);
+  auto samples = SampleRecorder::Open(requests_, {}, cpus_, tids);
   if (!samples.ok()) return samples.status();
   streams_.SetSamples(*std::move(samples));
   absl::Status status = streams_.Create(target);

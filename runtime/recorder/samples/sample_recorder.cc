@@ -9,6 +9,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_format.h"
+#include "base/text/quantity_format.h"
 #include "logformat/sample_points.h"
 #include "runtime/recorder/samples/sample_entries.h"
 
@@ -27,27 +28,44 @@ void Append(PacketWriter& writer, std::uint16_t event_id, std::uint64_t time_ns,
                 logformat::SampleRecordBody(ids, numbers, texts));
 }
 
+// An event that never happens.
+SampleRequest NoSamples() {
+  SampleRequest request;
+  request.event.name = "dummy";
+  request.event.type = PERF_TYPE_SOFTWARE;
+  request.event.config = PERF_COUNT_SW_DUMMY;
+  request.period = 1;
+  return request;
+}
+
 }  // namespace
 
 SampleRecorder::SampleRecorder(std::vector<SampleRequest> requests,
-                               SamplingEvents events, std::size_t cpus)
+                               OffCpuRequest off_cpu, SamplingEvents events,
+                               std::size_t cpus)
     : requests_(std::move(requests)),
+      off_cpu_(off_cpu),
+      off_cpu_sums_(cpus),
       events_(std::move(events)),
       spaces_(files_),
       kernel_file_(files_.Number({logformat::kKernelCode, logformat::kNoText})),
       kernel_symbols_(ReadKernelSymbols()),
       streams_(cpus) {
-  for (Stream& stream : streams_) stream.outside.resize(requests_.size());
+  for (Stream& stream : streams_) stream.outside.resize(requests_.size() + 2);
 }
 
 absl::StatusOr<std::unique_ptr<SampleRecorder>> SampleRecorder::Open(
-    std::vector<SampleRequest> requests, const std::vector<std::uint32_t>& cpus,
+    std::vector<SampleRequest> requests, OffCpuRequest off_cpu,
+    const std::vector<std::uint32_t>& cpus,
     const std::vector<std::int32_t>& threads) {
-  if (requests.empty()) return nullptr;
-  auto events = SamplingEvents::Open(requests, cpus, threads);
+  if (requests.empty() && !off_cpu.any()) return nullptr;
+  // Mappings come with an event: one that never happens, if there is no other.
+  auto events = SamplingEvents::Open(
+      requests.empty() ? std::vector<SampleRequest>{NoSamples()} : requests,
+      cpus, threads);
   if (!events.ok()) return events.status();
-  return std::unique_ptr<SampleRecorder>(
-      new SampleRecorder(std::move(requests), *std::move(events), cpus.size()));
+  return std::unique_ptr<SampleRecorder>(new SampleRecorder(
+      std::move(requests), off_cpu, *std::move(events), cpus.size()));
 }
 
 absl::Status SampleRecorder::Begin(KernelHookRegistry& registry) {
@@ -59,6 +77,18 @@ absl::Status SampleRecorder::Begin(KernelHookRegistry& registry) {
   for (const SampleRequest& request : requests_) {
     sample_ids_.push_back(
         add(SamplePoint::kSample, request.event.name, request.Text()));
+  }
+  if (off_cpu_.any()) {
+    const std::string limit =
+        base::FormatNanoseconds(static_cast<double>(off_cpu_.least_ns)) +
+        " or longer";
+    sample_ids_.push_back(
+        add(SamplePoint::kSample, logformat::kOffCpuEvent, limit));
+    if (off_cpu_.wakers) {
+      sample_ids_.push_back(
+          add(SamplePoint::kSample, logformat::kOffCpuWakerEvent, limit));
+    }
+    short_id_ = add(SamplePoint::kShort, "", "");
   }
   frame_id_ = add(SamplePoint::kFrame, "", "");
   file_id_ = add(SamplePoint::kFile, "", "");
@@ -168,10 +198,6 @@ void SampleRecorder::StoreSample(std::size_t cpu, const RecordBatch& batch,
     }
   }
   // Innermost first, as it comes; frames are defined from the outermost on.
-  struct Step {
-    std::uint64_t address;
-    bool in_kernel;
-  };
   std::vector<Step> steps;
   const std::uint64_t* const end = words + entry.body_words;
   bool in_kernel = words[2] >> 63 != 0;
@@ -189,6 +215,7 @@ void SampleRecorder::StoreSample(std::size_t cpu, const RecordBatch& batch,
     innermost = false;
   }
   const auto pid = static_cast<std::int32_t>(ids >> 24 & kIdMask);
+  if (event >= off_cpu_event()) CutOffCpu(event != off_cpu_event(), steps);
   std::uint64_t frame = 0;
   for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
     const CodePlace place = step->in_kernel
@@ -201,8 +228,27 @@ void SampleRecorder::StoreSample(std::size_t cpu, const RecordBatch& batch,
   Append(writer, sample_ids_[event], time_ns, ids, numbers);
 }
 
+void SampleRecorder::CutOffCpu(bool of_waker, std::vector<Step>& steps) const {
+  const auto is_way = [&](const Step& step) {
+    const LocalSymbol* const symbol =
+        step.in_kernel ? kernel_symbols_.Find(step.address) : nullptr;
+    return symbol != nullptr &&
+           symbol->name.find(of_waker ? "wake" : "schedule") !=
+               std::string::npos;
+  };
+  const auto begin = std::find_if(steps.begin(), steps.end(), is_way);
+  auto end = std::find_if_not(begin, steps.end(), is_way);
+  if (end == steps.end()) return;
+  // The last one says how it woke.
+  if (of_waker && end != begin) --end;
+  steps.erase(steps.begin(), end);
+}
+
 std::uint64_t SampleRecorder::lost() const {
   std::uint64_t lost = 0;
+  for (const auto& [waits, wakers] : off_cpu_sums_) {
+    lost += waits.lost + wakers.lost;
+  }
   for (std::size_t event = 0; event < requests_.size(); ++event) {
     for (std::size_t cpu = 0; cpu < streams_.size(); ++cpu) {
       lost += events_.totals(cpu, event).lost;
@@ -212,6 +258,7 @@ std::uint64_t SampleRecorder::lost() const {
 }
 
 void SampleRecorder::Describe(std::vector<std::string>& messages) const {
+  DescribeOffCpu(messages);
   for (std::size_t event = 0; event < requests_.size(); ++event) {
     std::uint64_t lost = 0, throttled = 0;
     for (std::size_t cpu = 0; cpu < streams_.size(); ++cpu) {
@@ -230,6 +277,27 @@ void SampleRecorder::Describe(std::vector<std::string>& messages) const {
           "times=%d; take fewer a second",
           requests_[event].event.name, throttled));
     }
+  }
+}
+
+void SampleRecorder::DescribeOffCpu(std::vector<std::string>& messages) const {
+  std::uint64_t lost = 0, mappings = 0;
+  for (std::size_t cpu = 0; cpu < streams_.size(); ++cpu) {
+    const auto& [waits, wakers] = off_cpu_sums_[cpu];
+    lost += waits.lost + wakers.lost;
+    if (requests_.empty()) mappings += events_.totals(cpu, 0).lost;
+  }
+  if (lost != 0) {
+    messages.push_back(absl::StrFormat(
+        "Stacks off CPU found no room in the ring: stacks=%d; a longer time of "
+        "--offcpu takes fewer",
+        lost));
+  }
+  if (mappings != 0) {
+    messages.push_back(absl::StrFormat(
+        "Mappings of code found no room in the kernel's rings, so that some "
+        "frames are [unknown]: records=%d",
+        mappings));
   }
 }
 
@@ -267,6 +335,23 @@ void SampleRecorder::StoreEnd(std::size_t cpu, std::uint64_t time_ns,
         totals.throttled};
     Append(writer, count_id_, time_ns, ids, numbers);
   }
+  if (off_cpu_.any()) StoreOffCpuEnd(cpu, false, time_ns, ids, writer);
+  if (off_cpu_.wakers) StoreOffCpuEnd(cpu, true, time_ns, ids, writer);
+}
+
+void SampleRecorder::StoreOffCpuEnd(std::size_t cpu, bool of_waker,
+                                    std::uint64_t time_ns, std::uint64_t ids,
+                                    PacketWriter& writer) {
+  const std::size_t event = off_cpu_event() + (of_waker ? 1 : 0);
+  const std::uint64_t hook = logformat::EventHookId(sample_ids_[event]);
+  const OffCpuSums& sums = off_cpu_sums_[cpu][of_waker ? 1 : 0];
+  const std::array<std::uint64_t, logformat::kCountNumbers> counts = {
+      hook, sums.off_ns, sums.idle_ns, streams_[cpu].outside[event], sums.lost,
+      0};
+  Append(writer, count_id_, time_ns, ids, counts);
+  const std::array<std::uint64_t, logformat::kShortNumbers> shorter = {
+      hook, sums.shorter, sums.shorter_ns, sums.lost_ns, sums.unseen};
+  Append(writer, short_id_, time_ns, ids, shorter);
 }
 
 }  // namespace countrace::runtime

@@ -8,11 +8,13 @@
 #ifndef COUNTRACE_RUNTIME_RECORDER_SAMPLES_SAMPLE_RECORDER_H_
 #define COUNTRACE_RUNTIME_RECORDER_SAMPLES_SAMPLE_RECORDER_H_
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -24,6 +26,7 @@
 #include "runtime/recorder/kernel/kernel_record.h"
 #include "runtime/recorder/samples/address_spaces.h"
 #include "runtime/recorder/samples/local_symbols.h"
+#include "runtime/recorder/samples/off_cpu_request.h"
 #include "runtime/recorder/samples/sample_request.h"
 #include "runtime/recorder/samples/sampling_events.h"
 
@@ -33,9 +36,13 @@ class SampleRecorder {
  public:
   // Null without requests. `threads`, and errors: as SamplingEvents::Open().
   static absl::StatusOr<std::unique_ptr<SampleRecorder>> Open(
-      std::vector<SampleRequest> requests,
+      std::vector<SampleRequest> requests, OffCpuRequest off_cpu,
       const std::vector<std::uint32_t>& cpus,
       const std::vector<std::int32_t>& threads = {});
+
+  // The index of off-cpu in entries: behind those of the requests. The next one
+  // is that of its wakers.
+  std::size_t off_cpu_event() const { return requests_.size(); }
 
   // Registers the points and begins to sample.
   absl::Status Begin(KernelHookRegistry& registry);
@@ -58,6 +65,10 @@ class SampleRecorder {
                    logformat::PacketWriter& writer);
   void TakeMapping(const RecordBatch& batch, const KernelRecord& entry);
 
+  // By CPU, of off-cpu and of its wakers. Before StoreEnd().
+  void SetOffCpuSums(std::vector<std::array<OffCpuSums, 2>> sums) {
+    off_cpu_sums_ = std::move(sums);
+  }
   // Samples of all events that found no room. Behind Stop().
   std::uint64_t lost() const;
   // What was lost, for the user. Behind Stop().
@@ -94,8 +105,19 @@ class SampleRecorder {
     std::vector<std::uint64_t> outside;  // sum of periods, by event
   };
 
-  SampleRecorder(std::vector<SampleRequest> requests, SamplingEvents events,
-                 std::size_t cpus);
+  struct Step {
+    std::uint64_t address;
+    bool in_kernel;
+  };
+
+  SampleRecorder(std::vector<SampleRequest> requests, OffCpuRequest off_cpu,
+                 SamplingEvents events, std::size_t cpus);
+  // Leaves out how each stack off CPU or of a waker begins: the program that
+  // took it, and the kernel's own way there. Steps: innermost first.
+  void CutOffCpu(bool of_waker, std::vector<Step>& steps) const;
+  void StoreOffCpuEnd(std::size_t cpu, bool of_waker, std::uint64_t time_ns,
+                      std::uint64_t ids, logformat::PacketWriter& writer);
+  void DescribeOffCpu(std::vector<std::string>& messages) const;
   std::uint64_t FrameOf(Stream& stream, std::uint64_t parent, CodePlace place,
                         std::uint64_t ids, std::uint64_t time_ns,
                         logformat::PacketWriter& writer);
@@ -108,6 +130,8 @@ class SampleRecorder {
                        logformat::PacketWriter& writer);
 
   std::vector<SampleRequest> requests_;
+  const OffCpuRequest off_cpu_;
+  std::vector<std::array<OffCpuSums, 2>> off_cpu_sums_;  // by CPU
   SamplingEvents events_;
   CodeFiles files_;
   AddressSpaces spaces_;
@@ -118,7 +142,8 @@ class SampleRecorder {
   std::vector<Stream> streams_;
   // Event ids of the points.
   std::vector<std::uint16_t> sample_ids_;  // by event
-  std::uint16_t frame_id_ = 0, file_id_ = 0, symbol_id_ = 0, count_id_ = 0;
+  std::uint16_t frame_id_ = 0, file_id_ = 0, symbol_id_ = 0, count_id_ = 0,
+                short_id_ = 0;
 };
 
 }  // namespace countrace::runtime

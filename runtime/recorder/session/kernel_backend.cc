@@ -31,6 +31,8 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenKernelRecorder(
   if (backend == KernelBackend::kPerf) return OpenPerf(options);
   auto bpf = OpenBpfKernelRecorder(options);
   if (bpf.ok() || backend == KernelBackend::kBpf) return bpf;
+  // Perf rings have no stacks of threads that leave their CPU.
+  if (options.off_cpu.any()) return bpf;
   // The user requires what BPF may not record: perf rings do not have it
   // either.
   if ((options.hooks.any() || options.wakeups) && !options.hooks.optional &&

@@ -117,6 +117,11 @@ absl::Status CheckOptions(const RecordOptions& options) {
         "Kernel segments and dynamic hooks need the BPF back end: leave out "
         "--backend perf");
   }
+  if (options.off_cpu_ns != 0 && options.backend == KernelBackend::kPerf) {
+    return absl::InvalidArgumentError(
+        "Stacks off CPU (--offcpu) need the BPF back end: leave out --backend "
+        "perf");
+  }
   if (const absl::Status status = CheckGating(options); !status.ok()) {
     return status;
   }

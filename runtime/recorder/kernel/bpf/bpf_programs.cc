@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cerrno>
 #include <cstdarg>
@@ -42,6 +43,17 @@ int KeepWarning(libbpf_print_level level, const char* format, va_list values) {
 // One entry for each hook with a conditional rule in each thread. Only used
 // entries take memory: some 100 bytes each.
 constexpr std::uint32_t kRuleEntries = 256 * 1024;
+
+// Threads that have left a CPU; those that live at a time.
+constexpr std::uint32_t kOffCpuThreads = 64 * 1024;
+
+// One ring for all CPUs, in proportion to the rings of records. 4 MiB hold some
+// 10,000 stacks, and are read a hundred times a second.
+std::uint32_t OffCpuRingBytes(std::uint64_t ring_bytes) {
+  const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  return static_cast<std::uint32_t>(
+      std::clamp<std::uint64_t>(ring_bytes / 2, page, 32 << 20));
+}
 
 absl::Status BpfError(int error, const std::string& what) {
   const std::string text =
@@ -231,11 +243,24 @@ int BpfPrograms::OpenAndLoad(const BpfProgramOptions& options,
         maps.argument_sources,
         static_cast<std::uint32_t>(rules.sources.size()));
   }
-  for (bpf_program* const program :
-       {skeleton_->progs.on_waking, skeleton_->progs.on_wakeup_new}) {
-    if (error == 0) {
-      error = bpf_program__set_autoload(program, options.wakeups);
+  constants.off_cpu_least_ns = options.off_cpu.least_ns;
+  constants.waker_stacks = options.off_cpu.wakers ? 1 : 0;
+  constants.records_wakeups = options.wakeups ? 1 : 0;
+  if (options.off_cpu.any()) {
+    for (const auto& [map, entries] :
+         {std::pair{maps.off_cpu_stacks, kOffCpuThreads},
+          std::pair{maps.off_cpu_ring, OffCpuRingBytes(ring_bytes_)},
+          std::pair{maps.off_cpu_sums, slots_}}) {
+      if (error == 0) error = bpf_map__set_max_entries(map, entries);
     }
+  }
+  if (error == 0) {
+    error = bpf_program__set_autoload(
+        skeleton_->progs.on_waking, options.wakeups || options.off_cpu.wakers);
+  }
+  if (error == 0) {
+    error = bpf_program__set_autoload(skeleton_->progs.on_wakeup_new,
+                                      options.wakeups);
   }
   if (error != 0) return -error;
   error = SelectHookPrograms(options.hooks, *skeleton_, messages);
@@ -479,20 +504,47 @@ BpfPrograms::~BpfPrograms() {
   kernel_programs__destroy(skeleton_);
 }
 
-absl::Status BpfPrograms::DumpCounters(std::uint32_t cpu,
-                                       logformat::CountersReason reason,
-                                       std::uint32_t set) {
-  countrace_dump_request request{static_cast<unsigned long long>(reason), set};
+int BpfPrograms::RunDump(std::uint32_t cpu, countrace_dump_request request) {
   LIBBPF_OPTS(bpf_test_run_opts, run);
   run.ctx_in = &request;
   run.ctx_size_in = sizeof(request);
   run.flags = BPF_F_TEST_RUN_ON_CPU;
   run.cpu = cpu;
-  const int error = bpf_prog_test_run_opts(
+  return -bpf_prog_test_run_opts(
       bpf_program__fd(skeleton_->progs.dump_counters), &run);
+}
+
+absl::Status BpfPrograms::DumpCounters(std::uint32_t cpu,
+                                       logformat::CountersReason reason,
+                                       std::uint32_t set) {
+  const int error =
+      RunDump(cpu, {static_cast<unsigned long long>(reason), set});
   if (error == 0) return absl::OkStatus();
   return base::ErrnoStatus(
-      -error, absl::StrFormat("Cannot dump the counters of CPU %d", cpu));
+      error, absl::StrFormat("Cannot dump the counters of CPU %d", cpu));
+}
+
+BpfPrograms::OffCpuMaps BpfPrograms::off_cpu_maps() const {
+  const auto& maps = skeleton_->maps;
+  return {.stacks = bpf_map__fd(maps.off_cpu_stacks),
+          .ring = bpf_map__fd(maps.off_cpu_ring),
+          .sums = bpf_map__fd(maps.off_cpu_sums)};
+}
+
+absl::Status BpfPrograms::TakeOffCpu(bool take) {
+  std::atomic_ref(skeleton_->bss->off_cpu_on)
+      .store(take ? 1 : 0, std::memory_order_release);
+  if (take) return absl::OkStatus();
+  // Switches run with interrupts off, and this is one: it comes behind them.
+  for (const std::uint32_t cpu : cpus_) {
+    if (const int error = RunDump(cpu, {COUNTRACE_REASON_WAIT, 0});
+        error != 0) {
+      return base::ErrnoStatus(
+          error,
+          absl::StrFormat("Cannot wait for the switches of CPU %d", cpu));
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::Status BpfPrograms::Mark(std::int32_t pid) {

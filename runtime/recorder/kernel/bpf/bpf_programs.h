@@ -22,6 +22,7 @@
 #include "runtime/recorder/kernel/hooks/kernel_hook_rules.h"
 #include "runtime/recorder/kernel/hooks/kernel_ring.h"
 #include "runtime/recorder/kernel/process_marks.h"
+#include "runtime/recorder/samples/off_cpu_request.h"
 
 struct kernel_programs;  // the generated skeleton
 struct bpf_link;
@@ -34,6 +35,7 @@ struct BpfProgramOptions {
   EventChoice choice;               // the events
   bool fault_records = false;
   bool wakeups = false;
+  OffCpuRequest off_cpu;
   KernelHookRequest hooks;
   KernelHookRules hook_rules;
   // The processes whose records are written, and the mode of fault records.
@@ -83,6 +85,14 @@ class BpfPrograms {
   // Enables the always-on events again if another user of the PMU took their
   // counters.
   void RetryCounters(std::size_t slot);
+  // The maps of off_cpu.bpf.h.
+  struct OffCpuMaps {
+    int stacks = -1, ring = -1, sums = -1;
+  };
+  OffCpuMaps off_cpu_maps() const;
+  // Begins to take stacks of threads off CPU, or ends it: then no program that
+  // takes one is running.
+  absl::Status TakeOffCpu(bool take);
   void Detach();
   // Marks a process; its later children inherit the mark.
   absl::Status Mark(std::int32_t pid);
@@ -121,6 +131,8 @@ class BpfPrograms {
 
  private:
   BpfPrograms() = default;
+  // Runs the program that dumps counters on `cpu`. Returns: 0 or an errno.
+  int RunDump(std::uint32_t cpu, countrace_dump_request request);
   absl::Status CountSet(std::size_t slot, std::uint32_t from, std::uint32_t to);
   std::uint64_t SumOverPrograms(
       std::uint64_t (*value)(const bpf_prog_info& info)) const;

@@ -14,6 +14,7 @@
 #include "runtime/recorder/events/set_turns.h"
 #include "runtime/recorder/kernel/bpf/bpf_programs.h"
 #include "runtime/recorder/kernel/bpf/kernel_ring_reader.h"
+#include "runtime/recorder/kernel/bpf/off_cpu_reader.h"
 #include "runtime/recorder/kernel/bpf/probe_calibration.h"
 #include "runtime/recorder/kernel/bpf/run_time_sampler.h"
 #include "runtime/recorder/kernel/cpu_streams.h"
@@ -38,6 +39,7 @@ class BpfKernelRecorder final : public KernelRecorder {
                     const std::vector<std::uint32_t>& cpus,
                     std::unique_ptr<KernelHookRegistry> hooks,
                     std::unique_ptr<SampleRecorder> samples,
+                    std::unique_ptr<OffCpuReader> off_cpu,
                     std::vector<std::string> messages)
       : choice_(std::move(choice)),
         turns_(std::move(turns)),
@@ -46,6 +48,7 @@ class BpfKernelRecorder final : public KernelRecorder {
         streams_(options.gating, options.marks,
                  [this](std::int32_t pid) { return programs_->IsMarked(pid); }),
         hooks_(std::move(hooks)),
+        off_cpu_(std::move(off_cpu)),
         run_time_(*programs_),
         messages_(std::move(messages)) {
     for (std::size_t slot = 0; slot < cpus.size(); ++slot) {
@@ -74,6 +77,7 @@ class BpfKernelRecorder final : public KernelRecorder {
   absl::Status MarkProcesses(const std::vector<std::int32_t>& root_pids);
   void ReadRings();
   std::uint64_t StoreRead();
+  absl::Status EndOffCpu();
   std::size_t DumpWords() const {
     const logformat::EventSets sets = choice_.sets(/*running_slot=*/true);
     return sets.slots() + (sets.rotates() ? 1 : 0);
@@ -93,6 +97,7 @@ class BpfKernelRecorder final : public KernelRecorder {
   ProcessMarks marks_;
   CpuStreams streams_;
   std::unique_ptr<KernelHookRegistry> hooks_;  // null: none are recorded
+  std::unique_ptr<OffCpuReader> off_cpu_;      // null: no stacks off CPU
   RunTimeSampler run_time_;
   std::uint64_t recursion_missed_ = 0;     // known at the end
   std::vector<KernelRingReader> readers_;  // beside streams_.all()
@@ -138,7 +143,9 @@ absl::Status BpfKernelRecorder::Begin(const KernelRecorderTarget& target) {
   ReadRings();
   streams_.StoreBegin();
   streams_.StoreThreads(threads);
-  return streams_.BeginSamples(hooks_.get());
+  status = streams_.BeginSamples(hooks_.get());
+  if (status.ok() && off_cpu_ != nullptr) status = programs_->TakeOffCpu(true);
+  return status;
 }
 
 absl::Status BpfKernelRecorder::MarkProcesses(
@@ -166,7 +173,18 @@ void BpfKernelRecorder::ReadRings() {
       program_starts_.push_back(std::move(start));
     }
   }
+  if (off_cpu_ != nullptr) off_cpu_->Drain(streams_.all());
   streams_.DrainSamples();
+}
+
+absl::Status BpfKernelRecorder::EndOffCpu() {
+  if (off_cpu_ == nullptr) return absl::OkStatus();
+  const absl::Status status = programs_->TakeOffCpu(false);
+  const std::uint64_t end_ns = MonotonicNs();
+  ReadRings();
+  off_cpu_->TakeWaiting(end_ns, streams_.all());
+  streams_.samples()->SetOffCpuSums(off_cpu_->Sums(streams_.all().size()));
+  return status;
 }
 
 void BpfKernelRecorder::ChangeSets(std::uint64_t now_ns) {
@@ -265,13 +283,13 @@ absl::Status BpfKernelRecorder::DumpForSnapshot() {
 absl::Status BpfKernelRecorder::End() {
   if (!began_ || ended_) return absl::OkStatus();
   Drain();
+  absl::Status result = EndOffCpu();
   // The last record of a CPU is its last dump.
   streams_.StopSamples();
   const std::uint64_t horizon_ns = StoreRead();
   streams_.EndSamples();
   streams_.StoreOwners(horizon_ns);
   ended_ = true;
-  absl::Status result;
   for (const CpuStream& stream : streams_.all()) {
     result.Update(programs_->DumpCounters(stream.cpu, CountersReason::kEnd));
   }
@@ -358,6 +376,7 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenBpfKernelRecorder(
   programs.fault_records =
       options.fault_records && CountsPageFaults(choice->events);
   programs.wakeups = options.wakeups;
+  programs.off_cpu = options.off_cpu;
   programs.hooks = options.hooks;
   programs.hook_rules = options.hook_rules;
   programs.gating = options.gating;
@@ -384,7 +403,8 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenBpfKernelRecorder(
         (*loaded)->ring_bytes(), options.ring_bytes));
   }
   std::unique_ptr<KernelHookRegistry> hooks;
-  if (options.hooks.any() || !options.samples.empty()) {
+  if (options.hooks.any() || !options.samples.empty() ||
+      options.off_cpu.any()) {
     hooks = std::make_unique<KernelHookRegistry>(programs.hooks.dynamic);
   }
   for (const BpfPrograms::MissingEvent& missing : (*loaded)->missing()) {
@@ -392,13 +412,22 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenBpfKernelRecorder(
                                        missing.name, missing.cpu,
                                        ExplainOpenError(missing.error)));
   }
-  auto samples = SampleRecorder::Open(options.samples, *online);
+  auto samples =
+      SampleRecorder::Open(options.samples, options.off_cpu, *online);
   if (!samples.ok()) return samples.status();
+  std::unique_ptr<OffCpuReader> off_cpu;
+  if (options.off_cpu.any()) {
+    auto opened = OffCpuReader::Open(**loaded, options.off_cpu,
+                                     (*samples)->off_cpu_event());
+    if (!opened.ok()) return opened.status();
+    off_cpu = *std::move(opened);
+  }
   SetTurns turns(choice->set_sizes.size(), options.rotate_ns,
                  static_cast<std::uint32_t>(MonotonicNs()));
   return std::make_unique<BpfKernelRecorder>(
       options, *std::move(choice), std::move(turns), *std::move(loaded),
-      *online, std::move(hooks), *std::move(samples), std::move(messages));
+      *online, std::move(hooks), *std::move(samples), std::move(off_cpu),
+      std::move(messages));
 }
 
 }  // namespace countrace::runtime

@@ -283,6 +283,7 @@ absl::StatusOr<PartsOfKinds> Measure(BpfProgramOptions& options,
   options.hooks.dynamic.clear();
   options.hooks.attaching = nullptr;
   options.hook_rules = {};
+  options.off_cpu = {};
   options.ring_bytes = kRingBytes;
   for (const auto& [instruction, returns] : kinds) {
     const ProbedFunction function = FunctionWith(instruction, returns);

@@ -6,6 +6,7 @@
 #include "dump_rules.bpf.h"
 #include "hidden_switches.bpf.h"
 #include "marked_processes.bpf.h"
+#include "off_cpu.bpf.h"
 #include "owner_events.bpf.h"
 #include "program_events.bpf.h"
 #include "ring_writer.bpf.h"
@@ -14,7 +15,8 @@ enum {
   REASON_END = 1,
   REASON_SET_END = 3,
   REASON_SET_BEGIN = 4,
-  REASON_SNAPSHOT = 5
+  REASON_SNAPSHOT = 5,
+  REASON_WAIT = COUNTRACE_REASON_WAIT
 };
 
 // Returns prev_state as the tracepoint prints it
@@ -99,12 +101,17 @@ int BPF_PROG(on_switch, _Bool preempt, struct task_struct* prev,
   }
   ++control->switches;
   name_if_outside(control, next);
+  leave_cpu(ctx, prev, left, prev_state, now);
+  return_to_cpu(next, now);
   return 0;
 }
 
+// Whether wake-ups are recorded.
+const volatile __u8 records_wakeups = 0;
+
 static __always_inline int wakeup_event(const struct task_struct* wakee) {
   struct countrace_ring_control* control = this_control();
-  if (!is_recording(control)) return 0;
+  if (!is_recording(control) || !records_wakeups) return 0;
   note_who_runs(control);
   const __u64 ids = current_ids();
   if (!is_counted(ids >> 32) && !is_counted(pid_of(wakee))) return 0;
@@ -120,6 +127,7 @@ static __always_inline int wakeup_event(const struct task_struct* wakee) {
 // Runs in the waker's context; sched_wakeup may run on the wakee's CPU.
 SEC("tp_btf/sched_waking")
 int BPF_PROG(on_waking, struct task_struct* wakee) {
+  waker_stack(ctx, wakee);
   return wakeup_event(wakee);
 }
 
@@ -149,6 +157,7 @@ int BPF_PROG(on_fork, struct task_struct* parent, struct task_struct* child) {
   mark_if_owned(parent);
   inherit_mark(parent, child);
   forget_rules_of(tid_of(child));
+  forget_off_cpu(child);
   struct countrace_ring_control* control = this_control();
   if (is_recording(control)) thread_ids_event(control, child);
   task_event(EVENT_FORK, child, parent);
@@ -224,6 +233,7 @@ int dump_counters(__u64* request) {
   struct countrace_ring_control* control = this_control();
   if (!control || control->ended) return 0;
   const __u64 reason = request[0];
+  if (reason == REASON_WAIT) return 0;
   const __u64 now = bpf_ktime_get_ns();
   if (!control->begin_ns) {
     const struct task_struct* task =

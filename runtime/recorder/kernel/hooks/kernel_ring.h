@@ -127,9 +127,12 @@ enum countrace_counter_source {
 // In ids of threads and processes outside the recorder's pid namespace.
 #define COUNTRACE_OUTSIDE_NAMESPACE 0x800000u
 
+// Dumps nothing: programs that ran on the CPU when it was requested have ended.
+#define COUNTRACE_REASON_WAIT 255
+
 // Argument of the program that dumps counters.
 struct countrace_dump_request {
-  unsigned long long reason;  // logformat::CountersReason
+  unsigned long long reason;  // logformat::CountersReason, or the one above
   unsigned long long set;     // that follows (kSetEnd), or begins (kSetBegin)
 };
 

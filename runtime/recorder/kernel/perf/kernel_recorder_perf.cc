@@ -455,7 +455,7 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenPerfKernelRecorder(
   }
   std::vector<std::uint32_t> numbers;
   for (const PerfCpuGroup& cpu : cpus) numbers.push_back(cpu.cpu());
-  auto samples = SampleRecorder::Open(options.samples, numbers);
+  auto samples = SampleRecorder::Open(options.samples, {}, numbers);
   if (!samples.ok()) return samples.status();
   SetTurns turns(choice->set_sizes.size(), options.rotate_ns,
                  static_cast<std::uint32_t>(MonotonicNs()));

@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+"""`record --offcpu` against a program whose waits are known by number and
+length, and against the dispatches of the same trace.
+
+usage: off_cpu_test.py COUNTRACE OFF_CPU_WORKLOAD
+"""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+COUNTRACE = WORKLOAD = ''
+MS = 1_000_000
+LIMIT = 2 * MS
+
+
+def run(*arguments, **options):
+    options.setdefault('timeout', 120)
+    return subprocess.run([str(word) for word in arguments], capture_output=True, check=False,
+                          text=True, **options)
+
+
+class OffCpu(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix='countrace-offcpu-'))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.trace = self.folder / 'trace.ctf'
+
+    def record(self, *arguments, status=0):
+        done = run(COUNTRACE, 'record', '--force', '-q', '-o', self.trace, *arguments)
+        if 'Cannot load BPF programs' in done.stderr:
+            self.skipTest('SKIPPED: stacks off CPU need BPF: ' + done.stderr.strip())
+        self.assertEqual(status, done.returncode, done)
+        return done
+
+    def report(self, by, *arguments):
+        done = run(COUNTRACE, 'report', '--no-progress', '--format', 'json', '--by', by,
+                   *arguments, self.trace)
+        self.assertEqual(0, done.returncode, done)
+        return json.loads(done.stdout)
+
+    def call_of(self, function, call, event='off-cpu'):
+        """The rows of a kernel function, by a part of its name, below one of the program; the
+        outermost ones."""
+        rows = self.report('calltree', '--rows', 0, '--function', function + '(*')['rows']
+        found, below = [], None
+        for row in rows:
+            if row['event'] != event:
+                continue
+            if below is not None and row['depth'] > below:
+                continue
+            below = row['depth'] if call in row['function'] else None
+            if below is not None:
+                found.append(row)
+        return sum(row['total_samples'] for row in found), sum(row['total'] for row in found)
+
+    def books(self, event='off-cpu', data=None):
+        data = data or self.report('function')
+        book, = [book for book in data['books'] if book['event'] == event]
+        self.assertEqual(book['counted'],
+                         book['processes'] + book['idle'] + book['outside'] + book['shorter_ns'] +
+                         book['lost_ns'] + book['residual'], book)
+        return book
+
+    def waits(self):
+        """(tid, begin, end) of each time off CPU, by the dispatches."""
+        done = run(COUNTRACE, 'script', '--no-progress', '--format', 'jsonl', self.trace)
+        self.assertEqual(0, done.returncode, done.stderr)
+        left, waits, samples = {}, [], []
+        for line in done.stdout.splitlines():
+            record = json.loads(line)
+            fields, time_ns = record['fields'], record['time_ns']
+            if record['event'] == 'dispatch':
+                if fields['next_tid'] in left:
+                    waits.append((fields['next_tid'], left.pop(fields['next_tid']), time_ns))
+                left[fields['prev_tid']] = time_ns
+            elif record['event'] == 'sample:off-cpu':
+                samples.append((fields['tid'], time_ns - 1 - fields['period'], time_ns - 1))
+        return [wait for wait in waits if wait[0] != 0], samples
+
+    def test_known_waits(self):
+        done = self.record('--offcpu', '2ms', '--', WORKLOAD)
+        truth = json.loads(done.stdout)
+        for function, call, least in (('SleepLong', 'nanosleep', 20 * MS),
+                                      ('SleepMiddle', 'nanosleep', 6 * MS),
+                                      ('WaitForLock', 'futex', 20 * MS)):
+            number, ns = truth[function]
+            samples, total = self.call_of(function, call)
+            self.assertEqual(number, samples, function)
+            self.assertLessEqual(total, ns, function)
+            # It sleeps no shorter; the lock's holder sleeps when the other one waits already.
+            self.assertGreaterEqual(total, number * least, function)
+        data = self.report('function')
+        book = self.books(data=data)
+        self.assertEqual((0, 0, 0, 0), (book['residual'], book['lost'], book['unseen'],
+                                        book['stacks_lost']), book)
+        late, _ = self.call_of('SleepShort', 'nanosleep') \
+            if any('SleepShort' in row['function'] for row in data['rows']) else (0, 0)
+        self.assertGreaterEqual(book['shorter'] + late, truth['SleepShort'][0])
+        # Sums, not estimates.
+        for row in data['rows']:
+            self.assertEqual((row['total'], row['total']), (row['total_lo'], row['total_hi']))
+            self.assertFalse(re.search('schedule|bpf_', row['function']) and row['self'], row)
+        text = run(COUNTRACE, 'report', '--by', 'function', self.trace).stdout
+        self.assertNotIn('~', text)
+        self.assertIn('books of off-cpu (2.00 ms or longer, ', text)
+
+    def test_each_wait_is_that_of_the_dispatches(self):
+        self.record('-a', '--offcpu', '2ms', '--', WORKLOAD)
+        waits, samples = self.waits()
+        self.assertGreater(len(samples), 20)
+        # Those that began before stacks were taken have none; those that go on when they are no
+        # longer taken have no dispatch then.
+        first, last = (choose(end for _, _, end in samples) for choose in (min, max))
+        ended = {wait for wait in waits if wait[2] - wait[1] >= LIMIT and wait[2] < last}
+        self.assertEqual(set(), {wait for wait in ended - set(samples) if wait[1] > first})
+        self.assertEqual(set(), {sample for sample in set(samples) - ended if sample[2] != last})
+        self.assertEqual(len(samples), len(set(samples)))
+        book = self.books()
+        self.assertEqual(0, book['residual'], book)
+        self.assertEqual(sum(end - begin for _, begin, end in samples), book['processes'])
+
+    def test_a_wait_that_goes_on(self):
+        self.record('--offcpu', '2ms', '--for', '500ms', '--', WORKLOAD, 'hang')
+        samples, total = self.call_of('SleepOn', 'nanosleep')
+        self.assertEqual(1, samples)
+        self.assertGreater(total, 200 * MS)
+        self.assertEqual(0, self.books()['residual'])
+
+    def test_stacks_of_wakers(self):
+        self.record('--offcpu', '2ms', '--wakeup-stacks', '--', WORKLOAD)
+        # Who woke: each once, and not later than the thread ran again.
+        samples, total = self.call_of('Unlock', 'futex', 'off-cpu-waker')
+        self.assertEqual(4, samples)
+        _, waited = self.call_of('WaitForLock', 'futex')
+        self.assertLessEqual(total, waited)
+        self.assertGreaterEqual(total, 4 * 20 * MS)
+        self.assertEqual(0, self.books('off-cpu-waker')['residual'])
+        self.assertEqual(0, self.books()['residual'])
+
+    def test_lost_stacks_are_counted(self):
+        done = self.record('-a', '--kernel-ring', '4096', '--offcpu', '1ns', '--wakeup-stacks',
+                           '--fail-on-loss', '--', WORKLOAD, status=3)
+        self.assertRegex(done.stderr, r'Stacks off CPU found no room in the ring: stacks=\d+')
+        book = self.books()
+        self.assertGreater(book['lost'], 0)
+        self.assertGreater(book['lost_ns'], 0)
+        text = run(COUNTRACE, 'report', '--by', 'function', self.trace).stdout
+        self.assertIn(f'{book["lost"]} lost stacks', text)
+
+    def test_wrong_input(self):
+        for options, status, message in (
+                (('--offcpu', '0'), 2, '--offcpu: 0 is no duration'),
+                (('--offcpu', 'x'), 2, '--offcpu: x is no duration'),
+                (('--wakeup-stacks',), 2, 'give the shortest time off CPU'),
+                (('--offcpu', '1ms', '--no-kernel'), 2, '--offcpu and --no-kernel contradict'),
+                (('--offcpu', '1ms', '--backend', 'lttng'), 2, '--offcpu'),
+                (('--offcpu', '1ms', '--backend', 'perf'), 2, 'need the BPF back end')):
+            done = self.record(*options, '--', 'true', status=status)
+            self.assertIn(message, done.stderr)
+            self.assertFalse(self.trace.exists())
+
+    def test_without_bpf(self):
+        if os.geteuid() != 0 or shutil.which('setpriv') is None:
+            self.skipTest('SKIPPED: needs root and setpriv')
+        done = run('setpriv', '--bounding-set', '-bpf,-sys_admin,-perfmon', COUNTRACE, 'record',
+                   '-o', self.trace, '--offcpu', '1ms', '--', 'true')
+        self.assertEqual(5, done.returncode, done)
+        self.assertRegex(done.stderr, r'Cannot record stacks off CPU \(--offcpu\): .*BPF')
+        self.assertFalse(self.trace.exists())
+
+
+if __name__ == '__main__':
+    COUNTRACE, WORKLOAD = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
+    unittest.main(argv=sys.argv[:1], verbosity=2)

@@ -1,0 +1,143 @@
+// Waits of known numbers and lengths, in functions of known names.
+//
+// usage: off_cpu_workload [hang]
+//
+// The system calls are made here: libc has no frame pointers. Prints the times
+// that the waits took by the program's own clock, as JSON: function to [number,
+// ns]. hang: sleeps once, for three seconds.
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <thread>
+
+namespace {
+
+std::uint64_t NowNs() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+struct Waits {
+  int number = 0;
+  std::uint64_t ns = 0;
+};
+
+// Frames stay: no call is the last one of its function.
+long SystemCall(long number, const void* a, long b, long c, const void* d) {
+#if defined(__x86_64__)
+  long result;
+  register const void* r10 __asm__("r10") = d;
+  __asm__ volatile("syscall"
+                   : "=a"(result)
+                   : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10)
+                   : "rcx", "r11", "memory");
+  return result;
+#else
+  return syscall(number, a, b, c, d);
+#endif
+}
+
+}  // namespace
+
+// With names of their own in the symbol table.
+__attribute__((noinline)) void SleepFor(std::uint64_t ns) {
+  const timespec time{static_cast<time_t>(ns / 1'000'000'000),
+                      static_cast<long>(ns % 1'000'000'000)};
+  SystemCall(SYS_nanosleep, &time, 0, 0, nullptr);
+  __asm__ volatile("");
+}
+__attribute__((noinline)) void SleepLong(Waits* waits) {
+  const std::uint64_t begin_ns = NowNs();
+  SleepFor(20'000'000);
+  waits->ns += NowNs() - begin_ns;
+  ++waits->number;
+}
+__attribute__((noinline)) void SleepMiddle(Waits* waits) {
+  const std::uint64_t begin_ns = NowNs();
+  SleepFor(6'000'000);
+  waits->ns += NowNs() - begin_ns;
+  ++waits->number;
+}
+__attribute__((noinline)) void SleepShort(Waits* waits) {
+  const std::uint64_t begin_ns = NowNs();
+  SleepFor(100'000);
+  waits->ns += NowNs() - begin_ns;
+  ++waits->number;
+}
+
+__attribute__((noinline)) void SleepOn() {
+  SleepFor(3'000'000'000);
+  __asm__ volatile("");
+}
+// Until this thread of the program waits.
+__attribute__((noinline)) void WatchThread(pid_t tid) {
+  for (;;) {
+    std::ifstream file("/proc/self/task/" + std::to_string(tid) + "/stat");
+    std::string stat;
+    std::getline(file, stat);
+    if (stat.find(") S ") != std::string::npos) return;
+    SleepFor(100'000);
+  }
+}
+
+// A lock that one thread holds while it sleeps.
+std::atomic<std::uint32_t> lock_word{0};
+
+__attribute__((noinline)) void WaitForLock(Waits* waits) {
+  const std::uint64_t begin_ns = NowNs();
+  while (lock_word.load(std::memory_order_acquire) == 1) {
+    SystemCall(SYS_futex, &lock_word, FUTEX_WAIT, 1, nullptr);
+  }
+  waits->ns += NowNs() - begin_ns;
+  ++waits->number;
+}
+__attribute__((noinline)) void Unlock() {
+  lock_word.store(0, std::memory_order_release);
+  SystemCall(SYS_futex, &lock_word, FUTEX_WAKE, 1, nullptr);
+  __asm__ volatile("");
+}
+
+int main(int argc, char** argv) {
+  if (argc > 1 && std::strcmp(argv[1], "hang") == 0) {
+    SleepOn();
+    return 0;
+  }
+  Waits long_ones, middle_ones, short_ones, locks, held;
+  for (int i = 0; i < 5; ++i) SleepLong(&long_ones);
+  for (int i = 0; i < 10; ++i) SleepMiddle(&middle_ones);
+  for (int i = 0; i < 200; ++i) SleepShort(&short_ones);
+  for (int i = 0; i < 4; ++i) {
+    lock_word.store(1, std::memory_order_release);
+    std::atomic<pid_t> tid{0};
+    std::thread waiter([&locks, &tid] {
+      tid = gettid();
+      WaitForLock(&locks);
+    });
+    while (tid == 0) SleepFor(100'000);
+    WatchThread(tid);
+    SleepLong(&held);
+    Unlock();
+    waiter.join();
+  }
+  const auto print = [](const char* name, const Waits& waits, const char* end) {
+    std::printf("\"%s\": [%d, %llu]%s", name, waits.number,
+                static_cast<unsigned long long>(waits.ns), end);
+  };
+  std::printf("{");
+  print("SleepLong", {long_ones.number + held.number, long_ones.ns + held.ns},
+        ", ");
+  print("SleepMiddle", middle_ones, ", ");
+  print("SleepShort", short_ones, ", ");
+  print("WaitForLock", locks, "}\n");
+  return 0;
+}
