@@ -6,6 +6,7 @@
 #include "cli/exit_status.h"
 #include "cli/progress_bar.h"
 #include "cli/verb.h"
+#include "rmap/samples/blocked_places.h"
 #include "rmap/tables/report_events.h"
 #include "rmap/where/row_filter.h"
 #include "rmap/where/row_order.h"
@@ -79,6 +80,7 @@ absl::StatusOr<RequestedRows> ReadRows(const ReportRequest& request,
                                            .keep_interrupted = true});
   progress.Clear();
   if (!report.ok()) return report.status();
+  if (request.rows.samples) rmap::NameBlockedPlaces(*report);
   RequestedRows rows = {.report = *std::move(report), .selection = {}};
   if (!request.sort.empty()) rmap::where::SortRows(request.sort, rows.report);
   if (request.where) {

@@ -81,6 +81,7 @@ absl::Status ChooseRows(const ReportOptions& options, ReportRequest& request) {
                     request.render.format == rmap::ReportFormat::kJsonLines;
   request.rows.preemptors = by == rmap::ReportBy::kPreemptor ||
                             (by == rmap::ReportBy::kDefault && json);
+  request.rows.samples = by == rmap::ReportBy::kWaker;
   if (request.rows.fold_recursion &&
       (options.over_time() || request.metrics.wanted())) {
     return absl::InvalidArgumentError(

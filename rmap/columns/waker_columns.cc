@@ -4,11 +4,34 @@
 #include <utility>
 #include <vector>
 
+#include "base/text/quantity_format.h"
 #include "rmap/columns/column_cells.h"
 #include "rmap/columns/owner_text.h"
 #include "rmap/columns/report_columns.h"
 
 namespace countrace::rmap {
+
+namespace {
+
+// "pthread_mutex_lock < Lock < Serve".
+std::string FunctionsText(const BlockedPlace& place) {
+  std::string text;
+  for (const std::string& name : place.functions) {
+    text += (text.empty() ? "" : " < ") + name;
+  }
+  return text;
+}
+
+// "... (80 %)"; without a share if it is the only place.
+std::string PlaceText(const WakerRow& row) {
+  const BlockedPlace& place = row.places.front();
+  const std::string text = FunctionsText(place);
+  if (place.times == row.times) return text;
+  return text + " (" + base::FormatShare(place.blocked_ns, row.blocked_ns) +
+         ")";
+}
+
+}  // namespace
 
 std::vector<Column<WakerRow>> WakerColumns(const Report& report) {
   using R = WakerRow;
@@ -82,11 +105,33 @@ std::vector<Column<WakerRow>> WakerColumns(const Report& report) {
        Unit::kNanoseconds,
        "Longest interval.",
        [](const R& r) -> Cell { return r.longest_ns; }},
+      {{"blocked_at"},
+       "",
+       Unit::kNone,
+       "Innermost functions where they blocked most, as far as stacks are "
+       "recorded (record --offcpu).",
+       [](const R& r) -> Cell {
+         if (r.places.empty()) return std::monostate();
+         return FunctionsText(r.places.front());
+       }},
+      {{"blocked_at_ns"},
+       "",
+       Unit::kNanoseconds,
+       "Their part of blocked_ns.",
+       [](const R& r) -> Cell {
+         if (r.places.empty()) return std::monostate();
+         return r.places.front().blocked_ns;
+       }},
       {{"quality"},
        "",
        Unit::kQuality,
        "bounded: records were lost meanwhile.",
        [](const R& r) -> Cell { return std::string(QualityName(r.quality)); }}};
+  if (!report.wanted.samples) {
+    std::erase_if(columns, [](const Column<R>& column) {
+      return column.name.front().starts_with("blocked_at");
+    });
+  }
   if (of == RowsOf::kThread) {
     const auto behind = [&columns](const std::vector<std::string>& name) {
       return 1 + std::find_if(columns.begin(), columns.end(),
@@ -137,6 +182,13 @@ std::vector<Column<WakerRow>> WakerTextColumns(const Report& report) {
                        }
                        return place.empty() ? "-" : place;
                      }});
+  if (std::any_of(report.wakers.begin(), report.wakers.end(),
+                  [](const R& r) { return !r.places.empty(); })) {
+    columns.push_back(
+        {{"blocked_at"}, "blocked at", Unit::kNone, "", [](const R& r) -> Cell {
+           return r.places.empty() ? "-" : PlaceText(r);
+         }});
+  }
   columns.push_back(
       {{"woken"}, "woken by", Unit::kNone, "", [](const R& r) -> Cell {
          switch (r.waker.kind) {

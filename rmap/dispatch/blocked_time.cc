@@ -41,6 +41,7 @@ void BlockedTime::AddWait(ThreadState& thread, std::uint64_t ns) {
 
 void BlockedTime::Leave(ThreadState& thread, std::uint64_t time_ns,
                         std::uint16_t state) {
+  if (with_stacks_) latest_.erase(&thread);
   BlockedState& blocked = thread.blocked;
   blocked.left_cpu = true;
   blocked.place = thread.stack.Top();
@@ -109,15 +110,36 @@ void BlockedTime::End(ThreadState& thread, std::uint64_t time_ns,
   }
   interval.sure &= key.place == nullptr || interval.placed_ns == interval.ns;
   if (waker.in != nullptr) key.hook_id = waker.in->stack.TopHook();
+  const std::uint32_t hook_id = key.hook_id;
   Add(interval);
+  if (with_stacks_) {
+    Latest& latest = latest_[&thread];
+    latest.ended = true;
+    latest.key = interval.key;
+    latest.ns = interval.ns;
+    if (latest.stack != 0) OnStack(thread, latest.stack);
+  }
   if (observer_ == nullptr) return;
   observer_->OnBlocked(
       {thread.index, std::min(blocked.since_ns, time_ns), time_ns, waker.kind,
-       waker.thread == nullptr ? kNoThread : waker.thread->index,
-       interval.key.hook_id});
+       waker.thread == nullptr ? kNoThread : waker.thread->index, hook_id});
 }
 
-void BlockedTime::Add(Interval interval) {
+void BlockedTime::OnStack(const ThreadState& thread, std::uint32_t stack) {
+  if (!with_stacks_ || stack == 0) return;
+  const auto latest = latest_.find(&thread);
+  if (latest == latest_.end() || !latest->second.ended) {
+    // Still blocked; or it was not blocked at all.
+    if (thread.blocked.sleep != Sleep::kNone) latest_[&thread].stack = stack;
+    return;
+  }
+  StackSum& sum = stacks_[{latest->second.key, stack}];
+  ++sum.times;
+  sum.ns += latest->second.ns;
+  latest_.erase(latest);
+}
+
+void BlockedTime::Add(Interval& interval) {
   Key& key = interval.key;
   if (key.place != nullptr) {
     key.place->blocked_ns += interval.ns;

@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <tuple>
+#include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "rmap/state/call_paths.h"
@@ -42,12 +43,15 @@ class BlockedTime {
 
   // `by_thread`: no two threads share a kind.
   explicit BlockedTime(std::size_t max_rows = kMaxRows, bool by_thread = false,
-                       TimelineObserver* observer = nullptr)
-      : max_rows_(max_rows), by_thread_(by_thread), observer_(observer) {}
+                       TimelineObserver* observer = nullptr,
+                       bool with_stacks = false)
+      : max_rows_(max_rows),
+        by_thread_(by_thread),
+        with_stacks_(with_stacks),
+        observer_(observer) {}
 
   // `thread` leaves its CPU in this logformat::SwitchState.
-  static void Leave(ThreadState& thread, std::uint64_t time_ns,
-                    std::uint16_t state);
+  void Leave(ThreadState& thread, std::uint64_t time_ns, std::uint16_t state);
   // `thread` was runnable on no CPU for `ns`, of which its state was unknown
   // for the latest part (UnseenState::latest_ns).
   static void AddWait(ThreadState& thread, std::uint64_t ns);
@@ -60,6 +64,9 @@ class BlockedTime {
   void EndUnseen(ThreadState& thread, std::uint64_t time_ns) {
     Enter(thread, time_ns);
   }
+  // The stack at which `thread` left its CPU for its latest time off it (not
+  // 0), or for that which goes on.
+  void OnStack(const ThreadState& thread, std::uint32_t stack);
   // The trace ends.
   void Finish(ThreadState& thread, std::uint64_t end_ns);
   // Records of a CPU were lost: from now on, a wake-up may be among them.
@@ -70,6 +77,8 @@ class BlockedTime {
   // The tables' range begins: drops the sums so far.
   void ForgetSums() {
     sums_.clear();
+    stacks_.clear();
+    latest_.clear();
     folded_ = 0;
   }
 
@@ -106,6 +115,14 @@ class BlockedTime {
     std::uint64_t unsure_times = 0, unsure_ns = 0, longest_sure_ns = 0;
   };
   const absl::flat_hash_map<Key, Sum>& sums() const { return sums_; }
+  // Parts of these whose stacks are known.
+  struct StackSum {
+    std::uint64_t times = 0, ns = 0;
+  };
+  const absl::flat_hash_map<std::pair<Key, std::uint32_t>, StackSum>& stacks()
+      const {
+    return stacks_;
+  }
 
  private:
   struct Interval {
@@ -115,15 +132,26 @@ class BlockedTime {
     std::uint64_t placed_ns = 0;   // part of it that was in the segment surely
     bool sure = false;
   };
-  void Add(Interval interval);
+  // Its key becomes that of the row that has it.
+  void Add(Interval& interval);
   void End(ThreadState& thread, std::uint64_t time_ns, const Waker& waker);
 
   std::size_t max_rows_;
-  bool by_thread_;
+  bool by_thread_, with_stacks_;
   TimelineObserver* observer_;
   std::uint64_t folded_ = 0;
   bool saw_wakeup_ = false, lost_ = false;
   absl::flat_hash_map<Key, Sum> sums_;
+  absl::flat_hash_map<std::pair<Key, std::uint32_t>, StackSum> stacks_;
+  // What is known of a thread's latest time off CPU: that it was blocked, or
+  // its stack. With stacks only.
+  struct Latest {
+    bool ended = false;  // `key` and `ns` are set
+    Key key{};
+    std::uint64_t ns = 0;
+    std::uint32_t stack = 0;  // it came before the end
+  };
+  absl::flat_hash_map<const ThreadState*, Latest> latest_;
 };
 
 }  // namespace countrace::rmap

@@ -46,7 +46,7 @@ DispatchTracker::DispatchTracker(const logformat::TraceInfo& info,
       begin_of_trace_ns_(info.begin_ns),
       interrupts_recorded_(HasHooksOf(info, logformat::HookOrigin::kInterrupt)),
       blocked_(BlockedTime::kMaxRows, rows.wakers_of == RowsOf::kThread,
-               observer),
+               observer, rows.samples),
       queues_(rows.preemptors),
       unseen_(events_, HasHooksOf(info, logformat::HookOrigin::kKernel)) {
   if (dumps_.rotating() >> switches_ & 1u) switches_ = events_;

@@ -96,6 +96,11 @@ class DispatchTracker {
   bool IsEnd(std::uint32_t reason, std::uint64_t time_ns) const;
   // A fork record of `child` came.
   void OnFork(ThreadState& child, std::uint64_t time_ns);
+  // `thread` left its CPU last at `stack` (Samples::frames; 0: not known). It
+  // has come back, or the recording ends.
+  void OnOffCpuStack(const ThreadState& thread, std::uint32_t stack) {
+    blocked_.OnStack(thread, stack);
+  }
   // The last known thread of `process` exited.
   void OnEnd(ProcessState& process, std::uint64_t time_ns) const {
     process.settled = unseen_.IsUnchanged(process, time_ns);

@@ -181,10 +181,11 @@ std::uint32_t SampleSums::ContextOf(const SampleContext& context) {
   return found->second;
 }
 
-void SampleSums::Add(const EventRecord& record, const SampleContext& context) {
+std::uint32_t SampleSums::Add(const EventRecord& record,
+                              const SampleContext& context) {
   std::span<const std::byte> texts;
   const auto numbers = NumbersOf<logformat::kSampleNumbers>(record, texts);
-  if (!numbers) return;
+  if (!numbers) return 0;
   const auto [period, stack] = *numbers;
   std::uint32_t frame = 0;
   if (stack != 0) {
@@ -200,6 +201,7 @@ void SampleSums::Add(const EventRecord& record, const SampleContext& context) {
   sum.periods += period;
   const auto weight = static_cast<double>(period);
   sum.squared_periods += weight * weight;
+  return frame;
 }
 
 void SampleSums::Drop() {

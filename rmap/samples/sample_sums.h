@@ -26,7 +26,9 @@ class SampleSums {
   // Takes the record of a point that is no sample: frames, files, symbols,
   // counts. They hold for all samples, also of a range.
   void Define(const logformat::EventRecord& record);
-  void Add(const logformat::EventRecord& record, const SampleContext& context);
+  // Returns its innermost frame (Samples::frames); 0: no stack.
+  std::uint32_t Add(const logformat::EventRecord& record,
+                    const SampleContext& context);
   // Forgets the samples, not what was defined: the tables begin here.
   void Drop();
   Samples Take() const;

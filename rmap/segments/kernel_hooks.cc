@@ -155,7 +155,7 @@ void KernelHooks::OnRecord(const EventRecord& record,
     ThreadState& thread = registry_.Observe({pid, tid}, time_ns);
     if (!registry_.Counts(thread)) return;
     CountHit(*thread.process, hook_id);
-    AddSample(thread, record);
+    dispatches_.OnOffCpuStack(thread, AddSample(thread, record));
     return;
   }
   dispatches_.SeeOn(record.cpu, tid);
@@ -234,9 +234,9 @@ void KernelHooks::CountFailure(ThreadState& thread, const EventRecord& record,
   ++(*call->node->errors)[number];
 }
 
-void KernelHooks::AddSample(const ThreadState& thread,
-                            const EventRecord& record) const {
-  if (samples_ == nullptr) return;
+std::uint32_t KernelHooks::AddSample(const ThreadState& thread,
+                                     const EventRecord& record) const {
+  if (samples_ == nullptr) return 0;
   SampleContext context;
   context.process = thread.process->index;
   const std::vector<Frame>& frames = thread.stack.frames;
@@ -249,7 +249,7 @@ void KernelHooks::AddSample(const ThreadState& thread,
       break;
     }
   }
-  samples_->Add(record, context);
+  return samples_->Add(record, context);
 }
 
 void KernelHooks::CountInPath(ThreadState& thread, std::uint32_t hook_id) {

@@ -120,8 +120,9 @@ class KernelHooks {
   // Counts the exit of a system call that returned an error.
   void CountFailure(ThreadState& thread, const logformat::EventRecord& record,
                     std::uint32_t hook_id) const;
-  void AddSample(const ThreadState& thread,
-                 const logformat::EventRecord& record) const;
+  // Returns its innermost frame; 0: it has no stack, or there is no table.
+  std::uint32_t AddSample(const ThreadState& thread,
+                          const logformat::EventRecord& record) const;
   static void CountInPath(ThreadState& thread, std::uint32_t hook_id);
   void CountBlockRequest(ProcessState& process,
                          const logformat::EventRecord& record,

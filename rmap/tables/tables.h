@@ -187,6 +187,15 @@ enum class WakerKind : std::uint8_t {
 };
 const char* WakerKindName(WakerKind kind);  // "thread", ...
 
+// Where threads left their CPU, of the blocked time of which the stack was
+// recorded.
+struct BlockedPlace {
+  std::uint32_t stack = 0;  // of Samples::frames, innermost
+  // Innermost first; empty before NameBlockedPlaces().
+  std::vector<std::string> functions;
+  std::uint64_t times = 0, blocked_ns = 0;
+};
+
 // Blocked time of the threads of a process, in one call path, ended by one
 // waker. All rows of a process add up to the blocked time of its threads; those
 // of a path (if none is kOther) to the path's exclusive blocked time.
@@ -204,6 +213,7 @@ struct WakerRow {
   } waker;
   std::uint64_t times = 0;
   std::uint64_t blocked_ns = 0, longest_ns = 0;
+  std::vector<BlockedPlace> places;  // of parts of `times`; WantedRows::samples
   // kBounded: records were lost meanwhile, so the thread may have run in
   // between, or been in another segment, or the waker is not sure.
   Qualities qualities;
@@ -389,7 +399,7 @@ struct WantedRows {
   RowsOf wakers_of = RowsOf::kProcess;
   RowsOf preemptors_of = RowsOf::kThread;
   bool fold_recursion = false;  // call paths: a > b > b is a > b
-  bool samples = false;         // Report::samples
+  bool samples = false;         // Report::samples, WakerRow::places
 };
 
 struct Samples;  // rmap/samples/samples.h

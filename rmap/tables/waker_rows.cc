@@ -49,6 +49,7 @@ void BuildWakers(const TableSources& sources, const UnseenBounds& bounds,
   struct Joined {
     RowOwner owner, waker;
     BlockedTime::Sum sum;
+    std::map<std::uint32_t, BlockedTime::StackSum> stacks;
   };
   using Place = std::tuple<RowOwner::Key, const PathNode*, WakerKind,
                            RowOwner::Key, std::uint32_t>;
@@ -60,14 +61,15 @@ void BuildWakers(const TableSources& sources, const UnseenBounds& bounds,
   std::map<RowOwner::Key, Whole> wholes;
   // Paths are those of one process: those of several are the same by name.
   std::map<std::vector<std::string>, const PathNode*> named;
-  for (const auto& [key, sum] : blocked.sums()) {
-    const ProcessState* const process =
-        key.process != nullptr ? key.process : key.thread->process;
+  const auto process_of = [](const BlockedTime::Key& key) {
+    return key.process != nullptr ? key.process : key.thread->process;
+  };
+  const auto row_of = [&](const BlockedTime::Key& key) -> Joined& {
     const ProcessState* const waker =
         key.waker_process != nullptr  ? key.waker_process
         : key.waker_thread != nullptr ? key.waker_thread->process
                                       : nullptr;
-    const RowOwner owner(of, *process, key.thread);
+    const RowOwner owner(of, *process_of(key), key.thread);
     const RowOwner by =
         waker == nullptr ? RowOwner() : RowOwner(of, *waker, key.waker_thread);
     const PathNode* place = key.place;
@@ -77,6 +79,12 @@ void BuildWakers(const TableSources& sources, const UnseenBounds& bounds,
     Joined& joined = rows[{owner.key, place, key.kind, by.key, key.hook_id}];
     joined.owner = owner;
     joined.waker = by;
+    return joined;
+  };
+  for (const auto& [key, sum] : blocked.sums()) {
+    const ProcessState* const process = process_of(key);
+    Joined& joined = row_of(key);
+    const RowOwner& owner = joined.owner;
     BlockedTime::Sum& total = joined.sum;
     total.times += sum.times;
     total.ns += sum.ns;
@@ -90,6 +98,11 @@ void BuildWakers(const TableSources& sources, const UnseenBounds& bounds,
     if (of == RowsOf::kThread) whole.who.thread = key.thread;
     whole.unseen.times += sum.unsure_times;
     whole.unseen.ns += sum.unsure_ns;
+  }
+  for (const auto& [key, sum] : blocked.stacks()) {
+    BlockedTime::StackSum& total = row_of(key.first).stacks[key.second];
+    total.times += sum.times;
+    total.ns += sum.ns;
   }
   for (const auto& [place, joined] : rows) {
     WakerRow row;
@@ -108,6 +121,9 @@ void BuildWakers(const TableSources& sources, const UnseenBounds& bounds,
     row.times = sum.times;
     row.blocked_ns = sum.ns;
     row.longest_ns = sum.longest_ns;
+    for (const auto& [stack, part] : joined.stacks) {
+      row.places.push_back({stack, {}, part.times, part.ns});
+    }
     const Whole& whole = wholes[joined.owner.key];
     bounds.OfWaker(whole.who,
                    {sum.unsure_times, sum.unsure_ns, sum.longest_sure_ns},

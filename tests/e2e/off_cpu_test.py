@@ -132,8 +132,19 @@ class OffCpu(unittest.TestCase):
         self.assertGreater(total, 200 * MS)
         self.assertEqual(0, self.books()['residual'])
 
-    def test_stacks_of_wakers(self):
-        self.record('--offcpu', '2ms', '--wakeup-stacks', '--', WORKLOAD)
+    def test_a_place_for_each_waker_and_its_stack(self):
+        self.record('--offcpu', '2ms', '--wakeup-stacks', '--kernel', 'wakeups,syscalls', '--',
+                    WORKLOAD)
+        rows = [row for row in self.report('waker')['wakers'] if row['segment'] == 'syscall:futex'
+                and 'WaitForLock' in (row['blocked_at'] or '')]
+        self.assertTrue(rows)
+        self.assertEqual(4, sum(row['times'] for row in rows), rows)
+        for row in rows:
+            self.assertEqual(row['blocked_ns'], row['blocked_at_ns'], row)
+            self.assertEqual('thread', row['waker']['kind'])
+        text = run(COUNTRACE, 'report', '--by', 'waker', self.trace).stdout
+        self.assertRegex(text, r'blocked at .*woken by')
+        self.assertRegex(text, r'< WaitForLock < ')
         # Who woke: each once, and not later than the thread ran again.
         samples, total = self.call_of('Unlock', 'futex', 'off-cpu-waker')
         self.assertEqual(4, samples)

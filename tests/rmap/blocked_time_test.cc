@@ -59,5 +59,47 @@ TEST_CASE("blocked: who left unseen was blocked only if it was woken",
   CHECK(thread.blocked.total_ns == 60);
 }
 
+TEST_CASE("blocked: a stack belongs to the time off CPU that it is of",
+          "[rmap]") {
+  BlockedTime blocked(BlockedTime::kMaxRows, /*by_thread=*/false, nullptr,
+                      /*with_stacks=*/true);
+  ProcessState process;
+  ThreadState thread;
+  thread.process = &process;
+  const auto ns_at = [&blocked](std::uint32_t stack, WakerKind kind) {
+    std::uint64_t ns = 0;
+    for (const auto& [key, sum] : blocked.stacks()) {
+      if (key.second == stack && key.first.kind == kind) ns += sum.ns;
+    }
+    return ns;
+  };
+  Waker waker;
+  waker.kind = WakerKind::kIdle;
+  // Blocked until the wake-up, off CPU until the switch; then the stack comes.
+  blocked.Leave(thread, 100, logformat::kSwitchInterruptible);
+  blocked.Wake(thread, 130, waker);
+  blocked.Enter(thread, 150);
+  blocked.OnStack(thread, 7);
+  CHECK(ns_at(7, WakerKind::kIdle) == 30);
+  // Without a stack of its own; the next time off CPU is not blocked.
+  blocked.Leave(thread, 200, logformat::kSwitchInterruptible);
+  blocked.Enter(thread, 210);
+  blocked.Leave(thread, 220, logformat::kSwitchRunnable);
+  blocked.Enter(thread, 300);
+  blocked.OnStack(thread, 8);
+  CHECK(blocked.stacks().size() == 1);
+  // No wake-up record; the same stack as before is another row.
+  blocked.Leave(thread, 400, logformat::kSwitchInterruptible);
+  blocked.Enter(thread, 450);
+  blocked.OnStack(thread, 7);
+  CHECK(ns_at(7, WakerKind::kNotTold) == 50);
+  // The recording ends first.
+  blocked.Leave(thread, 500, logformat::kSwitchInterruptible);
+  blocked.OnStack(thread, 9);
+  blocked.Finish(thread, 600);
+  CHECK(ns_at(9, WakerKind::kStillBlocked) == 100);
+  CHECK(blocked.stacks().size() == 3);
+}
+
 }  // namespace
 }  // namespace countrace::rmap
