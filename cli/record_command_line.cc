@@ -33,6 +33,7 @@ void AddRecordOptions(VerbParser& parser, RecordCommandLine& line) {
   parser.AddTexts("--hook", record.dynamic_hooks);
   parser.AddTexts("--sample", record.samples);
   parser.AddText("--signal-every", record.signal_every);
+  parser.AddText("--call-graph", record.call_graph);
   parser.AddDuration("--offcpu", record.off_cpu_ns);
   parser.AddFlag("--wakeup-stacks", record.waker_stacks);
   parser.AddTexts("--mark", line.marks);

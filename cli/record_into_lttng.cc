@@ -17,12 +17,18 @@ namespace {
 
 // Options that LTTng cannot express, or has in a form of its own.
 constexpr const char* kNotWithLttng[] = {
-    "--all-cpus",     "--pid",           "--hook-events",  "--rotate",
-    "--dump",         "--mode",          "--flight",       "--trigger",
-    "--snapshots",    "--size",          "--kernel",       "--hook",
-    "--mark",         "--count",         "--kernel-ring",  "--no-fault-records",
-    "--best-effort",  "--dry-run-rules", "--format",       "--sample",
-    "--signal-every", "--offcpu",        "--wakeup-stacks"};
+    "--all-cpus",      "--pid",
+    "--hook-events",   "--rotate",
+    "--dump",          "--mode",
+    "--flight",        "--trigger",
+    "--snapshots",     "--size",
+    "--kernel",        "--hook",
+    "--mark",          "--count",
+    "--kernel-ring",   "--no-fault-records",
+    "--best-effort",   "--dry-run-rules",
+    "--format",        "--sample",
+    "--signal-every",  "--offcpu",
+    "--wakeup-stacks", "--call-graph"};
 
 }  // namespace
 

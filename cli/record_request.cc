@@ -66,6 +66,11 @@ absl::Status CheckCombination(const VerbParser& parser,
         "--wakeup-stacks are of threads that --offcpu records: give the "
         "shortest time off CPU, too: --offcpu 1ms");
   }
+  if (record.samples.empty() && parser.is_given("--call-graph")) {
+    return InvalidArgumentError(
+        "--call-graph says how stacks of samples are followed: it needs "
+        "--sample, for example --sample 199");
+  }
   if (record.command.empty() && !record.system_wide && record.pids.empty()) {
     return InvalidArgumentError(
         "nothing to record: give a command, -p PID for a running process, or "
@@ -161,6 +166,10 @@ absl::StatusOr<RecordOptions> MakeRecordRequest(const VerbParser& parser,
   if (parser.is_given("--signal-every")) {
     const auto signal = runtime::ParseSignalRequest(record.signal_every);
     if (!signal.ok()) return signal.status();
+  }
+  if (const auto stacks = runtime::ParseCallGraph(record.call_graph);
+      !stacks.ok()) {
+    return stacks.status();
   }
   if (auto status = SetPids(line, record); !status.ok()) return status;
   if (auto status = SetKernelRecords(line, record); !status.ok()) return status;

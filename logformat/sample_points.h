@@ -41,6 +41,10 @@ inline constexpr char kKernelCode[] = "[kernel]";
 inline constexpr char kVdsoCode[] = "[vdso]";
 inline constexpr char kJitCode[] = "[jit]";  // executable, without a file
 inline constexpr char kUnknownCode[] = "[unknown]";  // no mapping is known
+// At the outer end of a stack that was unwound by DWARF: it went on behind the
+// copied bytes; no rules led on. Their address is 0.
+inline constexpr char kTruncatedStack[] = "[truncated stack]";
+inline constexpr char kStackNotUnwound[] = "[stack not unwound]";
 // An absent text: babeltrace2 2.0.4 shows an empty one as that before it.
 inline constexpr char kNoText[] = "-";
 

@@ -64,6 +64,9 @@ absl::StatusOr<RecordResult> Record(const RecordOptions& options) {
   if (!triggers.ok()) return triggers.status();
   auto samples = ParseSampleRequests(options.samples);
   if (!samples.ok()) return samples.status();
+  const auto stack_bytes = ParseCallGraph(options.call_graph);
+  if (!stack_bytes.ok()) return stack_bytes.status();
+  for (SampleRequest& request : *samples) request.stack_bytes = *stack_bytes;
   const std::uint64_t most_hz = MostSamplesPerSecond();
   for (const SampleRequest& request : *samples) {
     absl::Status possible = CheckSampleRate(request, most_hz);

@@ -69,6 +69,7 @@ struct RecordOptions {
   std::vector<std::string> kernel_segments, dynamic_hooks;
   // What is sampled, as in samples/sample_request.h.
   std::vector<std::string> samples;
+  std::string call_graph = "fp";  // ParseCallGraph() there
   // A signal to the programs, as in samples/signal_request.h; empty: none. Not
   // with system_wide.
   std::string signal_every;

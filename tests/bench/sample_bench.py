@@ -5,7 +5,8 @@ and of its recorder. It asserts nothing. countrace samples whole CPUs, also for
 the others on them, and records their dispatches; perf samples the program.
 
 usage: sample_bench.py BUILD [--runs N] [--samples N] [--skip-report]
-Needs root. Without perf its columns are empty.
+Needs root. Without perf its columns are empty. With `dwarf` stacks are copied,
+by countrace also unwound, which perf leaves to its report.
 """
 import argparse
 import json
@@ -52,17 +53,19 @@ class Recorders:
 
     def words(self, recorder, what, rate):
         program = [self.program, *what]
+        recorder, _, dwarf = recorder.partition(' ')
         if recorder == 'countrace':
             return [self.countrace, 'record', '-q', '--force', '--no-fault-records',
-                    '-o', self.trace, '--sample',
+                    '-o', self.trace, *(['--call-graph', dwarf] if dwarf else []), '--sample',
                     'every=1:page-faults' if rate == 1 else rate, '--', *program]
         if recorder in PERIODS:
             return self.words('countrace', what, PERIODS[recorder])
         if recorder == 'perf':
+            chains = ['--call-graph', dwarf] if dwarf else ['-g']
             every = ['-e', 'page-faults', '-c', '1'] if rate == 1 else ['-e', 'cpu-clock', '-F',
                                                                        rate]
             # Without build ids, at which perf 6.1 now and then crashes.
-            return ['perf', 'record', '-q', '-B', '-g', *every, '-o', self.data, '--', *program]
+            return ['perf', 'record', '-q', '-N', '-B', *chains, *every, '-o', self.data, '--', *program]
         return program
 
     def seconds(self, recorder, what, rate):
@@ -81,7 +84,10 @@ class Recorders:
 
 def overhead(recorders, what, rate, runs, names=()):
     """Medians of CPU times: of the program alone, and under each recorder."""
-    names = ['alone', *(names or (['countrace'] + (['perf'] if recorders.perf else [])))]
+    if not names:
+        names = ['countrace'] + (['perf'] if recorders.perf else [])
+        names += [name + ' dwarf' for name in names]
+    names = ['alone', *names]
     times = {name: [] for name in names}
     for _ in range(runs):
         for name in names:

@@ -56,6 +56,8 @@ class AddressSpaces {
   void End(std::int32_t pid) { spaces_.erase(pid); }
 
   CodePlace Find(std::int32_t pid, std::uint64_t address);
+  // The file of places of which no mapping is known.
+  std::uint32_t unknown() const { return unknown_; }
 
  private:
   using Space = logformat::CodeRanges;

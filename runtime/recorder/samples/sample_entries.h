@@ -10,8 +10,19 @@
 namespace countrace::runtime {
 
 // Words: tid and pid as in KernelHookRecord::ids with the event's index as the
-// number, period, then the call chain as perf has it, innermost first.
+// number, period, sizes, then the call chain as perf has it, innermost first.
+// With a stack that is to be unwound: the chain is the kernel's, and the
+// registers of user_registers.h and the stack's bytes follow.
 inline constexpr std::uint16_t kSampleEntry = 0xfffe;
+inline constexpr std::size_t kSampleHeadWords = 3;
+// How much of them an entry has, in one word.
+struct SampleSizes {
+  std::uint16_t chain = 0;     // words
+  std::uint8_t registers = 0;  // words
+  bool stack_is_cut = false;   // all the bytes that were asked for
+  std::uint32_t stack_bytes = 0;
+};
+static_assert(sizeof(SampleSizes) == 8);
 // Words: pid, start, bytes, offset in the file, build id (20 bytes in 3 words,
 // the size in the top byte), then the path with its NUL.
 inline constexpr std::uint16_t kMappingEntry = 0x0ff0;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -48,7 +49,12 @@ SampleRecorder::SampleRecorder(std::vector<SampleRequest> requests,
       off_cpu_sums_(cpus),
       events_(std::move(events)),
       spaces_(files_),
+      unwinder_(files_, spaces_),
       kernel_file_(files_.Number({logformat::kKernelCode, logformat::kNoText})),
+      truncated_file_(
+          files_.Number({logformat::kTruncatedStack, logformat::kNoText})),
+      not_unwound_file_(
+          files_.Number({logformat::kStackNotUnwound, logformat::kNoText})),
       kernel_symbols_(ReadKernelSymbols()),
       streams_(cpus) {
   for (Stream& stream : streams_) stream.outside.resize(requests_.size() + 2);
@@ -112,6 +118,7 @@ void SampleRecorder::TakeMapping(const RecordBatch& batch,
   const auto pid = static_cast<std::int32_t>(words[0]);
   if (entry.event_id == kNewProgramEntry) {
     spaces_.NewProgram(pid);
+    unwinder_.Forget(pid);
     return;
   }
   std::array<char, 24> id;
@@ -120,6 +127,7 @@ void SampleRecorder::TakeMapping(const RecordBatch& batch,
   const char* const path =
       reinterpret_cast<const char*>(words + kMappingHeadWords);
   const std::size_t room = (entry.body_words - kMappingHeadWords) * 8;
+  unwinder_.Forget(pid, words[1], words[1] + words[2]);
   spaces_.Map(pid, words[1], words[2], words[3], {path, strnlen(path, room)},
               absl::BytesToHexString(absl::string_view(id.data(), id_bytes)));
 }
@@ -168,6 +176,46 @@ std::uint64_t SampleRecorder::FrameOf(Stream& stream, std::uint64_t parent,
   return id;
 }
 
+void SampleRecorder::FindFrames(const RecordBatch& batch,
+                                const KernelRecord& entry, std::int32_t pid) {
+  const std::uint64_t* const words = batch.Words(entry);
+  const auto sizes = std::bit_cast<SampleSizes>(words[2]);
+  const std::span<const std::uint64_t> chain(words + kSampleHeadWords,
+                                             sizes.chain);
+  stack_.clear();
+  bool in_kernel = !chain.empty() && chain[0] >> 63 != 0;
+  for (const std::uint64_t at : chain) {
+    if (at >= static_cast<std::uint64_t>(PERF_CONTEXT_MAX)) {
+      in_kernel = at == static_cast<std::uint64_t>(PERF_CONTEXT_KERNEL) ||
+                  at == static_cast<std::uint64_t>(PERF_CONTEXT_HV);
+      continue;
+    }
+    // Where a chain of frame pointers ends.
+    if (at == 0) continue;
+    // A return address may be the first of the next function.
+    const std::uint64_t address = stack_.empty() ? at : at - 1;
+    stack_.push_back(in_kernel ? CodePlace{kernel_file_, address}
+                               : spaces_.Find(pid, address));
+  }
+  if (sizes.registers == 0) return;
+  const std::uint64_t* const registers = chain.data() + chain.size();
+  const UnwoundStack& unwound = unwinder_.Unwind(
+      pid, {{registers, sizes.registers},
+            std::as_bytes(std::span(
+                reinterpret_cast<const char*>(registers + sizes.registers),
+                sizes.stack_bytes)),
+            sizes.stack_is_cut});
+  ++unwound_;
+  stack_.insert(stack_.end(), unwound.frames.begin(), unwound.frames.end());
+  if (unwound.end == UnwoundStack::End::kTruncated) {
+    ++truncated_;
+    stack_.push_back({truncated_file_, 0});
+  } else if (unwound.end == UnwoundStack::End::kNotUnwound) {
+    ++not_unwound_;
+    stack_.push_back({not_unwound_file_, 0});
+  }
+}
+
 void SampleRecorder::StoreSample(std::size_t cpu, const RecordBatch& batch,
                                  const KernelRecord& entry,
                                  std::uint64_t time_ns, bool counted,
@@ -197,51 +245,33 @@ void SampleRecorder::StoreSample(std::size_t cpu, const RecordBatch& batch,
       stream.frames.clear();
     }
   }
-  // Innermost first, as it comes; frames are defined from the outermost on.
-  std::vector<Step> steps;
-  const std::uint64_t* const end = words + entry.body_words;
-  bool in_kernel = words[2] >> 63 != 0;
-  bool innermost = true;
-  for (const std::uint64_t* at = words + 2; at != end; ++at) {
-    if (*at >= static_cast<std::uint64_t>(PERF_CONTEXT_MAX)) {
-      in_kernel = *at == static_cast<std::uint64_t>(PERF_CONTEXT_KERNEL) ||
-                  *at == static_cast<std::uint64_t>(PERF_CONTEXT_HV);
-      continue;
-    }
-    // Where a chain of frame pointers ends.
-    if (*at == 0) continue;
-    // A return address may be the first of the next function.
-    steps.push_back({innermost ? *at : *at - 1, in_kernel});
-    innermost = false;
-  }
-  const auto pid = static_cast<std::int32_t>(ids >> 24 & kIdMask);
-  if (event >= off_cpu_event()) CutOffCpu(event != off_cpu_event(), steps);
+  FindFrames(batch, entry, static_cast<std::int32_t>(ids >> 24 & kIdMask));
+  if (event >= off_cpu_event()) CutOffCpu(event != off_cpu_event());
+  // They are defined from the outermost on.
   std::uint64_t frame = 0;
-  for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
-    const CodePlace place = step->in_kernel
-                                ? CodePlace{kernel_file_, step->address}
-                                : spaces_.Find(pid, step->address);
-    frame = FrameOf(stream, frame, place, ids, time_ns, writer);
+  for (auto place = stack_.rbegin(); place != stack_.rend(); ++place) {
+    frame = FrameOf(stream, frame, *place, ids, time_ns, writer);
   }
   const std::array<std::uint64_t, logformat::kSampleNumbers> numbers = {
       words[1], frame};
   Append(writer, sample_ids_[event], time_ns, ids, numbers);
 }
 
-void SampleRecorder::CutOffCpu(bool of_waker, std::vector<Step>& steps) const {
-  const auto is_way = [&](const Step& step) {
-    const LocalSymbol* const symbol =
-        step.in_kernel ? kernel_symbols_.Find(step.address) : nullptr;
+void SampleRecorder::CutOffCpu(bool of_waker) {
+  const auto is_way = [&](const CodePlace& place) {
+    const LocalSymbol* const symbol = place.file == kernel_file_
+                                          ? kernel_symbols_.Find(place.address)
+                                          : nullptr;
     return symbol != nullptr &&
            symbol->name.find(of_waker ? "wake" : "schedule") !=
                std::string::npos;
   };
-  const auto begin = std::find_if(steps.begin(), steps.end(), is_way);
-  auto end = std::find_if_not(begin, steps.end(), is_way);
-  if (end == steps.end()) return;
+  const auto begin = std::find_if(stack_.begin(), stack_.end(), is_way);
+  auto end = std::find_if_not(begin, stack_.end(), is_way);
+  if (end == stack_.end()) return;
   // The last one says how it woke.
   if (of_waker && end != begin) --end;
-  steps.erase(steps.begin(), end);
+  stack_.erase(stack_.begin(), end);
 }
 
 std::uint64_t SampleRecorder::lost() const {
@@ -277,6 +307,24 @@ void SampleRecorder::Describe(std::vector<std::string>& messages) const {
           "times=%d; take fewer a second",
           requests_[event].event.name, throttled));
     }
+  }
+  DescribeStacks(messages);
+}
+
+void SampleRecorder::DescribeStacks(std::vector<std::string>& messages) const {
+  if (truncated_ != 0) {
+    messages.push_back(absl::StrFormat(
+        "Stacks went on behind the bytes that were copied and end in %s: "
+        "stacks=%d, bytes=%d; copy more (--call-graph dwarf,BYTES, at most %d)",
+        logformat::kTruncatedStack, truncated_, requests_.front().stack_bytes,
+        kMostStackBytes));
+  }
+  // Few are usual: a program is being replaced, its stack is gone.
+  if (not_unwound_ > unwound_ / 100 + 1) {
+    messages.push_back(absl::StrFormat(
+        "Stacks had a frame of which no rule leads to its caller, and end in "
+        "%s: stacks=%d of %d",
+        logformat::kStackNotUnwound, not_unwound_, unwound_));
   }
 }
 

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <set>
 #include <span>
@@ -29,6 +30,7 @@
 #include "runtime/recorder/samples/off_cpu_request.h"
 #include "runtime/recorder/samples/sample_request.h"
 #include "runtime/recorder/samples/sampling_events.h"
+#include "runtime/recorder/samples/stack_unwinder.h"
 
 namespace countrace::runtime {
 
@@ -54,7 +56,10 @@ class SampleRecorder {
   void Fork(std::int32_t parent_pid, std::int32_t pid) {
     spaces_.Fork(parent_pid, pid);
   }
-  void End(std::int32_t pid) { spaces_.End(pid); }
+  void End(std::int32_t pid) {
+    spaces_.End(pid);
+    unwinder_.Forget(pid);
+  }
   // Entries of the batches, in time order over all CPUs. `time_ns`: theirs, or
   // later if the kernel finished them late. `counted`: its process is;
   // `running_tid` stands for a thread that is ending, which has no number
@@ -105,27 +110,26 @@ class SampleRecorder {
     std::vector<std::uint64_t> outside;  // sum of periods, by event
   };
 
-  struct Step {
-    std::uint64_t address;
-    bool in_kernel;
-  };
-
   SampleRecorder(std::vector<SampleRequest> requests, OffCpuRequest off_cpu,
                  SamplingEvents events, std::size_t cpus);
   // Leaves out how each stack off CPU or of a waker begins: the program that
-  // took it, and the kernel's own way there. Steps: innermost first.
-  void CutOffCpu(bool of_waker, std::vector<Step>& steps) const;
+  // took it, and the kernel's own way there. Changes `stack_`.
+  void CutOffCpu(bool of_waker);
   void StoreOffCpuEnd(std::size_t cpu, bool of_waker, std::uint64_t time_ns,
                       std::uint64_t ids, logformat::PacketWriter& writer);
   void DescribeOffCpu(std::vector<std::string>& messages) const;
   std::uint64_t FrameOf(Stream& stream, std::uint64_t parent, CodePlace place,
                         std::uint64_t ids, std::uint64_t time_ns,
                         logformat::PacketWriter& writer);
+  // The frames of a sample, innermost first, to `stack_`.
+  void FindFrames(const RecordBatch& batch, const KernelRecord& entry,
+                  std::int32_t pid);
   void DefineFile(Stream& stream, std::uint32_t file, std::uint64_t ids,
                   std::uint64_t time_ns, logformat::PacketWriter& writer);
   void DefineKernelSymbol(Stream& stream, std::uint64_t address,
                           std::uint64_t ids, std::uint64_t time_ns,
                           logformat::PacketWriter& writer);
+  void DescribeStacks(std::vector<std::string>& messages) const;
   void StoreJitSymbols(Stream& stream, std::uint64_t ids, std::uint64_t time_ns,
                        logformat::PacketWriter& writer);
 
@@ -135,7 +139,10 @@ class SampleRecorder {
   SamplingEvents events_;
   CodeFiles files_;
   AddressSpaces spaces_;
-  std::uint32_t kernel_file_;
+  StackUnwinder unwinder_;
+  std::uint32_t kernel_file_, truncated_file_, not_unwound_file_;
+  std::uint64_t unwound_ = 0, truncated_ = 0, not_unwound_ = 0;  // stacks
+  std::vector<CodePlace> stack_;  // of the sample being stored
   LocalSymbols kernel_symbols_;
   // Addresses in code that compilers at run time made, by file.
   std::map<std::uint32_t, std::set<std::uint64_t>> jit_addresses_;

@@ -1,6 +1,7 @@
 #include "runtime/recorder/samples/sample_request.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_format.h"
@@ -8,6 +9,7 @@
 #include "base/text/name_escape.h"
 #include "base/text/quantity_parse.h"
 #include "logformat/sample_points.h"
+#include "runtime/recorder/samples/user_registers.h"
 
 namespace countrace::runtime {
 namespace {
@@ -151,6 +153,33 @@ absl::StatusOr<std::vector<SampleRequest>> ParseSampleRequests(
     }
   }
   return all;
+}
+
+absl::StatusOr<std::uint32_t> ParseCallGraph(std::string_view text) {
+  if (text == "fp") return 0;
+  const std::size_t comma = text.find(',');
+  std::optional<std::uint64_t> bytes = kDefaultStackBytes;
+  if (comma != std::string_view::npos) {
+    bytes = base::ParseBytes(text.substr(comma + 1));
+  }
+  if (text.substr(0, comma) != "dwarf" || !bytes || *bytes == 0) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "--call-graph %s: want fp (frame pointers), dwarf, or dwarf,BYTES of "
+        "each stack: dwarf,16384",
+        base::EscapeName(std::string(text))));
+  }
+  if (*bytes > kMostStackBytes) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "--call-graph %s: the kernel copies at most %d bytes of a stack, not "
+        "%d",
+        base::EscapeName(std::string(text)), kMostStackBytes, *bytes));
+  }
+  if (UserRegisterMask() == 0) {
+    return absl::InvalidArgumentError(
+        "--call-graph dwarf: not on this processor; use fp");
+  }
+  constexpr std::uint64_t kWord = 8;
+  return static_cast<std::uint32_t>((*bytes + kWord - 1) / kWord * kWord);
 }
 
 absl::Status CheckSampleRate(const SampleRequest& request,

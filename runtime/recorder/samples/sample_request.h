@@ -26,6 +26,9 @@ struct SampleRequest {
   std::uint64_t period = 0;        // a sample at each such number of events
   bool exactly = false;            // with this period and no other
   std::uint64_t other_period = 0;  // of the other request of two; 0: none
+  // What is copied of the user stack with each sample, to be unwound by DWARF;
+  // 0: frame pointers are followed.
+  std::uint32_t stack_bytes = 0;
 
   // "199 Hz", "every 97, user code", "every 1621 and 2621": what the trace says
   // of the point.
@@ -48,6 +51,13 @@ std::vector<SampleRequest> WithTwoPeriods(const SampleRequest& request);
 inline constexpr std::size_t kMaxSampledEvents = 8;
 absl::StatusOr<std::vector<SampleRequest>> ParseSampleRequests(
     const std::vector<std::string>& texts);
+
+// `record --call-graph`: "fp", "dwarf" or "dwarf,BYTES" to
+// SampleRequest::stack_bytes. Returns: INVALID_ARGUMENT another form, more than
+// the kernel copies, or no rules for this processor.
+inline constexpr std::uint32_t kDefaultStackBytes = 8192;
+inline constexpr std::uint32_t kMostStackBytes = 65528;
+absl::StatusOr<std::uint32_t> ParseCallGraph(std::string_view text);
 
 // Returns: INVALID_ARGUMENT the kernel refuses this rate; the message has both
 // numbers and the remedy.

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -15,11 +16,14 @@
 #include "base/posix/errno_status.h"
 #include "runtime/recorder/events/event_list.h"
 #include "runtime/recorder/samples/sample_entries.h"
+#include "runtime/recorder/samples/user_registers.h"
 
 namespace countrace::runtime {
 namespace {
 
 constexpr std::uint64_t kRingBytes = 1 << 20;
+// With copies of stacks: half a second of samples, within these limits.
+constexpr std::uint64_t kLeastStackRing = 4 << 20, kMostStackRing = 64 << 20;
 // A chain has 127 frames, and marks between kernel and user.
 constexpr std::uint64_t kMostFrames = 1024;
 
@@ -63,6 +67,12 @@ void SetAttributes(const SampleRequest& request, bool follows, bool of_threads,
     attr.sample_period = request.period;
   }
   attr.inherit = of_threads ? 1 : 0;
+  if (request.stack_bytes != 0) {
+    attr.sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+    attr.sample_regs_user = UserRegisterMask();
+    attr.sample_stack_user = request.stack_bytes;
+    attr.exclude_callchain_user = 1;
+  }
   if (!follows) return;
   attr.task = of_threads ? 1 : 0;
   attr.mmap = 1;
@@ -72,11 +82,41 @@ void SetAttributes(const SampleRequest& request, bool follows, bool of_threads,
   attr.comm_exec = 1;
 }
 
+std::uint64_t RingBytes(const SampleRequest& request) {
+  if (request.stack_bytes == 0) return kRingBytes;
+  if (request.rate_hz == 0) return kMostStackRing;
+  return std::clamp(request.rate_hz * request.stack_bytes / 2, kLeastStackRing,
+                    kMostStackRing);
+}
+
 template <typename T>
 bool Load(std::span<const std::byte> bytes, std::size_t at, T& out) {
   if (bytes.size() < at + sizeof(T)) return false;
   std::memcpy(&out, bytes.data() + at, sizeof(T));
   return true;
+}
+
+// What lies behind the chain of a sample with a copy of its stack: registers
+// (nothing of a kernel thread or a 32-bit program), then the stack.
+struct CopiedStack {
+  std::span<const std::byte> registers, stack;
+  bool is_cut = false;
+};
+CopiedStack FindStack(std::span<const std::byte> rest) {
+  const auto registers_bytes =
+      static_cast<std::size_t>(std::popcount(UserRegisterMask())) * 8;
+  std::uint64_t abi = 0, room = 0, bytes = 0;
+  if (!Load(rest, 0, abi) || abi != PERF_SAMPLE_REGS_ABI_64) return {};
+  const std::size_t behind = sizeof(abi) + registers_bytes;
+  if (!Load(rest, behind, room)) return {};
+  CopiedStack out{rest.subspan(sizeof(abi), registers_bytes), {}, false};
+  const std::size_t at = behind + sizeof(room);
+  if (room == 0 || room > rest.size() || !Load(rest, at + room, bytes)) {
+    return out;
+  }
+  out.stack = rest.subspan(at, std::min(room, bytes));
+  out.is_cut = bytes >= room;
+  return out;
 }
 
 void AddMapping(std::span<const std::byte> body, bool has_build_id,
@@ -179,9 +219,15 @@ absl::StatusOr<SamplingEvents::Event> SamplingEvents::OpenEvent(
         absl::StrFormat("Cannot sample %s on CPU %d: %s", request.event.name,
                         cpu, ExplainOpenError(error)));
   }
-  auto ring = PerfRing::Map(fd.get(), kRingBytes);
+  auto ring = PerfRing::Map(fd.get(), RingBytes(request));
   if (!ring.ok()) return ring.status();
-  Event event{{}, *std::move(ring), {}, 0, request.period, !threads.empty()};
+  Event event{{},
+              *std::move(ring),
+              {},
+              0,
+              request.period,
+              !threads.empty(),
+              request.stack_bytes != 0};
   event.fds.push_back(std::move(fd));
   for (std::size_t i = 1; i < threads.size(); ++i) {
     base::ScopedFd more(OpenPerfEvent(attr, threads[i], number, -1));
@@ -279,16 +325,34 @@ void SamplingEvents::Decode(Event& event, std::uint16_t index,
         event.totals.idle += period;
         return;
       }
+      CopiedStack copy;
+      if (event.has_stacks) {
+        copy = FindStack(body.subspan(at + frames * 8));
+      }
+      SampleSizes sizes;
+      sizes.registers = static_cast<std::uint8_t>(copy.registers.size() / 8);
+      sizes.stack_is_cut = copy.is_cut;
+      sizes.stack_bytes = static_cast<std::uint32_t>(copy.stack.size());
       // A chain may be empty (a thread that ends): the address alone.
-      const std::size_t words = std::max<std::size_t>(frames, 1);
+      sizes.chain = static_cast<std::uint16_t>(
+          frames == 0 && sizes.registers == 0 ? 1 : frames);
       std::uint64_t* const out =
-          batch.Add(head.time_ns, kSampleEntry, 2 + words);
+          batch.Add(head.time_ns, kSampleEntry,
+                    kSampleHeadWords + sizes.chain + sizes.registers +
+                        (copy.stack.size() + 7) / 8);
       out[0] = (head.tid & 0xffffffu) |
                (static_cast<std::uint64_t>(head.pid & 0xffffffu) << 24) |
                (static_cast<std::uint64_t>(index) << 48);
       out[1] = period;
-      out[2] = head.ip;
-      std::memcpy(out + 2, body.data() + at, frames * 8);
+      out[2] = std::bit_cast<std::uint64_t>(sizes);
+      std::uint64_t* const chain = out + kSampleHeadWords;
+      if (sizes.chain != 0) chain[0] = head.ip;
+      std::memcpy(chain, body.data() + at, frames * 8);
+      std::uint64_t* const registers = chain + sizes.chain;
+      std::copy_n(copy.registers.data(), copy.registers.size(),
+                  reinterpret_cast<std::byte*>(registers));
+      std::copy_n(copy.stack.data(), copy.stack.size(),
+                  reinterpret_cast<std::byte*>(registers + sizes.registers));
       return;
     }
     case PERF_RECORD_MMAP2:

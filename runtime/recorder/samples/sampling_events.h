@@ -60,7 +60,7 @@ class SamplingEvents {
     SamplingTotals totals;
     std::uint64_t lost_records = 0;  // sum of PERF_RECORD_LOST
     std::uint64_t period = 0;        // 0: the kernel chooses
-    bool of_threads = false;
+    bool of_threads = false, has_stacks = false;
   };
   static absl::StatusOr<Event> OpenEvent(
       const SampleRequest& request, std::uint32_t cpu, bool follows,

@@ -96,6 +96,19 @@ TEST_CASE("sample request: a rate that the kernel refuses has both numbers") {
   CHECK(text.find("sysctl") != std::string::npos);
 }
 
+TEST_CASE("sample request: bytes of stacks are the kernel's multiples of 8") {
+  CHECK(*ParseCallGraph("fp") == 0);
+  CHECK(*ParseCallGraph("dwarf") == 8192);
+  CHECK(*ParseCallGraph("dwarf,1") == 8);
+  CHECK(*ParseCallGraph("dwarf,16K") == 16384);
+  CHECK(*ParseCallGraph("dwarf,65528") == 65528);
+  for (const char* wrong : {"", "lbr", "dwarf,", "dwarf,0", "dwarf,-8", "fp,8",
+                            "dwarf,65529", "dwarf,8192,8"}) {
+    INFO(wrong);
+    CHECK(absl::IsInvalidArgument(ParseCallGraph(wrong).status()));
+  }
+}
+
 TEST_CASE("local symbols: the kernel's end where the next begins") {
   const auto symbols = LocalSymbols::OfKernel(
       "ffff100 T first\n"

@@ -5,6 +5,7 @@
 #include <linux/perf_event.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 
@@ -52,12 +53,15 @@ void OffCpuReader::Add(const countrace_off_cpu_stack& head,
   // A mark before each part.
   const std::size_t words = 2 + (kernel + user) / 8;
   const std::uint64_t time_ns = head.back_ns + (head.of_waker != 0 ? 0 : 1);
-  std::uint64_t* out =
-      streams[head.slot].batch.Add(time_ns, kSampleEntry, 2 + words);
+  std::uint64_t* out = streams[head.slot].batch.Add(time_ns, kSampleEntry,
+                                                    kSampleHeadWords + words);
   *out++ = (head.tid & 0xffffffu) |
            static_cast<std::uint64_t>(head.pid & 0xffffffu) << 24 |
            static_cast<std::uint64_t>(event_ + head.of_waker) << 48;
   *out++ = head.back_ns - head.left_ns;
+  SampleSizes sizes;
+  sizes.chain = static_cast<std::uint16_t>(words);
+  *out++ = std::bit_cast<std::uint64_t>(sizes);
   *out++ = static_cast<std::uint64_t>(PERF_CONTEXT_KERNEL);
   std::memcpy(out, frames.data(), kernel);
   out += kernel / 8;

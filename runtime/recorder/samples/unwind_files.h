@@ -1,0 +1,75 @@
+// The files that user code is mapped from, open for their rules of frames
+// (.eh_frame).
+//
+// In: numbers of CodeFiles. Out: ELF files, read and not mapped: another
+// program may cut them at any time. Thread: one.
+#ifndef COUNTRACE_RUNTIME_RECORDER_SAMPLES_UNWIND_FILES_H_
+#define COUNTRACE_RUNTIME_RECORDER_SAMPLES_UNWIND_FILES_H_
+
+#include <libelf.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "base/posix/scoped_fd.h"
+#include "runtime/recorder/samples/address_spaces.h"
+
+namespace countrace::runtime {
+
+class UnwindFile {
+ public:
+  UnwindFile() = default;
+  ~UnwindFile();
+  UnwindFile(const UnwindFile&) = delete;
+  UnwindFile& operator=(const UnwindFile&) = delete;
+
+  // False: it is no ELF file with this build id, or not readable at once.
+  // Requires: nothing is taken yet.
+  bool Take(const std::string& path, const std::string& build_id);
+
+  Elf* elf() const { return elf_; }
+  // The address at which the file's own terms say that this offset lies.
+  std::optional<std::uint64_t> AddressOf(std::uint64_t offset) const;
+  // From the first loaded part's page to the last one's end, in these terms.
+  std::uint64_t begin() const { return begin_; }
+  std::uint64_t end() const { return end_; }
+  // Where a program begins in it.
+  std::uint64_t entry() const { return entry_; }
+
+ private:
+  friend class UnwindFiles;
+  bool TakeVdso();
+  void ReadParts();
+
+  struct Part {
+    std::uint64_t offset, bytes, address;
+  };
+  base::ScopedFd fd_;
+  std::string image_;  // of the vdso
+  Elf* elf_ = nullptr;
+  std::vector<Part> parts_;
+  std::uint64_t begin_ = 0, end_ = 0, entry_ = 0;
+};
+
+class UnwindFiles {
+ public:
+  explicit UnwindFiles(const CodeFiles& files) : files_(files) {}
+
+  // Null: no file, not readable at once, or not the one that was mapped. Valid
+  // until Clear().
+  const UnwindFile* Find(std::int32_t pid, std::uint32_t number);
+  std::size_t size() const { return open_.size(); }
+  void Clear() { open_.clear(); }
+
+ private:
+  const CodeFiles& files_;
+  absl::flat_hash_map<std::uint32_t, std::unique_ptr<UnwindFile>> open_;
+};
+
+}  // namespace countrace::runtime
+
+#endif  // COUNTRACE_RUNTIME_RECORDER_SAMPLES_UNWIND_FILES_H_
