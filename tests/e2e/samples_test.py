@@ -278,6 +278,43 @@ class Samples(unittest.TestCase):
         self.assertGreater(self.sum_of(data, 'MadeAtRunTime one', 'self_samples'), 30,
                            data['rows'])
 
+    def record_dump(self, *script, least=0.9, most=1):
+        """What the recorder printed of a program that describes its code in a file."""
+        words = [WORKLOAD, 'dump', 300, self.folder]
+        if script:  # it runs beside, until the program has ended
+            words = ['/bin/sh', '-c', f'{" ".join(map(str, words))} & {script[0]}; wait']
+        done = run(COUNTRACE, 'record', '--force', '-o', self.trace, '--sample', RATE, '--', *words)
+        self.assertEqual(0, done.returncode, done)
+        if not list(self.folder.glob('jit-*')) and not done.stdout:
+            self.skipTest('SKIPPED: no machine code of this processor')
+        for file in self.folder.glob('jit-*.dump'):
+            file.unlink()  # what is needed is in the trace
+        rows = self.report('function')['rows']
+        made = {row['function']: row['self_samples'] for row in rows if row['dso'] == '[jit]'}
+        self.assertGreater(sum(made.values()), 100, rows[:5])
+        share = made.get('DumpedAtRunTime(int)', 0) / sum(made.values())
+        self.assertTrue(least <= share <= most, made)
+        return done.stderr
+
+    def test_jit_dump(self):
+        """Both where the code was and where it was moved to."""
+        self.assertNotIn('jit-', self.record_dump())
+
+    def after_both_records(self, command):
+        """A script that waits until the program has described all its code, in $f."""
+        return (f'until f=$(echo {self.folder}/jit-*.dump) && '
+                f'[ "$(cat $f 2>/dev/null | wc -c)" -ge 191 ]; do sleep 0.01; done; {command}')
+
+    def test_jit_dump_that_is_removed(self):
+        self.record_dump(self.after_both_records('rm $f'))
+
+    def test_jit_dump_that_is_damaged(self):
+        # The second record, which moves the code and has 64 bytes: it says 5.
+        script = self.after_both_records('printf "\\005\\000\\000\\000" | '
+                                         'dd of=$f bs=1 seek=131 conv=notrunc 2>/dev/null')
+        self.assertRegex(self.record_dump(script, least=0.2, most=0.8),
+                         r'jit-\d+\.dump: at byte 127 a record has 5 bytes, not 16 or more')
+
     def test_whole_machine_and_running_process(self):
         burning = subprocess.Popen([WORKLOAD, 'cpu', '60000'], stdout=subprocess.DEVNULL)
         try:

@@ -15,6 +15,11 @@
 //        samples_workload code MILLISECONDS
 //          runs code that it wrote into memory itself, and describes it in
 //          /tmp/perf-PID.map
+//        samples_workload dump MILLISECONDS FOLDER
+//          the same, described in FOLDER/jit-PID.dump, for half of the time at
+//          one address and then at another one; prints the file's name
+#include <elf.h>
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -23,6 +28,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <initializer_list>
 
 #if defined(USE_HOOKS)
 #include "countrace/hooks.h"
@@ -132,15 +138,28 @@ int Pages(long many, long few) {
   return 0;
 }
 
-int Code(std::uint64_t ns) {
 #if defined(__x86_64__)
-  // mov ecx, 300000; dec ecx; jnz -4; ret
-  constexpr unsigned char kCode[] = {0xb9, 0xe0, 0x93, 0x04, 0x00,
-                                     0xff, 0xc9, 0x75, 0xfc, 0xc3};
+// mov ecx, 300000; dec ecx; jnz -4; ret
+constexpr unsigned char kCode[] = {0xb9, 0xe0, 0x93, 0x04, 0x00,
+                                   0xff, 0xc9, 0x75, 0xfc, 0xc3};
+
+char* MakeCode() {
   void* const at = mmap(nullptr, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (at == MAP_FAILED) return 1;
+  if (at == MAP_FAILED) std::abort();
   std::memcpy(at, kCode, sizeof(kCode));
+  return static_cast<char*>(at);
+}
+
+void RunCode(const char* at, std::uint64_t ns) {
+  const std::uint64_t begin = ThreadNs();
+  while (ThreadNs() - begin < ns) reinterpret_cast<void (*)()>(at)();
+}
+#endif
+
+int Code(std::uint64_t ns) {
+#if defined(__x86_64__)
+  char* const at = MakeCode();
   char path[64];
   std::snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
   std::FILE* const map = std::fopen(path, "w");
@@ -148,11 +167,67 @@ int Code(std::uint64_t ns) {
   std::fprintf(map, "%zx %zx MadeAtRunTime one\n",
                reinterpret_cast<std::size_t>(at), sizeof(kCode));
   std::fclose(map);
-  const std::uint64_t begin = ThreadNs();
-  while (ThreadNs() - begin < ns) reinterpret_cast<void (*)()>(at)();
+  RunCode(at, ns);
   std::puts(path);
 #else
   (void)ns;
+#endif
+  return 0;
+}
+
+// The kernel's tools/perf/Documentation/jitdump-specification.txt.
+int Dump(std::uint64_t ns, const char* folder) {
+#if defined(__x86_64__)
+  char path[512];
+  std::snprintf(path, sizeof(path), "%s/jit-%d.dump", folder, getpid());
+  const int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  std::FILE* const out = fdopen(fd, "w");
+  if (out == nullptr) return 1;
+  const auto put = [out](std::uint64_t value, std::size_t bytes) {
+    std::fwrite(&value, bytes, 1, out);
+  };
+  const auto put_ids = [&put] {
+    put(static_cast<std::uint64_t>(getpid()), 4);
+    put(static_cast<std::uint64_t>(gettid()), 4);
+  };
+  put(0x4A695444, 4);
+  for (const std::uint64_t word : {1, 40, EM_X86_64, 0, getpid()}) put(word, 4);
+  put(0, 8);
+  put(0, 8);
+  std::fflush(out);
+  // So a tracer sees the file.
+  if (mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) ==
+      MAP_FAILED) {
+    return 1;
+  }
+  char* const first = MakeCode();
+  constexpr char kName[] = "DumpedAtRunTime(int)";
+  put(0, 4);
+  put(16 + 40 + sizeof(kName) + sizeof(kCode), 4);
+  put(ThreadNs(), 8);
+  put_ids();
+  const auto from = reinterpret_cast<std::uint64_t>(first);
+  for (const std::uint64_t word : {from, from, sizeof(kCode), 7ul}) {
+    put(word, 8);
+  }
+  std::fwrite(kName, sizeof(kName), 1, out);
+  std::fwrite(kCode, sizeof(kCode), 1, out);
+  std::fflush(out);
+  RunCode(first, ns / 2);
+  char* const second = MakeCode();
+  put(1, 4);
+  put(16 + 48, 4);
+  put(ThreadNs(), 8);
+  put_ids();
+  const auto to = reinterpret_cast<std::uint64_t>(second);
+  for (const std::uint64_t word : {to, from, to, sizeof(kCode), 7ul}) {
+    put(word, 8);
+  }
+  std::fflush(out);
+  RunCode(second, ns / 2);
+  std::puts(path);
+#else
+  (void)ns, (void)folder;
 #endif
   return 0;
 }
@@ -175,5 +250,6 @@ int main(int argc, char** argv) {
     AskForTime(ns);
     return 0;
   }
+  if (std::strcmp(argv[1], "dump") == 0 && argc == 4) return Dump(ns, argv[3]);
   return std::strcmp(argv[1], "code") == 0 ? Code(ns) : 2;
 }

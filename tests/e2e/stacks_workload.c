@@ -23,7 +23,7 @@ static double Seconds(void) {
   return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-// A function that calls none has no frame, whatever the compiler is told.
+// A function that calls none has no frame, whatever the options.
 NOINLINE void Last(void) { sink += 3; }
 
 NOINLINE int Leaf(int rounds) {

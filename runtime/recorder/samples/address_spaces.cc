@@ -66,6 +66,7 @@ void AddressSpaces::Add(std::int32_t pid, std::uint64_t start,
                         std::string_view path, std::string build_id,
                         Space& space) {
   if (end <= start) return;
+  jit_dumps_.OnMapping(pid, path);
   CodeFile file{std::string(path), std::move(build_id)};
   if (logformat::IsJitMapping(path)) {
     file = {logformat::kJitCode, "", pid};

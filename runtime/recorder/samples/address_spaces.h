@@ -15,6 +15,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "logformat/code_ranges.h"
+#include "runtime/recorder/samples/jit_dump.h"
 
 namespace countrace::runtime {
 
@@ -56,6 +57,7 @@ class AddressSpaces {
   void End(std::int32_t pid) { spaces_.erase(pid); }
 
   CodePlace Find(std::int32_t pid, std::uint64_t address);
+  const JitDumps& jit_dumps() const { return jit_dumps_; }
   // The file of places of which no mapping is known.
   std::uint32_t unknown() const { return unknown_; }
 
@@ -72,6 +74,7 @@ class AddressSpaces {
 
   CodeFiles& files_;
   const std::uint32_t unknown_;
+  JitDumps jit_dumps_;
   // A forked process shares its parent's until one of them changes.
   absl::flat_hash_map<std::int32_t, std::shared_ptr<Space>> spaces_;
   absl::flat_hash_map<std::string, std::string> build_ids_;  // by path

@@ -4,6 +4,7 @@
 #define COUNTRACE_RUNTIME_RECORDER_SAMPLES_LOCAL_SYMBOLS_H_
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,7 +30,20 @@ class LocalSymbols {
   std::size_t size() const { return symbols_.size(); }
 
  private:
+  friend class LocalSymbolsBuilder;
   std::vector<LocalSymbol> symbols_;  // ascending, no two overlap
+};
+
+// Functions in the order in which they were made.
+class LocalSymbolsBuilder {
+ public:
+  // Replaces those at its addresses. Without effect if it has no bytes, or
+  // would end behind the last address.
+  void Add(std::uint64_t begin, std::uint64_t bytes, std::string_view name);
+  LocalSymbols Take() &&;
+
+ private:
+  std::map<std::uint64_t, LocalSymbol> symbols_;  // by begin; no two overlap
 };
 
 // The kernel's functions, of /proc/kallsyms.

@@ -309,6 +309,7 @@ void SampleRecorder::Describe(std::vector<std::string>& messages) const {
     }
   }
   DescribeStacks(messages);
+  messages.insert(messages.end(), jit_messages_.begin(), jit_messages_.end());
 }
 
 void SampleRecorder::DescribeStacks(std::vector<std::string>& messages) const {
@@ -353,10 +354,13 @@ void SampleRecorder::StoreJitSymbols(Stream& stream, std::uint64_t ids,
                                      std::uint64_t time_ns,
                                      PacketWriter& writer) {
   for (const auto& [file, addresses] : jit_addresses_) {
-    const LocalSymbols symbols = ReadJitSymbols(files_[file].pid);
+    const std::int32_t pid = files_[file].pid;
+    const LocalSymbols dumped = spaces_.jit_dumps().Read(pid, jit_messages_);
+    const LocalSymbols mapped = ReadJitSymbols(pid);
     const LocalSymbol* last = nullptr;
     for (const std::uint64_t address : addresses) {
-      const LocalSymbol* const symbol = symbols.Find(address);
+      const LocalSymbol* symbol = dumped.Find(address);
+      if (symbol == nullptr) symbol = mapped.Find(address);
       if (symbol == nullptr || symbol == last) continue;
       last = symbol;
       DefineFile(stream, file, ids, time_ns, writer);

@@ -146,6 +146,7 @@ class SampleRecorder {
   LocalSymbols kernel_symbols_;
   // Addresses in code that compilers at run time made, by file.
   std::map<std::uint32_t, std::set<std::uint64_t>> jit_addresses_;
+  std::vector<std::string> jit_messages_;  // what is wrong with their files
   std::vector<Stream> streams_;
   // Event ids of the points.
   std::vector<std::uint16_t> sample_ids_;  // by event

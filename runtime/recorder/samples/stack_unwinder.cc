@@ -47,7 +47,7 @@ struct StackUnwinder::Process {
   int TakeFrame(Dwfl_Frame* frame);
 };
 
-// What libdwfl asks.
+// What libdwfl calls.
 struct StackUnwinder::Callbacks {
   static pid_t NextThread(Dwfl*, void* process, void** thread) {
     if (*thread != nullptr) return 0;
@@ -107,7 +107,7 @@ void StackUnwinder::Process::AddModule(std::uint64_t address) {
   modules.emplace_back(begin, end);
 }
 
-// The dynamic linker and some programs have no rules there: nobody called it.
+// The dynamic linker and some programs have no rules there, and it has no caller.
 bool StackUnwinder::Process::IsEntry(CodePlace place) {
   const UnwindFile* const file = files.Find(pid, place.file);
   if (file == nullptr) return false;

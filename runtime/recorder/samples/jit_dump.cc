@@ -1,0 +1,239 @@
+#include "runtime/recorder/samples/jit_dump.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "base/text/name_escape.h"
+#include "runtime/recorder/system/process_owner.h"
+
+namespace countrace::runtime {
+namespace {
+
+// Layouts of the specification; numbers are in the writer's byte order.
+constexpr std::uint32_t kMagic = 0x4A695444, kOtherOrder = 0x4454694A;
+constexpr std::uint32_t kVersion = 1;
+struct FileHead {
+  std::uint32_t magic, version, bytes, machine, padding, pid;
+  std::uint64_t time_ns, flags;
+};
+static_assert(sizeof(FileHead) == 40);
+struct RecordHead {
+  std::uint32_t id, bytes;
+  std::uint64_t time_ns;
+};
+static_assert(sizeof(RecordHead) == 16);
+constexpr std::uint32_t kCodeLoad = 0, kCodeMove = 1, kCodeClose = 3;
+struct CodeLoad {
+  std::uint32_t pid, tid;
+  std::uint64_t address, code_address, code_bytes, index;
+};  // then the name with a NUL, and the code
+static_assert(sizeof(CodeLoad) == 40);
+struct CodeMove {
+  std::uint32_t pid, tid;
+  std::uint64_t address, old_address, new_address, code_bytes, index;
+};
+static_assert(sizeof(CodeMove) == 48);
+
+// Reads small parts in order; between them much may be skipped.
+class Reader {
+ public:
+  explicit Reader(const ReadAt& read) : read_(read), block_(kBlockBytes) {}
+
+  // At most `bytes`, fewer at the end; valid until the next call.
+  std::span<const std::byte> At(std::uint64_t offset, std::size_t bytes) {
+    if (offset < begin_ || offset + bytes > begin_ + have_) {
+      begin_ = offset;
+      have_ = read_(offset, block_);
+    }
+    const std::size_t from = static_cast<std::size_t>(offset - begin_);
+    return std::span<const std::byte>(block_).subspan(
+        from, std::min(bytes, have_ - from));
+  }
+  template <typename T>
+  bool Load(std::uint64_t offset, T& out) {
+    const std::span<const std::byte> bytes = At(offset, sizeof(out));
+    if (bytes.size() < sizeof(out)) return false;
+    std::memcpy(&out, bytes.data(), sizeof(out));
+    return true;
+  }
+
+ private:
+  static constexpr std::size_t kBlockBytes = 64 << 10;
+  const ReadAt& read_;
+  std::vector<std::byte> block_;
+  std::uint64_t begin_ = 0;
+  std::size_t have_ = 0;
+};
+
+absl::Status Damaged(std::uint64_t offset, std::string_view what) {
+  return absl::DataLossError(absl::StrFormat(
+      "at byte %d %s: names of functions from there on are missing", offset,
+      what));
+}
+
+class Parser {
+ public:
+  explicit Parser(const ReadAt& read) : reader_(read) {}
+
+  absl::Status Parse();
+  LocalSymbols Symbols() { return std::move(builder_).Take(); }
+
+ private:
+  bool TakeLoad(std::uint64_t offset, std::uint64_t bytes);
+  bool TakeMove(std::uint64_t offset, std::uint64_t bytes);
+
+  Reader reader_;
+  LocalSymbolsBuilder builder_;
+  std::size_t functions_ = 0;
+  std::unordered_map<std::uint64_t, std::string> names_;  // by index
+};
+
+bool Parser::TakeLoad(std::uint64_t offset, std::uint64_t bytes) {
+  CodeLoad load;
+  if (bytes < sizeof(load) || !reader_.Load(offset, load)) return false;
+  const std::uint64_t room = bytes - sizeof(load);
+  const auto text = reader_.At(
+      offset + sizeof(load),
+      static_cast<std::size_t>(std::min<std::uint64_t>(room, kLongestJitName)));
+  const char* const begin = reinterpret_cast<const char*>(text.data());
+  std::string name(begin, strnlen(begin, text.size()));
+  if (name.size() == room) return false;  // no NUL
+  if (!name.empty()) {
+    builder_.Add(load.code_address, load.code_bytes, name);
+    names_[load.index] = std::move(name);
+  }
+  return true;
+}
+
+bool Parser::TakeMove(std::uint64_t offset, std::uint64_t bytes) {
+  CodeMove move;
+  if (bytes < sizeof(move) || !reader_.Load(offset, move)) return false;
+  const auto name = names_.find(move.index);
+  if (name != names_.end()) {
+    builder_.Add(move.new_address, move.code_bytes, name->second);
+  }
+  return true;
+}
+
+absl::Status Parser::Parse() {
+  FileHead head;
+  if (!reader_.Load(0, head)) return Damaged(0, "it has no whole head");
+  if (head.magic == kOtherOrder) {
+    return Damaged(0, "it is of a processor with the other byte order");
+  }
+  if (head.magic != kMagic) {
+    return Damaged(0, absl::StrFormat("the magic number is %08x, not %08x",
+                                      head.magic, kMagic));
+  }
+  if (head.version != kVersion) {
+    return Damaged(4, absl::StrFormat("the version is %d, not %d", head.version,
+                                      kVersion));
+  }
+  if (head.bytes < sizeof(head)) {
+    return Damaged(8, absl::StrFormat("the head has %d bytes, not %d or more",
+                                      head.bytes, sizeof(head)));
+  }
+  RecordHead record;
+  for (std::uint64_t at = head.bytes; reader_.Load(at, record);
+       at += record.bytes) {
+    if (record.bytes < sizeof(record)) {
+      // A page that is mapped and not yet written.
+      if (record.bytes == 0 && record.id == 0 && record.time_ns == 0) break;
+      return Damaged(at,
+                     absl::StrFormat("a record has %d bytes, not %d or more",
+                                     record.bytes, sizeof(record)));
+    }
+    if (at > kLargestJitDump) {
+      return Damaged(at, absl::StrFormat("it goes on; at most %d are read",
+                                         kLargestJitDump));
+    }
+    const std::uint64_t body = at + sizeof(record);
+    const std::uint64_t bytes = record.bytes - sizeof(record);
+    if (record.id == kCodeClose) break;
+    if (record.id != kCodeLoad && record.id != kCodeMove) continue;
+    if (++functions_ > kMostJitFunctions) {
+      return Damaged(at, absl::StrFormat("it has more than %d functions",
+                                         kMostJitFunctions));
+    }
+    if (record.id == kCodeLoad ? !TakeLoad(body, bytes)
+                               : !TakeMove(body, bytes)) {
+      // The last one may be torn.
+      if (reader_.At(at + record.bytes - 1, 1).empty()) break;
+      return Damaged(at, absl::StrFormat("a record of type %d is not whole in "
+                                         "its %d bytes",
+                                         record.id, record.bytes));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+JitDump ReadJitDump(const ReadAt& read) {
+  Parser parser(read);
+  JitDump out;
+  out.status = parser.Parse();
+  out.symbols = parser.Symbols();
+  return out;
+}
+
+bool IsJitDumpPath(std::string_view path) {
+  constexpr std::string_view kBegin = "jit-", kEnd = ".dump";
+  if (!path.starts_with('/')) return false;
+  std::string_view name = path.substr(path.rfind('/') + 1);
+  if (!name.starts_with(kBegin) || !name.ends_with(kEnd) ||
+      name.size() <= kBegin.size() + kEnd.size()) {
+    return false;
+  }
+  name = name.substr(kBegin.size(), name.size() - kBegin.size() - kEnd.size());
+  return name.find_first_not_of("0123456789") == name.npos;
+}
+
+void JitDumps::OnMapping(std::int32_t pid, std::string_view path) {
+  if (!IsJitDumpPath(path) || files_.size() >= kMostFiles) return;
+  const std::optional<std::uint32_t> user = RealUser(pid);
+  if (!user) return;
+  // As the process sees it.
+  base::ScopedFd fd(
+      open(absl::StrFormat("/proc/%d/root%s", pid, path).c_str(),
+           O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY));
+  struct stat status;
+  if (!fd.is_open() || fstat(fd.get(), &status) != 0 ||
+      !S_ISREG(status.st_mode) || status.st_uid != *user) {
+    return;
+  }
+  files_[pid] = {std::string(path), std::move(fd)};
+}
+
+LocalSymbols JitDumps::Read(std::int32_t pid,
+                            std::vector<std::string>& messages) const {
+  const auto file = files_.find(pid);
+  if (file == files_.end()) return {};
+  JitDump dump =
+      ReadJitDump([&](std::uint64_t offset, std::span<std::byte> out) {
+        std::size_t have = 0;
+        while (have < out.size()) {
+          const ssize_t bytes =
+              pread(file->second.fd.get(), out.data() + have, out.size() - have,
+                    static_cast<off_t>(offset + have));
+          if (bytes <= 0) break;
+          have += static_cast<std::size_t>(bytes);
+        }
+        return have;
+      });
+  if (!dump.status.ok()) {
+    messages.push_back(base::EscapeName(file->second.path) + ": " +
+                       std::string(dump.status.message()));
+  }
+  return std::move(dump.symbols);
+}
+
+}  // namespace countrace::runtime

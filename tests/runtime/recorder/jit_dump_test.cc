@@ -1,0 +1,202 @@
+// Names of code made at run time, from files that a compiler writes, whole and
+// damaged.
+#include "runtime/recorder/samples/jit_dump.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <string>
+
+#include "absl/strings/str_format.h"
+#include "tests/support/property_runs.h"
+#include "tests/support/trace_builder.h"
+
+namespace countrace::runtime {
+namespace {
+
+class Dump {
+ public:
+  explicit Dump(std::uint32_t magic = 0x4A695444, std::uint32_t version = 1) {
+    for (const std::uint32_t word : {magic, version, 40u, 62u, 0u, 1u}) {
+      Put(word);
+    }
+    Put(std::uint64_t{0});
+    Put(std::uint64_t{0});
+  }
+  void Load(std::uint64_t address, std::uint64_t bytes, std::uint64_t index,
+            const std::string& name, std::size_t code = 3) {
+    Head(0, 40 + name.size() + 1 + code);
+    for (const std::uint64_t word : {address, address, bytes, index}) Put(word);
+    text_.append(name.c_str(), name.size() + 1);
+    text_.append(code, '\xc3');
+  }
+  void Move(std::uint64_t from, std::uint64_t to, std::uint64_t bytes,
+            std::uint64_t index) {
+    Head(1, 48);
+    for (const std::uint64_t word : {to, from, to, bytes, index}) Put(word);
+  }
+  void Other(std::uint32_t id, std::size_t bytes) {
+    Head(id, bytes);
+    text_.append(bytes - 8, 'x');
+  }
+  std::string& text() { return text_; }
+
+  JitDump Read() const {
+    return ReadJitDump([this](std::uint64_t offset, std::span<std::byte> out) {
+      if (offset >= text_.size()) return std::size_t{0};
+      const std::size_t bytes =
+          std::min<std::size_t>(out.size(), text_.size() - offset);
+      std::memcpy(out.data(), text_.data() + offset, bytes);
+      return bytes;
+    });
+  }
+  std::string NameAt(std::uint64_t address) const {
+    const JitDump dump = Read();
+    const LocalSymbol* const symbol = dump.symbols.Find(address);
+    return symbol == nullptr ? "" : symbol->name;
+  }
+
+ private:
+  template <typename T>
+  void Put(T value) {
+    text_.append(reinterpret_cast<const char*>(&value), sizeof(value));
+  }
+  void Head(std::uint32_t id, std::size_t body_bytes) {
+    Put(id);
+    Put(static_cast<std::uint32_t>(16 + body_bytes));
+    Put(std::uint64_t{5});
+    Put(1u);
+    Put(1u);
+  }
+  std::string text_;
+};
+
+TEST_CASE("jit dump: functions are named where they were made and moved to") {
+  Dump dump;
+  dump.Load(0x1000, 16, 1, "First(int)");
+  dump.Other(2, 24);  // lines of the source
+  dump.Load(0x2000, 16, 2, "Second", 200'000);
+  dump.Move(0x1000, 0x3000, 16, 1);
+  dump.Move(0x9000, 0x4000, 16, 77);  // never made
+  dump.Load(0x2008, 4, 3, "InItsPlace");
+  CHECK(dump.Read().status.ok());
+  CHECK(dump.NameAt(0x1000) == "First(int)");
+  CHECK(dump.NameAt(0x100f) == "First(int)");
+  CHECK(dump.NameAt(0x1010).empty());
+  CHECK(dump.NameAt(0x3001) == "First(int)");
+  CHECK(dump.NameAt(0x4000).empty());
+  CHECK(dump.NameAt(0x2000).empty());
+  CHECK(dump.NameAt(0x2008) == "InItsPlace");
+}
+
+TEST_CASE("jit dump: what is behind the close record is not read") {
+  Dump dump;
+  dump.Other(3, 8);
+  dump.Load(0x1000, 16, 1, "Late");
+  CHECK(dump.Read().status.ok());
+  CHECK(dump.NameAt(0x1000).empty());
+}
+
+TEST_CASE("jit dump: a file that is none says where and what") {
+  const auto message = [](Dump dump) {
+    return std::string(dump.Read().status.message());
+  };
+  Dump empty;
+  empty.text().resize(39);
+  CHECK(message(empty).find("byte 0 it has no whole head") == 3);
+  CHECK(message(Dump(0x4454694A)).find("other byte order") !=
+        std::string::npos);
+  CHECK(message(Dump(7)).find("00000007, not 4a695444") != std::string::npos);
+  CHECK(message(Dump(0x4A695444, 2)).find("version is 2, not 1") !=
+        std::string::npos);
+  Dump no_nul;
+  no_nul.Load(0x1000, 16, 1, "Whole");
+  const std::size_t end = no_nul.text().size();
+  no_nul.Load(0x2000, 16, 2, std::string(20, 'x'), 0);
+  no_nul.text().back() = 'x';
+  CHECK(message(no_nul).find(
+            absl::StrFormat("at byte %d a record of type 0", end)) == 0);
+  CHECK(no_nul.NameAt(0x1000) == "Whole");
+}
+
+TEST_CASE("jit dump: a torn last record is not there") {
+  Dump dump;
+  dump.Load(0x1000, 16, 1, "Whole");
+  const std::string whole = dump.text();
+  dump.Load(0x2000, 16, 2, "Torn");
+  const std::string both = dump.text();
+  for (std::size_t size = whole.size(); size < both.size(); ++size) {
+    dump.text() = both.substr(0, size);
+    INFO(size);
+    CHECK(dump.Read().status.ok());
+    CHECK(dump.NameAt(0x1000) == "Whole");
+  }
+  dump.text() = whole + std::string(4096, '\0');  // not written yet
+  CHECK(dump.Read().status.ok());
+}
+
+TEST_CASE("jit dump: a flipped byte costs at most the rest of the file") {
+  Dump dump;
+  dump.Load(0x1000, 16, 1, "First");
+  dump.Load(0x2000, 16, 2, "Second");
+  dump.Move(0x1000, 0x3000, 16, 1);
+  const std::string whole = dump.text();
+  for (unsigned seed = 0; seed < test_support::PropertyRuns(500u); ++seed) {
+    std::mt19937 random(seed);
+    dump.text() = whole;
+    const std::size_t at = random() % whole.size();
+    dump.text()[at] = static_cast<char>(random());
+    const JitDump read = dump.Read();
+    INFO("seed " << seed << " byte " << at);
+    CHECK(read.symbols.size() <= 3);
+    // Behind the first record: another function may now lie in its place.
+    if (at >= 40 + 16 + 46 + 3) CHECK_FALSE(dump.NameAt(0x1000).empty());
+  }
+}
+
+TEST_CASE("jit dump: paths") {
+  CHECK(IsJitDumpPath("/tmp/jit-5.dump"));
+  CHECK(IsJitDumpPath("/root/.debug/jit/a.b/jit-123.dump"));
+  for (const char* other :
+       {"", "jit-5.dump", "/tmp/jit-.dump", "/tmp/jit-5a.dump", "/tmp/jit-5",
+        "/tmp/jit-5.dump/x", "/tmp/xjit-5.dump", "/tmp/jit-5.dump "}) {
+    INFO(other);
+    CHECK_FALSE(IsJitDumpPath(other));
+  }
+}
+
+TEST_CASE("jit dump: only a regular file of the process's user is read") {
+  const test_support::TempDirectory folder;
+  const std::string path = folder.path() + "/jit-5.dump";
+  Dump dump;
+  dump.Load(0x1000, 16, 1, "First");
+  std::ofstream(path) << dump.text();
+  std::vector<std::string> messages;
+  const auto named = [&](const std::string& file) {
+    JitDumps dumps;
+    dumps.OnMapping(getpid(), file);
+    return dumps.Read(getpid(), messages).size() == 1;
+  };
+  CHECK(named(path));
+  const std::string link = folder.path() + "/jit-6.dump";
+  std::filesystem::create_symlink(path, link);
+  CHECK_FALSE(named(link));
+  const std::string pipe = folder.path() + "/jit-7.dump";
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  CHECK_FALSE(named(pipe));
+  CHECK_FALSE(named(folder.path() + "/jit-8.dump"));
+  if (geteuid() == 0) {
+    REQUIRE(chown(path.c_str(), 65534, 65534) == 0);
+    CHECK_FALSE(named(path));
+  }
+  CHECK(messages.empty());
+}
+
+}  // namespace
+}  // namespace countrace::runtime
