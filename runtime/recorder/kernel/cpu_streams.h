@@ -68,7 +68,12 @@ class CpuStreams {
   // Begins to sample; without samples nothing. Returns: as
   // SampleRecorder::Begin().
   absl::Status BeginSamples(KernelHookRegistry* registry) {
-    return samples_ == nullptr ? absl::OkStatus() : samples_->Begin(*registry);
+    if (samples_ == nullptr) return absl::OkStatus();
+    // Before it begins: new pages then would be samples of their own.
+    for (std::size_t i = 0; i < streams_.size(); ++i) {
+      streams_[i].batch.Reserve(samples_->stack_bytes(i));
+    }
+    return samples_->Begin(*registry);
   }
   // Behind the reading of the rings.
   void DrainSamples();

@@ -25,20 +25,18 @@ void RecordBatch::Consume(std::size_t count) {
     return;
   }
   if (count == 0) return;
-  // Few records stay (those after the horizon): move them to the front.
-  std::vector<KernelRecord> kept(
-      records_.begin() + static_cast<std::ptrdiff_t>(count), records_.end());
-  std::vector<std::uint64_t> words;
-  for (KernelRecord& record : kept) {
-    const std::size_t at = words.size();
-    words.insert(
-        words.end(), words_.begin() + static_cast<std::ptrdiff_t>(record.body),
-        words_.begin() +
-            static_cast<std::ptrdiff_t>(record.body + record.body_words));
-    record.body = at;
+  // Few records stay (those after the horizon): move them to the front. Memory
+  // is kept: with a sample for each page fault, new pages here are new samples.
+  spare_words_.clear();
+  for (std::size_t i = count; i < records_.size(); ++i) {
+    KernelRecord record = records_[i];
+    const auto from = words_.begin() + static_cast<std::ptrdiff_t>(record.body);
+    record.body = spare_words_.size();
+    spare_words_.insert(spare_words_.end(), from, from + record.body_words);
+    records_[i - count] = record;
   }
-  records_ = std::move(kept);
-  words_ = std::move(words);
+  records_.resize(records_.size() - count);
+  words_.swap(spare_words_);
 }
 
 }  // namespace countrace::runtime

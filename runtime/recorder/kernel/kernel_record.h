@@ -44,6 +44,12 @@ class RecordBatch {
     words_.resize(words_.size() + words);
     return words_.data() + records_.back().body;
   }
+  // Makes pages for so many bytes of records resident.
+  void Reserve(std::uint64_t bytes) {
+    const std::size_t used = words_.size();
+    words_.resize(used + static_cast<std::size_t>(bytes / sizeof(words_[0])));
+    words_.resize(used);
+  }
   // The last `bytes` of the record that was added last are padding.
   void SetPadding(std::size_t bytes) {
     records_.back().padding = static_cast<std::uint8_t>(bytes);
@@ -87,7 +93,7 @@ class RecordBatch {
 
  private:
   std::vector<KernelRecord> records_;
-  std::vector<std::uint64_t> words_;
+  std::vector<std::uint64_t> words_, spare_words_;
 };
 
 }  // namespace countrace::runtime

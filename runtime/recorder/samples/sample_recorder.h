@@ -46,6 +46,10 @@ class SampleRecorder {
   // is that of its wakers.
   std::size_t off_cpu_event() const { return requests_.size(); }
 
+  // The most that Drain() appends of copies of stacks.
+  std::uint64_t stack_bytes(std::size_t cpu) const {
+    return events_.stack_ring_bytes(cpu);
+  }
   // Registers the points and begins to sample.
   absl::Status Begin(KernelHookRegistry& registry);
   // Appends entries to the batch of the CPU with this index, in time order with

@@ -24,6 +24,7 @@ namespace {
 constexpr std::uint64_t kRingBytes = 1 << 20;
 // With copies of stacks: half a second of samples, within these limits.
 constexpr std::uint64_t kLeastStackRing = 4 << 20, kMostStackRing = 64 << 20;
+constexpr std::uint64_t kMostOfAllCpus = 256 << 20;
 // A chain has 127 frames, and marks between kernel and user.
 constexpr std::uint64_t kMostFrames = 1024;
 
@@ -84,9 +85,13 @@ void SetAttributes(const SampleRequest& request, bool follows, bool of_threads,
 
 std::uint64_t RingBytes(const SampleRequest& request) {
   if (request.stack_bytes == 0) return kRingBytes;
-  if (request.rate_hz == 0) return kMostStackRing;
+  const auto cpus =
+      static_cast<std::uint64_t>(std::max(sysconf(_SC_NPROCESSORS_ONLN), 1l));
+  const std::uint64_t most =
+      std::clamp(kMostOfAllCpus / cpus, kLeastStackRing, kMostStackRing);
+  if (request.rate_hz == 0) return most;
   return std::clamp(request.rate_hz * request.stack_bytes / 2, kLeastStackRing,
-                    kMostStackRing);
+                    most);
 }
 
 template <typename T>
@@ -271,6 +276,15 @@ absl::StatusOr<SamplingEvents> SamplingEvents::Open(
   return out;
 }
 
+std::uint64_t SamplingEvents::stack_ring_bytes(std::size_t cpu) const {
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < events_; ++i) {
+    const Event& event = all_[cpu * events_ + i];
+    if (event.has_stacks) bytes += event.ring.data_bytes();
+  }
+  return bytes;
+}
+
 absl::Status SamplingEvents::Enable() {
   for (const Event& event : all_) {
     for (const base::ScopedFd& fd : event.fds) {
@@ -326,7 +340,8 @@ void SamplingEvents::Decode(Event& event, std::uint16_t index,
         return;
       }
       CopiedStack copy;
-      if (event.has_stacks) {
+      // The recorder's own is not unwound: what that takes would be sampled.
+      if (event.has_stacks && head.pid != static_cast<unsigned>(getpid())) {
         copy = FindStack(body.subspan(at + frames * 8));
       }
       SampleSizes sizes;

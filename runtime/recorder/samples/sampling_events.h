@@ -49,6 +49,9 @@ class SamplingEvents {
   void Disable();
 
   std::size_t events() const { return events_; }
+  // The most that the copies of stacks take in the rings of the CPU with this
+  // index.
+  std::uint64_t stack_ring_bytes(std::size_t cpu) const;
   const SamplingTotals& totals(std::size_t cpu, std::size_t event) const {
     return all_[cpu * events_ + event].totals;
   }

@@ -107,7 +107,8 @@ void StackUnwinder::Process::AddModule(std::uint64_t address) {
   modules.emplace_back(begin, end);
 }
 
-// The dynamic linker and some programs have no rules there, and it has no caller.
+// The dynamic linker and some programs have no rules there, and it has no
+// caller.
 bool StackUnwinder::Process::IsEntry(CodePlace place) {
   const UnwindFile* const file = files.Find(pid, place.file);
   if (file == nullptr) return false;
