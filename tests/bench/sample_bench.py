@@ -65,7 +65,8 @@ class Recorders:
             every = ['-e', 'page-faults', '-c', '1'] if rate == 1 else ['-e', 'cpu-clock', '-F',
                                                                        rate]
             # Without build ids, at which perf 6.1 now and then crashes.
-            return ['perf', 'record', '-q', '-N', '-B', *chains, *every, '-o', self.data, '--', *program]
+            return ['perf', 'record', '-q', '-N', '-B', *chains, *every, '-o', self.data, '--',
+                    *program]
         return program
 
     def seconds(self, recorder, what, rate):

@@ -24,6 +24,7 @@ EXPECTED = [
     ((), ()),
     (('perf',), ('BurnHalf(unsigned long)', 'how much was counted is not known', 'line  source')),
     ((), ('books of off-cpu (1.00 ms or longer', 'shorter waits')),
+    ((), ('_start', 'BurnHalf(unsigned long)', 'books of cpu-clock')),
 ]
 
 

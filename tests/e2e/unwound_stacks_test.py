@@ -229,7 +229,8 @@ class UnwoundStacks(unittest.TestCase):
             self.assertEqual(2, done.returncode, (how, done))
             self.assertIn(words, done.stderr, how)
             self.assertFalse(self.trace.exists(), how)
-        done = run(COUNTRACE, 'record', '-o', self.trace, '--call-graph', 'dwarf', '--', '/bin/true')
+        done = run(COUNTRACE, 'record', '-o', self.trace, '--call-graph', 'dwarf', '--',
+                   '/bin/true')
         self.assertEqual(2, done.returncode, done)
         self.assertIn('--sample 199', done.stderr)
 
