@@ -68,10 +68,11 @@ class OffCpu(unittest.TestCase):
         return book
 
     def waits(self):
-        """(tid, begin, end) of each time off CPU, by the dispatches."""
+        """(tid, begin, end) of each time off CPU, by the dispatches; the samples; threads of which
+        the kernel hid a switch."""
         done = run(COUNTRACE, 'script', '--no-progress', '--format', 'jsonl', self.trace)
         self.assertEqual(0, done.returncode, done.stderr)
-        left, waits, samples = {}, [], []
+        left, waits, samples, hidden = {}, [], [], {0}
         for line in done.stdout.splitlines():
             record = json.loads(line)
             fields, time_ns = record['fields'], record['time_ns']
@@ -79,9 +80,11 @@ class OffCpu(unittest.TestCase):
                 if fields['next_tid'] in left:
                     waits.append((fields['next_tid'], left.pop(fields['next_tid']), time_ns))
                 left[fields['prev_tid']] = time_ns
+            elif record['event'] == 'switch_in':
+                hidden |= {fields['prev_tid'], fields['next_tid']}
             elif record['event'] == 'sample:off-cpu':
                 samples.append((fields['tid'], time_ns - 1 - fields['period'], time_ns - 1))
-        return [wait for wait in waits if wait[0] != 0], samples
+        return waits, samples, hidden
 
     def test_known_waits(self):
         done = self.record('--offcpu', '2ms', '--', WORKLOAD)
@@ -91,7 +94,8 @@ class OffCpu(unittest.TestCase):
                                       ('WaitForLock', 'futex', 20 * MS)):
             number, ns = truth[function]
             samples, total = self.call_of(function, call)
-            self.assertEqual(number, samples, function)
+            # A busy machine may preempt a thread on its way to sleep.
+            self.assertIn(samples, (number, number + 1), function)
             self.assertLessEqual(total, ns, function)
             # It sleeps no shorter; the lock's holder sleeps when the other one waits already.
             self.assertGreaterEqual(total, number * least, function)
@@ -112,14 +116,15 @@ class OffCpu(unittest.TestCase):
 
     def test_each_wait_is_that_of_the_dispatches(self):
         self.record('-a', '--offcpu', '2ms', '--', WORKLOAD)
-        waits, samples = self.waits()
+        waits, samples, hidden = self.waits()
         self.assertGreater(len(samples), 20)
         # Those that began before stacks were taken have none; those that go on when they are no
         # longer taken have no dispatch then.
         first, last = (choose(end for _, _, end in samples) for choose in (min, max))
         ended = {wait for wait in waits if wait[2] - wait[1] >= LIMIT and wait[2] < last}
-        self.assertEqual(set(), {wait for wait in ended - set(samples) if wait[1] > first})
-        self.assertEqual(set(), {sample for sample in set(samples) - ended if sample[2] != last})
+        wrong = {wait for wait in ended - set(samples) if wait[1] > first}
+        wrong |= {sample for sample in set(samples) - ended if sample[2] != last}
+        self.assertEqual(set(), {wait for wait in wrong if wait[0] not in hidden})
         self.assertEqual(len(samples), len(set(samples)))
         book = self.books()
         self.assertEqual(0, book['residual'], book)
@@ -133,12 +138,13 @@ class OffCpu(unittest.TestCase):
         self.assertEqual(0, self.books()['residual'])
 
     def test_a_place_for_each_waker_and_its_stack(self):
-        self.record('--offcpu', '2ms', '--wakeup-stacks', '--kernel', 'wakeups,syscalls', '--',
-                    WORKLOAD)
+        done = self.record('--offcpu', '2ms', '--wakeup-stacks', '--kernel', 'wakeups,syscalls',
+                           '--', WORKLOAD)
+        number, _ = json.loads(done.stdout)['WaitForLock']
         rows = [row for row in self.report('waker')['wakers'] if row['segment'] == 'syscall:futex'
                 and 'WaitForLock' in (row['blocked_at'] or '')]
         self.assertTrue(rows)
-        self.assertEqual(4, sum(row['times'] for row in rows), rows)
+        self.assertIn(sum(row['times'] for row in rows), (number, number + 1), rows)
         for row in rows:
             self.assertEqual(row['blocked_ns'], row['blocked_at_ns'], row)
             self.assertEqual('thread', row['waker']['kind'])
@@ -147,10 +153,10 @@ class OffCpu(unittest.TestCase):
         self.assertRegex(text, r'< WaitForLock < ')
         # Who woke: each once, and not later than the thread ran again.
         samples, total = self.call_of('Unlock', 'futex', 'off-cpu-waker')
-        self.assertEqual(4, samples)
+        self.assertEqual(number, samples)
         _, waited = self.call_of('WaitForLock', 'futex')
         self.assertLessEqual(total, waited)
-        self.assertGreaterEqual(total, 4 * 20 * MS)
+        self.assertGreaterEqual(total, number * 20 * MS)
         self.assertEqual(0, self.books('off-cpu-waker')['residual'])
         self.assertEqual(0, self.books()['residual'])
 
