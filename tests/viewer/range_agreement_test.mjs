@@ -16,6 +16,15 @@ import {compareChanges, compareCounter} from './report_answers.mjs';
 
 const RANGES = process.env.COUNTRACE_TEST_FULL ? 200 : 20;
 const ROWS = 1000; // of a page of the server's tables
+// The page has no stacks off CPU: its CSV leaves out where a thread was blocked.
+function withoutPlaces(csv) {
+  const cells = line => line.match(/("([^"]|"")*"|[^,"]*)(,|$)/g).slice(0, -1);
+  const lines = csv.split('\r\n');
+  const names = lines[0].split(',');
+  return lines.map(line => line && cells(`${line},`).filter((_, i) =>
+    !(names[i] ?? '').startsWith('blocked_at')).join('').slice(0, -1)).join('\r\n');
+}
+
 const TABLES = ['process', 'thread', 'segment', 'path', 'hook', 'waker', 'preemptor', 'syscall', 'cpu']; // of a report
 const [countrace] = process.argv.slice(2);
 const directory = mkdtempSync(join(tmpdir(), 'countrace-range-'));
@@ -224,7 +233,7 @@ async function check(trace, lossy) {
       // A table of each range is enough.
       const table = TABLES[i % TABLES.length];
       assert.equal(await (await fetched(`csv?table=${table}&from=${from}&to=${to}`)).text(),
-                   run('report', '--by', table, '--format', 'csv', ...edges, trace).stdout,
+                   withoutPlaces(run('report', '--by', table, '--format', 'csv', ...edges, trace).stdout),
                    `${where}: CSV by ${table}`);
       const tables = ['threads', 'segments', 'paths', 'hooks', 'cpus', 'waits'];
       const ask = `aggregate?from=${from}&to=${to}&tables=${tables}`;
