@@ -276,6 +276,7 @@ absl::StatusOr<ReportAnswer> ReportSamples(const ReportRequest& request,
         samples, {.callers = wanted.table == SampleTable::kCallers,
                   .function = wanted.function,
                   .chosen = chosen,
+                  .fold_recursion = request.rows.fold_recursion,
                   .least_share = wanted.least_share});
     if (tree.rows.empty() && tree.left_out == 0 && !wanted.function.empty()) {
       return absl::NotFoundError(absl::StrFormat(

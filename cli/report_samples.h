@@ -1,5 +1,5 @@
 // `report --by function`, `line`, `file`, `dso`, `address`, `calltree`,
-// `callers`: where samples were taken.
+// `callees`, `callers`: where samples were taken.
 #ifndef COUNTRACE_CLI_REPORT_SAMPLES_H_
 #define COUNTRACE_CLI_REPORT_SAMPLES_H_
 
@@ -16,7 +16,7 @@ enum class SampleTable {
   kAddress,
   kLine,
   kFile,
-  kCallTree,
+  kCallTree,  // and callees: of one function
   kCallers
 };
 

@@ -47,6 +47,7 @@ struct ReportOptions {
   bool wide = false, validate = false;
 
   bool samples() const;
+  bool call_tree() const;  // of samples
   bool over_time() const { return by == "time" || by == "phase"; }
 };
 
@@ -59,6 +60,7 @@ const std::map<std::string, SampleTable>& SampleTables() {
       {"line", SampleTable::kLine},
       {"file", SampleTable::kFile},
       {"calltree", SampleTable::kCallTree},
+      {"callees", SampleTable::kCallTree},
       {"callers", SampleTable::kCallers}};
   return tables;
 }
@@ -73,6 +75,10 @@ const std::map<std::string, rmap::RowsOf>& RowOwners() {
 }
 
 bool ReportOptions::samples() const { return SampleTables().contains(by); }
+
+bool ReportOptions::call_tree() const {
+  return by == "calltree" || by == "callees" || by == "callers";
+}
 
 // Errors: INVALID_ARGUMENT: there is no such choice for the table.
 absl::Status ChooseRows(const ReportOptions& options, ReportRequest& request) {
@@ -186,23 +192,30 @@ absl::Status CheckSlowest(const VerbParser& parser, ReportOptions& options) {
 // Errors: INVALID_ARGUMENT: an option that tables of samples do not have.
 absl::Status CheckSamples(const VerbParser& parser,
                           const ReportOptions& options) {
-  const bool tree = options.by == "calltree" || options.by == "callers";
-  if (parser.is_given("--function") && !tree) {
+  if (parser.is_given("--function") && !options.call_tree()) {
     return absl::InvalidArgumentError(
-        "--function needs --by calltree or --by callers");
+        "--function needs --by calltree, --by callees or --by callers");
   }
-  if (options.by == "callers" && options.function.empty()) {
+  if (options.call_tree() && options.by != "calltree" &&
+      options.function.empty()) {
     return absl::InvalidArgumentError(
-        "--by callers needs --function NAME, a glob: whose callers?");
+        absl::StrFormat("--by %s needs --function NAME, a glob: whose %s?",
+                        options.by, options.by));
   }
   if (options.validate && !options.samples()) {
     return absl::InvalidArgumentError(
         "--validate is for tables of samples: --by function, for example");
   }
   if (!options.samples()) return absl::OkStatus();
+  if (parser.is_given("--fold-recursion") && !options.call_tree()) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("--fold-recursion is for call paths: --by calltree, "
+                        "callees or callers, not --by %s",
+                        options.by));
+  }
   for (const char* option :
        {"--where", "--sort", "--columns", "--metrics", "--metric", "--rules",
-        "--with", "--group", "--group-by", "--fold-recursion", "--bounds"}) {
+        "--with", "--group", "--group-by", "--bounds"}) {
     if (!parser.is_given(option)) continue;
     return absl::InvalidArgumentError(absl::StrFormat(
         "--by %s is a table of samples, with its own columns: leave out %s",
@@ -287,8 +300,7 @@ absl::Status CompleteRequest(const VerbParser& parser,
   } else if (!parser.is_given("--rows")) {
     request.render.max_rows = 0;
   }
-  if ((options.by == "calltree" || options.by == "callers") &&
-      !parser.is_given("--rows")) {
+  if (options.call_tree() && !parser.is_given("--rows")) {
     request.render.max_rows = 0;  // small branches are left out
   }
   return ChooseRows(options, request);

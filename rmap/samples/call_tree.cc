@@ -58,6 +58,9 @@ class TreeBuilder {
       path_.insert(path_.end(), chain.begin(), chain.end());
     }
     if (path_.empty()) path_ = places_.Of(0);
+    if (request_.fold_recursion) {
+      path_.erase(std::unique(path_.begin(), path_.end()), path_.end());
+    }
     const auto named = [this](std::uint32_t place) { return Matches(place); };
     auto begin = path_.begin(), end = path_.end();
     if (!request_.function.empty()) {

@@ -30,7 +30,9 @@ struct CallTreeRequest {
   // name; of callers, at the innermost. Empty: whole stacks.
   std::string function = {};
   std::vector<bool> chosen = {};  // of Samples::contexts; empty: all
-  double least_share = 0;         // rows with a smaller total are left out
+  // A function that calls itself is one level: a > b > b is a > b.
+  bool fold_recursion = false;
+  double least_share = 0;  // rows with a smaller total are left out
 };
 
 struct CallTree {

@@ -263,6 +263,12 @@ TEST_CASE("sample tables: a recursive function has its total once") {
   CHECK(text(MakeCallTree(samples, {.callers = true, .function = "a::*"})) ==
         "a::inner() 2/2\n a::inner() 0/2\n  outer 0/2\n");
   CHECK(text(MakeCallTree(samples, {.function = "none"})).empty());
+  CHECK(text(MakeCallTree(samples, {.fold_recursion = true})) ==
+        "outer 1/3\n a::inner() 1/2\n  [kernel] 1/1\n");
+  CHECK(text(MakeCallTree(
+            samples,
+            {.callers = true, .function = "a::*", .fold_recursion = true})) ==
+        "a::inner() 2/2\n outer 0/2\n");
   const CallTree large = MakeCallTree(samples, {.least_share = 0.5});
   CHECK(large.rows.size() == 3);
   CHECK(large.left_out == 1);
