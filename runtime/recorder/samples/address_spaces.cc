@@ -12,6 +12,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
+#include "base/code/unwind_files.h"
 #include "base/posix/scoped_fd.h"
 #include "base/posix/small_file.h"
 #include "logformat/sample_points.h"
@@ -140,6 +141,21 @@ CodePlace AddressSpaces::Find(std::int32_t pid, std::uint64_t address) {
   const auto place = Known(pid).Find(address);
   return place ? CodePlace{place->file, place->address}
                : CodePlace{unknown_, address};
+}
+
+bool AddressSpaces::Open(std::int32_t pid, std::uint32_t number,
+                         base::UnwindFile& out) {
+  const CodeFile& code = files_[number];
+  if (code.path == logformat::kVdsoCode) return out.TakeVdso("");
+  // As the process sees it; if it has ended, as the recorder does.
+  return code.path.starts_with('/') &&
+         (out.Take(absl::StrFormat("/proc/%d/root%s", pid, code.path),
+                   code.build_id) ||
+          out.Take(code.path, code.build_id));
+}
+
+bool AddressSpaces::OpenOwn(base::UnwindFile& out) {
+  return out.Take("/proc/self/exe", "");
 }
 
 }  // namespace countrace::runtime

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "base/code/code_map.h"
 #include "logformat/code_ranges.h"
 #include "runtime/recorder/samples/jit_dump.h"
 
@@ -39,12 +40,9 @@ class CodeFiles {
   absl::flat_hash_map<std::string, std::uint32_t> numbers_;
 };
 
-struct CodePlace {
-  std::uint32_t file = 0;     // of CodeFiles
-  std::uint64_t address = 0;  // in the file, or absolute (sample_points.h)
-};
+using base::CodePlace;  // `file` is of CodeFiles
 
-class AddressSpaces {
+class AddressSpaces final : public base::CodeMap {
  public:
   explicit AddressSpaces(CodeFiles& files);
 
@@ -56,10 +54,12 @@ class AddressSpaces {
   void Fork(std::int32_t parent_pid, std::int32_t pid);
   void End(std::int32_t pid) { spaces_.erase(pid); }
 
-  CodePlace Find(std::int32_t pid, std::uint64_t address);
+  CodePlace Find(std::int32_t pid, std::uint64_t address) override;
+  bool Open(std::int32_t pid, std::uint32_t file,
+            base::UnwindFile& out) override;
+  bool OpenOwn(base::UnwindFile& out) override;
   const JitDumps& jit_dumps() const { return jit_dumps_; }
-  // The file of places of which no mapping is known.
-  std::uint32_t unknown() const { return unknown_; }
+  std::uint32_t unknown() const override { return unknown_; }
 
  private:
   using Space = logformat::CodeRanges;

@@ -12,7 +12,7 @@ namespace countrace::runtime {
 // Words: tid and pid as in KernelHookRecord::ids with the event's index as the
 // number, period, sizes, then the call chain as perf has it, innermost first.
 // With a stack that is to be unwound: the chain is the kernel's, and the
-// registers of user_registers.h and the stack's bytes follow.
+// registers of base/code/user_registers.h and the stack's bytes follow.
 inline constexpr std::uint16_t kSampleEntry = 0xfffe;
 inline constexpr std::size_t kSampleHeadWords = 3;
 // How much of them an entry has, in one word.

@@ -17,6 +17,7 @@
 namespace countrace::runtime {
 namespace {
 
+using base::UnwoundStack;
 using logformat::PacketWriter;
 using logformat::SamplePoint;
 
@@ -49,7 +50,7 @@ SampleRecorder::SampleRecorder(std::vector<SampleRequest> requests,
       off_cpu_sums_(cpus),
       events_(std::move(events)),
       spaces_(files_),
-      unwinder_(files_, spaces_),
+      unwinder_(spaces_),
       kernel_file_(files_.Number({logformat::kKernelCode, logformat::kNoText})),
       truncated_file_(
           files_.Number({logformat::kTruncatedStack, logformat::kNoText})),

@@ -22,6 +22,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/code/stack_unwinder.h"
 #include "logformat/write/packet_writer.h"
 #include "runtime/recorder/kernel/hooks/kernel_hook_registry.h"
 #include "runtime/recorder/kernel/kernel_record.h"
@@ -30,7 +31,6 @@
 #include "runtime/recorder/samples/off_cpu_request.h"
 #include "runtime/recorder/samples/sample_request.h"
 #include "runtime/recorder/samples/sampling_events.h"
-#include "runtime/recorder/samples/stack_unwinder.h"
 
 namespace countrace::runtime {
 
@@ -143,7 +143,7 @@ class SampleRecorder {
   SamplingEvents events_;
   CodeFiles files_;
   AddressSpaces spaces_;
-  StackUnwinder unwinder_;
+  base::StackUnwinder unwinder_;
   std::uint32_t kernel_file_, truncated_file_, not_unwound_file_;
   std::uint64_t unwound_ = 0, truncated_ = 0, not_unwound_ = 0;  // stacks
   std::vector<CodePlace> stack_;  // of the sample being stored

@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "base/code/user_registers.h"
 #include "base/posix/small_file.h"
 #include "base/text/name_escape.h"
 #include "base/text/quantity_parse.h"
 #include "logformat/sample_points.h"
-#include "runtime/recorder/samples/user_registers.h"
 
 namespace countrace::runtime {
 namespace {
@@ -174,7 +174,7 @@ absl::StatusOr<std::uint32_t> ParseCallGraph(std::string_view text) {
         "%d",
         base::EscapeName(std::string(text)), kMostStackBytes, *bytes));
   }
-  if (UserRegisterMask() == 0) {
+  if (base::UserRegisterMask() == 0) {
     return absl::InvalidArgumentError(
         "--call-graph dwarf: not on this processor; use fp");
   }

@@ -13,10 +13,10 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "base/code/user_registers.h"
 #include "base/posix/errno_status.h"
 #include "runtime/recorder/events/event_list.h"
 #include "runtime/recorder/samples/sample_entries.h"
-#include "runtime/recorder/samples/user_registers.h"
 
 namespace countrace::runtime {
 namespace {
@@ -70,7 +70,7 @@ void SetAttributes(const SampleRequest& request, bool follows, bool of_threads,
   attr.inherit = of_threads ? 1 : 0;
   if (request.stack_bytes != 0) {
     attr.sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
-    attr.sample_regs_user = UserRegisterMask();
+    attr.sample_regs_user = base::UserRegisterMask();
     attr.sample_stack_user = request.stack_bytes;
     attr.exclude_callchain_user = 1;
   }
@@ -109,7 +109,7 @@ struct CopiedStack {
 };
 CopiedStack FindStack(std::span<const std::byte> rest) {
   const auto registers_bytes =
-      static_cast<std::size_t>(std::popcount(UserRegisterMask())) * 8;
+      static_cast<std::size_t>(std::popcount(base::UserRegisterMask())) * 8;
   std::uint64_t abi = 0, room = 0, bytes = 0;
   if (!Load(rest, 0, abi) || abi != PERF_SAMPLE_REGS_ABI_64) return {};
   const std::size_t behind = sizeof(abi) + registers_bytes;

@@ -1,6 +1,6 @@
 // Frames by the rules in files: of this thread, beside backtrace(3), and with
 // damaged files.
-#include "runtime/recorder/samples/stack_unwinder.h"
+#include "base/code/stack_unwinder.h"
 
 #include <elf.h>
 #include <execinfo.h>
@@ -19,6 +19,7 @@
 
 #include "base/posix/small_file.h"
 #include "logformat/sample_points.h"
+#include "runtime/recorder/samples/address_spaces.h"
 #include "tests/support/property_runs.h"
 #include "tests/support/trace_builder.h"
 
@@ -26,6 +27,9 @@
 
 namespace countrace::runtime {
 namespace {
+
+using base::StackUnwinder;
+using base::UnwoundStack;
 
 // Registers, the stack above, and who called, as the C library says.
 struct Taken {
@@ -104,7 +108,7 @@ TEST_CASE("stack unwinder: the frames of this thread are those of backtrace") {
   REQUIRE(taken.callers.size() > 25);
   CodeFiles files;
   AddressSpaces spaces(files);
-  StackUnwinder unwinder(files, spaces);
+  StackUnwinder unwinder(spaces);
   const std::int32_t pid = getpid();
   for (int i = 0; i < 2; ++i) {  // with what it has kept, too
     const UnwoundStack& found =
@@ -124,7 +128,7 @@ TEST_CASE("stack unwinder: a shorter copy has the inner frames") {
   const Taken taken = TakeInSort();
   CodeFiles files;
   AddressSpaces spaces(files);
-  StackUnwinder unwinder(files, spaces);
+  StackUnwinder unwinder(spaces);
   std::size_t before = 0;
   bool whole = false;
   for (std::size_t bytes = 0; bytes < taken.stack.size(); bytes += 8) {
@@ -147,7 +151,7 @@ TEST_CASE("stack unwinder: an address without code is the only frame") {
   taken.registers[8] = 16;  // the program counter
   CodeFiles files;
   AddressSpaces spaces(files);
-  StackUnwinder unwinder(files, spaces);
+  StackUnwinder unwinder(spaces);
   const UnwoundStack& found =
       unwinder.Unwind(getpid(), {taken.registers, {}, false});
   REQUIRE(found.frames.size() == 1);
@@ -227,7 +231,7 @@ TEST_CASE("stack unwinder: damaged rules cost frames, nothing else") {
     std::ofstream(path, std::ios::binary) << damaged;
     CodeFiles files;
     AddressSpaces spaces(files);
-    StackUnwinder unwinder(files, spaces);
+    StackUnwinder unwinder(spaces);
     spaces.Map(getpid(), caller_in_libc & ~std::uint64_t{4095}, 4096,
                place.address & ~std::uint64_t{4095}, path,
                real_files[place.file].build_id);

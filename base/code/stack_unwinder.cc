@@ -1,4 +1,4 @@
-#include "runtime/recorder/samples/stack_unwinder.h"
+#include "base/code/stack_unwinder.h"
 
 #include <elfutils/libdwfl.h>
 
@@ -7,10 +7,9 @@
 #include <string>
 #include <utility>
 
-#include "logformat/sample_points.h"
-#include "runtime/recorder/samples/user_registers.h"
+#include "base/code/user_registers.h"
 
-namespace countrace::runtime {
+namespace countrace::base {
 namespace {
 
 // So many processes and files are kept open; then it begins anew.
@@ -20,7 +19,7 @@ constexpr std::size_t kMostProcesses = 256, kMostFiles = 256;
 
 // A process as libdwfl sees it. Modules are added where frames lie.
 struct StackUnwinder::Process {
-  AddressSpaces& spaces;
+  CodeMap& map;
   UnwindFiles& files;
   UnwoundStack& result;
   const std::int32_t pid;
@@ -32,12 +31,9 @@ struct StackUnwinder::Process {
   bool read_behind = false;  // by the last frame
   bool at_entry = false;     // the last frame is where its file is entered
 
-  Process(AddressSpaces& all_spaces, UnwindFiles& open_files,
+  Process(CodeMap& code_map, UnwindFiles& open_files,
           UnwoundStack& stack_result, std::int32_t number)
-      : spaces(all_spaces),
-        files(open_files),
-        result(stack_result),
-        pid(number) {}
+      : map(code_map), files(open_files), result(stack_result), pid(number) {}
   ~Process() {
     if (dwfl != nullptr) dwfl_end(dwfl);
   }
@@ -90,7 +86,7 @@ struct StackUnwinder::Callbacks {
 
 void StackUnwinder::Process::AddModule(std::uint64_t address) {
   if (dwfl_addrmodule(dwfl, address) != nullptr) return;
-  const CodePlace place = spaces.Find(pid, address);
+  const CodePlace place = map.Find(pid, address);
   const UnwindFile* const file = files.Find(pid, place.file);
   if (file == nullptr) return;
   const auto in_file = file->AddressOf(place.address);
@@ -148,8 +144,8 @@ int StackUnwinder::Process::TakeFrame(Dwfl_Frame* frame) {
   read_behind = false;
   bool activation = false;
   dwfl_frame_pc(frame, &counter, &activation);
-  const CodePlace place = spaces.Find(pid, activation ? counter : counter - 1);
-  const bool known = place.file != spaces.unknown();
+  const CodePlace place = map.Find(pid, activation ? counter : counter - 1);
+  const bool known = place.file != map.unknown();
   // What no code is mapped at is no caller.
   if (!known && !result.frames.empty()) return DWARF_CB_ABORT;
   result.frames.push_back(place);
@@ -157,9 +153,8 @@ int StackUnwinder::Process::TakeFrame(Dwfl_Frame* frame) {
   return DWARF_CB_OK;
 }
 
-StackUnwinder::StackUnwinder(const CodeFiles& files, AddressSpaces& spaces)
-    : spaces_(spaces), files_(files) {
-  own_.Take("/proc/self/exe", "");
+StackUnwinder::StackUnwinder(CodeMap& map) : map_(map), files_(map) {
+  map_.OpenOwn(own_);
 }
 
 // Processes use the files.
@@ -187,7 +182,7 @@ StackUnwinder::Process* StackUnwinder::Find(std::int32_t pid) {
   const auto [found, added] = processes_.try_emplace(pid);
   if (added) {
     auto process =
-        std::unique_ptr<Process>(new Process(spaces_, files_, result_, pid));
+        std::unique_ptr<Process>(new Process(map_, files_, result_, pid));
     process->dwfl = dwfl_begin(&Callbacks::kOfModules);
     if (process->dwfl != nullptr &&
         dwfl_attach_state(process->dwfl, own_.elf(), pid,
@@ -205,7 +200,7 @@ const UnwoundStack& StackUnwinder::Unwind(std::int32_t pid,
   const UserRegisters registers = ToUserRegisters(copy.registers);
   Process* const process = Find(pid);
   if (process == nullptr) {
-    result_.frames.push_back(spaces_.Find(pid, registers.program_counter));
+    result_.frames.push_back(map_.Find(pid, registers.program_counter));
     return result_;
   }
   process->registers = registers;
@@ -223,4 +218,4 @@ const UnwoundStack& StackUnwinder::Unwind(std::int32_t pid,
   return result_;
 }
 
-}  // namespace countrace::runtime
+}  // namespace countrace::base

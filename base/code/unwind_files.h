@@ -1,10 +1,10 @@
 // The files that user code is mapped from, open for their rules of frames
 // (.eh_frame).
 //
-// In: numbers of CodeFiles. Out: ELF files, read and not mapped: another
+// In: numbers of a CodeMap. Out: ELF files, read and not mapped: another
 // program may cut them at any time. Thread: one.
-#ifndef COUNTRACE_RUNTIME_RECORDER_SAMPLES_UNWIND_FILES_H_
-#define COUNTRACE_RUNTIME_RECORDER_SAMPLES_UNWIND_FILES_H_
+#ifndef COUNTRACE_BASE_CODE_UNWIND_FILES_H_
+#define COUNTRACE_BASE_CODE_UNWIND_FILES_H_
 
 #include <libelf.h>
 
@@ -15,10 +15,13 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "base/code/code_map.h"
 #include "base/posix/scoped_fd.h"
-#include "runtime/recorder/samples/address_spaces.h"
 
-namespace countrace::runtime {
+namespace countrace::base {
+
+// A file without a build id has this one.
+inline constexpr char kNoBuildId[] = "-";
 
 class UnwindFile {
  public:
@@ -27,9 +30,13 @@ class UnwindFile {
   UnwindFile(const UnwindFile&) = delete;
   UnwindFile& operator=(const UnwindFile&) = delete;
 
-  // False: it is no ELF file with this build id, or not readable at once.
+  // False: it is no ELF file with this build id, or not readable at once; then
+  // nothing is taken. `build_id`: hexadecimal, kNoBuildId, or empty for any.
   // Requires: nothing is taken yet.
   bool Take(const std::string& path, const std::string& build_id);
+  bool Take(ScopedFd fd, const std::string& build_id);
+  // That of this processor and kernel, under the same conditions.
+  bool TakeVdso(const std::string& build_id);
 
   Elf* elf() const { return elf_; }
   // The address at which the file's own terms say that this offset lies.
@@ -41,14 +48,12 @@ class UnwindFile {
   std::uint64_t entry() const { return entry_; }
 
  private:
-  friend class UnwindFiles;
-  bool TakeVdso();
-  void ReadParts();
+  bool TakeElf(Elf* elf, const std::string& build_id);
 
   struct Part {
     std::uint64_t offset, bytes, address;
   };
-  base::ScopedFd fd_;
+  ScopedFd fd_;
   std::string image_;  // of the vdso
   Elf* elf_ = nullptr;
   std::vector<Part> parts_;
@@ -57,7 +62,7 @@ class UnwindFile {
 
 class UnwindFiles {
  public:
-  explicit UnwindFiles(const CodeFiles& files) : files_(files) {}
+  explicit UnwindFiles(CodeMap& map) : map_(map) {}
 
   // Null: no file, not readable at once, or not the one that was mapped. Valid
   // until Clear().
@@ -66,10 +71,10 @@ class UnwindFiles {
   void Clear() { open_.clear(); }
 
  private:
-  const CodeFiles& files_;
+  CodeMap& map_;
   absl::flat_hash_map<std::uint32_t, std::unique_ptr<UnwindFile>> open_;
 };
 
-}  // namespace countrace::runtime
+}  // namespace countrace::base
 
-#endif  // COUNTRACE_RUNTIME_RECORDER_SAMPLES_UNWIND_FILES_H_
+#endif  // COUNTRACE_BASE_CODE_UNWIND_FILES_H_

@@ -1,10 +1,10 @@
-#include "runtime/recorder/samples/user_registers.h"
+#include "base/code/user_registers.h"
 
 #if defined(__x86_64__) || defined(__aarch64__)
 #include <asm/perf_regs.h>
 #endif
 
-namespace countrace::runtime {
+namespace countrace::base {
 
 #if defined(__x86_64__)
 namespace {
@@ -70,4 +70,4 @@ UserRegisters ToUserRegisters(std::span<const std::uint64_t>) { return {}; }
 
 #endif
 
-}  // namespace countrace::runtime
+}  // namespace countrace::base

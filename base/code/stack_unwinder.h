@@ -5,8 +5,8 @@
 // In: samples in time order, with the mappings of their time. Out: frames.
 // Code without rules (made at run time) is followed by frame pointers. Thread:
 // one.
-#ifndef COUNTRACE_RUNTIME_RECORDER_SAMPLES_STACK_UNWINDER_H_
-#define COUNTRACE_RUNTIME_RECORDER_SAMPLES_STACK_UNWINDER_H_
+#ifndef COUNTRACE_BASE_CODE_STACK_UNWINDER_H_
+#define COUNTRACE_BASE_CODE_STACK_UNWINDER_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "runtime/recorder/samples/address_spaces.h"
-#include "runtime/recorder/samples/unwind_files.h"
+#include "base/code/code_map.h"
+#include "base/code/unwind_files.h"
 
-namespace countrace::runtime {
+namespace countrace::base {
 
 struct StackCopy {
   std::span<const std::uint64_t> registers;  // as in user_registers.h
@@ -42,8 +42,8 @@ class StackUnwinder {
  public:
   static constexpr std::size_t kMostFrames = 1024;
 
-  // Both outlive this.
-  StackUnwinder(const CodeFiles& files, AddressSpaces& spaces);
+  // `map` must outlive this.
+  explicit StackUnwinder(CodeMap& map);
   ~StackUnwinder();
   StackUnwinder(const StackUnwinder&) = delete;
   StackUnwinder& operator=(const StackUnwinder&) = delete;
@@ -60,13 +60,13 @@ class StackUnwinder {
   struct Callbacks;
   Process* Find(std::int32_t pid);
 
-  AddressSpaces& spaces_;
+  CodeMap& map_;
   UnwindFiles files_;
   UnwindFile own_;  // says which processor's frames these are
   absl::flat_hash_map<std::int32_t, std::unique_ptr<Process>> processes_;
   UnwoundStack result_;
 };
 
-}  // namespace countrace::runtime
+}  // namespace countrace::base
 
-#endif  // COUNTRACE_RUNTIME_RECORDER_SAMPLES_STACK_UNWINDER_H_
+#endif  // COUNTRACE_BASE_CODE_STACK_UNWINDER_H_

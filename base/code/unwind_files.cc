@@ -1,4 +1,4 @@
-#include "runtime/recorder/samples/unwind_files.h"
+#include "base/code/unwind_files.h"
 
 #include <elfutils/libdwelf.h>
 #include <fcntl.h>
@@ -11,19 +11,16 @@
 #include <utility>
 
 #include "absl/strings/escaping.h"
-#include "absl/strings/str_format.h"
-#include "logformat/sample_points.h"
 
-namespace countrace::runtime {
+namespace countrace::base {
 namespace {
 
-base::ScopedFd OpenRegular(const std::string& path) {
-  base::ScopedFd fd(
-      open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+ScopedFd OpenRegular(const std::string& path) {
+  ScopedFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat status;
   if (fd.is_open() &&
       (fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode))) {
-    fd = base::ScopedFd();
+    fd = ScopedFd();
   }
   return fd;
 }
@@ -31,7 +28,7 @@ base::ScopedFd OpenRegular(const std::string& path) {
 std::string BuildIdOf(Elf* elf) {
   const void* id = nullptr;
   const ssize_t bytes = dwelf_elf_gnu_build_id(elf, &id);
-  if (bytes <= 0) return logformat::kNoText;
+  if (bytes <= 0) return kNoBuildId;
   return absl::BytesToHexString(absl::string_view(
       static_cast<const char*>(id), static_cast<std::size_t>(bytes)));
 }
@@ -66,9 +63,16 @@ std::optional<std::uint64_t> UnwindFile::AddressOf(std::uint64_t offset) const {
   return std::nullopt;
 }
 
-void UnwindFile::ReadParts() {
+// The kernel shows 20 bytes of a longer build id.
+bool UnwindFile::TakeElf(Elf* elf, const std::string& build_id) {
+  if (elf == nullptr) return false;
+  if (elf_kind(elf) != ELF_K_ELF || !BuildIdOf(elf).starts_with(build_id)) {
+    elf_end(elf);
+    return false;
+  }
+  elf_ = elf;
   GElf_Ehdr head;
-  if (gelf_getehdr(elf_, &head) == nullptr) return;
+  if (gelf_getehdr(elf_, &head) == nullptr) return true;
   entry_ = head.e_entry;
   std::size_t count = 0;
   elf_getphdrnum(elf_, &count);
@@ -84,45 +88,38 @@ void UnwindFile::ReadParts() {
     end_ = std::max(end_, part.p_vaddr + part.p_memsz);
     parts_.push_back({part.p_offset, part.p_memsz, part.p_vaddr});
   }
+  return true;
 }
 
-bool UnwindFile::TakeVdso() {
+bool UnwindFile::TakeVdso(const std::string& build_id) {
+  elf_version(EV_CURRENT);
   image_ = OwnVdso();
-  if (image_.empty()) return false;
-  elf_ = elf_memory(image_.data(), image_.size());
-  return elf_ != nullptr;
+  return !image_.empty() &&
+         TakeElf(elf_memory(image_.data(), image_.size()), build_id);
 }
 
 bool UnwindFile::Take(const std::string& path, const std::string& build_id) {
+  return Take(OpenRegular(path), build_id);
+}
+
+bool UnwindFile::Take(ScopedFd fd, const std::string& build_id) {
   elf_version(EV_CURRENT);
-  fd_ = OpenRegular(path);
-  if (!fd_.is_open()) return false;
-  elf_ = elf_begin(fd_.get(), ELF_C_READ, nullptr);
-  // The kernel shows 20 bytes of a longer build id.
-  return elf_ != nullptr && elf_kind(elf_) == ELF_K_ELF &&
-         BuildIdOf(elf_).starts_with(build_id);
+  if (!fd.is_open() ||
+      !TakeElf(elf_begin(fd.get(), ELF_C_READ, nullptr), build_id)) {
+    return false;
+  }
+  fd_ = std::move(fd);
+  return true;
 }
 
 const UnwindFile* UnwindFiles::Find(std::int32_t pid, std::uint32_t number) {
   const auto [found, added] = open_.try_emplace(number);
   if (!added) return found->second.get();
-  const CodeFile& code = files_[number];
   auto file = std::make_unique<UnwindFile>();
-  bool taken = false;
-  if (code.path == logformat::kVdsoCode) {
-    taken = file->TakeVdso();
-  } else if (code.path.starts_with('/')) {
-    // As the process sees it; if it has ended, as the recorder does.
-    taken = file->Take(absl::StrFormat("/proc/%d/root%s", pid, code.path),
-                       code.build_id);
-    if (!taken) {
-      file = std::make_unique<UnwindFile>();
-      taken = file->Take(code.path, code.build_id);
-    }
+  if (map_.Open(pid, number, *file) && file->begin() < file->end()) {
+    found->second = std::move(file);
   }
-  if (taken) file->ReadParts();
-  if (file->begin_ < file->end_) found->second = std::move(file);
   return found->second.get();
 }
 
-}  // namespace countrace::runtime
+}  // namespace countrace::base

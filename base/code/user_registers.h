@@ -2,15 +2,15 @@
 // (PERF_SAMPLE_REGS_USER), and what DWARF calls them.
 //
 // Thread: any.
-#ifndef COUNTRACE_RUNTIME_RECORDER_SAMPLES_USER_REGISTERS_H_
-#define COUNTRACE_RUNTIME_RECORDER_SAMPLES_USER_REGISTERS_H_
+#ifndef COUNTRACE_BASE_CODE_USER_REGISTERS_H_
+#define COUNTRACE_BASE_CODE_USER_REGISTERS_H_
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
-namespace countrace::runtime {
+namespace countrace::base {
 
 // perf_event_attr.sample_regs_user; 0: not known for this processor.
 std::uint64_t UserRegisterMask();
@@ -26,6 +26,6 @@ struct UserRegisters {
 // many as the mask has bits.
 UserRegisters ToUserRegisters(std::span<const std::uint64_t> values);
 
-}  // namespace countrace::runtime
+}  // namespace countrace::base
 
-#endif  // COUNTRACE_RUNTIME_RECORDER_SAMPLES_USER_REGISTERS_H_
+#endif  // COUNTRACE_BASE_CODE_USER_REGISTERS_H_
