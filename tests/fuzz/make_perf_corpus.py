@@ -187,6 +187,37 @@ def system(values=False):
     return out + sample(1, 9, 4000, switch_raw(9, 0, 16), counts[4])
 
 
+CALLCHAIN, REGISTERS, STACK = 1 << 5, 1 << 12, 1 << 13
+ALL_REGISTERS = 0xff0fff
+MMAP2, HAS_BUILD_ID = 10, 1 << 14
+
+
+def stacks():
+    """Copies of stacks, in code that is mapped from the fuzz target itself."""
+    build_id = b'countrace-fuzz-file!'
+    kind = IP | TID | TIME | CPU | PERIOD | IDENTIFIER | CALLCHAIN | REGISTERS | STACK
+    event = bytearray(attr(1, 0, 997, kind, flags=TASK))
+    struct.pack_into('<QI', event, 80, ALL_REGISTERS, 256)
+    out = BEGIN + record(
+        MMAP2, struct.pack('<iiQQQB3x20sII', 7, 7, 0x10000, 0x4000000, 0, 20, build_id, 5, 2) +
+        b'/bin/shop\0'.ljust(16, b'\0') + tail(7, 900), HAS_BUILD_ID)
+    for step, abi in enumerate((2, 2, 1, 0)):
+        place = 0x40000 + 0x1000 * step
+        body = struct.pack('<QQiiQIIQ', 1, place, 7, 7, 1000 + step, 0, 0, 1)
+        body += struct.pack('<QQQ', 2, (1 << 64) - 128, 0xffffffff81000010)
+        body += struct.pack('<Q', abi)
+        if abi:
+            registers = [step] * 20
+            registers[6:9] = 0x7000, 0x7000, place  # frame and stack pointer, place
+            body += struct.pack('<20Q', *registers)
+            words = [0x7000 + 8 * at if at % 4 else 0x50000 + 16 * at for at in range(32)]
+            body += struct.pack('<Q32QQ', 256, *words, 256 - 64 * step)
+        else:
+            body += struct.pack('<Q', 0)
+        out += record(SAMPLE, body)
+    return file_of([(bytes(event), [1])], out)
+
+
 def switches(wide):
     out = (THREADS if wide else b'') + BEGIN
     for step, (tid, other, leaves) in enumerate(
@@ -214,6 +245,7 @@ def main():
         'groups': file_of(group, system(values=True)),
         'wide_switches': file_of(clock, switches(True), (3,)),
         'task_switches': file_of(clock, switches(False), ()),
+        'stacks': stacks(),
         'piped': pipe_of(events, system()),
     }
     files['swapped'] = byte_swapped(files['system'])

@@ -1,6 +1,7 @@
 // Any bytes as a perf.data file: gives a trace, or a message with the reason.
 // libtraceevent gets a file's description of tracepoints only if it is as short
 // as in the corpus.
+#include <fcntl.h>
 #include <stdlib.h>  // mkdtemp
 
 #include <cstdint>
@@ -30,9 +31,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                               {},
                               false,
                               "fuzz:1:1"});
-  const absl::Status status =
-      perf::ConvertPerfData(std::as_bytes(std::span(data, size)), mapping,
-                            output, [](std::uint64_t, std::uint64_t) {});
+  perf::MachineFiles machine;
+  // One file of this processor stands for all.
+  machine.object = [](const std::string&) {
+    return countrace::base::ScopedFd(
+        open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
+  };
+  const absl::Status status = perf::ConvertPerfData(
+      std::as_bytes(std::span(data, size)), mapping, machine, output,
+      [](std::uint64_t, std::uint64_t) {});
   if (!status.ok() && status.message().empty()) std::abort();
   if (status.ok() && !output.Finish().ok()) std::abort();
   std::filesystem::remove_all(place);

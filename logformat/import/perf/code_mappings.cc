@@ -1,84 +1,66 @@
 #include "logformat/import/perf/code_mappings.h"
 
-#include <linux/perf_event.h>
-#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
 
+#include <cstdlib>
 #include <utility>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_format.h"
-#include "logformat/import/perf/byte_reader.h"
+#include "base/code/unwind_files.h"
 #include "logformat/sample_points.h"
 
 namespace countrace::importer::perf {
 namespace {
 
-// The kernel's flag of MMAP2 records that have a build id; since Linux 5.12.
-constexpr std::uint16_t kHasBuildId = 1 << 14;
-constexpr std::size_t kBuildIdBytes = 20;
+// Where perf keeps copies of the files that it recorded.
+std::string CachedPath(const std::string& build_id, const char* name) {
+  const char* const home = std::getenv("HOME");
+  constexpr std::size_t kFolder = 2;
+  if (home == nullptr || build_id.size() <= kFolder) return "";
+  return absl::StrFormat("%s/.debug/.build-id/%s/%s/%s", home,
+                         build_id.substr(0, kFolder), build_id.substr(kFolder),
+                         name);
+}
 
 }  // namespace
 
-CodeMappings::CodeMappings(const FileDescription& file)
+CodeMappings::CodeMappings(const FileDescription& file,
+                           const MachineFiles& machine)
     : description_(file),
-      unknown_(FileOf(0, {logformat::kUnknownCode, logformat::kNoText})),
-      kernel_(FileOf(0, {logformat::kKernelCode, logformat::kNoText})) {}
+      machine_(machine),
+      unknown_(FileNamed(logformat::kUnknownCode)) {}
 
 std::uint32_t CodeMappings::FileOf(std::int32_t pid, MappedFile file) {
-  const auto [found, added] = numbers_.try_emplace(
-      absl::StrFormat("%d\n%s\n%s", pid, file.build_id, file.path),
-      static_cast<std::uint32_t>(files_.size()));
+  const auto [found, added] =
+      numbers_.try_emplace(absl::StrFormat("%d\n%s\n%d\n%s", pid, file.build_id,
+                                           file.inode, file.path),
+                           static_cast<std::uint32_t>(files_.size()));
   if (added) files_.push_back(std::move(file));
   return found->second;
 }
 
-bool CodeMappings::OnRecord(const RawRecord& record) {
-  ByteReader body(record.body, description_.swapped);
-  const std::int32_t pid = body.I32();
-  body.Skip(4);  // tid
-  const std::uint64_t start = body.U64(), bytes = body.U64(),
-                      offset = body.U64();
-  bool is_code = (record.misc & PERF_RECORD_MISC_MMAP_DATA) == 0;
-  std::string build_id;
-  if (record.type == PERF_RECORD_MMAP2) {
-    const std::span<const std::byte> identity = body.Bytes(24);
-    is_code = (body.U32() & PROT_EXEC) != 0;
-    body.Skip(4);  // flags
-    if ((record.misc & kHasBuildId) != 0 && identity.size() == 24) {
-      const auto size = static_cast<std::size_t>(identity[0]);
-      if (size <= kBuildIdBytes) {
-        build_id = absl::BytesToHexString(
-            {reinterpret_cast<const char*>(identity.data()) + 4, size});
-      }
-    }
-  }
-  if (!body.ok()) return false;
-  const std::string_view path = body.Text(body.left());
-  const bool of_kernel =
-      (record.misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
-  if (is_code && !of_kernel && pid > 0) {
-    Map(pid, start, bytes, offset, path, std::move(build_id));
-  }
-  return true;
+std::uint32_t CodeMappings::FileNamed(const char* path) {
+  return FileOf(0, {path, logformat::kNoText});
 }
 
-void CodeMappings::Map(std::int32_t pid, std::uint64_t start,
-                       std::uint64_t bytes, std::uint64_t offset,
-                       std::string_view path, std::string build_id) {
-  if (bytes == 0 || start + bytes < start) return;
-  const std::uint64_t end = start + bytes;
-  MappedFile file{std::string(path), std::move(build_id)};
+void CodeMappings::Map(const MappingRecord& mapping) {
+  const std::uint64_t start = mapping.start, end = start + mapping.bytes;
+  if (end <= start) return;
+  MappedFile file{std::string(mapping.path), mapping.build_id};
   std::int32_t owner = 0;
-  if (logformat::IsJitMapping(path)) {
+  std::uint64_t offset = mapping.offset;
+  if (logformat::IsJitMapping(mapping.path)) {
     file = {logformat::kJitCode, ""};
-    owner = pid;
+    owner = mapping.pid;
     offset = start;  // absolute
   } else if (file.build_id.empty()) {
     const auto known = description_.build_ids.find(file.path);
     if (known != description_.build_ids.end()) file.build_id = known->second;
+    file.inode = mapping.inode;
   }
   if (file.build_id.empty()) file.build_id = logformat::kNoText;
-  Space& space = Own(pid);
+  Space& space = Own(mapping.pid);
   space.Map(start, end, offset, FileOf(owner, std::move(file)));
 }
 
@@ -105,15 +87,58 @@ void CodeMappings::Fork(std::int32_t parent_pid, std::int32_t pid) {
   spaces_[pid] = std::move(shared);
 }
 
-MappedPlace CodeMappings::Find(std::int32_t pid, std::uint64_t address) const {
+base::CodePlace CodeMappings::Find(std::int32_t pid, std::uint64_t address) {
   const auto space = spaces_.find(pid);
   if (space == spaces_.end() || space->second == nullptr) {
     return {unknown_, address};
   }
   // "[vdso]" counts from its begin, as its mapping has no offset.
   const auto place = space->second->Find(address);
-  return place ? MappedPlace{place->file, place->address}
-               : MappedPlace{unknown_, address};
+  return place ? base::CodePlace{place->file, place->address}
+               : base::CodePlace{unknown_, address};
+}
+
+// Where no build id says it.
+bool CodeMappings::IsRecordedOne(const MappedFile& file,
+                                 const base::ScopedFd& fd) const {
+  struct stat status;
+  return file.inode != 0 && fstat(fd.get(), &status) == 0 &&
+         status.st_ino == file.inode &&
+         (machine_.recorded_until_s == 0 ||
+          status.st_mtime <= machine_.recorded_until_s);
+}
+
+bool CodeMappings::Open(std::int32_t /*pid*/, std::uint32_t number,
+                        base::UnwindFile& out) {
+  const MappedFile& file = files_[number];
+  const bool has_id = file.build_id != logformat::kNoText;
+  const auto take_cached = [&](const char* name) {
+    return has_id && machine_.object != nullptr &&
+           out.Take(machine_.object(CachedPath(file.build_id, name)),
+                    file.build_id);
+  };
+  bool taken = false;
+  if (file.path == logformat::kVdsoCode) {
+    utsname here;
+    const bool same = uname(&here) == 0 &&
+                      description_.os_release == std::string(here.release);
+    taken = ((has_id || same) && out.TakeVdso(has_id ? file.build_id : "")) ||
+            take_cached("vdso");
+  } else if (file.path.starts_with('/') && machine_.object != nullptr) {
+    base::ScopedFd fd = machine_.object(file.path);
+    taken = fd.is_open() && (has_id || IsRecordedOne(file, fd)) &&
+            out.Take(std::move(fd), has_id ? file.build_id : "");
+    taken = taken || take_cached("elf");
+  } else {
+    return false;
+  }
+  if (!taken) missing_.push_back(file.path);
+  return taken;
+}
+
+bool CodeMappings::OpenOwn(base::UnwindFile& out) {
+  return machine_.object != nullptr &&
+         out.Take(machine_.object("/proc/self/exe"), "");
 }
 
 }  // namespace countrace::importer::perf

@@ -1,62 +1,69 @@
 // Where the code of each process lies in files, at the current point of a
-// perf.data file.
+// perf.data file, and these files on this machine.
 //
-// In: MMAP and MMAP2 records, forks and new programs, by time. Out: places, in
-// the terms of logformat/sample_points.h. Thread: one.
+// In: mappings, forks and new programs, by time. Out: places, in the terms of
+// logformat/sample_points.h. Thread: one.
 #ifndef COUNTRACE_LOGFORMAT_IMPORT_PERF_CODE_MAPPINGS_H_
 #define COUNTRACE_LOGFORMAT_IMPORT_PERF_CODE_MAPPINGS_H_
 
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "base/code/code_map.h"
 #include "logformat/code_ranges.h"
 #include "logformat/import/perf/file_description.h"
-#include "logformat/import/perf/record_reader.h"
+#include "logformat/import/perf/machine_files.h"
+#include "logformat/import/perf/mapping_record.h"
 
 namespace countrace::importer::perf {
 
 struct MappedFile {
-  std::string path;      // or one of logformat/sample_points.h
-  std::string build_id;  // hexadecimal; logformat::kNoText: not known
+  std::string path;         // or one of logformat/sample_points.h
+  std::string build_id;     // hexadecimal; logformat::kNoText: not known
+  std::uint64_t inode = 0;  // 0: not known
 };
 
-struct MappedPlace {
-  std::uint32_t file = 0;  // of CodeMappings::files()
-  std::uint64_t address = 0;
-};
-
-class CodeMappings {
+class CodeMappings final : public base::CodeMap {
  public:
-  // `file`: its build ids; it must outlive this.
-  explicit CodeMappings(const FileDescription& file);
+  // `file`: its build ids, and the machine that it is of. Both must outlive
+  // this.
+  CodeMappings(const FileDescription& file, const MachineFiles& machine);
 
-  // A mapping; those that are no code of a process are left out. False: the
-  // record is shorter than its fields.
-  bool OnRecord(const RawRecord& record);
+  // Requires: code of a process.
+  void Map(const MappingRecord& mapping);
   void Fork(std::int32_t parent_pid, std::int32_t pid);
   void NewProgram(std::int32_t pid);
   void End(std::int32_t pid) { spaces_.erase(pid); }
 
-  MappedPlace Find(std::int32_t pid, std::uint64_t address) const;
-  std::uint32_t kernel() const { return kernel_; }
+  // Places' files are those of files().
+  base::CodePlace Find(std::int32_t pid, std::uint64_t address) override;
+  bool Open(std::int32_t pid, std::uint32_t file,
+            base::UnwindFile& out) override;
+  bool OpenOwn(base::UnwindFile& out) override;
+  std::uint32_t unknown() const override { return unknown_; }
+
+  // The file of what is in none: of this path of logformat/sample_points.h.
+  std::uint32_t FileNamed(const char* path);
   const std::vector<MappedFile>& files() const { return files_; }
+  // Paths of the files that Open() did not find as they were recorded.
+  const std::vector<std::string>& missing() const { return missing_; }
 
  private:
   using Space = logformat::CodeRanges;
 
-  void Map(std::int32_t pid, std::uint64_t start, std::uint64_t bytes,
-           std::uint64_t offset, std::string_view path, std::string build_id);
+  bool IsRecordedOne(const MappedFile& file, const base::ScopedFd& fd) const;
   std::uint32_t FileOf(std::int32_t pid, MappedFile file);
   Space& Own(std::int32_t pid);
 
   const FileDescription& description_;
+  const MachineFiles& machine_;
   std::vector<MappedFile> files_;
   absl::flat_hash_map<std::string, std::uint32_t> numbers_;
-  const std::uint32_t unknown_, kernel_;
+  const std::uint32_t unknown_;
+  std::vector<std::string> missing_;
   // A forked process shares its parent's until one of them changes.
   absl::flat_hash_map<std::int32_t, std::shared_ptr<Space>> spaces_;
 };

@@ -181,9 +181,12 @@ class Describer {
     }
     // On big-endian machines bit fields begin at the other end.
     out.flags = out_.big_endian ? ReverseBitsOfBytes(flags) : flags;
-    attr.Skip(4 + 4 + 8 + 8 + 8 + 8 + 4);  // wakeup_events .. stack_user
-    const std::int32_t clock = attr.I32();
-    if (attr.ok()) out.clock_id = clock;
+    attr.Skip(4 + 4 + 8 + 8);  // wakeup_events, bp_type, config1, config2
+    // Shorter ones are of kernels that do not have the fields.
+    out.branch_type = attr.U64();
+    out.user_registers = attr.U64();
+    out.stack_bytes = attr.U32();
+    out.clock_id = attr.I32();
     return true;
   }
 

@@ -21,7 +21,10 @@ struct EventAttribute {
   std::uint64_t config = 0;
   std::uint64_t sample_period = 0;  // a frequency with kFreq
   std::uint64_t sample_type = 0, read_format = 0;
-  std::uint64_t flags = 0;  // AttrFlag
+  std::uint64_t flags = 0;           // AttrFlag
+  std::uint64_t branch_type = 0;     // PERF_SAMPLE_BRANCH_STACK: its fields
+  std::uint64_t user_registers = 0;  // PERF_SAMPLE_REGS_USER: which ones
+  std::uint32_t stack_bytes = 0;     // PERF_SAMPLE_STACK_USER: the most
   std::int32_t clock_id = 0;
   std::vector<std::uint64_t> ids;
   std::string name;  // "" if it is not in the file

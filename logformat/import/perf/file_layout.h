@@ -71,6 +71,7 @@ enum AttrFlag : std::uint64_t {
   kSampleIdAll = std::uint64_t{1} << 18,
   kUseClockId = std::uint64_t{1} << 25,
   kContextSwitch = std::uint64_t{1} << 26,
+  kBuildIds = std::uint64_t{1} << 34,  // in MMAP2 records
 };
 
 }  // namespace countrace::importer::perf

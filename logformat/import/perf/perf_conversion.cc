@@ -34,8 +34,8 @@ namespace {
 class PerfConversion final : public RecordReceiver {
  public:
   PerfConversion(std::span<const std::byte> bytes, FileDescription file,
-                 const Mapping& mapping, TraceOutput& output,
-                 const Progress& progress)
+                 const Mapping& mapping, const MachineFiles& machine,
+                 TraceOutput& output, const Progress& progress)
       : file_(std::move(file)),
         mapping_(mapping),
         output_(output),
@@ -45,7 +45,7 @@ class PerfConversion final : public RecordReceiver {
         kernel_(records_, output),
         tasks_(records_, file_),
         losses_(records_, user_),
-        stacks_(file_, records_, output),
+        stacks_(file_, machine, records_, output),
         timed_(bytes, file_, *this) {}
 
   absl::Status Convert();
@@ -185,8 +185,8 @@ absl::Status PerfConversion::OnUntimed(const RawRecord& record) {
   if (record.type == kIdIndex) return tasks_.ReadIdIndex(record);
   if (record.type >= kFirstUserRecord) return absl::OkStatus();
   if (record.type == PERF_RECORD_MMAP || record.type == PERF_RECORD_MMAP2) {
-    return stacks_.mappings().OnRecord(record) ? absl::OkStatus()
-                                               : timed_.Malformed(record);
+    return stacks_.OnMapping(record) ? absl::OkStatus()
+                                     : timed_.Malformed(record);
   }
   const bool whole = record.type == PERF_RECORD_LOST_SAMPLES
                          ? losses_.TakeTotal(record, file_.swapped)
@@ -297,10 +297,10 @@ void PerfConversion::MapTask(const RawRecord& record) {
   const std::int32_t pid = body.I32(), parent_pid = body.I32();
   if (record.type == PERF_RECORD_COMM) {
     if ((record.misc & PERF_RECORD_MISC_COMM_EXEC) != 0) {
-      stacks_.mappings().NewProgram(pid);
+      stacks_.NewProgram(pid);
     }
   } else if (record.type == PERF_RECORD_FORK) {
-    stacks_.mappings().Fork(parent_pid, pid);
+    stacks_.Fork(parent_pid, pid);
   }
 }
 
@@ -311,7 +311,7 @@ absl::Status PerfConversion::OnOther(std::uint64_t time_ns,
   switch (record.type) {
     case PERF_RECORD_MMAP:
     case PERF_RECORD_MMAP2:
-      if (!stacks_.mappings().OnRecord(record)) return timed_.Malformed(record);
+      if (!stacks_.OnMapping(record)) return timed_.Malformed(record);
       break;
     case PERF_RECORD_COMM:
     case PERF_RECORD_FORK:
@@ -411,11 +411,13 @@ absl::Status PerfConversion::Convert() {
 }  // namespace
 
 absl::Status ConvertPerfData(std::span<const std::byte> bytes,
-                             const Mapping& mapping, TraceOutput& output,
+                             const Mapping& mapping,
+                             const MachineFiles& machine, TraceOutput& output,
                              const Progress& progress) {
   auto file = DescribeFile(bytes);
   if (!file.ok()) return file.status();
-  return PerfConversion(bytes, *std::move(file), mapping, output, progress)
+  return PerfConversion(bytes, *std::move(file), mapping, machine, output,
+                        progress)
       .Convert();
 }
 

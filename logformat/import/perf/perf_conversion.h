@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "logformat/import/mapping/mapping_file.h"
+#include "logformat/import/perf/machine_files.h"
 #include "logformat/import/trace_output.h"
 
 namespace countrace::importer::perf {
@@ -23,7 +24,8 @@ using Progress =
 // Writes all records to the output, but does not finish it. Returns:
 // INVALID_ARGUMENT why the file cannot be read, where, and what to do.
 absl::Status ConvertPerfData(std::span<const std::byte> bytes,
-                             const Mapping& mapping, TraceOutput& output,
+                             const Mapping& mapping,
+                             const MachineFiles& machine, TraceOutput& output,
                              const Progress& progress);
 
 }  // namespace countrace::importer::perf

@@ -40,6 +40,39 @@ bool ReadGroup(const EventAttribute& attribute, ByteReader& in, Sample& out) {
   return in.ok();
 }
 
+void SkipBranches(const EventAttribute& attribute, ByteReader& in) {
+  // Newer kernels than the headers may set them.
+  constexpr std::uint64_t kHardwareIndex = 1 << 17, kCounters = 1 << 19;
+  constexpr std::uint64_t kBranchBytes = 24;
+  const std::uint64_t count = in.U64();
+  const bool counters = (attribute.branch_type & kCounters) != 0;
+  if ((attribute.branch_type & kHardwareIndex) != 0) in.Skip(8);
+  // More than fit in a record are damage.
+  in.Skip(std::min(count, std::uint64_t{1} << 16) *
+          (kBranchBytes + (counters ? 8 : 0)));
+}
+
+void ReadUserStack(const EventAttribute& attribute, ByteReader& in,
+                   Sample& out) {
+  if ((attribute.sample_type & PERF_SAMPLE_REGS_USER) != 0) {
+    out.registers_abi = in.U64();
+    if (out.registers_abi != PERF_SAMPLE_REGS_ABI_NONE) {
+      const int count = std::popcount(attribute.user_registers);
+      for (int i = 0; i < count; ++i) out.registers.push_back(in.U64());
+    }
+  }
+  if ((attribute.sample_type & PERF_SAMPLE_STACK_USER) != 0) {
+    const std::uint64_t room = in.U64();
+    if (room == 0) return;
+    out.stack = in.Bytes(room);
+    const std::uint64_t used = in.U64();
+    out.stack_is_cut = used >= room;
+    if (used < out.stack.size()) {
+      out.stack = out.stack.first(static_cast<std::size_t>(used));
+    }
+  }
+}
+
 // Bytes of the fields before the id.
 std::size_t BytesBeforeId(std::uint64_t type) {
   const std::uint64_t before =
@@ -85,6 +118,8 @@ bool ReadSample(const EventAttribute& attribute,
     for (std::uint64_t i = 0; i < depth; ++i) out.chain.push_back(in.U64());
   }
   if ((type & PERF_SAMPLE_RAW) != 0) out.raw = in.Bytes(in.U32());
+  if ((type & PERF_SAMPLE_BRANCH_STACK) != 0) SkipBranches(attribute, in);
+  ReadUserStack(attribute, in, out);
   // The remaining fields are not used.
   return in.ok();
 }

@@ -31,6 +31,14 @@ struct Sample {
   // PERF_SAMPLE_CALLCHAIN: innermost first, with markers of whose code follows.
   std::vector<std::uint64_t> chain;
   std::span<const std::byte> raw;  // of a tracepoint
+  // PERF_SAMPLE_REGS_USER: those of the attribute, in the order of its bits. Of
+  // kernel threads there are none.
+  std::vector<std::uint64_t> registers;
+  std::uint64_t registers_abi = 0;  // PERF_SAMPLE_REGS_ABI_...
+  // PERF_SAMPLE_STACK_USER: from the stack pointer up. Cut: it has all bytes
+  // that were asked for, or had room.
+  std::span<const std::byte> stack;
+  bool stack_is_cut = false;
 };
 
 // False: the record is shorter than its fields.

@@ -1,12 +1,16 @@
 #include "logformat/import/perf/sample_stacks.h"
 
 #include <linux/perf_event.h>
+#include <sys/utsname.h>
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "base/code/user_registers.h"
+#include "base/text/name_escape.h"
 #include "logformat/import/perf/file_layout.h"
 
 namespace countrace::importer::perf {
@@ -23,7 +27,35 @@ std::string RateOf(const EventAttribute& attribute) {
              : absl::StrFormat("every %d", attribute.sample_period);
 }
 
+bool IsThisProcessor(const FileDescription& file) {
+  utsname here;
+  return !file.swapped && (file.arch.empty() ||
+                           (uname(&here) == 0 && file.arch == here.machine));
+}
+
+// The values of the registers in `wanted`, of those in `all`.
+std::vector<std::uint64_t> Chosen(std::uint64_t wanted, std::uint64_t all,
+                                  std::span<const std::uint64_t> values) {
+  std::vector<std::uint64_t> out;
+  for (const std::uint64_t value : values) {
+    const std::uint64_t lowest = all & -all;
+    if ((wanted & lowest) != 0) out.push_back(value);
+    all ^= lowest;
+  }
+  return out;
+}
+
 }  // namespace
+
+SampleStacks::SampleStacks(const FileDescription& file,
+                           const MachineFiles& machine, CpuRecords& records,
+                           TraceOutput& output)
+    : file_(file),
+      records_(records),
+      output_(output),
+      mappings_(file, machine),
+      kernel_file_(mappings_.FileNamed(logformat::kKernelCode)),
+      other_processor_(!IsThisProcessor(file)) {}
 
 void SampleStacks::Prepare(const EventAttribute& attribute,
                            const std::string& name) {
@@ -40,7 +72,36 @@ void SampleStacks::Prepare(const EventAttribute& attribute,
   const std::uint32_t hook = output_.AddHook(logformat::DescribeSamplePoint(
       SamplePoint::kSample, name, RateOf(attribute)));
   if (hook != 0) hooks_[&attribute] = hook;
-  stacks_by_dwarf_ |= (type & PERF_SAMPLE_STACK_USER) != 0;
+  if (hook != 0 && (type & PERF_SAMPLE_REGS_USER) != 0 &&
+      (type & PERF_SAMPLE_STACK_USER) != 0) {
+    stack_bytes_ = std::max(stack_bytes_, attribute.stack_bytes);
+    if (unwinder_ == nullptr) {
+      unwinder_ = std::make_unique<base::StackUnwinder>(mappings_);
+    }
+  }
+}
+
+bool SampleStacks::OnMapping(const RawRecord& record) {
+  MappingRecord mapping;
+  if (!ReadMapping(record, file_, mapping)) return false;
+  if (!mapping.is_code || mapping.of_kernel || mapping.pid <= 0) return true;
+  if (unwinder_ != nullptr) {
+    unwinder_->Forget(mapping.pid, mapping.start,
+                      mapping.start + mapping.bytes);
+  }
+  mappings_.Map(mapping);
+  return true;
+}
+
+void SampleStacks::NewProgram(std::int32_t pid) {
+  if (unwinder_ != nullptr) unwinder_->Forget(pid);
+  mappings_.NewProgram(pid);
+}
+
+void SampleStacks::Fork(std::int32_t parent_pid, std::int32_t pid) {
+  if (parent_pid == pid) return;  // a thread
+  if (unwinder_ != nullptr) unwinder_->Forget(pid);
+  mappings_.Fork(parent_pid, pid);
 }
 
 std::uint32_t SampleStacks::PointOf(SamplePoint point) {
@@ -78,6 +139,67 @@ std::uint64_t SampleStacks::FrameOf(CpuBooks& cpu, Stream& stream,
   return id;
 }
 
+void SampleStacks::FindFrames(const EventAttribute& attribute,
+                              const Sample& sample, std::int32_t pid,
+                              std::uint16_t misc) {
+  const std::uint16_t mode = misc & PERF_RECORD_MISC_CPUMODE_MASK;
+  bool in_kernel =
+      mode == PERF_RECORD_MISC_KERNEL || mode == PERF_RECORD_MISC_HYPERVISOR;
+  bool has_user_frames = false;
+  places_.clear();
+  const auto add = [&](std::uint64_t address) {
+    places_.push_back(in_kernel ? base::CodePlace{kernel_file_, address}
+                                : mappings_.Find(pid, address));
+    has_user_frames |= !in_kernel;
+  };
+  for (const std::uint64_t address : sample.chain) {
+    if (address >= static_cast<std::uint64_t>(PERF_CONTEXT_MAX)) {
+      in_kernel = address == static_cast<std::uint64_t>(PERF_CONTEXT_KERNEL) ||
+                  address == static_cast<std::uint64_t>(PERF_CONTEXT_HV);
+      continue;
+    }
+    if (address == 0) continue;  // where a chain of frame pointers ends
+    // A return address may be the first of the next function.
+    add(places_.empty() ? address : address - 1);
+  }
+  if (!has_user_frames && !sample.registers.empty() && unwinder_ != nullptr) {
+    Unwind(attribute, sample, pid);
+  }
+  if (places_.empty() && (attribute.sample_type & PERF_SAMPLE_IP) != 0 &&
+      sample.ip != 0) {
+    in_kernel = mode != PERF_RECORD_MISC_USER;
+    add(sample.ip);
+  }
+}
+
+void SampleStacks::Unwind(const EventAttribute& attribute, const Sample& sample,
+                          std::int32_t pid) {
+  ++unwound_;
+  const std::uint64_t wanted = base::UserRegisterMask();
+  const bool known = !other_processor_ && wanted != 0 &&
+                     (wanted & ~attribute.user_registers) == 0 &&
+                     sample.registers_abi == PERF_SAMPLE_REGS_ABI_64;
+  using End = base::UnwoundStack::End;
+  End end = End::kNotUnwound;
+  if (known) {
+    const std::vector<std::uint64_t> registers =
+        Chosen(wanted, attribute.user_registers, sample.registers);
+    const base::UnwoundStack& unwound =
+        unwinder_->Unwind(pid, {registers, sample.stack, sample.stack_is_cut});
+    places_.insert(places_.end(), unwound.frames.begin(), unwound.frames.end());
+    end = unwound.end;
+  } else if (places_.empty() && sample.ip != 0) {
+    places_.push_back(mappings_.Find(pid, sample.ip));
+  }
+  if (end == End::kTruncated) {
+    ++truncated_;
+    places_.push_back({mappings_.FileNamed(logformat::kTruncatedStack), 0});
+  } else if (end == End::kNotUnwound) {
+    ++not_unwound_;
+    places_.push_back({mappings_.FileNamed(logformat::kStackNotUnwound), 0});
+  }
+}
+
 bool SampleStacks::OnSample(CpuBooks& cpu, std::uint64_t time_ns,
                             const EventAttribute& attribute,
                             const Sample& sample, std::uint16_t misc) {
@@ -103,30 +225,10 @@ bool SampleStacks::OnSample(CpuBooks& cpu, std::uint64_t time_ns,
     stream.files.clear();
     stream.frames.clear();
   }
-  const std::uint16_t mode = misc & PERF_RECORD_MISC_CPUMODE_MASK;
-  bool in_kernel =
-      mode == PERF_RECORD_MISC_KERNEL || mode == PERF_RECORD_MISC_HYPERVISOR;
-  steps_.clear();
-  for (const std::uint64_t address : sample.chain) {
-    if (address >= static_cast<std::uint64_t>(PERF_CONTEXT_MAX)) {
-      in_kernel = address == static_cast<std::uint64_t>(PERF_CONTEXT_KERNEL) ||
-                  address == static_cast<std::uint64_t>(PERF_CONTEXT_HV);
-      continue;
-    }
-    if (address == 0) continue;  // where a chain of frame pointers ends
-    // A return address may be the first of the next function.
-    steps_.push_back({steps_.empty() ? address : address - 1, in_kernel});
-  }
-  if (steps_.empty() && (attribute.sample_type & PERF_SAMPLE_IP) != 0 &&
-      sample.ip != 0) {
-    steps_.push_back({sample.ip, mode != PERF_RECORD_MISC_USER});
-  }
+  FindFrames(attribute, sample, pid, misc);
   std::uint64_t frame = 0;
-  for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
-    const MappedPlace place =
-        step->in_kernel ? MappedPlace{mappings_.kernel(), step->address}
-                        : mappings_.Find(pid, step->address);
-    frame = FrameOf(cpu, stream, time_ns, {frame, place.address, place.file});
+  for (auto place = places_.rbegin(); place != places_.rend(); ++place) {
+    frame = FrameOf(cpu, stream, time_ns, {frame, place->address, place->file});
   }
   const std::uint64_t ids = (static_cast<std::uint64_t>(tid) & kIdMask) |
                             (static_cast<std::uint64_t>(pid) & kIdMask) << 24;
@@ -146,12 +248,40 @@ void SampleStacks::Finish(logformat::TraceInfo& info) {
       Store(cpu, PointOf(SamplePoint::kCount), cpu.last_ns, 0, numbers);
     }
   }
-  if (stacks_by_dwarf_) {
-    info.not_known.push_back(
-        "who called the user code that was sampled: perf stored parts of the "
-        "stacks (--call-graph dwarf), not the calls; record with --call-graph "
-        "fp");
+  DescribeUnwound(info);
+}
+
+void SampleStacks::DescribeUnwound(logformat::TraceInfo& info) const {
+  if (truncated_ != 0) {
+    info.not_known.push_back(absl::StrFormat(
+        "who called the outermost function of %d stacks of %d: they went on "
+        "behind the bytes that perf copied (%s); record with more than "
+        "--call-graph dwarf,%d",
+        truncated_, unwound_, logformat::kTruncatedStack, stack_bytes_));
   }
+  if (other_processor_ && not_unwound_ != 0) {
+    info.not_known.push_back(absl::StrFormat(
+        "who called the user code that was sampled (%s): the stacks of its "
+        "processor (%s) cannot be read on this one; import it there",
+        logformat::kStackNotUnwound, base::EscapeName(file_.arch)));
+    return;
+  }
+  // Few are usual: a program is being replaced, its stack is gone.
+  if (not_unwound_ <= unwound_ / 100 + 1) return;
+  std::string files;
+  constexpr std::size_t kMostNamed = 3;
+  const auto& missing = mappings_.missing();
+  for (std::size_t i = 0; i < std::min(missing.size(), kMostNamed); ++i) {
+    files += (i == 0 ? "; not here as they were recorded: " : ", ") +
+             base::EscapeName(missing[i]);
+  }
+  if (missing.size() > kMostNamed) {
+    files += absl::StrFormat(" and %d more", missing.size() - kMostNamed);
+  }
+  info.not_known.push_back(absl::StrFormat(
+      "who called the outermost function of %d stacks of %d: no rule of a "
+      "file's frames leads on (%s)%s",
+      not_unwound_, unwound_, logformat::kStackNotUnwound, files));
 }
 
 }  // namespace countrace::importer::perf

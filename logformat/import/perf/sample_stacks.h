@@ -7,12 +7,14 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "base/code/stack_unwinder.h"
 #include "logformat/import/kernel/cpu_records.h"
 #include "logformat/import/perf/code_mappings.h"
 #include "logformat/import/perf/file_description.h"
@@ -25,13 +27,15 @@ namespace countrace::importer::perf {
 
 class SampleStacks {
  public:
-  SampleStacks(const FileDescription& file, CpuRecords& records,
-               TraceOutput& output)
-      : file_(file), records_(records), output_(output), mappings_(file) {}
+  SampleStacks(const FileDescription& file, const MachineFiles& machine,
+               CpuRecords& records, TraceOutput& output);
 
   // Makes the point of an attribute, if its samples say where they were taken.
   void Prepare(const EventAttribute& attribute, const std::string& name);
-  CodeMappings& mappings() { return mappings_; }
+  // False: the record is shorter than its fields.
+  bool OnMapping(const RawRecord& record);
+  void NewProgram(std::int32_t pid);
+  void Fork(std::int32_t parent_pid, std::int32_t pid);
   // `misc`: of the sample's record, which says whose code it was taken in.
   // Returns true if a record of it was stored.
   bool OnSample(CpuBooks& cpu, std::uint64_t time_ns,
@@ -67,6 +71,13 @@ class SampleStacks {
              std::span<const std::string> texts = {});
   std::uint32_t PointOf(logformat::SamplePoint point);
 
+  // The frames of a sample, innermost first, to `places_`.
+  void FindFrames(const EventAttribute& attribute, const Sample& sample,
+                  std::int32_t pid, std::uint16_t misc);
+  void Unwind(const EventAttribute& attribute, const Sample& sample,
+              std::int32_t pid);
+  void DescribeUnwound(logformat::TraceInfo& info) const;
+
   const FileDescription& file_;
   CpuRecords& records_;
   TraceOutput& output_;
@@ -75,12 +86,13 @@ class SampleStacks {
   std::map<const EventAttribute*, std::uint32_t> hooks_;
   std::map<logformat::SamplePoint, std::uint32_t> points_;
   std::map<std::int32_t, Stream> streams_;  // by CPU
-  struct Step {
-    std::uint64_t address;
-    bool in_kernel;
-  };
-  std::vector<Step> steps_;
-  bool stacks_by_dwarf_ = false;
+  std::vector<base::CodePlace> places_;
+  const std::uint32_t kernel_file_;
+  // Null: no event has copies of stacks.
+  std::unique_ptr<base::StackUnwinder> unwinder_;
+  bool other_processor_ = false;  // its registers and rules are not read here
+  std::uint64_t unwound_ = 0, truncated_ = 0, not_unwound_ = 0;  // stacks
+  std::uint32_t stack_bytes_ = 0;  // the most that was copied
 };
 
 }  // namespace countrace::importer::perf

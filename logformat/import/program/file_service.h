@@ -1,6 +1,6 @@
 // Files that the import program cannot open in its jail and that its parent
 // opens for it: stream files of the new trace, and programs whose functions an
-// LTTng trace names by address.
+// LTTng trace names by address, or whose stacks perf copied.
 //
 // A request is one message on a SOCK_SEQPACKET socket: its kind, then a name.
 // The answer is an errno, and a descriptor if that is 0. Thread: one a side.

@@ -107,9 +107,18 @@ absl::Status ImportPerfData(const Arguments& arguments, const Mapping& mapping,
   }
   const absl::StatusOr<FileMapping> data = FileMapping::Map(file, path);
   if (!data.ok()) return data.status();
+  countrace::importer::perf::MachineFiles machine;
+  machine.object = [](const std::string& object) {
+    return RequestFile(kFileServiceFd, FileRequest::kObject, object);
+  };
+  // perf wrote it last; a copy of it is younger.
+  struct stat written {};
+  if (fstat(file.get(), &written) == 0) {
+    machine.recorded_until_s = written.st_mtime;
+  }
   EnterJail(arguments);
   const absl::Status status = countrace::importer::perf::ConvertPerfData(
-      data->bytes(), mapping, output, progress);
+      data->bytes(), mapping, machine, output, progress);
   if (absl::Status whole = data->CheckWhole(); !whole.ok()) return whole;
   if (status.ok()) return status;
   return absl::Status(status.code(), absl::StrFormat("Cannot read %s: %s", path,

@@ -1,0 +1,26 @@
+// What a perf.data may need of this machine: the files whose code was sampled.
+// Who converts may not open them itself (program/import_jail.h).
+//
+// Thread: one.
+#ifndef COUNTRACE_LOGFORMAT_IMPORT_PERF_MACHINE_FILES_H_
+#define COUNTRACE_LOGFORMAT_IMPORT_PERF_MACHINE_FILES_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "base/posix/scoped_fd.h"
+
+namespace countrace::importer::perf {
+
+struct MachineFiles {
+  // A program or library, to be read; not open: there is none. Empty function:
+  // files are not looked at.
+  std::function<base::ScopedFd(const std::string& path)> object;
+  // A file that was changed later is none that was recorded; 0: not known.
+  std::int64_t recorded_until_s = 0;
+};
+
+}  // namespace countrace::importer::perf
+
+#endif  // COUNTRACE_LOGFORMAT_IMPORT_PERF_MACHINE_FILES_H_
