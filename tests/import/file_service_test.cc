@@ -133,6 +133,21 @@ TEST_CASE("file service: opens programs and libraries, and nothing else",
   }
 }
 
+TEST_CASE("file service: gives of the kernel only names of code",
+          "[import][file_service]") {
+  FileServiceTest test;
+  CHECK(test.Request(FileRequest::kKernel, "kallsyms").is_open());
+  for (const char* refused :
+       {"", "kcore", "/proc/kallsyms", "module/", "module/..", "module/a/b",
+        "module/../../etc", "kept/", "kept/..", "kept/ABC", "kept/ab/../cd"}) {
+    CAPTURE(refused);
+    CHECK_FALSE(test.Request(FileRequest::kKernel, refused).is_open());
+    CHECK(errno == EINVAL);
+  }
+  CHECK_FALSE(test.Request(FileRequest::kKernel, "kept/0123").is_open());
+  CHECK(errno == ENOENT);
+}
+
 TEST_CASE("file service: a closed end is the end", "[import][file_service]") {
   int ends[2];
   REQUIRE(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);

@@ -3,27 +3,14 @@
 #include <sys/stat.h>
 #include <sys/utsname.h>
 
-#include <cstdlib>
 #include <utility>
 
 #include "absl/strings/str_format.h"
 #include "base/code/unwind_files.h"
+#include "logformat/import/perf/kept_files.h"
 #include "logformat/sample_points.h"
 
 namespace countrace::importer::perf {
-namespace {
-
-// Where perf keeps copies of the files that it recorded.
-std::string CachedPath(const std::string& build_id, const char* name) {
-  const char* const home = std::getenv("HOME");
-  constexpr std::size_t kFolder = 2;
-  if (home == nullptr || build_id.size() <= kFolder) return "";
-  return absl::StrFormat("%s/.debug/.build-id/%s/%s/%s", home,
-                         build_id.substr(0, kFolder), build_id.substr(kFolder),
-                         name);
-}
-
-}  // namespace
 
 CodeMappings::CodeMappings(const FileDescription& file,
                            const MachineFiles& machine)
@@ -114,7 +101,7 @@ bool CodeMappings::Open(std::int32_t /*pid*/, std::uint32_t number,
   const bool has_id = file.build_id != logformat::kNoText;
   const auto take_cached = [&](const char* name) {
     return has_id && machine_.object != nullptr &&
-           out.Take(machine_.object(CachedPath(file.build_id, name)),
+           out.Take(machine_.object(KeptFile(file.build_id, name)),
                     file.build_id);
   };
   bool taken = false;

@@ -1,4 +1,5 @@
-// What a perf.data may need of this machine: the files whose code was sampled.
+// What a perf.data may need of this machine: the files whose code was sampled,
+// and what the kernel says of itself.
 // Who converts may not open them itself (program/import_jail.h).
 //
 // Thread: one.
@@ -17,6 +18,10 @@ struct MachineFiles {
   // A program or library, to be read; not open: there is none. Empty function:
   // files are not looked at.
   std::function<base::ScopedFd(const std::string& path)> object;
+  // To be read: "kallsyms", "modules", "notes" (of the running kernel),
+  // "module/NAME" (notes of a loaded one), "kept/BUILDID" (perf's copy of a
+  // kernel's kallsyms).
+  std::function<base::ScopedFd(const std::string& what)> kernel;
   // A file that was changed later is none that was recorded; 0: not known.
   std::int64_t recorded_until_s = 0;
 };

@@ -55,6 +55,7 @@ SampleStacks::SampleStacks(const FileDescription& file,
       output_(output),
       mappings_(file, machine),
       kernel_file_(mappings_.FileNamed(logformat::kKernelCode)),
+      kernel_symbols_(file, machine),
       other_processor_(!IsThisProcessor(file)) {}
 
 void SampleStacks::Prepare(const EventAttribute& attribute,
@@ -84,6 +85,7 @@ void SampleStacks::Prepare(const EventAttribute& attribute,
 bool SampleStacks::OnMapping(const RawRecord& record) {
   MappingRecord mapping;
   if (!ReadMapping(record, file_, mapping)) return false;
+  if (mapping.of_kernel) kernel_symbols_.Map(mapping);
   if (!mapping.is_code || mapping.of_kernel || mapping.pid <= 0) return true;
   if (unwinder_ != nullptr) {
     unwinder_->Forget(mapping.pid, mapping.start,
@@ -133,10 +135,24 @@ std::uint64_t SampleStacks::FrameOf(CpuBooks& cpu, Stream& stream,
     const std::array<std::string, 2> texts = {file.build_id, file.path};
     Store(cpu, PointOf(SamplePoint::kFile), time_ns, 0, {&number, 1}, texts);
   }
+  if (frame.file == kernel_file_) {
+    DefineKernelSymbol(cpu, stream, time_ns, frame.address);
+  }
   const std::array<std::uint64_t, logformat::kFrameNumbers> numbers = {
       id, frame.parent, frame.file, frame.address};
   Store(cpu, PointOf(SamplePoint::kFrame), time_ns, 0, numbers);
   return id;
+}
+
+void SampleStacks::DefineKernelSymbol(CpuBooks& cpu, Stream& stream,
+                                      std::uint64_t time_ns,
+                                      std::uint64_t address) {
+  const auto symbol = kernel_symbols_.Find(address);
+  if (!symbol || !stream.kernel_symbols.insert(symbol->begin).second) return;
+  const std::array<std::uint64_t, logformat::kSymbolNumbers> numbers = {
+      kernel_file_, symbol->begin, symbol->bytes};
+  Store(cpu, PointOf(SamplePoint::kSymbol), time_ns, 0, numbers,
+        {&symbol->name, 1});
 }
 
 void SampleStacks::FindFrames(const EventAttribute& attribute,
@@ -224,6 +240,7 @@ bool SampleStacks::OnSample(CpuBooks& cpu, std::uint64_t time_ns,
     stream.begun_files = cpu.stream->files;
     stream.files.clear();
     stream.frames.clear();
+    stream.kernel_symbols.clear();
   }
   FindFrames(attribute, sample, pid, misc);
   std::uint64_t frame = 0;
@@ -249,6 +266,11 @@ void SampleStacks::Finish(logformat::TraceInfo& info) {
     }
   }
   DescribeUnwound(info);
+  if (const std::string why = kernel_symbols_.why_not(); !why.empty()) {
+    info.not_known.push_back(
+        absl::StrFormat("the names of the kernel's functions (%s): %s",
+                        logformat::kKernelCode, why));
+  }
 }
 
 void SampleStacks::DescribeUnwound(logformat::TraceInfo& info) const {

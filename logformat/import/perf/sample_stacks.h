@@ -18,6 +18,7 @@
 #include "logformat/import/kernel/cpu_records.h"
 #include "logformat/import/perf/code_mappings.h"
 #include "logformat/import/perf/file_description.h"
+#include "logformat/import/perf/kernel_symbols.h"
 #include "logformat/import/perf/record_reader.h"
 #include "logformat/import/perf/sample.h"
 #include "logformat/sample_points.h"
@@ -58,6 +59,7 @@ class SampleStacks {
   struct Stream {
     absl::flat_hash_set<std::uint32_t> files;
     absl::flat_hash_map<Frame, std::uint64_t> frames;
+    absl::flat_hash_set<std::uint64_t> kernel_symbols;  // by begin
     std::uint64_t last_frame = 0;
     std::uint32_t begun_files = 0;
     std::map<std::uint32_t, std::uint64_t> idle;  // by hook: sum of periods
@@ -76,6 +78,8 @@ class SampleStacks {
                   std::int32_t pid, std::uint16_t misc);
   void Unwind(const EventAttribute& attribute, const Sample& sample,
               std::int32_t pid);
+  void DefineKernelSymbol(CpuBooks& cpu, Stream& stream, std::uint64_t time_ns,
+                          std::uint64_t address);
   void DescribeUnwound(logformat::TraceInfo& info) const;
 
   const FileDescription& file_;
@@ -88,6 +92,7 @@ class SampleStacks {
   std::map<std::int32_t, Stream> streams_;  // by CPU
   std::vector<base::CodePlace> places_;
   const std::uint32_t kernel_file_;
+  KernelSymbols kernel_symbols_;
   // Null: no event has copies of stacks.
   std::unique_ptr<base::StackUnwinder> unwinder_;
   bool other_processor_ = false;  // its registers and rules are not read here

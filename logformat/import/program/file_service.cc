@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 #include "absl/strings/str_format.h"
@@ -67,6 +68,48 @@ ScopedFd OpenObject(const std::string& path) {
   return file;
 }
 
+bool IsNameOf(std::string_view text, std::string_view allowed) {
+  constexpr std::size_t kLongest = 64;
+  return !text.empty() && text.size() <= kLongest &&
+         text.find_first_not_of(allowed) == text.npos;
+}
+
+// Empty: it is none.
+std::string KernelPath(std::string_view what) {
+  constexpr std::string_view kModule = "module/", kKept = "kept/";
+  constexpr std::string_view kHex = "0123456789abcdef";
+  constexpr std::string_view kOfModules =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+  if (what == "kallsyms") return "/proc/kallsyms";
+  if (what == "modules") return "/proc/modules";
+  if (what == "notes") return "/sys/kernel/notes";
+  if (what.starts_with(kModule) &&
+      IsNameOf(what.substr(kModule.size()), kOfModules)) {
+    return absl::StrFormat("/sys/module/%s/notes/.note.gnu.build-id",
+                           what.substr(kModule.size()));
+  }
+  const char* const home = std::getenv("HOME");
+  if (home != nullptr && what.starts_with(kKept) &&
+      IsNameOf(what.substr(kKept.size()), kHex)) {
+    return absl::StrFormat("%s/.debug/[kernel.kallsyms]/%s/kallsyms", home,
+                           what.substr(kKept.size()));
+  }
+  return "";
+}
+
+ScopedFd OpenOfKernel(std::string_view what) {
+  const std::string path = KernelPath(what);
+  if (path.empty()) return Refuse(EINVAL);
+  ScopedFd file(
+      open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  struct stat status {};
+  if (file.is_open() &&
+      (fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode))) {
+    return Refuse(EACCES);
+  }
+  return file;
+}
+
 struct Answered {
   int error = 0;
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
@@ -121,6 +164,9 @@ ScopedFd FileService::Open(std::string_view request) {
       if (name.find('\0') != name.npos) return Refuse(EINVAL);
       if (++objects_ > kMaxObjects) return Refuse(EDQUOT);
       return OpenObject(name);
+    case FileRequest::kKernel:
+      if (++objects_ > kMaxObjects) return Refuse(EDQUOT);
+      return OpenOfKernel(name);
   }
   return Refuse(EINVAL);
 }

@@ -21,13 +21,15 @@ inline constexpr int kFileServiceFd = 3;
 enum class FileRequest : char {
   kCreate = 'c',  // a new file of the trace, by its name
   kObject = 'o',  // a program or shared library, by its path; read-only
+  kKernel = 'k',  // what the kernel says of itself, as in machine_files.h
 };
 
 // In the program. Not open: errno says why.
 base::ScopedFd RequestFile(int socket, FileRequest kind, std::string_view name);
 
 // In the parent, which trusts no request: names contain no '/', files are new,
-// objects are regular ELF files, not core dumps or the kernel's memory.
+// objects are regular ELF files, not core dumps or the kernel's memory, and of
+// the kernel only names of code are given.
 class FileService {
  public:
   explicit FileService(const std::string& directory);

@@ -111,6 +111,9 @@ absl::Status ImportPerfData(const Arguments& arguments, const Mapping& mapping,
   machine.object = [](const std::string& object) {
     return RequestFile(kFileServiceFd, FileRequest::kObject, object);
   };
+  machine.kernel = [](const std::string& what) {
+    return RequestFile(kFileServiceFd, FileRequest::kKernel, what);
+  };
   // perf wrote it last; a copy of it is younger.
   struct stat written {};
   if (fstat(file.get(), &written) == 0) {

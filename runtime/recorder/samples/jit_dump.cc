@@ -91,7 +91,7 @@ class Parser {
   bool TakeMove(std::uint64_t offset, std::uint64_t bytes);
 
   Reader reader_;
-  LocalSymbolsBuilder builder_;
+  base::LocalSymbolsBuilder builder_;
   std::size_t functions_ = 0;
   std::unordered_map<std::uint64_t, std::string> names_;  // by index
 };

@@ -1,50 +1,15 @@
-// Functions that only the recorded machine can name: the kernel's, and those
-// that a compiler at run time made.
+// Functions that only the recorded machine can name, from its files.
 #ifndef COUNTRACE_RUNTIME_RECORDER_SAMPLES_LOCAL_SYMBOLS_H_
 #define COUNTRACE_RUNTIME_RECORDER_SAMPLES_LOCAL_SYMBOLS_H_
 
 #include <cstdint>
-#include <map>
-#include <string>
-#include <string_view>
-#include <vector>
+
+#include "base/code/local_symbols.h"
 
 namespace countrace::runtime {
 
-struct LocalSymbol {
-  std::uint64_t begin = 0, bytes = 0;
-  std::string name;
-};
-
-class LocalSymbols {
- public:
-  // Text of /proc/kallsyms. Where the kernel hides addresses (all are 0) there
-  // are none. A function ends where the next symbol begins.
-  static LocalSymbols OfKernel(std::string_view kallsyms);
-  // Text of a perf-PID.map, as its writer made it: lines "START BYTES NAME" in
-  // base 16. A later line replaces earlier ones at its addresses.
-  static LocalSymbols OfJit(std::string_view map);
-
-  // Null: none is there.
-  const LocalSymbol* Find(std::uint64_t address) const;
-  std::size_t size() const { return symbols_.size(); }
-
- private:
-  friend class LocalSymbolsBuilder;
-  std::vector<LocalSymbol> symbols_;  // ascending, no two overlap
-};
-
-// Functions in the order in which they were made.
-class LocalSymbolsBuilder {
- public:
-  // Replaces those at its addresses. Without effect if it has no bytes, or
-  // would end behind the last address.
-  void Add(std::uint64_t begin, std::uint64_t bytes, std::string_view name);
-  LocalSymbols Take() &&;
-
- private:
-  std::map<std::uint64_t, LocalSymbol> symbols_;  // by begin; no two overlap
-};
+using base::LocalSymbol;
+using base::LocalSymbols;
 
 // The kernel's functions, of /proc/kallsyms.
 LocalSymbols ReadKernelSymbols();

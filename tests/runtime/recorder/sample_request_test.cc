@@ -113,6 +113,8 @@ TEST_CASE("local symbols: the kernel's end where the next begins") {
   const auto symbols = LocalSymbols::OfKernel(
       "ffff100 T first\n"
       "ffff100 t alias\n"
+      "ffff100 T __firstborn\n"
+      "ffff100 W the_weakest\n"
       "ffff180 d data\n"
       "ffff200 t second\t[module]\n"
       "0 T hidden\nrubbish\n");

@@ -1,0 +1,53 @@
+// Functions that no file of code names: the kernel's, and those that a compiler
+// at run time made.
+#ifndef COUNTRACE_BASE_CODE_LOCAL_SYMBOLS_H_
+#define COUNTRACE_BASE_CODE_LOCAL_SYMBOLS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace countrace::base {
+
+struct LocalSymbol {
+  std::uint64_t begin = 0, bytes = 0;
+  std::string name;
+};
+
+class LocalSymbols {
+ public:
+  // Text of /proc/kallsyms. Where the kernel hides addresses (all are 0) there
+  // are none. A function ends where the next symbol begins; of a module it is
+  // "NAME [MODULE]".
+  static LocalSymbols OfKernel(std::string_view kallsyms);
+  // Text of a perf-PID.map, as its writer made it: lines "START BYTES NAME" in
+  // base 16. A later line replaces earlier ones at its addresses.
+  static LocalSymbols OfJit(std::string_view map);
+
+  // Null: none is there.
+  const LocalSymbol* Find(std::uint64_t address) const;
+  std::size_t size() const { return symbols_.size(); }
+
+ private:
+  friend class LocalSymbolsBuilder;
+  std::vector<LocalSymbol> symbols_;  // ascending, no two overlap
+};
+
+// Functions in the order in which they were made.
+class LocalSymbolsBuilder {
+ public:
+  // Replaces those at its addresses. Without effect if it has no bytes, or
+  // would end behind the last address.
+  void Add(std::uint64_t begin, std::uint64_t bytes, std::string_view name);
+  LocalSymbols Take() &&;
+
+ private:
+  std::map<std::uint64_t, LocalSymbol> symbols_;  // by begin; no two overlap
+};
+
+}  // namespace countrace::base
+
+#endif  // COUNTRACE_BASE_CODE_LOCAL_SYMBOLS_H_
