@@ -15,7 +15,7 @@ import tempfile
 import time
 import unittest
 
-from perf_file import FORK, LOST, byte_swapped
+from perf_file import FORK, LOST, byte_swapped, set_flags
 from perf_session import PerfSession, processes
 
 COUNTRACE, RUNTIME, WORKLOAD = (
@@ -171,6 +171,7 @@ class PerfData(unittest.TestCase):
             time.sleep(0.3)
             perf.send_signal(signal.SIGINT)
             perf.communicate(timeout=60)
+        set_flags(theirs, 0)
         pid = int(done.stdout.split()[-3])
         ours = self.perf.report(own)
         them = self.perf.report(theirs)

@@ -15,9 +15,28 @@ SAMPLE_ID_ALL = 1 << 18
 MMAP, LOST, COMM, EXIT, FORK, SAMPLE, SWITCH, SWITCH_CPU_WIDE = (
     1, 2, 3, 4, 7, 9, 14, 15)
 LOST_SAMPLES = 13
+MMAP2, HAS_BUILD_ID, ASKS_BUILD_IDS = 10, 1 << 14, 1 << 34
 KEPT_FEATURES = {1, 3, 4, 5, 6, 7, 11, 12, 21, 29}
 RAW_HEAD = re.compile(rb'ID: (\d+)\n')
 RAW_FIELD = re.compile(rb'field:([^;]*);\s*offset:(\d+);\s*size:(\d+);')
+
+
+def set_flags(file, wanted):
+    """Sets or clears the flag of mappings with a build id. The kernel sets it also where another
+    program's events ask for build ids: perf 6.1 takes the number of the device for a size then,
+    and crashes."""
+    data = bytearray(file.read_bytes())
+    entry, attrs, begin = (struct.unpack_from('<Q', data, at)[0] for at in (16, 24, 40))
+    if struct.unpack_from('<Q', data, attrs + 40)[0] & ASKS_BUILD_IDS or entry == 0:
+        return
+    end = begin + struct.unpack_from('<Q', data, 48)[0]
+    at = begin
+    while at + 8 <= end:
+        kind, misc, size = struct.unpack_from('<IHH', data, at)
+        if kind == MMAP2:
+            struct.pack_into('<H', data, at + 4, misc & ~HAS_BUILD_ID | wanted)
+        at += size
+    file.write_bytes(data)
 
 
 class Swapper:

@@ -24,6 +24,17 @@ def own_id():
     return notes[at + 8:at + 28]
 
 
+def one_name_each():
+    """Another name of the same address by names. perf means to choose as we do, but takes the last
+    one: when it chooses, the others have no bytes yet."""
+    by_address = collections.defaultdict(list)
+    for line in pathlib.Path('/proc/kallsyms').read_text(encoding='utf-8').splitlines():
+        address, _, name = line.split()[:3]
+        by_address[address].append(name)
+    return {name: min(names) for names in by_address.values() for name in names
+            if len(names) > 1}
+
+
 class KernelNames(PerfStacks):
     def record(self, how='fp', command=(sys.executable, '-c', PROGRAM)):
         return self.perf_record(*command, how=how, build_ids=('--buildid-mmap', '-N', '-N'))
@@ -31,9 +42,9 @@ class KernelNames(PerfStacks):
     @staticmethod
     def of_kernel(stacks):
         """How many samples have each chain of the kernel's functions."""
-        out = collections.Counter()
+        out, one_name = collections.Counter(), one_name_each()
         for chain, count in stacks.items():
-            names = tuple(name for name, dso in chain if dso == '[kernel]')
+            names = tuple(one_name.get(name, name) for name, dso in chain if dso == '[kernel]')
             if names:
                 out[names] += count
         return out
@@ -51,13 +62,14 @@ class KernelNames(PerfStacks):
             ours, theirs = self.names(file), self.of_kernel(self.perf_stacks(file))
             self.assertGreater(sum(ours.values()), 50)
             self.assertGreater(len({name for chain in ours for name in chain}), 20)
-            self.assertEqual(theirs, ours)
+            self.assertEqual((theirs - ours, ours - theirs), ({}, {}))
             self.assertEqual('', self.note(file))
 
     def other_kernel(self):
         """A file as if another kernel had been recorded, with the chains of the real one."""
         file = self.record()
         names = self.names(file)
+        self.assertGreater(len(names), 20)
         data = file.read_bytes()
         self.assertIn(own_id(), data)
         file.write_bytes(data.replace(own_id(), OTHER_ID))
@@ -87,11 +99,12 @@ class KernelNames(PerfStacks):
         if shutil.which('gcc') is None:
             self.skipTest('SKIPPED: no gcc')
         file, names = self.other_kernel()
-        wanted = {name for chain in names for name in chain} | {'_text', '_stext'}
+        found = {name for chain in names for name in chain}
+        one_name = one_name_each()
         source = ['.text\n']
         for line in pathlib.Path('/proc/kallsyms').read_text(encoding='utf-8').splitlines():
             address, kind, name = line.split()[:3]
-            if name in wanted:
+            if one_name.get(name, name) in found or name in ('_text', '_stext'):
                 source.append(f'.type {name}, @function\n.set {name}, '
                               f'{int(address, 16) - MOVED_BY:#x}\n')
                 if kind.isupper():

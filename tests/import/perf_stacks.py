@@ -6,39 +6,20 @@ import os
 import pathlib
 import re
 import shutil
-import struct
 import subprocess
 import tempfile
 import unittest
 
+from perf_file import set_flags
+
 RATE = 997
-MMAP2, HAS_BUILD_ID = 10, 1 << 14
 ENDS = ('[truncated stack]', '[stack not unwound]', '[unknown]')
-ASKS_BUILD_IDS = 1 << 34
 
 
 def run(*arguments, **options):
     options.setdefault('text', True)
     return subprocess.run([str(word) for word in arguments], capture_output=True, check=False,
                           timeout=120, **options)
-
-
-def set_flags(file, wanted):
-    """Sets or clears the flag of mappings with a build id. The kernel sets it also where another
-    program's events ask for build ids: perf 6.1 takes the number of the device for a size then,
-    and crashes."""
-    data = bytearray(file.read_bytes())
-    entry, attrs, begin = (struct.unpack_from('<Q', data, at)[0] for at in (16, 24, 40))
-    if struct.unpack_from('<Q', data, attrs + 40)[0] & ASKS_BUILD_IDS or entry == 0:
-        return
-    end = begin + struct.unpack_from('<Q', data, 48)[0]
-    at = begin
-    while at + 8 <= end:
-        kind, misc, size = struct.unpack_from('<IHH', data, at)
-        if kind == MMAP2:
-            struct.pack_into('<H', data, at + 4, misc & ~HAS_BUILD_ID | wanted)
-        at += size
-    file.write_bytes(data)
 
 
 class PerfStacks(unittest.TestCase):

@@ -13,7 +13,8 @@ import sys
 import unittest
 
 from file_damage import cut, flip, maximize, splice, zero
-from perf_stacks import HAS_BUILD_ID, PerfStacks, run, set_flags
+from perf_file import HAS_BUILD_ID, set_flags
+from perf_stacks import PerfStacks, run
 
 WORKLOAD = SAMPLES = ''
 CHAIN = ('main', 'Outer', 'Middle', 'Leaf')
