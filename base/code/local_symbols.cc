@@ -44,7 +44,7 @@ struct KernelEntry {
   }
 };
 
-// Of the names of one address perf chooses the least weak one, then a global
+// As perf means to choose among names of one address: not a weak one, a global
 // one, that with the fewest underscores before it, the longest.
 bool IsBetter(const KernelEntry& a, const KernelEntry& b) {
   const auto rank = [](const KernelEntry& one) {
