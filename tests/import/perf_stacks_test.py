@@ -100,6 +100,30 @@ class StacksByDwarf(PerfStacks):
         share, note = self.not_unwound(file)
         self.assertLess(share, 0.1, note)
 
+    def test_build_ids_of_a_pipe(self):
+        """Of what perf inject puts in, and of mappings."""
+        program, file = self.folder / 'program', self.folder / 'perf.data'
+        recording = ('perf record -q -B -F 997 -e cpu-clock --call-graph dwarf -o - %s '
+                     f'-- {program} chain 150')
+        for script, finished in ((recording % '' + f' | perf inject -b > {file}', True),
+                                 (recording % '--buildid-mmap' + f' > {file}', True),
+                                 (recording % '' + f' > {file}', False)):
+            shutil.copy(WORKLOAD, program)
+            done = run('/bin/sh', '-c', script, env=self.environment)
+            if done.returncode != 0:
+                self.skipTest('SKIPPED: perf cannot record here: ' + done.stderr[:200])
+            self.assertLess(self.not_unwound(file)[0], 0.1, script)
+            # The same file in another place on the disk: only a build id tells.
+            shutil.copy(WORKLOAD, self.folder / 'copy')
+            (self.folder / 'copy').rename(program)
+            share, note = self.not_unwound(file)
+            if finished:
+                self.assertLess(share, 0.1, (script, note))
+            else:
+                self.assertGreater(share, 0.9, script)
+            shutil.copy(SAMPLES, program)
+            self.assertGreater(self.not_unwound(file)[0], 0.9, script)
+
     def test_files_that_perf_kept(self):
         program = self.folder / 'program'
         shutil.copy(WORKLOAD, program)

@@ -210,19 +210,43 @@ class Describer {
     return Wrong(offset, std::string(status.message()));
   }
 
+  // At the end, or where the reader of records will report an error: false.
+  bool ReadRecord(std::uint64_t at, std::uint32_t& type, std::uint16_t& size,
+                  ByteReader& body) const {
+    if (at >= out_.data_end || out_.data_end - at < kRecordHeaderBytes) {
+      return false;
+    }
+    ByteReader record = Section(at, out_.data_end - at);
+    type = record.U32();
+    record.Skip(2);
+    size = record.U16();
+    if (size < kRecordHeaderBytes || size > out_.data_end - at) return false;
+    body = Section(at + kRecordHeaderBytes, size - kRecordHeaderBytes);
+    return true;
+  }
+
+  // perf inject writes that of each file before its first sample, behind its
+  // mapping.
+  void ReadBuildIdsFrom(std::uint64_t at) {
+    std::uint32_t type = 0;
+    std::uint16_t size = 0;
+    ByteReader body({}, false);
+    while (ReadRecord(at, type, size, body)) {
+      if (type == kHeaderBuildId) ReadBuildId(body, out_);
+      const std::uint64_t more = type == kAuxtrace ? body.U64() : 0;
+      if (more > out_.data_end - at - size) return;
+      at += size + more;
+    }
+  }
+
   // Reads the records before the first round, which describe the file.
   absl::Status ReadPrologue() {
     std::uint64_t at = out_.data_begin;
-    for (std::size_t i = 0; i < kMaxPrologue && at < out_.data_end; ++i) {
-      if (out_.data_end - at < kRecordHeaderBytes) break;
-      ByteReader record = Section(at, out_.data_end - at);
-      const std::uint32_t type = record.U32();
-      record.Skip(2);
-      const std::uint16_t size = record.U16();
-      // The reader of records reports the error.
-      if (size < kRecordHeaderBytes || size > out_.data_end - at) break;
-      ByteReader body =
-          Section(at + kRecordHeaderBytes, size - kRecordHeaderBytes);
+    for (std::size_t i = 0; i < kMaxPrologue; ++i) {
+      std::uint32_t type = 0;
+      std::uint16_t size = 0;
+      ByteReader body({}, false);
+      if (!ReadRecord(at, type, size, body)) break;
       std::uint64_t more = 0;  // bytes that follow the record
       switch (type) {
         case kHeaderAttr:
@@ -278,7 +302,11 @@ class Describer {
         case kFinishedRound:
         case kCompressed:
         case kCompressed2:
+          if (out_.pipe) ReadBuildIdsFrom(at + size);
           return absl::OkStatus();
+        case kHeaderBuildId:
+          ReadBuildId(body, out_);
+          break;
         default:
           break;
       }

@@ -37,19 +37,6 @@ void ReadEventDesc(ByteReader& section, FileDescription& out) {
   }
 }
 
-void ReadBuildId(ByteReader body, FileDescription& out) {
-  constexpr std::size_t kRoom = 24, kMost = 20;
-  body.Skip(4);  // pid
-  const std::span<const std::byte> id = body.Bytes(kRoom);
-  const std::string path(body.Text(body.left()));
-  if (!body.ok()) return;
-  // Behind the id its size; 0 in files of perf before Linux 5.12.
-  const auto stored = static_cast<std::size_t>(id[kMost]);
-  const std::size_t bytes = stored == 0 || stored > kMost ? kMost : stored;
-  out.build_ids[path] =
-      absl::BytesToHexString({reinterpret_cast<const char*>(id.data()), bytes});
-}
-
 // Records one after the other, as in the data.
 void ReadBuildIds(ByteReader& section, FileDescription& out) {
   while (section.left() >= kRecordHeaderBytes) {
@@ -66,6 +53,19 @@ void ReadBuildIds(ByteReader& section, FileDescription& out) {
 }
 
 }  // namespace
+
+void ReadBuildId(ByteReader body, FileDescription& out) {
+  constexpr std::size_t kRoom = 24, kMost = 20;
+  body.Skip(4);  // pid
+  const std::span<const std::byte> id = body.Bytes(kRoom);
+  const std::string path(body.Text(body.left()));
+  if (!body.ok()) return;
+  // Behind the id its size; 0 in files of perf before Linux 5.12.
+  const auto stored = static_cast<std::size_t>(id[kMost]);
+  const std::size_t bytes = stored == 0 || stored > kMost ? kMost : stored;
+  out.build_ids[path] =
+      absl::BytesToHexString({reinterpret_cast<const char*>(id.data()), bytes});
+}
 
 absl::Status ReadFeature(std::uint32_t bit, ByteReader section,
                          FileDescription& out) {

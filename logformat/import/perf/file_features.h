@@ -13,6 +13,10 @@
 
 namespace countrace::importer::perf {
 
+// A record with the build id of a file: in the feature of build ids, or in the
+// data of a pipe's file.
+void ReadBuildId(ByteReader body, FileDescription& out);
+
 // Ignores features that are not needed here. Returns: DATA_LOSS the section
 // ends too early; an error if the file cannot be read because of the feature.
 absl::Status ReadFeature(std::uint32_t bit, ByteReader section,
