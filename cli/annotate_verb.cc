@@ -26,7 +26,7 @@ namespace {
 struct AnnotateOptions {
   TraceOptions trace;
   RangeOptions range;
-  std::string function, dso, process, only, format;
+  std::string function, dso, process, thread, only, format;
   bool all = false, wide = false, fail_on_loss = false;
 };
 
@@ -56,6 +56,7 @@ int RunAnnotate(const Arguments& arguments) {
   parser.AddReadTrace(options.trace);
   parser.AddText("--dso", options.dso);
   parser.AddText("--process", options.process);
+  parser.AddText("--thread", options.thread);
   AddRangeOptions(parser, options.range);
   parser.AddChoice("--only", options.only, {"lines", "instructions"});
   parser.AddFlag("--all", options.all);
@@ -79,7 +80,8 @@ int RunAnnotate(const Arguments& arguments) {
                                   .input = &traces,
                                   .trace = options.trace.trace,
                                   .range = options.range,
-                                  .process = options.process});
+                                  .process = options.process,
+                                  .thread = options.thread});
   if (!input.ok() && IsUsage(input.status())) {
     return parser.UsageError(std::string(input.status().message()));
   }

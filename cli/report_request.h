@@ -40,6 +40,7 @@ struct ReportRequest {
   // --by time, --by phase
   std::uint64_t every_ns = 0;    // 0: chosen by the trace's length
   std::string process, segment;  // globs; empty: not given
+  std::string thread;            // of samples, as `process`
 };
 
 struct ReportAnswer {

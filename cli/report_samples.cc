@@ -13,6 +13,7 @@
 #include "cli/exit_status.h"
 #include "cli/row_table.h"
 #include "cli/sample_books.h"
+#include "cli/sample_groups.h"
 #include "cli/sample_input.h"
 #include "cli/sample_text.h"
 #include "cli/short_name.h"
@@ -65,13 +66,18 @@ void Append(std::vector<Value>& to, const std::vector<Value>& more) {
   to.insert(to.end(), more.begin(), more.end());
 }
 
+void AppendGroup(const SampleGroups& groups, std::uint32_t group,
+                 std::vector<Cell>& to) {
+  if (!groups.columns.empty()) Append(to, groups.names[group]);
+}
+
 // As a person reads it.
 std::string Marked(const std::string& function, bool inlined) {
   return inlined ? function + " (inlined)" : function;
 }
 
 Tables CodeTables(const rmap::Samples& samples, const rmap::CodeTable& table,
-                  CodeBy by) {
+                  CodeBy by, const SampleGroups& groups) {
   const bool several = samples.events.size() > 1;
   const bool contexts =
       std::any_of(table.rows.begin(), table.rows.end(),
@@ -86,9 +92,12 @@ Tables CodeTables(const rmap::Samples& samples, const rmap::CodeTable& table,
   if (by == CodeBy::kAddress) Append(place, {"address", "source"});
   if (several) out.text_columns.emplace_back("event");
   Append(out.text_columns, TextAmounts());
+  Append(out.text_columns, groups.columns);
   if (contexts) out.text_columns.emplace_back("in");
   Append(out.text_columns, place);
-  out.machine_columns = {"event", "in"};
+  out.machine_columns = {"event"};
+  Append(out.machine_columns, groups.columns);
+  out.machine_columns.emplace_back("in");
   Append(out.machine_columns, place);
   if (functions) out.machine_columns.emplace_back("inlined");
   Append(out.machine_columns, MachineAmounts());
@@ -103,12 +112,15 @@ Tables CodeTables(const rmap::Samples& samples, const rmap::CodeTable& table,
       names.emplace_back(row.source);
     }
     std::vector<Cell> text;
-    std::vector<Cell> machine = {event, row.in};
+    std::vector<Cell> machine = {event};
+    AppendGroup(groups, row.group, machine);
+    machine.emplace_back(row.in);
     Append(machine, names);
     if (functions) machine.emplace_back(row.inlined);
     if (functions) names[0] = Marked(row.function, row.inlined);
     if (several) text.emplace_back(event);
     AddAmounts(row.self, row.total, event, text, machine);
+    AppendGroup(groups, row.group, text);
     if (contexts) text.emplace_back(row.in);
     Append(text, names);
     out.text.push_back(std::move(text));
@@ -118,21 +130,28 @@ Tables CodeTables(const rmap::Samples& samples, const rmap::CodeTable& table,
   return out;
 }
 
-Tables TreeTables(const rmap::Samples& samples, const rmap::CallTree& tree) {
+Tables TreeTables(const rmap::Samples& samples, const rmap::CallTree& tree,
+                  const SampleGroups& groups) {
   const bool several = samples.events.size() > 1;
   Tables out;
   if (several) out.text_columns.emplace_back("event");
   Append(out.text_columns, TextAmounts());
+  Append(out.text_columns, groups.columns);
   Append(out.text_columns, {"function", "dso"});
-  out.machine_columns = {"event", "depth", "function", "dso", "inlined"};
+  out.machine_columns = {"event"};
+  Append(out.machine_columns, groups.columns);
+  Append(out.machine_columns, {"depth", "function", "dso", "inlined"});
   Append(out.machine_columns, MachineAmounts());
   for (const rmap::CallTreeRow& row : tree.rows) {
     const std::string& event = samples.events[row.event].name;
     std::vector<Cell> text;
-    std::vector<Cell> machine = {event, std::uint64_t{row.depth}, row.function,
-                                 row.dso, row.inlined};
+    std::vector<Cell> machine = {event};
+    AppendGroup(groups, row.group, machine);
+    machine.insert(machine.end(), {std::uint64_t{row.depth}, row.function,
+                                   row.dso, row.inlined});
     if (several) text.emplace_back(event);
     AddAmounts(row.self, row.total, event, text, machine);
+    AppendGroup(groups, row.group, text);
     // Deep recursion would push the names out of sight.
     constexpr std::uint32_t kDeepest = 40;
     text.emplace_back(std::string(2 * std::min(row.depth, kDeepest), ' ') +
@@ -226,6 +245,8 @@ std::string Json(const rmap::Samples& samples, const Tables& tables,
         row[name] = *number;
       } else if (const auto* yes = std::get_if<bool>(&cells[i])) {
         row[name] = *yes;
+      } else {
+        row[name] = nullptr;
       }
     }
     out["rows"].push_back(std::move(row));
@@ -264,18 +285,20 @@ absl::StatusOr<ReportAnswer> ReportSamples(const ReportRequest& request,
                                   .trace = request.trace,
                                   .gating = request.gating,
                                   .range = request.range,
-                                  .process = request.process});
+                                  .process = request.process,
+                                  .thread = request.thread});
   if (!input.ok()) return input.status();
   const rmap::Report& report = input->report;
   const rmap::Samples& samples = *report.samples;
-  const std::vector<bool>& chosen = input->chosen;
+  const SampleGroups groups = GroupSamples(report, wanted.group_by);
+  const rmap::SampleChoice choice = {input->chosen, groups.of_context};
   Tables tables;
   if (wanted.table == SampleTable::kCallTree ||
       wanted.table == SampleTable::kCallers) {
     const rmap::CallTree tree = rmap::MakeCallTree(
         samples, {.callers = wanted.table == SampleTable::kCallers,
                   .function = wanted.function,
-                  .chosen = chosen,
+                  .choice = choice,
                   .fold_recursion = request.rows.fold_recursion,
                   .least_share = wanted.least_share});
     if (tree.rows.empty() && tree.left_out == 0 && !wanted.function.empty()) {
@@ -285,15 +308,16 @@ absl::StatusOr<ReportAnswer> ReportSamples(const ReportRequest& request,
           base::EscapeName(wanted.function),
           base::EscapeName(wanted.function)));
     }
-    tables = TreeTables(samples, tree);
+    tables = TreeTables(samples, tree, groups);
   } else {
     const CodeBy by = CodeByOf(wanted.table);
     tables = CodeTables(
         samples,
-        rmap::MakeCodeTable(samples, input->reader->info(), by, chosen), by);
+        rmap::MakeCodeTable(samples, input->reader->info(), by, choice), by,
+        groups);
   }
   SampleBooksOfEvents books = {rmap::SampleBooksOf(samples),
-                               rmap::ComparePeriods(samples, chosen)};
+                               rmap::ComparePeriods(samples, choice.chosen)};
   if (wanted.validate && books.periods.empty()) {
     return absl::FailedPreconditionError(
         "--validate compares the two periods of an event, and none has two: "

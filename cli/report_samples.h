@@ -24,6 +24,7 @@ struct SampleTableRequest {
   SampleTable table = SampleTable::kFunction;
   std::string format;    // text, json, jsonl, csv
   std::string function;  // kCallTree, kCallers: a glob; empty: all
+  std::string group_by;  // GroupSamples()
   // Rows of trees below this part of all samples are left out.
   double least_share = 0;
   // ReportAnswer::periods_disagree is wanted: there must be two periods.
@@ -32,7 +33,7 @@ struct SampleTableRequest {
 
 // Errors: of the reader; FAILED_PRECONDITION the trace has no samples, or none
 // with two periods;
-// NOT_FOUND none of the process, or of the function.
+// NOT_FOUND none of the process, thread or function.
 absl::StatusOr<ReportAnswer> ReportSamples(const ReportRequest& request,
                                            const SampleTableRequest& wanted);
 

@@ -88,12 +88,20 @@ absl::Status ChooseRows(const ReportOptions& options, ReportRequest& request) {
   request.rows.preemptors = by == rmap::ReportBy::kPreemptor ||
                             (by == rmap::ReportBy::kDefault && json);
   request.rows.samples = by == rmap::ReportBy::kWaker;
+  const bool of_samples =
+      options.group_by == "thread" || options.group_by == "process";
   if (request.rows.fold_recursion &&
       (options.over_time() || request.metrics.wanted())) {
     return absl::InvalidArgumentError(
         "--fold-recursion is for tables of call paths, without metrics");
   }
-  if (!options.group_by.empty()) {
+  if (of_samples && !options.samples()) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "--group-by %s is for tables of samples: --by function, for example; "
+        "--by %s has a row for each",
+        options.group_by, options.group_by));
+  }
+  if (!options.group_by.empty() && !options.samples()) {
     if (options.over_time() || request.metrics.wanted() ||
         !request.processes_by.empty() ||
         (by != rmap::ReportBy::kDefault && by != rmap::ReportBy::kProcess)) {
@@ -125,9 +133,11 @@ void AddOptions(VerbParser& parser, ReportOptions& options,
   parser.AddChoice("--by", options.by, tables);
   parser.AddChoice("--group", options.group, rmap::NamesOf(RowOwners()));
   parser.AddFlag("--fold-recursion", request.rows.fold_recursion);
-  parser.AddChoice("--group-by", options.group_by, {"comm", "user", "cgroup"});
+  parser.AddChoice("--group-by", options.group_by,
+                   {"comm", "user", "cgroup", "thread", "process"});
   parser.AddDuration("--every", request.every_ns);
   parser.AddText("--process", request.process);
+  parser.AddText("--thread", request.thread);
   parser.AddText("--segment", request.segment);
   parser.AddText("--function", options.function);
   AddRangeOptions(parser, request.range);
@@ -202,6 +212,11 @@ absl::Status CheckSamples(const VerbParser& parser,
         absl::StrFormat("--by %s needs --function NAME, a glob: whose %s?",
                         options.by, options.by));
   }
+  if (parser.is_given("--thread") && !options.samples()) {
+    return absl::InvalidArgumentError(
+        "--thread is for tables of samples: --by function, for example; of "
+        "other tables --where 'tid == N' chooses rows");
+  }
   if (options.validate && !options.samples()) {
     return absl::InvalidArgumentError(
         "--validate is for tables of samples: --by function, for example");
@@ -215,10 +230,12 @@ absl::Status CheckSamples(const VerbParser& parser,
   }
   for (const char* option :
        {"--where", "--sort", "--columns", "--metrics", "--metric", "--rules",
-        "--with", "--group", "--group-by", "--bounds"}) {
+        "--with", "--group", "--bounds"}) {
     if (!parser.is_given(option)) continue;
     return absl::InvalidArgumentError(absl::StrFormat(
-        "--by %s is a table of samples, with its own columns: leave out %s",
+        "--by %s is a table of samples, with its own columns: leave out %s "
+        "(--group-by thread has rows for each thread; --thread, --process, "
+        "--from and --to choose samples)",
         options.by, option));
   }
   return absl::OkStatus();
@@ -319,6 +336,7 @@ absl::StatusOr<ReportAnswer> Answer(const ReportOptions& options,
                          {.table = SampleTables().at(options.by),
                           .format = options.format,
                           .function = options.function,
+                          .group_by = options.group_by,
                           .least_share = options.rows == 0 ? 0 : kLeast,
                           .validate = options.validate});
   }

@@ -4,35 +4,13 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
-#include "base/text/glob.h"
 #include "base/text/name_escape.h"
 #include "cli/progress_bar.h"
 #include "cli/report_request.h"
+#include "cli/sample_groups.h"
 #include "rmap/samples/samples.h"
 
 namespace countrace::cli {
-namespace {
-
-// Which contexts are of processes whose name or number matches.
-std::vector<bool> ChosenContexts(const rmap::Report& report,
-                                 const std::string& process) {
-  if (process.empty()) return {};
-  std::vector<bool> chosen;
-  for (const rmap::SampleContext& context : report.samples->contexts) {
-    const auto row =
-        std::find_if(report.processes.begin(), report.processes.end(),
-                     [&](const rmap::ProcessRow& one) {
-                       return one.index == context.process;
-                     });
-    chosen.push_back(row != report.processes.end() &&
-                     (base::GlobMatches(process.c_str(), row->comm.c_str()) ||
-                      process == absl::StrFormat("%d", row->pid)));
-  }
-  return chosen;
-}
-
-}  // namespace
-
 absl::StatusOr<SampleInput> ReadSamples(const SampleInputRequest& request) {
   auto reader = request.input->Open(request.trace);
   if (!reader.ok()) return reader.status();
@@ -58,15 +36,23 @@ absl::StatusOr<SampleInput> ReadSamples(const SampleInputRequest& request) {
         "the trace has no samples: `countrace record --sample 199` takes them");
   }
   SampleInput out{std::move(*reader), *std::move(report), {}};
-  out.chosen = ChosenContexts(out.report, request.process);
-  if (!out.chosen.empty() && std::find(out.chosen.begin(), out.chosen.end(),
-                                       true) == out.chosen.end()) {
+  out.chosen = ChosenContexts(out.report, request.process, request.thread);
+  if (out.chosen.empty() || std::find(out.chosen.begin(), out.chosen.end(),
+                                      true) != out.chosen.end()) {
+    return out;
+  }
+  if (request.thread.empty()) {
     return absl::NotFoundError(
         absl::StrFormat("no sample is of a process %s: `countrace report --by "
                         "process` names them",
                         base::EscapeName(request.process)));
   }
-  return out;
+  return absl::NotFoundError(absl::StrFormat(
+      "no sample is of a thread %s%s%s: `countrace report --by thread` names "
+      "them",
+      base::EscapeName(request.thread),
+      request.process.empty() ? "" : " of a process ",
+      base::EscapeName(request.process)));
 }
 
 }  // namespace countrace::cli

@@ -21,7 +21,7 @@ struct SampleInputRequest {
   std::string trace;
   rmap::GatingRequest gating = {};
   RangeOptions range = {};
-  std::string process = {};  // glob or number; empty: all
+  std::string process = {}, thread = {};  // glob or number; empty: all
 };
 
 struct SampleInput {
@@ -32,7 +32,7 @@ struct SampleInput {
 
 // Errors: of the reader; wrong usage (IsUsage()): the range;
 // FAILED_PRECONDITION the trace has no samples; NOT_FOUND none is of the
-// process.
+// process, or of the thread.
 absl::StatusOr<SampleInput> ReadSamples(const SampleInputRequest& request);
 
 }  // namespace countrace::cli

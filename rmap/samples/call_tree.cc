@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "base/text/glob.h"
@@ -11,7 +12,7 @@ namespace countrace::rmap {
 namespace {
 
 struct Node {
-  std::uint32_t event = 0, parent = 0, place = 0, depth = 0;
+  std::uint32_t event = 0, group = 0, parent = 0, place = 0, depth = 0;
   SampleWeight self, total;
   std::vector<std::uint32_t> children;
 };
@@ -28,7 +29,7 @@ class TreeBuilder {
 
   CallTree Build() {
     for (const SampleSum& sum : samples_.sums) {
-      if (!request_.chosen.empty() && !request_.chosen[sum.context]) continue;
+      if (!request_.choice.Has(sum.context)) continue;
       events_[sum.event].Add(sum);
       Add(sum);
     }
@@ -89,11 +90,14 @@ class TreeBuilder {
 
   std::uint32_t Descend(const SampleSum& sum, std::uint32_t parent,
                         std::uint32_t place) {
-    const auto [found, added] = children_.try_emplace(
-        {sum.event, parent, place}, static_cast<std::uint32_t>(nodes_.size()));
+    const std::uint32_t group = request_.choice.GroupOf(sum.context);
+    const auto [found, added] =
+        children_.try_emplace({sum.event, group, parent, place},
+                              static_cast<std::uint32_t>(nodes_.size()));
     if (added) {
       Node node;
       node.event = sum.event;
+      node.group = group;
       node.parent = parent;
       node.place = place;
       node.depth = parent == 0 ? 0 : nodes_[parent].depth + 1;
@@ -108,14 +112,20 @@ class TreeBuilder {
   // each has at most 200 inlined functions.
   void Emit(std::uint32_t number, CallTree& tree) {
     std::vector<std::uint32_t> children = nodes_[number].children;
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> groups;
+    for (const std::uint32_t child : children) {
+      const Node& node = nodes_[child];
+      groups[{node.event, node.group}] += node.total.periods;
+    }
+    const auto order = [&](std::uint32_t child) {
+      const Node& node = nodes_[child];
+      // The largest first.
+      return std::tuple(node.event, ~groups[{node.event, node.group}],
+                        node.group, ~node.total.periods);
+    };
     std::stable_sort(children.begin(), children.end(),
-                     [this](std::uint32_t a, std::uint32_t b) {
-                       const Node& left = nodes_[a];
-                       const Node& right = nodes_[b];
-                       if (left.event != right.event) {
-                         return left.event < right.event;
-                       }
-                       return left.total.periods > right.total.periods;
+                     [&order](std::uint32_t a, std::uint32_t b) {
+                       return order(a) < order(b);
                      });
     for (const std::uint32_t child : children) {
       const Node& node = nodes_[child];
@@ -127,6 +137,7 @@ class TreeBuilder {
         continue;
       }
       row.event = node.event;
+      row.group = node.group;
       row.depth = node.depth;
       row.function = places_[node.place].function;
       row.inlined = places_[node.place].inlined;
@@ -138,7 +149,7 @@ class TreeBuilder {
   }
 
   struct Key {
-    std::uint32_t event, parent, place;
+    std::uint32_t event, group, parent, place;
     auto operator<=>(const Key&) const = default;
   };
   const Samples& samples_;

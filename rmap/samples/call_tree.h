@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "rmap/samples/function_rows.h"
 #include "rmap/samples/sampled_amount.h"
 #include "rmap/samples/samples.h"
 
@@ -16,6 +17,7 @@ namespace countrace::rmap {
 
 struct CallTreeRow {
   std::uint32_t event = 0;  // of Samples::events
+  std::uint32_t group = 0;  // SampleChoice::groups
   std::uint32_t depth = 0;
   std::string function, dso;
   bool inlined = false;
@@ -29,14 +31,14 @@ struct CallTreeRequest {
   // Glob on functions. Of calls: the tree begins at the outermost frame of that
   // name; of callers, at the innermost. Empty: whole stacks.
   std::string function = {};
-  std::vector<bool> chosen = {};  // of Samples::contexts; empty: all
+  SampleChoice choice = {};  // each group has trees of its own
   // A function that calls itself is one level: a > b > b is a > b.
   bool fold_recursion = false;
   double least_share = 0;  // rows with a smaller total are left out
 };
 
 struct CallTree {
-  std::vector<CallTreeRow> rows;  // by event; the largest child first
+  std::vector<CallTreeRow> rows;  // by event, group; the largest child first
   std::uint64_t left_out = 0;     // rows below `least_share`
   std::vector<std::string> messages;
 };

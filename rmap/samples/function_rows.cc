@@ -73,7 +73,7 @@ std::vector<SampleBooks> SampleBooksOf(const Samples& samples) {
 
 CodeTable MakeCodeTable(const Samples& samples,
                         const logformat::TraceInfo& info, CodeBy by,
-                        const std::vector<bool>& chosen) {
+                        const SampleChoice& choice) {
   CodePlaces places(samples, by);
   std::vector<std::string> contexts;
   for (const SampleContext& context : samples.contexts) {
@@ -82,40 +82,47 @@ CodeTable MakeCodeTable(const Samples& samples,
   struct Sums {
     SampleWeight self, total;
   };
-  // By event, context, place.
-  std::map<std::tuple<std::uint32_t, std::string, std::uint32_t>, Sums> sums;
+  // By event, group, context, place.
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::string, std::uint32_t>,
+           Sums>
+      sums;
   std::vector<SampleTotal> events = EmptyTotals(samples);
   std::set<std::uint32_t> seen;
   for (const SampleSum& sum : samples.sums) {
-    if (!chosen.empty() && !chosen[sum.context]) continue;
+    if (!choice.Has(sum.context)) continue;
     events[sum.event].Add(sum);
+    const std::uint32_t group = choice.GroupOf(sum.context);
     const std::string& in = contexts[sum.context];
-    sums[{sum.event, in, places.Of(sum.frame).front()}].self.Add(sum);
+    sums[{sum.event, group, in, places.Of(sum.frame).front()}].self.Add(sum);
     seen.clear();
     for (std::uint32_t frame = sum.frame;;
          frame = samples.frames[frame].parent) {
       if (frame == 0 && sum.frame != 0) break;  // the root of a stack
       for (const std::uint32_t place : places.Of(frame)) {
         if (!seen.insert(place).second) continue;
-        sums[{sum.event, in, place}].total.Add(sum);
+        sums[{sum.event, group, in, place}].total.Add(sum);
       }
       if (frame == 0) break;
     }
   }
   CodeTable table;
   for (const auto& [key, sum] : sums) {
-    const auto& [event, in, number] = key;
+    const auto& [event, group, in, number] = key;
     const CodePlace& place = places[number];
-    table.rows.push_back({event, in, place.function, place.inlined,
+    table.rows.push_back({event, group, in, place.function, place.inlined,
                           CodeFileName(place.dso), SourceText(place),
                           place.address, AmountOf(sum.self, events[event]),
                           AmountOf(sum.total, events[event])});
   }
-  std::stable_sort(table.rows.begin(), table.rows.end(),
-                   [](const CodeRow& a, const CodeRow& b) {
-                     return std::tie(a.event, b.self.value, b.total.value) <
-                            std::tie(b.event, a.self.value, a.total.value);
-                   });
+  // By name in the end: numbers of places differ from range to range.
+  std::stable_sort(
+      table.rows.begin(), table.rows.end(),
+      [](const CodeRow& a, const CodeRow& b) {
+        return std::tie(a.event, b.self.value, b.total.value, a.in, a.function,
+                        a.dso, a.source, a.address, a.inlined, a.group) <
+               std::tie(b.event, a.self.value, a.total.value, b.in, b.function,
+                        b.dso, b.source, b.address, b.inlined, b.group);
+      });
   table.messages = places.messages();
   return table;
 }

@@ -19,6 +19,7 @@ namespace countrace::rmap {
 
 struct CodeRow {
   std::uint32_t event = 0;  // of Samples::events
+  std::uint32_t group = 0;  // SampleChoice::groups
   std::string in;           // "server:handle > syscall:read"; empty: none
   // A name, or a bucket: [kernel], [vdso], [jit], [stripped], [unknown].
   std::string function;
@@ -43,6 +44,20 @@ struct SampleBooks {
   std::uint64_t shorter = 0, shorter_ns = 0, lost_ns = 0, unseen = 0;
 };
 
+// Which samples a table is of.
+struct SampleChoice {
+  std::vector<bool> chosen = {};  // of Samples::contexts; empty: all
+  // By context: rows of different groups are not added up; empty: one group.
+  std::vector<std::uint32_t> groups = {};
+
+  bool Has(std::uint32_t context) const {
+    return chosen.empty() || chosen[context];
+  }
+  std::uint32_t GroupOf(std::uint32_t context) const {
+    return groups.empty() ? 0 : groups[context];
+  }
+};
+
 struct CodeTable {
   std::vector<CodeRow> rows;
   std::vector<SampleBooks> books;     // by event
@@ -53,11 +68,10 @@ struct CodeTable {
 std::string ContextText(const SampleContext& context,
                         const logformat::TraceInfo& info);
 
-// `chosen`: which of Samples::contexts count; empty: all. A function has a row
-// for each segment and system call that were open.
+// A function has a row for each segment and system call that were open.
 CodeTable MakeCodeTable(const Samples& samples,
                         const logformat::TraceInfo& info, CodeBy by,
-                        const std::vector<bool>& chosen = {});
+                        const SampleChoice& choice = {});
 
 std::vector<SampleBooks> SampleBooksOf(const Samples& samples);
 

@@ -46,6 +46,7 @@ struct CodeSymbol {
 // What was open in the thread. Hook ids; 0: none.
 struct SampleContext {
   ProcessIndex process{};
+  ThreadIndex thread{};
   std::uint32_t segment = 0;      // of user code, the innermost
   std::uint32_t system_call = 0;  // the innermost
   auto operator<=>(const SampleContext&) const = default;

@@ -239,6 +239,7 @@ std::uint32_t KernelHooks::AddSample(const ThreadState& thread,
   if (samples_ == nullptr) return 0;
   SampleContext context;
   context.process = thread.process->index;
+  context.thread = thread.index;
   const std::vector<Frame>& frames = thread.stack.frames;
   for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
     const HookOrigin origin = hooks_.origins()[frame->hook_id];

@@ -383,6 +383,77 @@ class Samples(unittest.TestCase):
             self.assertEqual(status, done.returncode, (words, done))
             self.assertNotEqual('', done.stderr, words)
 
+    def test_threads(self):
+        """--thread has the samples of one, --group-by the same rows side by side."""
+        known = json.loads(self.record('--sample', RATE, '--', WORKLOAD, 'threads', 300).stdout)
+        whole = self.report('function')
+        grouped = self.report('function', '--group-by', 'thread')
+        self.assertEqual(whole['books'], grouped['books'])
+        self.assertFalse({'comm', 'pid', 'tid'} & set(whole['rows'][0]))
+        process = {row['pid'] for row in grouped['rows'] if row['comm'] in ('half', 'third')}
+        self.assertEqual(1, len(process), process)
+        pid, = process
+        for name, function, other in (('half', 'BurnHalf', 'BurnThird'),
+                                      ('third', 'BurnThird', 'BurnHalf')):
+            of_one = self.report('function', '--thread', name, '--process', pid)['rows']
+            self.assertEqual(of_one, self.report('function', '--thread', known[name])['rows'])
+            self.assertTrue(of_one[0]['function'].startswith(function), of_one[0])
+            self.assertFalse([row for row in of_one if row['function'].startswith(other)])
+            # Shares, and so intervals, are of all samples there.
+            amounts = ('function', 'in', 'self_samples', 'self', 'total_samples', 'total')
+            def cells(rows):
+                return sorted([str(row[one]) for one in amounts] for row in rows)
+            self.assertEqual(cells(of_one), cells(row for row in grouped['rows']
+                                                  if row['tid'] == known[name]))
+            truth = known[function]
+            burn = [row for row in of_one if row['function'].startswith(function)]
+            self.assertLess(abs(sum(row['total'] for row in burn) - truth) / truth, 0.2, burn)
+        self.assertEqual(sum(row['self_samples'] for row in whole['rows']),
+                         sum(row['self_samples'] for row in grouped['rows']))
+        for by in ('line', 'file', 'dso', 'address'):
+            rows = self.report(by, '--group-by', 'thread')['rows']
+            self.assertEqual(whole['books'][0]['samples'],
+                             sum(row['self_samples'] for row in rows), by)
+            self.assertTrue(all({'comm', 'pid', 'tid'} <= set(row) for row in rows), by)
+        for by in ('process', 'comm', 'user', 'cgroup'):
+            rows = self.report('function', '--group-by', by)['rows']
+            self.assertEqual(whole['books'][0]['samples'],
+                             sum(row['self_samples'] for row in rows), by)
+        # Trees: each thread's own, the one with most samples first.
+        tree = self.report('calltree', '--group-by', 'thread', '--rows', 0)['rows']
+        roots = [row for row in tree if row['depth'] == 0]
+        self.assertEqual(whole['books'][0]['samples'], sum(row['total_samples'] for row in roots))
+        order = list(dict.fromkeys(row['tid'] for row in tree))
+        self.assertEqual(order[:2], [known['half'], known['third']])
+        self.assertEqual(order, [row['tid'] for i, row in enumerate(tree)
+                                 if i == 0 or tree[i - 1]['tid'] != row['tid']])
+        alone = self.report('calltree', '--thread', known['third'], '--rows', 0)['rows']
+        self.assertEqual([(row['depth'], row['function'], row['total']) for row in alone],
+                         [(row['depth'], row['function'], row['total']) for row in tree
+                          if row['tid'] == known['third']])
+        text = run(COUNTRACE, 'report', '--by', 'function', '--group-by', 'thread',
+                   self.trace).stdout
+        self.assertRegex(text, r'comm +pid +tid .*function')
+        self.assertRegex(text, rf'half +{pid} +{known["half"]} .*BurnHalf')
+        annotated = json.loads(run(COUNTRACE, 'annotate', '--only', 'lines', '--format', 'json',
+                                   '--thread', 'half', 'BurnHalf', self.trace).stdout)
+        self.assertEqual(max(row['self'] for row in self.rows(whole, r'BurnHalf\(.*')),
+                         annotated['events'][0]['self'])
+        for words, status, said in (
+                (['--by', 'function', '--thread', 'x'], 1, 'no sample is of a thread x'),
+                (['--by', 'function', '--thread', 'half', '--process', 'x'], 1,
+                 'no sample is of a thread half of a process x'),
+                (['--by', 'thread', '--thread', 'half'], 2, '--thread is for tables of samples'),
+                (['--thread', 'half'], 2, '--thread is for tables of samples'),
+                (['--group-by', 'thread'], 2, '--by thread has a row for each'),
+                (['--by', 'function', '--sort', 'comm'], 2, '--group-by thread has rows'),
+                (['--by', 'function', '--group-by', 'tid'], 2, 'tid')):
+            done = run(COUNTRACE, 'report', *words, self.trace)
+            self.assertEqual(status, done.returncode, (words, done))
+            self.assertIn(said, done.stderr)
+        done = run(COUNTRACE, 'annotate', '--thread', 'third', 'BurnHalf', self.trace)
+        self.assertEqual(1, done.returncode, done)
+
     def test_without_samples(self):
         self.record('--', '/bin/true')
         done = run(COUNTRACE, 'report', '--by', 'function', self.trace)

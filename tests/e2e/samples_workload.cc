@@ -8,6 +8,9 @@
 //        samples_workload inlined MILLISECONDS
 //          the same, but that the first of them, Host, does its work in SpinIn,
 //          which is inlined into it, by way of SpinThrough
+//        samples_workload threads MILLISECONDS
+//          BurnHalf for that CPU time in the thread `half`, BurnThird for half
+//          of it in the thread `third`; prints the nanoseconds and the tids
 //        samples_workload pages MANY FEW
 //          two functions that touch so many fresh pages
 //        samples_workload vdso MILLISECONDS
@@ -20,6 +23,7 @@
 //          one address and then at another one; prints the file's name
 #include <elf.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -29,6 +33,7 @@
 #include <cstring>
 #include <ctime>
 #include <initializer_list>
+#include <thread>
 
 #if defined(USE_HOOKS)
 #include "countrace/hooks.h"
@@ -118,6 +123,30 @@ int Cpu(std::uint64_t ns, const char* name,
               name, static_cast<unsigned long long>(half),
               static_cast<unsigned long long>(third),
               static_cast<unsigned long long>(fifth));
+  return 0;
+}
+
+int Threads(std::uint64_t ns) {
+  struct Work {
+    const char* name;
+    std::uint64_t (*burn)(std::uint64_t);
+    std::uint64_t ns;
+    int tid = 0;
+  };
+  Work half = {"half", BurnHalf, ns}, third = {"third", BurnThird, ns / 2};
+  const auto run = [](Work* work) {
+    pthread_setname_np(pthread_self(), work->name);
+    work->tid = gettid();
+    work->ns = work->burn(work->ns);
+  };
+  std::thread one(run, &half), other(run, &third);
+  one.join();
+  other.join();
+  std::printf(
+      "{\"half\": %d, \"third\": %d, \"BurnHalf\": %llu, \"BurnThird\": "
+      "%llu}\n",
+      half.tid, third.tid, static_cast<unsigned long long>(half.ns),
+      static_cast<unsigned long long>(third.ns));
   return 0;
 }
 
@@ -242,6 +271,7 @@ int main(int argc, char** argv) {
   const long first = std::atol(argv[2]);
   const auto ns = static_cast<std::uint64_t>(first) * 1'000'000;
   if (std::strcmp(argv[1], "cpu") == 0) return Cpu(ns, "BurnHalf", Half);
+  if (std::strcmp(argv[1], "threads") == 0) return Threads(ns);
   if (std::strcmp(argv[1], "inlined") == 0) return Cpu(ns, "Host", Host);
   if (std::strcmp(argv[1], "pages") == 0 && argc == 4) {
     return Pages(first, std::atol(argv[3]));

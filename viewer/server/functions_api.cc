@@ -35,6 +35,7 @@ using Json = nlohmann::json;
 using rmap::CodeRow;
 
 constexpr std::uint32_t kLinesAround = 8;
+constexpr std::size_t kMostChoices = 100;  // threads
 
 SampledRanges& Ranges() {
   static auto& ranges = *new SampledRanges;
@@ -53,7 +54,7 @@ std::atomic<std::uint64_t> newest_table{0}, newest_listing{0};
 // What a request is about, and its samples.
 struct Wanted {
   SampledRangeKey key;
-  ChosenProcess process;
+  ChosenSamples chosen;
   std::shared_ptr<const SampledRange> range = nullptr;
 };
 
@@ -67,15 +68,16 @@ std::optional<Wanted> Want(const TimelineIndex& index,
     refused = Refuse(400, query.error());
     return std::nullopt;
   }
-  Wanted wanted{{events.trace_path(), IdOf(index), *table}, std::nullopt};
-  if (query.Has("process")) {
-    const auto process =
-        query.Number("process", std::nullopt, ~std::uint32_t{0});
-    if (!process) {
+  Wanted wanted{{events.trace_path(), IdOf(index), *table}, {}};
+  for (const auto& [name, to] : {std::pair("process", &wanted.chosen.process),
+                                 std::pair("thread", &wanted.chosen.thread)}) {
+    if (!query.Has(name)) continue;
+    const auto number = query.Number(name, std::nullopt, ~std::uint32_t{0});
+    if (!number) {
       refused = Refuse(400, query.error());
       return std::nullopt;
     }
-    wanted.process = static_cast<std::uint32_t>(*process);
+    *to = static_cast<std::uint32_t>(*number);
   }
   const std::uint64_t own = ++newest;
   auto range = Ranges().SamplesOf(
@@ -92,19 +94,47 @@ std::optional<Wanted> Want(const TimelineIndex& index,
 }
 
 // All samples that were chosen, by event: what shares are of.
-Json AllOf(const rmap::Samples& samples, ChosenProcess process) {
-  const std::vector<bool> chosen = ContextsOf(samples, process);
+Json AllOf(const rmap::Samples& samples, const ChosenSamples& chosen) {
+  const rmap::SampleChoice choice = {.chosen = ContextsOf(samples, chosen)};
   std::vector<rmap::SampleWeight> all(samples.events.size());
   for (const rmap::SampleSum& sum : samples.sums) {
-    if (chosen.empty() || chosen[sum.context]) all[sum.event].Add(sum);
+    if (choice.Has(sum.context)) all[sum.event].Add(sum);
   }
   Json json = Json::array();
   for (std::size_t event = 0; event < all.size(); ++event) {
-    json.push_back({{"event", samples.events[event].name},
-                    {"samples", all[event].hits},
-                    {"value", all[event].periods}});
+    json.push_back(
+        {{"event", samples.events[event].name},
+         {"samples", all[event].hits},
+         {"value", all[event].periods / samples.events[event].periods}});
   }
   return json;
+}
+
+// The threads of the chosen process, of all of them without one, by their
+// samples: what a reader can choose among.
+Json ThreadsOf(const rmap::Samples& samples, const ChosenSamples& chosen) {
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> hits;
+  const rmap::SampleChoice choice = {
+      .chosen = ContextsOf(samples, {.process = chosen.process})};
+  for (const rmap::SampleSum& sum : samples.sums) {
+    if (!choice.Has(sum.context)) continue;
+    const rmap::SampleContext& context = samples.contexts[sum.context];
+    hits[{static_cast<std::uint32_t>(context.process),
+          static_cast<std::uint32_t>(context.thread)}] += sum.hits;
+  }
+  std::vector<std::pair<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t>>
+      all(hits.begin(), hits.end());
+  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
+    return a.second > b.second;
+  });
+  Json json = Json::array();
+  for (const auto& [thread, samples_of] : all) {
+    if (json.size() == kMostChoices) break;
+    json.push_back({{"process", thread.first},
+                    {"thread", thread.second},
+                    {"samples", samples_of}});
+  }
+  return {{"threads", std::move(json)}, {"threads_total", all.size()}};
 }
 
 // Rows by a column, each event's together; equal ones stay in their order.
@@ -161,12 +191,13 @@ HttpResponse Functions(const TimelineIndex& index, const TraceEvents& events,
                  {"rows", Json::array()},
                  {"books", Json::array()},
                  {"notes", Json::array()},
-                 {"all", AllOf(samples, wanted->process)}};
+                 {"all", AllOf(samples, wanted->chosen)}};
+  answer.update(ThreadsOf(samples, wanted->chosen));
   if (samples.events.empty()) return AnswerJson(answer);
   std::shared_ptr<const rmap::CodeTable> table;
   {
     const std::lock_guard lock(Naming());
-    table = Ranges().FunctionsOf(wanted->key, wanted->range, wanted->process);
+    table = Ranges().FunctionsOf(wanted->key, wanted->range, wanted->chosen);
   }
   for (const CodeRow& row : table->rows) rows.push_back(&row);
   SortRows(sort, order == "ascending", rows);
@@ -237,7 +268,7 @@ HttpResponse Annotate(const TimelineIndex& index, const TraceEvents& events,
   const auto wanted = Want(index, events, query, newest_listing, refused);
   if (!wanted) return refused;
   const rmap::Samples& samples = wanted->range->samples;
-  request.annotation.chosen = ContextsOf(samples, wanted->process);
+  request.annotation.chosen = ContextsOf(samples, wanted->chosen);
   const auto listing = [&] {
     const std::lock_guard lock(Naming());
     return rmap::MakeListing(samples, request);
@@ -254,7 +285,7 @@ HttpResponse Annotate(const TimelineIndex& index, const TraceEvents& events,
   }
   answer["sources"] = SourcesOf(*listing, notes);
   answer["notes"] = std::move(notes);
-  answer["all"] = AllOf(samples, wanted->process);
+  answer["all"] = AllOf(samples, wanted->chosen);
   return AnswerJson(answer);
 }
 

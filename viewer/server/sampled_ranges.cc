@@ -12,7 +12,7 @@ namespace {
 
 // The whole trace, the range that is selected, and those before it.
 constexpr std::size_t kMostRanges = 4;
-constexpr std::size_t kMostTables = 8;  // of processes of a range
+constexpr std::size_t kMostTables = 8;  // of choices in a range
 
 bool HasSamples(const logformat::TraceInfo& info) {
   return std::any_of(info.hooks.begin(), info.hooks.end(),
@@ -41,13 +41,16 @@ absl::StatusOr<std::shared_ptr<const SampledRange>> Read(
 }  // namespace
 
 std::vector<bool> ContextsOf(const rmap::Samples& samples,
-                             ChosenProcess process) {
-  if (!process) return {};
-  std::vector<bool> chosen;
+                             const ChosenSamples& chosen) {
+  if (!chosen.process && !chosen.thread) return {};
+  std::vector<bool> contexts;
   for (const rmap::SampleContext& context : samples.contexts) {
-    chosen.push_back(static_cast<std::uint32_t>(context.process) == *process);
+    const auto process = static_cast<std::uint32_t>(context.process);
+    const auto thread = static_cast<std::uint32_t>(context.thread);
+    contexts.push_back((!chosen.process || process == *chosen.process) &&
+                       (!chosen.thread || thread == *chosen.thread));
   }
-  return chosen;
+  return contexts;
 }
 
 SampledRanges::Kept* SampledRanges::Find(const SampledRangeKey& key) {
@@ -79,21 +82,22 @@ absl::StatusOr<std::shared_ptr<const SampledRange>> SampledRanges::SamplesOf(
 
 std::shared_ptr<const rmap::CodeTable> SampledRanges::FunctionsOf(
     const SampledRangeKey& key,
-    const std::shared_ptr<const SampledRange>& range, ChosenProcess process) {
+    const std::shared_ptr<const SampledRange>& range,
+    const ChosenSamples& chosen) {
   {
     const std::lock_guard lock(mutex_);
     if (const Kept* const found = Find(key)) {
-      const auto table = found->functions.find(process);
+      const auto table = found->functions.find(chosen);
       if (table != found->functions.end()) return table->second;
     }
   }
   auto table = std::make_shared<const rmap::CodeTable>(
       rmap::MakeCodeTable(range->samples, range->info, rmap::CodeBy::kFunction,
-                          ContextsOf(range->samples, process)));
+                          {.chosen = ContextsOf(range->samples, chosen)}));
   const std::lock_guard lock(mutex_);
   if (Kept* const found = Find(key)) {
     if (found->functions.size() >= kMostTables) found->functions.clear();
-    found->functions.emplace(process, table);
+    found->functions.emplace(chosen, table);
   }
   return table;
 }

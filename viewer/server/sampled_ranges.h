@@ -6,6 +6,7 @@
 #ifndef COUNTRACE_VIEWER_SERVER_SAMPLED_RANGES_H_
 #define COUNTRACE_VIEWER_SERVER_SAMPLED_RANGES_H_
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -42,12 +43,15 @@ struct SampledRange {
   bool of_range = false;  // a part of the trace
 };
 
-// By number; absent: all. The same as `report --process`.
-using ChosenProcess = std::optional<std::uint32_t>;
+// By number; absent: all. The same as `report --process --thread`.
+struct ChosenSamples {
+  std::optional<std::uint32_t> process = {}, thread = {};
+  auto operator<=>(const ChosenSamples&) const = default;
+};
 
-// Which of Samples::contexts are of a process; empty: all.
+// Which of Samples::contexts are chosen; empty: all.
 std::vector<bool> ContextsOf(const rmap::Samples& samples,
-                             ChosenProcess process);
+                             const ChosenSamples& chosen);
 
 class SampledRanges {
  public:
@@ -57,13 +61,14 @@ class SampledRanges {
   // Requires: SamplesOf(key) gave `range`.
   std::shared_ptr<const rmap::CodeTable> FunctionsOf(
       const SampledRangeKey& key,
-      const std::shared_ptr<const SampledRange>& range, ChosenProcess process);
+      const std::shared_ptr<const SampledRange>& range,
+      const ChosenSamples& chosen);
 
  private:
   struct Kept {
     SampledRangeKey key;
     std::shared_ptr<const SampledRange> range;
-    std::map<ChosenProcess, std::shared_ptr<const rmap::CodeTable>> functions;
+    std::map<ChosenSamples, std::shared_ptr<const rmap::CodeTable>> functions;
   };
 
   // Null: it is not kept. Else the entry becomes the last to go.
