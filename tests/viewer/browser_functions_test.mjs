@@ -1,7 +1,7 @@
 // Functions, from samples, and their code in the page:
 //   browser_functions_test.mjs COUNTRACE WORKLOAD SHOTS
-// Records two processes with samples, and compares the page with `countrace report
-// --by function` and `countrace annotate`, also in a range and of one process.
+// Records processes with samples, and compares the page with `countrace report --by
+// function` and `countrace annotate`, also in a range, of one process, of one thread.
 import assert from 'node:assert/strict';
 import {spawnSync} from 'node:child_process';
 import {chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
@@ -74,7 +74,7 @@ const axe = async (where) => {
 };
 
 try {
-  run('record', '-q', '--sample', '997', '-o', trace, '--', 'sh', '-c', '"$1" cpu 400 & "$2" inlined 400; wait', 'sh', copy, workload);
+  run('record', '-q', '--sample', '997', '-o', trace, '--', 'sh', '-c', '"$1" cpu 400 & "$2" threads 400 & "$2" inlined 400; wait', 'sh', copy, workload);
   await view(trace);
 
   await claims.claim('the table of functions is the report\'s', async () => {
@@ -127,6 +127,53 @@ try {
     same(await table(`f.total === ${all.rows.length}`), all);
     await session.page.getByRole('button', {name: 'clear'}).click();
     await table('f.books[0].counted !== null');
+  });
+
+  await claims.claim('of a thread, they are the report\'s; the choice is in the address', async () => {
+    const all = reportOf();
+    const choice = session.page.locator('.choice select');
+    const labels = await choice.locator('option').allInnerTexts();
+    const {threads, threads_total: total} = await session.api('functions');
+    assert.equal(labels.length, total + 1);
+    assert.equal(threads.reduce((sum, one) => sum + one.samples, 0), all.books[0].samples);
+    const label = labels.find((text) => text.startsWith('half '));
+    const [, tid, samples] = /^half (\d+) of hooked_\w+ \d+: (\d+) samples$/.exec(label) ?? [];
+    assert.ok(tid, label);
+    await choice.selectOption({label});
+    const report = reportOf('--thread', tid);
+    assert.equal(Number(samples), report.rows.reduce((sum, one) => sum + one.self_samples, 0));
+    same(await table(`f.total === ${report.rows.length} && f.rows[0].self === ${report.rows[0].self}`), report);
+    await session.shot(shots, 'functions-thread');
+    await row('BurnHalf').click();
+    assert.deepEqual(listed(await listing()), annotation('BurnHalf*', '--thread', tid));
+    assert.match(await session.page.locator('.range-what').innerText(), new RegExp(`of half ${tid},`));
+    await session.key('Escape');
+    await session.until('/thread=\\d/.test(location.hash)');
+    await session.revisit(await session.ask('location.hash'));
+    same(await table(`f.total === ${report.rows.length}`), report);
+    // Another process has none of its samples; the table of threads chooses, too.
+    await tab('Processes');
+    await session.settled();
+    const worker = session.page.locator('.data tbody tr', {hasText: 'work [1]'}).first();
+    const pid = (await worker.locator('td').nth(1).innerText()).trim();
+    await worker.click();
+    await tab('Functions');
+    const ofWorker = reportOf('--process', pid);
+    same(await table(`f.total === ${ofWorker.rows.length} && f.rows[0].self === ${ofWorker.rows[0].self}`), ofWorker);
+    assert.equal(await choice.inputValue(), '');
+    await session.page.getByRole('button', {name: 'all processes'}).click();
+    same(await table(`f.total === ${all.rows.length}`), all);
+    await tab('Threads');
+    await session.settled();
+    const third = session.page.locator('.data tbody tr', {hasText: /^third/});
+    const other = (await third.locator('td').nth(1).innerText()).trim();
+    await third.click();
+    await tab('Functions');
+    const ofOther = reportOf('--thread', other);
+    assert.notDeepEqual(ofOther.rows, report.rows);
+    same(await table(`f.total === ${ofOther.rows.length} && f.rows[0].self === ${ofOther.rows[0].self}`), ofOther);
+    await session.page.getByRole('button', {name: 'all processes'}).click();
+    await table(`f.total === ${all.rows.length}`);
   });
 
   await claims.claim('a click shows the code, with the counts of `countrace annotate`; the hottest line is in sight', async () => {
@@ -236,7 +283,7 @@ try {
     for (const name of ['/etc/passwd', '../../etc/passwd', 'main%00', 'NoSuchFunction']) {
       assert.equal(await status(`annotate?function=${name}`), 404, name);
     }
-    for (const path of ['functions?sort=nothing', 'functions?order=up', 'functions?process=x', 'functions?process=4294967296', 'functions?limit=1001',
+    for (const path of ['functions?sort=nothing', 'functions?order=up', 'functions?process=x', 'functions?process=4294967296', 'functions?thread=x', 'functions?thread=4294967296', 'functions?limit=1001',
                         'functions?from=9&to=9', 'functions?from=1', 'functions?offset=-1', 'annotate', 'annotate?function=', 'annotate?function=%',
                         'annotate?function=*']) {
       assert.equal(await status(path), 400, path);

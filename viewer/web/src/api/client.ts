@@ -151,7 +151,7 @@ export class Client {
     return this.json(`calltree?by=${by}&${range ? `from=${Math.round(range.from)}&to=${Math.round(range.to)}&` : ''}offset=${offset}&limit=${limit}${
         where === '' ? '' : `&where=${encodeURIComponent(where)}`}`, signal);
   }
-  // The functions of samples of a range (null: of the whole trace) and of a process (null: of all).
+  // The functions of samples of a range (null: of the whole trace), of a process, of a thread (null: of all).
   functions(of: Sampled, page: {column: string; down: boolean; offset: number; limit: number}, signal: AbortSignal): Promise<FunctionsAnswer> {
     const {column, down, offset, limit} = page;
     return this.json(`functions?${sampled(of)}sort=${column}&order=${down ? 'descending' : 'ascending'}&offset=${offset}&limit=${limit}`, signal);
@@ -230,9 +230,11 @@ function reasonIn(body: ArrayBuffer): string {
 export interface Sampled {
   range: TimeSpan|null;
   process: number|null;
+  thread: number|null;
 }
-function sampled({range, process}: Sampled): string {
-  return `${range ? `from=${Math.round(range.from)}&to=${Math.round(range.to)}&` : ''}${process === null ? '' : `process=${process}&`}`;
+function sampled({range, process, thread}: Sampled): string {
+  return `${range ? `from=${Math.round(range.from)}&to=${Math.round(range.to)}&` : ''}${process === null ? '' : `process=${process}&`}${
+      thread === null ? '' : `thread=${thread}&`}`;
 }
 
 export interface RowPage {

@@ -162,6 +162,13 @@ export interface FunctionsAnswer {
   books: SampleBooks[];
   notes: string[];
   all: SampledAll[];
+  threads: SampledThread[]; // of the chosen process; the most sampled ones
+  threads_total: number;
+}
+export interface SampledThread {
+  process: number;
+  thread: number;
+  samples: number;
 }
 // `countrace annotate`, with the text around its lines.
 export interface ListedLine extends SelfAmount {

@@ -163,6 +163,7 @@ export class AppModel {
     };
     this.tree.value = treeOf(saved);
     this.highlight.value = saved.process ?? null;
+    this.functions.thread.value = saved.thread ?? null;
     this.focus.value = saved.focus ?? null;
     this.filter.value = saved.filter ?? '';
     if (saved.selection) {
@@ -205,7 +206,7 @@ export class AppModel {
       void [this.safePalette.value, this.view.value, this.selection.value, this.playback.value, this.counter.value, this.scrollY.value,
             this.tree.value, this.highlight.value, this.focus.value, this.filter.value,
             this.comparison.before.value, this.tables.tab.value, this.stepKind.value, this.follow.value,
-            this.loop.value, this.skipIdle.value, this.byEvents.value, this.rare.chosen.value, this.item.value];
+            this.loop.value, this.skipIdle.value, this.byEvents.value, this.rare.chosen.value, this.item.value, this.functions.thread.value];
       clearTimeout(this.hashTimer);
       this.hashTimer = setTimeout(() => saveHash(addressOf(this)), 250);
     });

@@ -1,12 +1,13 @@
 // The functions of the samples in the selection, or in the whole trace, all or
-// those of the highlighted process; and the code of one, line by line. Rows are
-// the report's: the server reads the trace once for each range.
+// those of the highlighted process, or of a thread; and the code of one, line by
+// line. Rows are the report's: the server reads the trace once for each range.
 
 import {effect, type Signal, signal} from '@preact/signals-core';
 
-import {ApiError, isReplaced} from '../api/client';
+import {ApiError, isReplaced, type Sampled} from '../api/client';
 import type {FunctionRow, FunctionsAnswer, ListingAnswer} from '../api/schema';
 import type {AppModel} from './app_model';
+import {processOf} from './names';
 import {TABLE_ROWS} from './range_tables';
 
 const REST_MS = 150; // after the last move of a drag
@@ -14,6 +15,7 @@ const RETRY_MS = 300;
 
 export class Functions {
   readonly answer: Signal<FunctionsAnswer|null> = signal(null);
+  readonly thread: Signal<number|null> = signal(null); // chosen; null: all
   readonly busy = signal(false);
   // Its code is shown in place of the tables.
   readonly opened: Signal<FunctionRow|null> = signal(null);
@@ -33,13 +35,15 @@ export class Functions {
   // Starts the requests that follow the signals.
   start(): void {
     const {model} = this;
+    this.process = model.highlight.peek();
     effect(() => {
       void [model.selection.value, model.tables.order.value];
       const process = model.highlight.value;
       if (process !== this.process) {
         this.process = process;
-        model.tables.offset.value = 0;
+        this.choose(this.isOf(process) ? this.thread.peek() : null);
       }
+      void this.thread.value;
       void model.tables.offset.value;
       clearTimeout(this.timer);
       this.abort?.abort();
@@ -48,13 +52,27 @@ export class Functions {
       this.timer = setTimeout(() => void this.loadTable(), REST_MS);
     });
     effect(() => {
-      void [model.selection.value, model.highlight.value];
+      void [model.selection.value, model.highlight.value, this.thread.value];
       clearTimeout(this.listingTimer);
       this.listingAbort?.abort();
       const row = this.opened.value;
       if (model.lost.value || row === null) return;
       this.listingTimer = setTimeout(() => void this.loadListing(row), this.listing.peek() ? REST_MS : 0);
     });
+  }
+
+  // The samples of this thread; null: of all.
+  choose(thread: number|null): void {
+    this.model.tables.offset.value = 0;
+    this.thread.value = thread;
+  }
+  private isOf(process: number|null): boolean {
+    const thread = this.thread.peek();
+    return thread !== null && process !== null && processOf(this.model.names, thread) === process;
+  }
+  // Which samples.
+  private chosen(): Sampled {
+    return {range: this.model.selection.peek(), process: this.model.highlight.peek(), thread: this.thread.peek()};
   }
 
   // The table, with the keyboard in it.
@@ -81,11 +99,10 @@ export class Functions {
   private async loadTable(): Promise<void> {
     const abort = new AbortController();
     this.abort = abort;
-    const {client, tables, selection, highlight} = this.model;
+    const {client, tables} = this.model;
     await this.ask(abort, async () => {
       this.answer.value = await client.functions(
-          {range: selection.peek(), process: highlight.peek()},
-          {...tables.order.peek(), offset: tables.offset.peek(), limit: TABLE_ROWS}, abort.signal);
+          this.chosen(), {...tables.order.peek(), offset: tables.offset.peek(), limit: TABLE_ROWS}, abort.signal);
     });
     if (this.abort === abort) this.busy.value = false;
   }
@@ -93,10 +110,9 @@ export class Functions {
   private async loadListing(row: FunctionRow): Promise<void> {
     const abort = new AbortController();
     this.listingAbort = abort;
-    const {client, selection, highlight} = this.model;
     await this.ask(abort, async () => {
       try {
-        this.listing.value = await client.annotate({range: selection.peek(), process: highlight.peek()}, row, abort.signal);
+        this.listing.value = await this.model.client.annotate(this.chosen(), row, abort.signal);
         this.refused.value = null;
       } catch (error) {
         // No sample of it in this range, or several functions have its name.

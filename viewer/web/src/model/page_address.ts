@@ -47,6 +47,7 @@ export function addressOf(model: AppModel): string {
     ...(model.comparison.before.value ?
             {compared: [model.comparison.before.value.from, model.comparison.before.value.to] as [number, number]} : {}),
     ...(model.highlight.value !== null ? {process: model.highlight.value} : {}),
+    ...(model.functions.thread.value !== null ? {thread: model.functions.thread.value} : {}),
   });
 }
 
@@ -99,6 +100,7 @@ export function restore(model: AppModel, hash: string): void {
   model.scrollY.value = saved.y ?? 0;
   model.scroll(0);
   model.highlight.value = saved.process ?? null;
+  model.functions.thread.value = saved.thread ?? null;
   model.focus.value = saved.focus ?? null;
   model.filter.value = saved.filter ?? '';
   model.selection.value = saved.selection ? {from: saved.selection[0], to: saved.selection[1]} : null;

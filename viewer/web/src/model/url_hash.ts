@@ -22,6 +22,7 @@ export interface SavedView {
   rare?: number[]; // hooks among the rare events
   item?: {row: number; from: number; to: number}; // clicked
   process?: number; // highlighted
+  thread?: number; // whose samples the table of functions has
   focus?: string; // the lane with the focus
   filter?: string;
   tab?: string;
@@ -59,6 +60,7 @@ export function encodeHash(view: SavedView): string {
   add('cpu', view.cpu);
   add('speed', view.speed, 2);
   add('process', view.process);
+  add('thread', view.thread);
   const list = (name: string, numbers: number[]|undefined): void => {
     if (numbers && numbers.length > 0) parts.push(`${name}=${numbers.slice(0, MOST_TOGGLED).join('-')}`);
   };
@@ -134,6 +136,7 @@ export function decodeHash(hash: string): SavedView {
       case 't': view.t = Math.max(0, value); break;
       case 'event': view.event = Math.max(0, Math.floor(value)); break;
       case 'cpu': view.cpu = Math.max(-1, Math.floor(value)); break;
+      case 'thread': view.thread = Math.max(0, Math.floor(value)); break;
       case 'process': view.process = Math.max(0, Math.floor(value)); break;
       case 'speed': view.speed = value; break;
       case 'loop': view.loop = value === 1; break;

@@ -6,7 +6,7 @@ import {useEffect, useRef, useState} from 'preact/hooks';
 import type {FunctionRow, ListingAnswer, ListingEvent, SelfAmount} from '../api/schema';
 import type {AppModel} from '../model/app_model';
 import {type CodeInstruction, codeInstructions, type CodeLine, codeLines, hottest} from '../model/code_listing';
-import {clean, processName, visible} from '../model/names';
+import {clean, processName, threadName, visible} from '../model/names';
 import {formatDuration} from '../units';
 import {DockEdge} from './dock_edge';
 import {wholeOf, type Estimate, estimateText, shareLimits, shareText} from './estimates';
@@ -140,6 +140,7 @@ export function FunctionSource({model, row}: {model: AppModel; row: FunctionRow}
   const refused = useSignal(functions.refused);
   const selection = useSignal(model.selection);
   const process = useSignal(model.highlight);
+  const thread = useSignal(functions.thread);
   const height = useSignal(model.panelHeight);
   const [chosen, choose] = useState(row.event);
   const sampled = listing?.events.filter(({addresses}) => addresses.some((one) => one.self_samples > 0)) ?? [];
@@ -152,7 +153,7 @@ export function FunctionSource({model, row}: {model: AppModel; row: FunctionRow}
         <span class="range-what"><span class="text">{clean(row.dso)}
           {listing && event && `: self ${estimateText(event.event, estimate(event))}, ${shareText(estimate(event), wholeOf(event.event, listing.all))} ${
             shareLimits(estimate(event), wholeOf(event.event, listing.all))} of all ${event.event}`}
-          <span class="faint">{process === null ? '' : `of ${processName(names, process)} ${names.process(process)?.pid ?? ''}, `}
+          <span class="faint">{thread !== null ? `of ${threadName(names, thread)}, ` : process === null ? '' : `of ${processName(names, process)} ${names.process(process)?.pid ?? ''}, `}
             {selection ? `${formatDuration(selection.to - selection.from)} selected` : model.extent}</span></span></span>
         {sampled.length > 1 && sampled.map((one) => (
           <button key={one.event} aria-pressed={one === event} onClick={() => choose(one.event)}>{one.event}</button>

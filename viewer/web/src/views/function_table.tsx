@@ -6,7 +6,7 @@ import {useEffect} from 'preact/hooks';
 import type {FunctionRow, FunctionsAnswer} from '../api/schema';
 import type {AppModel} from '../model/app_model';
 import {rowKey} from '../model/functions';
-import {clean, processName} from '../model/names';
+import {clean, processName, processOf, threadName} from '../model/names';
 import {formatCount, formatEventCount} from '../units';
 import {type Column, DataTable, Pages} from './data_table';
 import {wholeOf, type Estimate, estimateLimits, estimateText, shareLimits, shareText} from './estimates';
@@ -18,7 +18,7 @@ const total = (row: FunctionRow): Estimate => ({hits: row.total_samples, value: 
 function columnsOf(answer: FunctionsAnswer): Column<FunctionRow>[] {
   const amount = (title: string, says: string, by: string, of: (row: FunctionRow) => Estimate): Column<FunctionRow>[] => [
     {title, says, number: true, by, text: (row) => estimateText(row.event, of(row)), limits: (row) => estimateLimits(row.event, of(row))},
-    {title: `${title} of all`, says: 'Share of the samples of the range, of its process if one is selected', number: true, by: '',
+    {title: `${title} of all`, says: 'Share of the samples of the range, of its process or thread if one is chosen', number: true, by: '',
      text: (row) => shareText(of(row), wholeOf(row.event, answer.all)), limits: (row) => shareLimits(of(row), wholeOf(row.event, answer.all))},
   ];
   const text = (title: string, says: string, by: string, of: (row: FunctionRow) => string): Column<FunctionRow> =>
@@ -56,11 +56,37 @@ function Books({answer}: {answer: FunctionsAnswer}) {
   );
 }
 
+// Of which thread: those with the most samples, and the chosen one.
+function ThreadChoice({model, answer}: {model: AppModel; answer: FunctionsAnswer}) {
+  const {functions, names} = model;
+  const thread = useSignal(functions.thread);
+  useSignal(names.changed);
+  if (answer.threads_total < 2 && thread === null) return null;
+  const listed = answer.threads.some((one) => one.thread === thread);
+  const left = answer.threads_total - answer.threads.length;
+  const option = (one: number, samples: number) => {
+    const process = processOf(names, one);
+    const of = process === model.highlight.peek() ? '' : ` of ${processName(names, process)} ${names.process(process)?.pid ?? ''}`;
+    return <option key={one} value={String(one)} selected={one === thread}>{`${threadName(names, one)}${of}: ${formatCount(samples)} samples`}</option>;
+  };
+  return (
+    <label class="choice">Thread{' '}
+      <select title="As by report --thread" onChange={({currentTarget: {value}}) => functions.choose(value === '' ? null : Number(value))}>
+        <option value="" selected={thread === null}>{`all ${formatCount(answer.threads_total)}`}</option>
+        {thread !== null && !listed && option(thread, 0)}
+        {answer.threads.map((one) => option(one.thread, one.samples))}
+        {left > 0 && <option disabled>{`${formatCount(left)} more, with fewer samples: by the table Threads`}</option>}
+      </select>
+    </label>
+  );
+}
+
 export function FunctionTable({model}: {model: AppModel}) {
   const {functions, names} = model;
   const answer = useSignal(functions.answer);
   const busy = useSignal(functions.busy);
   const process = useSignal(model.highlight);
+  const thread = useSignal(functions.thread);
   const filter = useSignal(model.filter);
   const wantsFocus = useSignal(functions.wantsFocus);
   const last = functions.last === null ? null : rowKey(functions.last);
@@ -77,14 +103,16 @@ export function FunctionTable({model}: {model: AppModel}) {
         199 a second on each CPU, of any program.</p>
     );
   }
-  const who = process === null ? null : `${processName(names, process)} ${names.process(process)?.pid ?? ''}`;
+  const of = process === null ? null : `${processName(names, process)} ${names.process(process)?.pid ?? ''}`;
+  const who = thread !== null ? threadName(names, thread) : of;
   return (
     <div class={busy ? 'functions stale' : 'functions'}>
-      {who !== null && (
-        <p class="condition">Of <strong>{who}</strong>, as by <code>report --process</code>.
+      {of !== null && (
+        <p class="condition">Of <strong>{of}</strong>, as by <code>report --process</code>.
           <button class="link" onClick={() => (model.highlight.value = null)}>all processes</button></p>
       )}
       {filter !== '' && <p class="condition">All rows: they lack a field of <code>{filter}</code>.</p>}
+      <ThreadChoice model={model} answer={answer} />
       <Pages model={model} total={answer.total} />
       {answer.rows.length === 0 ?
         <p class="refused">No sample was taken {who === null ? '' : `of ${who} `}in {model.selection.value ? 'the selection' : `the ${model.extent}`}.</p> :

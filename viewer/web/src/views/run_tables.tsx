@@ -96,6 +96,7 @@ export function ProcessTable({model, engine, data}: {model: AppModel; engine: Ti
 export function ThreadTable({model, engine, data}: {model: AppModel; engine: TimelineEngine; data: Aggregate}) {
   const {names} = model;
   const highlight = useSignal(model.highlight);
+  const chosen = useSignal(model.functions.thread);
   const {time, counted} = runColumns(model, data);
   const rows = threadRows(data, (number) => processOf(names, number));
   const thread = (row: RunRow) => row.thread === null ? undefined : names.thread(row.thread);
@@ -123,9 +124,11 @@ export function ThreadTable({model, engine, data}: {model: AppModel; engine: Tim
   ];
   return <DataTable columns={columns} rows={rows} sum={sum} model={model} rowKey={(row) => row.key}
                     swatch={(row) => css(row.process === null ? engine.book.theme.idle : engine.book.process(row.process))}
-                    selected={(row) => row.process !== null && row.process === highlight} isRest={(row) => row.process === null}
+                    selected={(row) => row.process !== null && (chosen === null ? row.process === highlight : row.thread === chosen)}
+                    isRest={(row) => row.process === null}
                     onClick={(row) => {
                       if (row.process === null) return;
+                      model.functions.choose(row.thread === chosen ? null : row.thread);
                       model.onJump();
                       void model.rows.reveal(row.process, row.thread);
                     }} />;
