@@ -16,9 +16,9 @@
 #include "cli/trace_input.h"
 #include "cli/verb.h"
 #include "cli/verb_parser.h"
-#include "rmap/samples/function_rows.h"
+#include "rmap/samples/event_books.h"
 #include "rmap/samples/listing.h"
-#include "rmap/samples/samples_json.h"
+#include "rmap/samples/listing_json.h"
 
 namespace countrace::cli {
 namespace {

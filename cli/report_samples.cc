@@ -233,7 +233,7 @@ std::string Json(const rmap::Samples& samples, const Tables& tables,
                  const SampleBooksOfEvents& books) {
   nlohmann::ordered_json out;
   out["schema"] = "countrace.samples/1";
-  out["books"] = BooksJson(samples, books);
+  out["books"] = rmap::BooksJson(samples, books.events, books.periods);
   out["rows"] = nlohmann::ordered_json::array();
   for (const std::vector<Cell>& cells : tables.machine) {
     nlohmann::ordered_json row;
@@ -316,8 +316,10 @@ absl::StatusOr<ReportAnswer> ReportSamples(const ReportRequest& request,
         rmap::MakeCodeTable(samples, input->reader->info(), by, choice), by,
         groups);
   }
-  SampleBooksOfEvents books = {rmap::SampleBooksOf(samples),
-                               rmap::ComparePeriods(samples, choice.chosen)};
+  rmap::CodePlaces functions(samples, CodeBy::kFunction);
+  SampleBooksOfEvents books = {
+      rmap::SampleBooksOf(samples),
+      rmap::ComparePeriods(samples, functions, choice.chosen)};
   if (wanted.validate && books.periods.empty()) {
     return absl::FailedPreconditionError(
         "--validate compares the two periods of an event, and none has two: "

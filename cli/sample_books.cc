@@ -7,7 +7,6 @@
 #include "base/text/quantity_format.h"
 #include "cli/sample_text.h"
 #include "logformat/sample_points.h"
-#include "rmap/samples/samples_json.h"
 
 namespace countrace::cli {
 namespace {
@@ -113,21 +112,6 @@ std::string PeriodsText(const rmap::PeriodComparison& comparison) {
       100 * comparison.share[1]);
 }
 
-nlohmann::ordered_json PeriodsJson(const rmap::PeriodComparison& comparison) {
-  nlohmann::ordered_json out;
-  out["samples"] = comparison.hits;
-  out["degrees_of_freedom"] = comparison.degrees_of_freedom;
-  out["chi_squared"] = nullptr;
-  out["p"] = nullptr;
-  out["agree"] = nullptr;
-  if (comparison.degrees_of_freedom == 0) return out;
-  out["chi_squared"] = comparison.chi_squared;
-  out["p"] = comparison.p;
-  out["agree"] = !comparison.disagree();
-  out["most"] = {{"function", comparison.most}, {"shares", comparison.share}};
-  return out;
-}
-
 const rmap::PeriodComparison* PeriodsOf(std::uint32_t event,
                                         const SampleBooksOfEvents& books) {
   for (const rmap::PeriodComparison& one : books.periods) {
@@ -148,18 +132,6 @@ std::string BooksText(const rmap::Samples& samples,
     }
   }
   return text;
-}
-
-nlohmann::ordered_json BooksJson(const rmap::Samples& samples,
-                                 const SampleBooksOfEvents& books) {
-  nlohmann::ordered_json out = nlohmann::ordered_json::array();
-  for (const SampleBooks& one : books.events) {
-    out.push_back(rmap::BooksJson(samples, one));
-    if (const auto* const periods = PeriodsOf(one.event, books)) {
-      out.back()["periods"] = PeriodsJson(*periods);
-    }
-  }
-  return out;
 }
 
 }  // namespace countrace::cli

@@ -1,13 +1,12 @@
 // What is below a table of samples: the books of each event, and the comparison
-// of its two periods; for people and for programs.
+// of its two periods; for people.
 #ifndef COUNTRACE_CLI_SAMPLE_BOOKS_H_
 #define COUNTRACE_CLI_SAMPLE_BOOKS_H_
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
-#include "rmap/samples/function_rows.h"
+#include "rmap/samples/event_books.h"
 #include "rmap/samples/period_comparison.h"
 #include "rmap/samples/samples.h"
 
@@ -20,8 +19,6 @@ struct SampleBooksOfEvents {
 
 std::string BooksText(const rmap::Samples& samples,
                       const SampleBooksOfEvents& books);
-nlohmann::ordered_json BooksJson(const rmap::Samples& samples,
-                                 const SampleBooksOfEvents& books);
 
 }  // namespace countrace::cli
 

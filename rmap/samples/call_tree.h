@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "rmap/samples/function_rows.h"
+#include "rmap/samples/place_rows.h"
 #include "rmap/samples/sampled_amount.h"
 #include "rmap/samples/samples.h"
 

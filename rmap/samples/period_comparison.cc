@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "logformat/sample_points.h"
-#include "rmap/samples/code_places.h"
 #include "rmap/state/chi_squared.h"
 
 namespace countrace::rmap {
@@ -16,7 +16,16 @@ constexpr double kLeastExpected = 5;
 
 // Numbers of places: a function, and the one that called it.
 using Call = std::pair<std::uint32_t, std::uint32_t>;
-using Calls = std::map<Call, HitsOfPeriods>;
+// In the order of their names: numbers differ from range to range.
+struct ByName {
+  bool operator()(const Call& a, const Call& b) const {
+    const FramePlaces& of = *places;
+    return std::tie(of[a.first], of[a.second], a) <
+           std::tie(of[b.first], of[b.second], b);
+  }
+  const FramePlaces* places;
+};
+using Calls = std::map<Call, HitsOfPeriods, ByName>;
 
 struct Part {
   std::string name;
@@ -41,7 +50,7 @@ std::uint32_t ProgramFrame(const Samples& samples, std::uint32_t frame) {
 }
 
 Call CallOf(const Samples& samples, std::uint32_t innermost,
-            CodePlaces& places) {
+            FramePlaces& places) {
   const std::uint32_t frame = ProgramFrame(samples, innermost);
   const std::vector<std::uint32_t> own = places.Of(frame);
   if (own.size() > 1) return {own[0], own[1]};
@@ -51,7 +60,7 @@ Call CallOf(const Samples& samples, std::uint32_t innermost,
 
 // `least`: hits that a part needs.
 std::vector<Part> PartsOf(const Calls& calls, double least,
-                          const CodePlaces& places) {
+                          const FramePlaces& places) {
   const auto enough = [least](const HitsOfPeriods& of) {
     return static_cast<double>(Sum(of)) >= least;
   };
@@ -116,14 +125,16 @@ std::size_t TestHomogeneity(const std::vector<HitsOfPeriods>& parts,
 }
 
 std::vector<PeriodComparison> ComparePeriods(const Samples& samples,
+                                             FramePlaces& places,
                                              const std::vector<bool>& chosen) {
   std::vector<PeriodComparison> comparisons;
   std::map<std::uint32_t, Calls> events;
   for (std::uint32_t i = 0; i < samples.events.size(); ++i) {
-    if (samples.events[i].periods == 2) events[i] = {};
+    if (samples.events[i].periods == 2) {
+      events.try_emplace(i, ByName{&places});
+    }
   }
   if (events.empty()) return comparisons;
-  CodePlaces places(samples, CodeBy::kFunction);
   for (const SampleSum& sum : samples.sums) {
     const auto event = events.find(sum.event);
     if (event == events.end()) continue;

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "rmap/samples/frame_places.h"
 #include "rmap/samples/samples.h"
 
 namespace countrace::rmap {
@@ -35,9 +36,10 @@ struct PeriodComparison {
 // Parts are functions of the program, the innermost of a stack that is not the
 // kernel's, by the one that called it, where the test's rule allows it: at
 // least 5 hits are expected of either period. What has fewer goes together.
-// `chosen`: which of Samples::contexts count; empty: all.
+// `chosen`: which of Samples::contexts count; empty: all. `places`: functions.
 std::vector<PeriodComparison> ComparePeriods(
-    const Samples& samples, const std::vector<bool>& chosen = {});
+    const Samples& samples, FramePlaces& places,
+    const std::vector<bool>& chosen = {});
 
 // The test alone: of a part's hits by either period.
 struct HitsOfPeriods {

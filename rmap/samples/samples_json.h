@@ -1,12 +1,14 @@
-// Samples as JSON: the same of `countrace report`, `annotate` and the
-// timeline's server. Names may be no UTF-8. Thread: any.
+// Tables of samples as JSON: the same of `countrace report`, the timeline's
+// server and an exported page. Names may be no UTF-8. Thread: any.
 #ifndef COUNTRACE_RMAP_SAMPLES_SAMPLES_JSON_H_
 #define COUNTRACE_RMAP_SAMPLES_SAMPLES_JSON_H_
 
 #include <nlohmann/json_fwd.hpp>
+#include <vector>
 
-#include "rmap/samples/function_rows.h"
-#include "rmap/samples/listing.h"
+#include "rmap/samples/event_books.h"
+#include "rmap/samples/period_comparison.h"
+#include "rmap/samples/place_rows.h"
 #include "rmap/samples/samples.h"
 
 namespace countrace::rmap {
@@ -14,12 +16,11 @@ namespace countrace::rmap {
 // A row of "countrace.samples/1" by function.
 nlohmann::ordered_json FunctionJson(const Samples& samples, const CodeRow& row);
 
-// Of "countrace.samples/1", too.
+// Of "countrace.samples/1", too: an array, by event. An event that has two
+// periods has their comparison.
 nlohmann::ordered_json BooksJson(const Samples& samples,
-                                 const SampleBooks& books);
-
-// "countrace.annotation/1".
-nlohmann::ordered_json ListingJson(const Listing& listing);
+                                 const std::vector<SampleBooks>& books,
+                                 const std::vector<PeriodComparison>& periods);
 
 }  // namespace countrace::rmap
 

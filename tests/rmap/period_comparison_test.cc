@@ -18,6 +18,11 @@ namespace {
 
 using logformat::SamplePoint;
 
+std::vector<PeriodComparison> Compared(const Samples& samples) {
+  CodePlaces places(samples, CodeBy::kFunction);
+  return ComparePeriods(samples, places);
+}
+
 TEST_CASE("chi squared: even degrees of freedom have closed forms") {
   for (double x = 0; x < 800; x = x * 1.3 + 0.01) {
     CAPTURE(x);
@@ -178,7 +183,7 @@ TEST_CASE("sample sums: two periods of an event are one event") {
     CHECK(row.self.lo < 6000);
     CHECK(row.self.hi > 6000);
   }
-  const auto periods = ComparePeriods(samples);
+  const auto periods = Compared(samples);
   REQUIRE(periods.size() == 1);
   CHECK(periods[0].hits[0] == 90);
   CHECK(periods[0].hits[1] == 30);
@@ -198,7 +203,7 @@ TEST_CASE("period comparison: parts are functions by their caller") {
   made.Sample(1, 2, 90);  // too often
   made.Sample(0, 3, 1);   // too few: with what else there is
   made.Sample(1, 4, 1);
-  const auto periods = ComparePeriods(made.Take());
+  const auto periods = Compared(made.Take());
   REQUIRE(periods.size() == 1);
   CHECK(periods[0].degrees_of_freedom == 1);
   CHECK(periods[0].disagree());
@@ -210,11 +215,11 @@ TEST_CASE("period comparison: parts are functions by their caller") {
 TEST_CASE("period comparison: too little of it is said") {
   TwoPeriods made;
   made.Stack(0, 1);
-  CHECK(ComparePeriods(made.Take())[0].degrees_of_freedom == 0);
+  CHECK(Compared(made.Take())[0].degrees_of_freedom == 0);
   made.Sample(0, 1, 1000);
-  CHECK(ComparePeriods(made.Take())[0].degrees_of_freedom == 0);
+  CHECK(Compared(made.Take())[0].degrees_of_freedom == 0);
   made.Sample(1, 1, 1000);
-  const auto one = ComparePeriods(made.Take());
+  const auto one = Compared(made.Take());
   CHECK(one[0].degrees_of_freedom == 0);
   CHECK_FALSE(one[0].disagree());
 }

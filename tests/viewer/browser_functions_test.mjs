@@ -1,5 +1,5 @@
 // Functions, from samples, and their code in the page:
-//   browser_functions_test.mjs COUNTRACE WORKLOAD SHOTS
+//   browser_functions_test.mjs COUNTRACE WORKLOAD SHARES_WORKLOAD OFF_CPU_WORKLOAD SHOTS
 // Records processes with samples, and compares the page with `countrace report --by
 // function` and `countrace annotate`, also in a range, of one process, of one thread.
 import assert from 'node:assert/strict';
@@ -9,6 +9,7 @@ import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 
 import {Claims, missing, Session, startServer, wholeIndex} from './browser_session.mjs';
+import {claimSampleEvents} from './sample_event_claims.mjs';
 import {select} from './selection_claims.mjs';
 
 const reason = missing() ?? (process.getuid() === 0 ? null : 'samples of whole CPUs need root');
@@ -16,7 +17,7 @@ if (reason) {
   console.log(`SKIPPED: ${reason}`);
   process.exit(0);
 }
-const [countrace, workload, shots] = process.argv.slice(2);
+const [countrace, workload, shares, waits, shots] = process.argv.slice(2);
 const directory = mkdtempSync(join(tmpdir(), 'countrace-functions-'));
 process.env.XDG_RUNTIME_DIR = directory;
 const trace = join(directory, 'sampled.ctf');
@@ -160,7 +161,7 @@ try {
     await tab('Functions');
     const ofWorker = reportOf('--process', pid);
     same(await table(`f.total === ${ofWorker.rows.length} && f.rows[0].self === ${ofWorker.rows[0].self}`), ofWorker);
-    assert.equal(await choice.inputValue(), '');
+    await session.until('!/thread=/.test(location.hash)');
     await session.page.getByRole('button', {name: 'all processes'}).click();
     same(await table(`f.total === ${all.rows.length}`), all);
     await tab('Threads');
@@ -283,7 +284,7 @@ try {
     for (const name of ['/etc/passwd', '../../etc/passwd', 'main%00', 'NoSuchFunction']) {
       assert.equal(await status(`annotate?function=${name}`), 404, name);
     }
-    for (const path of ['functions?sort=nothing', 'functions?order=up', 'functions?process=x', 'functions?process=4294967296', 'functions?thread=x', 'functions?thread=4294967296', 'functions?limit=1001',
+    for (const path of ['functions?sort=nothing', 'functions?order=up', 'functions?process=x', 'functions?event=1', 'functions?event=x', 'functions?process=4294967296', 'functions?thread=x', 'functions?thread=4294967296', 'functions?limit=1001',
                         'functions?from=9&to=9', 'functions?from=1', 'functions?offset=-1', 'annotate', 'annotate?function=', 'annotate?function=%',
                         'annotate?function=*']) {
       assert.equal(await status(path), 400, path);
@@ -304,6 +305,8 @@ try {
     await session.shot(shots, 'functions-narrow');
     await session.page.setViewportSize(size);
   });
+
+  await claimSampleEvents({session, claims, run, view, table, axe, directory, countrace, shares, waits, shots});
 
   await claims.claim('a trace without samples says how to take them', async () => {
     const plain = join(directory, 'plain.ctf');

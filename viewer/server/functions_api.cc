@@ -6,12 +6,9 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
-#include <set>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,10 +17,10 @@
 #include "absl/strings/str_format.h"
 #include "rmap/samples/annotation.h"
 #include "rmap/samples/listing.h"
-#include "rmap/samples/sampled_amount.h"
-#include "rmap/samples/samples_json.h"
+#include "rmap/samples/listing_json.h"
 #include "viewer/server/api_answer.h"
 #include "viewer/server/api_bounds.h"
+#include "viewer/server/function_table.h"
 #include "viewer/server/index_api.h"
 #include "viewer/server/sampled_ranges.h"
 #include "viewer/server/trace_report.h"
@@ -32,10 +29,8 @@ namespace countrace::viewer {
 namespace {
 
 using Json = nlohmann::json;
-using rmap::CodeRow;
 
 constexpr std::uint32_t kLinesAround = 8;
-constexpr std::size_t kMostChoices = 100;  // threads
 
 SampledRanges& Ranges() {
   static auto& ranges = *new SampledRanges;
@@ -69,16 +64,12 @@ std::optional<Wanted> Want(const TimelineIndex& index,
     return std::nullopt;
   }
   Wanted wanted{{events.trace_path(), IdOf(index), *table}, {}};
-  for (const auto& [name, to] : {std::pair("process", &wanted.chosen.process),
-                                 std::pair("thread", &wanted.chosen.thread)}) {
-    if (!query.Has(name)) continue;
-    const auto number = query.Number(name, std::nullopt, ~std::uint32_t{0});
-    if (!number) {
-      refused = Refuse(400, query.error());
-      return std::nullopt;
-    }
-    *to = static_cast<std::uint32_t>(*number);
+  const auto chosen = ParseChosenSamples(query);
+  if (!chosen) {
+    refused = Refuse(400, query.error());
+    return std::nullopt;
   }
+  wanted.chosen = *chosen;
   const std::uint64_t own = ++newest;
   auto range = Ranges().SamplesOf(
       wanted.key,
@@ -93,127 +84,22 @@ std::optional<Wanted> Want(const TimelineIndex& index,
   return wanted;
 }
 
-// All samples that were chosen, by event: what shares are of.
-Json AllOf(const rmap::Samples& samples, const ChosenSamples& chosen) {
-  const rmap::SampleChoice choice = {.chosen = ContextsOf(samples, chosen)};
-  std::vector<rmap::SampleWeight> all(samples.events.size());
-  for (const rmap::SampleSum& sum : samples.sums) {
-    if (choice.Has(sum.context)) all[sum.event].Add(sum);
-  }
-  Json json = Json::array();
-  for (std::size_t event = 0; event < all.size(); ++event) {
-    json.push_back(
-        {{"event", samples.events[event].name},
-         {"samples", all[event].hits},
-         {"value", all[event].periods / samples.events[event].periods}});
-  }
-  return json;
-}
-
-// The threads of the chosen process, of all of them without one, by their
-// samples: what a reader can choose among.
-Json ThreadsOf(const rmap::Samples& samples, const ChosenSamples& chosen) {
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> hits;
-  const rmap::SampleChoice choice = {
-      .chosen = ContextsOf(samples, {.process = chosen.process})};
-  for (const rmap::SampleSum& sum : samples.sums) {
-    if (!choice.Has(sum.context)) continue;
-    const rmap::SampleContext& context = samples.contexts[sum.context];
-    hits[{static_cast<std::uint32_t>(context.process),
-          static_cast<std::uint32_t>(context.thread)}] += sum.hits;
-  }
-  std::vector<std::pair<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t>>
-      all(hits.begin(), hits.end());
-  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
-    return a.second > b.second;
-  });
-  Json json = Json::array();
-  for (const auto& [thread, samples_of] : all) {
-    if (json.size() == kMostChoices) break;
-    json.push_back({{"process", thread.first},
-                    {"thread", thread.second},
-                    {"samples", samples_of}});
-  }
-  return {{"threads", std::move(json)}, {"threads_total", all.size()}};
-}
-
-// Rows by a column, each event's together; equal ones stay in their order.
-// False: there is no such column.
-bool SortRows(std::string_view column, bool ascending,
-              std::vector<const CodeRow*>& rows) {
-  const auto sort = [&](auto value) {
-    std::stable_sort(
-        rows.begin(), rows.end(), [&](const CodeRow* a, const CodeRow* b) {
-          if (a->event != b->event) return a->event < b->event;
-          return ascending ? value(*a) < value(*b) : value(*b) < value(*a);
-        });
-  };
-  using Text = const std::string&;
-  if (column == "self") {
-    sort([](const CodeRow& row) { return row.self.value; });
-  } else if (column == "total") {
-    sort([](const CodeRow& row) { return row.total.value; });
-  } else if (column == "function") {
-    sort([](const CodeRow& row) -> Text { return row.function; });
-  } else if (column == "dso") {
-    sort([](const CodeRow& row) -> Text { return row.dso; });
-  } else if (column == "in") {
-    sort([](const CodeRow& row) -> Text { return row.in; });
-  } else {
-    return false;
-  }
-  return true;
-}
-
 HttpResponse Functions(const TimelineIndex& index, const TraceEvents& events,
                        ApiQuery& query) {
-  const auto offset = query.Number("offset", 0);
-  if (!offset) return Refuse(400, query.error());
-  const auto limit = query.Number("limit", kMaxTableRows, kMaxTableRows);
-  if (!limit) return Refuse(400, query.error());
-  const std::string_view order = query.Word("order");
-  if (query.Has("order") && order != "ascending" && order != "descending") {
-    return Refuse(400, "Parameter order: expected ascending or descending");
-  }
-  const std::string_view sort =
-      query.Has("sort") ? query.Word("sort") : std::string_view("self");
-  std::vector<const CodeRow*> rows;
-  if (!SortRows(sort, false, rows)) {
-    return Refuse(400,
-                  "Parameter sort: expected self, total, function, in or dso");
-  }
+  const auto page = ParseFunctionsPage(query);
+  if (!page) return Refuse(400, query.error());
   HttpResponse refused;
   const auto wanted = Want(index, events, query, newest_table, refused);
   if (!wanted) return refused;
   const rmap::Samples& samples = wanted->range->samples;
-  Json answer = {{"sampled", !samples.events.empty()},
-                 {"total", 0},
-                 {"rows", Json::array()},
-                 {"books", Json::array()},
-                 {"notes", Json::array()},
-                 {"all", AllOf(samples, wanted->chosen)}};
-  answer.update(ThreadsOf(samples, wanted->chosen));
-  if (samples.events.empty()) return AnswerJson(answer);
-  std::shared_ptr<const rmap::CodeTable> table;
-  {
+  std::shared_ptr<const NamedFunctions> functions;
+  if (!samples.events.empty()) {
     const std::lock_guard lock(Naming());
-    table = Ranges().FunctionsOf(wanted->key, wanted->range, wanted->chosen);
+    functions =
+        Ranges().FunctionsOf(wanted->key, wanted->range, wanted->chosen);
   }
-  for (const CodeRow& row : table->rows) rows.push_back(&row);
-  SortRows(sort, order == "ascending", rows);
-  answer["total"] = rows.size();
-  const std::size_t begin = std::min<std::uint64_t>(*offset, rows.size());
-  for (const CodeRow* row : std::span(rows).subspan(
-           begin, std::min<std::uint64_t>(*limit, rows.size() - begin))) {
-    answer["rows"].push_back(Json(rmap::FunctionJson(samples, *row)));
-  }
-  for (rmap::SampleBooks& one : rmap::SampleBooksOf(samples)) {
-    // The counts are of the whole recording.
-    if (wanted->range->of_range) one.counted = 0;
-    answer["books"].push_back(Json(rmap::BooksJson(samples, one)));
-  }
-  answer["notes"] = table->messages;
-  return AnswerJson(answer);
+  return AnswerFunctionsPage(samples, wanted->range->of_range, wanted->chosen,
+                             functions.get(), *page);
 }
 
 // The text of the function's lines, with some around: of each file its pieces.
@@ -285,7 +171,7 @@ HttpResponse Annotate(const TimelineIndex& index, const TraceEvents& events,
   }
   answer["sources"] = SourcesOf(*listing, notes);
   answer["notes"] = std::move(notes);
-  answer["all"] = AllOf(samples, wanted->chosen);
+  answer["all"] = SampledAll(samples, wanted->chosen);
   return AnswerJson(answer);
 }
 

@@ -5,6 +5,7 @@
 
 #include "logformat/read/trace_reader.h"
 #include "logformat/sample_points.h"
+#include "rmap/samples/function_rows.h"
 #include "viewer/server/trace_report.h"
 
 namespace countrace::viewer {
@@ -40,19 +41,6 @@ absl::StatusOr<std::shared_ptr<const SampledRange>> Read(
 
 }  // namespace
 
-std::vector<bool> ContextsOf(const rmap::Samples& samples,
-                             const ChosenSamples& chosen) {
-  if (!chosen.process && !chosen.thread) return {};
-  std::vector<bool> contexts;
-  for (const rmap::SampleContext& context : samples.contexts) {
-    const auto process = static_cast<std::uint32_t>(context.process);
-    const auto thread = static_cast<std::uint32_t>(context.thread);
-    contexts.push_back((!chosen.process || process == *chosen.process) &&
-                       (!chosen.thread || thread == *chosen.thread));
-  }
-  return contexts;
-}
-
 SampledRanges::Kept* SampledRanges::Find(const SampledRangeKey& key) {
   const auto found =
       std::find_if(kept_.begin(), kept_.end(),
@@ -80,7 +68,7 @@ absl::StatusOr<std::shared_ptr<const SampledRange>> SampledRanges::SamplesOf(
   return *read;
 }
 
-std::shared_ptr<const rmap::CodeTable> SampledRanges::FunctionsOf(
+std::shared_ptr<const NamedFunctions> SampledRanges::FunctionsOf(
     const SampledRangeKey& key,
     const std::shared_ptr<const SampledRange>& range,
     const ChosenSamples& chosen) {
@@ -91,15 +79,16 @@ std::shared_ptr<const rmap::CodeTable> SampledRanges::FunctionsOf(
       if (table != found->functions.end()) return table->second;
     }
   }
-  auto table = std::make_shared<const rmap::CodeTable>(
-      rmap::MakeCodeTable(range->samples, range->info, rmap::CodeBy::kFunction,
-                          {.chosen = ContextsOf(range->samples, chosen)}));
+  rmap::CodePlaces places(range->samples, rmap::CodeBy::kFunction);
+  auto functions = std::make_shared<const NamedFunctions>(NameFunctions(
+      range->samples, rmap::ContextTexts(range->samples, range->info), places,
+      chosen));
   const std::lock_guard lock(mutex_);
   if (Kept* const found = Find(key)) {
     if (found->functions.size() >= kMostTables) found->functions.clear();
-    found->functions.emplace(chosen, table);
+    found->functions.emplace(chosen, functions);
   }
-  return table;
+  return functions;
 }
 
 }  // namespace countrace::viewer

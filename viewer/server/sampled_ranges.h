@@ -6,13 +6,11 @@
 #ifndef COUNTRACE_VIEWER_SERVER_SAMPLED_RANGES_H_
 #define COUNTRACE_VIEWER_SERVER_SAMPLED_RANGES_H_
 
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,8 +18,8 @@
 #include "logformat/progress.h"
 #include "logformat/trace_info.h"
 #include "rmap/pipeline.h"
-#include "rmap/samples/function_rows.h"
 #include "rmap/samples/samples.h"
+#include "viewer/server/function_table.h"
 
 namespace countrace::viewer {
 
@@ -43,23 +41,13 @@ struct SampledRange {
   bool of_range = false;  // a part of the trace
 };
 
-// By number; absent: all. The same as `report --process --thread`.
-struct ChosenSamples {
-  std::optional<std::uint32_t> process = {}, thread = {};
-  auto operator<=>(const ChosenSamples&) const = default;
-};
-
-// Which of Samples::contexts are chosen; empty: all.
-std::vector<bool> ContextsOf(const rmap::Samples& samples,
-                             const ChosenSamples& chosen);
-
 class SampledRanges {
  public:
   // Errors: of the reader; CANCELLED `progress` returned false.
   absl::StatusOr<std::shared_ptr<const SampledRange>> SamplesOf(
       const SampledRangeKey& key, logformat::ProgressCallback progress);
   // Requires: SamplesOf(key) gave `range`.
-  std::shared_ptr<const rmap::CodeTable> FunctionsOf(
+  std::shared_ptr<const NamedFunctions> FunctionsOf(
       const SampledRangeKey& key,
       const std::shared_ptr<const SampledRange>& range,
       const ChosenSamples& chosen);
@@ -68,7 +56,7 @@ class SampledRanges {
   struct Kept {
     SampledRangeKey key;
     std::shared_ptr<const SampledRange> range;
-    std::map<ChosenSamples, std::shared_ptr<const rmap::CodeTable>> functions;
+    std::map<ChosenSamples, std::shared_ptr<const NamedFunctions>> functions;
   };
 
   // Null: it is not kept. Else the entry becomes the last to go.

@@ -71,7 +71,7 @@ export function formatPercent(share: number): string {
 
 // Events whose counts are times in ns.
 export function isTimeEvent(name: string): boolean {
-  return /(^|[^a-z])(task|cpu)-clock|^exec-runtime$/.test(name);
+  return /(^|[^a-z])(task|cpu)-clock|^exec-runtime$|^off-cpu(-waker)?$/.test(name);
 }
 
 export function formatEventCount(name: string, value: number): string {

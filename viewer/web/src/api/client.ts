@@ -152,9 +152,10 @@ export class Client {
         where === '' ? '' : `&where=${encodeURIComponent(where)}`}`, signal);
   }
   // The functions of samples of a range (null: of the whole trace), of a process, of a thread (null: of all).
-  functions(of: Sampled, page: {column: string; down: boolean; offset: number; limit: number}, signal: AbortSignal): Promise<FunctionsAnswer> {
-    const {column, down, offset, limit} = page;
-    return this.json(`functions?${sampled(of)}sort=${column}&order=${down ? 'descending' : 'ascending'}&offset=${offset}&limit=${limit}`, signal);
+  // `event`: its number among the sampled ones.
+  functions(of: Sampled, page: {event: number; column: string; down: boolean; offset: number; limit: number}, signal: AbortSignal): Promise<FunctionsAnswer> {
+    const {event, column, down, offset, limit} = page;
+    return this.json(`functions?${sampled(of)}event=${event}&sort=${column}&order=${down ? 'descending' : 'ascending'}&offset=${offset}&limit=${limit}`, signal);
   }
   // One of them, line by line.
   annotate(of: Sampled, row: FunctionRow, signal: AbortSignal): Promise<ListingAnswer> {

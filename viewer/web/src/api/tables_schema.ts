@@ -142,6 +142,16 @@ export interface SampledAll {
   event: string;
   samples: number;
   value: number;
+  exact: boolean; // sums, no estimates: each sample has its whole amount
+}
+// Do the two periods of an event agree? null: there is nothing to compare.
+export interface PeriodComparison {
+  samples: [number, number]; // by either period
+  degrees_of_freedom: number;
+  chi_squared: number|null;
+  p: number|null;
+  agree: boolean|null;
+  most?: {function: string; shares: [number, number]}; // where they differ most
 }
 export interface SampleBooks {
   event: string;
@@ -154,6 +164,14 @@ export interface SampleBooks {
   lost: number;
   throttled: number;
   stacks_lost: number;
+  samples: number;
+  one_period_a_cpu: number;
+  periods?: PeriodComparison; // of an event with two
+  // Of waits off the CPU.
+  shorter?: number;
+  shorter_ns?: number;
+  lost_ns?: number;
+  unseen?: number;
 }
 export interface FunctionsAnswer {
   sampled: boolean; // false: the trace has no samples

@@ -16,6 +16,7 @@ const RETRY_MS = 300;
 export class Functions {
   readonly answer: Signal<FunctionsAnswer|null> = signal(null);
   readonly thread: Signal<number|null> = signal(null); // chosen; null: all
+  readonly event = signal(0); // which of the sampled ones
   readonly busy = signal(false);
   // Its code is shown in place of the tables.
   readonly opened: Signal<FunctionRow|null> = signal(null);
@@ -43,7 +44,7 @@ export class Functions {
         this.process = process;
         this.choose(this.isOf(process) ? this.thread.peek() : null);
       }
-      void this.thread.value;
+      void [this.thread.value, this.event.value];
       void model.tables.offset.value;
       clearTimeout(this.timer);
       this.abort?.abort();
@@ -65,6 +66,10 @@ export class Functions {
   choose(thread: number|null): void {
     this.model.tables.offset.value = 0;
     this.thread.value = thread;
+  }
+  chooseEvent(event: number): void {
+    this.model.tables.offset.value = 0;
+    this.event.value = event;
   }
   private isOf(process: number|null): boolean {
     const thread = this.thread.peek();
@@ -102,7 +107,7 @@ export class Functions {
     const {client, tables} = this.model;
     await this.ask(abort, async () => {
       this.answer.value = await client.functions(
-          this.chosen(), {...tables.order.peek(), offset: tables.offset.peek(), limit: TABLE_ROWS}, abort.signal);
+          this.chosen(), {event: this.event.peek(), ...tables.order.peek(), offset: tables.offset.peek(), limit: TABLE_ROWS}, abort.signal);
     });
     if (this.abort === abort) this.busy.value = false;
   }

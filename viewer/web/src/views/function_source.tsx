@@ -9,7 +9,7 @@ import {type CodeInstruction, codeInstructions, type CodeLine, codeLines, hottes
 import {clean, processName, threadName, visible} from '../model/names';
 import {formatDuration} from '../units';
 import {DockEdge} from './dock_edge';
-import {wholeOf, type Estimate, estimateText, shareLimits, shareText} from './estimates';
+import {wholeOf, type Estimate, estimateText, shareLimits, shareText, type Whole} from './estimates';
 import {useSignal} from './use_signal';
 
 // Keys that scroll; else they are for the rows above.
@@ -29,11 +29,11 @@ function heat(self: SelfAmount|null, most: number): {style?: {background: string
   return {style: {background: `color-mix(in srgb, var(--loss) ${Math.round(4 + 22 * self.self / most)}%, transparent)`}};
 }
 
-function Amounts({event, self, all}: {event: string; self: SelfAmount|null; all: number}) {
+function Amounts({self, all}: {self: SelfAmount|null; all: Whole}) {
   const one = self && estimate(self);
   return (
     <>
-      <td class="number">{one && estimateText(event, one)}</td>
+      <td class="number">{one && estimateText(all, one)}</td>
       <td class="number">{one && shareText(one, all)}</td>
       <td class="limits">{one && shareLimits(one, all)}</td>
     </>
@@ -46,14 +46,13 @@ function isClick(): boolean {
 }
 
 interface ListProps {
-  event: ListingEvent;
-  all: number;
+  all: Whole;
   lit: Place|null;
   onPlace: (place: Place) => void;
 }
 const isLit = (row: Place, lit: Place|null): boolean => lit !== null && row.line !== 0 && row.line === lit.line && row.file === lit.file;
 
-function Lines({rows, event, all, lit, onPlace}: ListProps & {rows: CodeLine[]}) {
+function Lines({rows, all, lit, onPlace}: ListProps & {rows: CodeLine[]}) {
   const most = rows[hottest(rows)]?.self?.self ?? 0;
   return (
     <table class="listing lines">
@@ -64,7 +63,7 @@ function Lines({rows, event, all, lit, onPlace}: ListProps & {rows: CodeLine[]})
             <tr class="file" key={`file ${row.file}`}><th colSpan={5} scope="rowgroup">{row.file === '' ? 'code without a line' : visible(row.file)}</th></tr>]),
           ...(row.gap ? [<tr class="gap" key={`gap ${row.file} ${row.line}`}><td colSpan={5}>{'\u22ef'}</td></tr>] : []),
           <tr key={`${row.file} ${row.line}`} class={isLit(row, lit) ? 'lit' : ''} onClick={() => isClick() && onPlace(row)}>
-            <Amounts event={event.event} self={row.self} all={all} />
+            <Amounts self={row.self} all={all} />
             <td class="number line-no">{row.line === 0 ? '' : row.line}</td>
             <td class="code" {...heat(row.self, most)}><code>{row.text === null ? '' : visible(row.text.replaceAll('\t', '    '))}</code></td>
           </tr>,
@@ -74,7 +73,7 @@ function Lines({rows, event, all, lit, onPlace}: ListProps & {rows: CodeLine[]})
   );
 }
 
-function Instructions({rows, event, all, lit, onPlace}: ListProps & {rows: CodeInstruction[]}) {
+function Instructions({rows, all, lit, onPlace}: ListProps & {rows: CodeInstruction[]}) {
   const most = rows[hottest(rows)]?.self?.self ?? 0;
   return (
     <table class="listing instructions">
@@ -86,7 +85,7 @@ function Instructions({rows, event, all, lit, onPlace}: ListProps & {rows: CodeI
           return [
             ...(row.gap ? [<tr class="gap" key={`gap ${row.address}`}><td colSpan={6}>{'\u22ef'}</td></tr>] : []),
             <tr key={row.address} class={isLit(row, lit) ? 'lit' : ''} onClick={() => isClick() && onPlace(row)}>
-              <Amounts event={event.event} self={row.self} all={all} />
+              <Amounts self={row.self} all={all} />
               <td class="number line-no">{row.address}</td>
               <td class="number line-no" title={row.of === '' ? '' : `Of ${clean(row.of)}, which is inlined here`}>
                 {again ? '' : `${row.line === 0 ? '' : row.line}${row.of === '' ? '' : `\u2009of\u2009${clean(row.of).slice(0, 24)}`}`}</td>
@@ -127,9 +126,9 @@ function Panes({listing, event}: {listing: ListingAnswer; event: ListingEvent}) 
   );
   return (
     <div class="panes">
-      {lines.length > 0 && pane('Source lines', left, <Lines rows={lines} event={event} all={all} lit={lit} onPlace={go(right.current)} />)}
+      {lines.length > 0 && pane('Source lines', left, <Lines rows={lines} all={all} lit={lit} onPlace={go(right.current)} />)}
       {instructions.length > 0 &&
-        pane('Instructions', right, <Instructions rows={instructions} event={event} all={all} lit={lit} onPlace={go(left.current)} />)}
+        pane('Instructions', right, <Instructions rows={instructions} all={all} lit={lit} onPlace={go(left.current)} />)}
     </div>
   );
 }
@@ -151,7 +150,7 @@ export function FunctionSource({model, row}: {model: AppModel; row: FunctionRow}
       <div class="range-head">
         <h2 class="function-name" title={clean(row.function)}>{clean(row.function)}</h2>
         <span class="range-what"><span class="text">{clean(row.dso)}
-          {listing && event && `: self ${estimateText(event.event, estimate(event))}, ${shareText(estimate(event), wholeOf(event.event, listing.all))} ${
+          {listing && event && `: self ${estimateText(wholeOf(event.event, listing.all), estimate(event))}, ${shareText(estimate(event), wholeOf(event.event, listing.all))} ${
             shareLimits(estimate(event), wholeOf(event.event, listing.all))} of all ${event.event}`}
           <span class="faint">{thread !== null ? `of ${threadName(names, thread)}, ` : process === null ? '' : `of ${processName(names, process)} ${names.process(process)?.pid ?? ''}, `}
             {selection ? `${formatDuration(selection.to - selection.from)} selected` : model.extent}</span></span></span>

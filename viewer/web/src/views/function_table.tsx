@@ -7,19 +7,22 @@ import type {FunctionRow, FunctionsAnswer} from '../api/schema';
 import type {AppModel} from '../model/app_model';
 import {rowKey} from '../model/functions';
 import {clean, processName, processOf, threadName} from '../model/names';
-import {formatCount, formatEventCount} from '../units';
+import {formatCount} from '../units';
 import {type Column, DataTable, Pages} from './data_table';
-import {wholeOf, type Estimate, estimateLimits, estimateText, shareLimits, shareText} from './estimates';
+import {type Estimate, estimateLimits, estimateText, shareLimits, shareText, type Whole, wholeOf} from './estimates';
+import {SampleBooks} from './sample_books';
 import {useSignal} from './use_signal';
 
 const self = (row: FunctionRow): Estimate => ({hits: row.self_samples, value: row.self, lo: row.self_lo, hi: row.self_hi});
 const total = (row: FunctionRow): Estimate => ({hits: row.total_samples, value: row.total, lo: row.total_lo, hi: row.total_hi});
 
 function columnsOf(answer: FunctionsAnswer): Column<FunctionRow>[] {
+  const whole = (row: FunctionRow): Whole => wholeOf(row.event, answer.all);
+  const exact = answer.rows[0] !== undefined && whole(answer.rows[0]).exact;
   const amount = (title: string, says: string, by: string, of: (row: FunctionRow) => Estimate): Column<FunctionRow>[] => [
-    {title, says, number: true, by, text: (row) => estimateText(row.event, of(row)), limits: (row) => estimateLimits(row.event, of(row))},
+    {title, says, number: true, by, text: (row) => estimateText(whole(row), of(row)), limits: (row) => estimateLimits(whole(row), of(row))},
     {title: `${title} of all`, says: 'Share of the samples of the range, of its process or thread if one is chosen', number: true, by: '',
-     text: (row) => shareText(of(row), wholeOf(row.event, answer.all)), limits: (row) => shareLimits(of(row), wholeOf(row.event, answer.all))},
+     text: (row) => shareText(of(row), whole(row)), limits: (row) => shareLimits(of(row), whole(row))},
   ];
   const text = (title: string, says: string, by: string, of: (row: FunctionRow) => string): Column<FunctionRow> =>
       ({title, says, number: false, by, text: of});
@@ -27,32 +30,25 @@ function columnsOf(answer: FunctionsAnswer): Column<FunctionRow>[] {
     text('Function', 'A click shows its code', 'function', (row) => `${clean(row.function)}${row.inlined ? ' (inlined)' : ''}`),
     ...(answer.rows.some((row) => row.in !== '') ?
             [text('In', 'The segment and the system call that were open', 'in', (row) => clean(row.in))] : []),
-    ...amount('Self', 'In the function itself; the interval holds the truth in 95 of 100 recordings', 'self', self),
+    ...amount('Self', exact ? 'In the function itself, exactly' :
+                              'In the function itself; the interval holds the truth in 95 of 100 recordings', 'self', self),
     ...amount('Total', 'In the function and those that it calls', 'total', total),
     text('File', 'The program or library that has its code', 'dso', (row) => clean(row.dso)),
-    ...(answer.all.length > 1 ? [text('Event', 'What was sampled', '', (row) => row.event)] : []),
   ];
 }
 
-function Books({answer}: {answer: FunctionsAnswer}) {
+// Of which event: of several, one at a time.
+function EventChoice({model, answer}: {model: AppModel; answer: FunctionsAnswer}) {
+  const {functions} = model;
+  const chosen = useSignal(functions.event);
+  if (answer.all.length < 2) return null;
   return (
-    <>
-      {answer.books.map((book) => {
-        const amount = (value: number): string => formatEventCount(book.event, value);
-        const samples = answer.all.find(({event}) => event === book.event)?.samples ?? 0;
-        return (
-          <p class="footer" key={book.event}>
-            Estimates from {formatCount(samples)} samples of {book.event} ({book.rate}).
-            {book.counted !== null && ` Books of the trace: processes ${amount(book.processes)} + idle ${amount(book.idle)} + outside ${
-              amount(book.outside)} + residual ${amount(book.residual ?? 0)} = counted ${amount(book.counted)}.`}
-            {book.lost > 0 && ` ${formatCount(book.lost)} samples were lost.`}
-            {book.throttled > 0 && ` The kernel stopped sampling ${formatCount(book.throttled)} times: at too high a rate.`}
-            {book.stacks_lost > 0 && ` ${formatCount(book.stacks_lost)} samples lost their stack.`}
-          </p>
-        );
-      })}
-      {answer.notes.map((note) => <p class="footer" key={note}>{clean(note)}</p>)}
-    </>
+    <div class="views" role="group" aria-label="Event">
+      {answer.all.map(({event, samples}, number) => (
+        <button key={number} aria-pressed={number === chosen} title={`${formatCount(samples)} samples`}
+                onClick={() => functions.chooseEvent(number)}>{event}</button>
+      ))}
+    </div>
   );
 }
 
@@ -87,6 +83,7 @@ export function FunctionTable({model}: {model: AppModel}) {
   const busy = useSignal(functions.busy);
   const process = useSignal(model.highlight);
   const thread = useSignal(functions.thread);
+  const event = useSignal(functions.event);
   const filter = useSignal(model.filter);
   const wantsFocus = useSignal(functions.wantsFocus);
   const last = functions.last === null ? null : rowKey(functions.last);
@@ -112,13 +109,14 @@ export function FunctionTable({model}: {model: AppModel}) {
           <button class="link" onClick={() => (model.highlight.value = null)}>all processes</button></p>
       )}
       {filter !== '' && <p class="condition">All rows: they lack a field of <code>{filter}</code>.</p>}
+      <EventChoice model={model} answer={answer} />
       <ThreadChoice model={model} answer={answer} />
       <Pages model={model} total={answer.total} />
       {answer.rows.length === 0 ?
         <p class="refused">No sample was taken {who === null ? '' : `of ${who} `}in {model.selection.value ? 'the selection' : `the ${model.extent}`}.</p> :
         <DataTable columns={columnsOf(answer)} rows={answer.rows} model={model} rowKey={rowKey} swatch={() => null} arrows
                    selected={(row) => rowKey(row) === last} onClick={(row) => functions.open(row)} />}
-      <Books answer={answer} />
+      <SampleBooks answer={answer} event={event} />
     </div>
   );
 }
