@@ -13,8 +13,10 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_format.h"
+#include "base/code/kept_files.h"
 #include "base/posix/scoped_fd.h"
 #include "base/text/demangled.h"
 #include "base/text/name_escape.h"
@@ -41,17 +43,6 @@ int OpenCode(const std::string& path, std::string& why) {
   return fd.Release();
 }
 
-// "/usr/lib/debug/.build-id/ab/cdef.debug"; empty: it is no build id.
-std::string DebugPath(const std::string& build_id) {
-  constexpr std::size_t kLeast = 6;
-  if (build_id.size() < kLeast ||
-      build_id.find_first_not_of("0123456789abcdef") != std::string::npos) {
-    return "";
-  }
-  return absl::StrFormat("/usr/lib/debug/.build-id/%s/%s.debug",
-                         build_id.substr(0, 2), build_id.substr(2));
-}
-
 }  // namespace
 
 struct Symbolizer::OpenFile {
@@ -73,6 +64,9 @@ struct Symbolizer::OpenFile {
   ~OpenFile() {
     if (dwfl != nullptr) dwfl_end(dwfl);
   }
+  bool ReportPath(const std::string& where, std::string& why);
+  bool ReportBuildId(const CodeFile& code);
+  bool Read(const CodeFile& code, std::string& why);
   // In the file's own terms, without `bias`.
   std::optional<std::uint64_t> AddressOf(std::uint64_t offset) const {
     for (const Part& part : parts) {
@@ -100,70 +94,115 @@ Symbolizer::Symbolizer() : impl_(std::make_unique<Impl>()) {
 
 Symbolizer::~Symbolizer() = default;
 
+namespace {
+
+// As libdwfl reports it: hexadecimal; empty: the file has none.
+std::string BuildIdOf(Dwfl_Module* module) {
+  const unsigned char* id = nullptr;
+  GElf_Addr at = 0;
+  const int bytes = dwfl_module_build_id(module, &id, &at);
+  if (bytes <= 0) return "";
+  return absl::BytesToHexString(absl::string_view(
+      reinterpret_cast<const char*>(id), static_cast<std::size_t>(bytes)));
+}
+
+}  // namespace
+
+// The module of the file at `path`. False: `why` has the reason.
+bool Symbolizer::OpenFile::ReportPath(const std::string& where,
+                                      std::string& why) {
+  const int fd = OpenCode(where, why);
+  if (fd < 0) return false;
+  module = dwfl_report_offline(dwfl, where.c_str(), where.c_str(),
+                               fd);  // takes the descriptor
+  if (module == nullptr) {
+    close(fd);
+    why = dwfl_errmsg(-1);
+    return false;
+  }
+  return true;
+}
+
+// The module of a file that libdwfl looks for by its build id: where
+// DEBUGINFOD_URLS says, too.
+bool Symbolizer::OpenFile::ReportBuildId(const CodeFile& code) {
+  const std::string& digits = code.build_id;
+  constexpr std::size_t kLeast = 6;
+  if (digits.size() < kLeast || digits.size() % 2 != 0 ||
+      !std::all_of(digits.begin(), digits.end(), absl::ascii_isxdigit)) {
+    return false;
+  }
+  const std::string id = absl::HexStringToBytes(digits);
+  constexpr GElf_Addr kBegin = 0, kEnd = GElf_Addr{1} << 40;
+  module = dwfl_report_module(dwfl, code.path.c_str(), kBegin, kEnd);
+  return module != nullptr &&
+         dwfl_module_report_build_id(
+             module, reinterpret_cast<const unsigned char*>(id.data()),
+             id.size(), 0) == 0;
+}
+
+// Reads what was reported. False: `why` has the reason.
+bool Symbolizer::OpenFile::Read(const CodeFile& code, std::string& why) {
+  dwfl_report_end(dwfl, nullptr, nullptr);
+  Elf* const elf = dwfl_module_getelf(module, &bias);
+  if (elf == nullptr) {
+    why = dwfl_errmsg(-1);
+    return false;
+  }
+  const std::string build_id = BuildIdOf(module);
+  // The kernel shows 20 bytes of a longer one.
+  if (!code.build_id.empty() && !build_id.starts_with(code.build_id)) {
+    why =
+        absl::StrFormat("its build id is %s, recorded was %s",
+                        build_id.empty() ? "absent" : build_id, code.build_id);
+    return false;
+  }
+  std::size_t count = 0;
+  elf_getphdrnum(elf, &count);
+  for (std::size_t i = 0; i < count; ++i) {
+    GElf_Phdr part;
+    if (gelf_getphdr(elf, static_cast<int>(i), &part) == nullptr ||
+        part.p_type != PT_LOAD) {
+      continue;
+    }
+    parts.push_back({part.p_offset, part.p_memsz, part.p_vaddr});
+  }
+  const char* found = nullptr;  // the path that was opened
+  dwfl_module_info(module, nullptr, nullptr, nullptr, nullptr, nullptr, &found,
+                   nullptr);
+  path = found != nullptr ? found : code.path;
+  source.emplace(module);
+  symbols.emplace(module);
+  return true;
+}
+
 Symbolizer::OpenFile* Symbolizer::Open(const CodeFile& code) {
   const auto [found, added] =
       impl_->files.try_emplace({code.path, code.build_id});
   std::unique_ptr<OpenFile>& slot = found->second;
   if (!added) return slot.get();
   std::string why;
+  // Empty: by build id.
   const auto take = [&](const std::string& path) {
-    const int fd = OpenCode(path, why);
-    if (fd < 0) return false;
     auto file = std::make_unique<OpenFile>();
     file->dwfl = dwfl_begin(&impl_->callbacks);
     if (file->dwfl == nullptr) {
-      close(fd);
       why = dwfl_errmsg(-1);
       return false;
     }
-    file->module = dwfl_report_offline(file->dwfl, path.c_str(), path.c_str(),
-                                       fd);  // takes the descriptor
-    if (file->module == nullptr) {
-      close(fd);
-      why = dwfl_errmsg(-1);
-      return false;
-    }
-    dwfl_report_end(file->dwfl, nullptr, nullptr);
-    Elf* const elf = dwfl_module_getelf(file->module, &file->bias);
-    if (elf == nullptr) {
-      why = dwfl_errmsg(-1);
-      return false;
-    }
-    const unsigned char* id = nullptr;
-    GElf_Addr at = 0;
-    const int id_bytes = dwfl_module_build_id(file->module, &id, &at);
-    const std::string build_id = id_bytes > 0
-                                     ? absl::BytesToHexString(absl::string_view(
-                                           reinterpret_cast<const char*>(id),
-                                           static_cast<std::size_t>(id_bytes)))
-                                     : "";
-    // The kernel shows 20 bytes of a longer one.
-    if (!code.build_id.empty() && !build_id.starts_with(code.build_id)) {
-      why = absl::StrFormat("its build id is %s, recorded was %s",
-                            build_id.empty() ? "absent" : build_id,
-                            code.build_id);
-      return false;
-    }
-    std::size_t parts = 0;
-    elf_getphdrnum(elf, &parts);
-    for (std::size_t i = 0; i < parts; ++i) {
-      GElf_Phdr part;
-      if (gelf_getphdr(elf, static_cast<int>(i), &part) == nullptr ||
-          part.p_type != PT_LOAD) {
-        continue;
-      }
-      file->parts.push_back({part.p_offset, part.p_memsz, part.p_vaddr});
-    }
-    file->path = path;
-    file->source.emplace(file->module);
-    file->symbols.emplace(file->module);
+    const bool reported =
+        path.empty() ? file->ReportBuildId(code) : file->ReportPath(path, why);
+    if (!reported || !file->Read(code, why)) return false;
     slot = std::move(file);
     return true;
   };
   if (take(code.path)) return slot.get();
   const std::string first = why;
-  const std::string debug = DebugPath(code.build_id);
-  if (!debug.empty() && take(debug)) return slot.get();
+  for (const std::string& kept :
+       {base::DebugFile(code.build_id), base::KeptFile(code.build_id, "elf")}) {
+    if (!kept.empty() && take(kept)) return slot.get();
+  }
+  if (take("")) return slot.get();
   messages_.push_back(
       absl::StrFormat("%s has no names here, its addresses are [stripped]: %s",
                       base::EscapeName(code.path), first));

@@ -2,9 +2,10 @@
 // line, by elfutils' libdwfl.
 //
 // Files are opened as they lie on this machine, when the first address in them
-// is asked for, and only if they have the build id that was recorded; separate
-// debug files are found by build id where the system keeps them (and by
-// debuginfod, if that is configured). Thread: one.
+// is asked for, and only if they have the build id that was recorded. Another
+// one is looked for by build id where perf keeps copies and by debuginfod, if
+// that is configured; separate debug files there, too, and where the system
+// keeps them. Thread: one.
 #ifndef COUNTRACE_RMAP_SAMPLES_SYMBOLIZER_H_
 #define COUNTRACE_RMAP_SAMPLES_SYMBOLIZER_H_
 

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "base/code/kept_files.h"
 #include "base/code/unwind_files.h"
-#include "logformat/import/perf/kept_files.h"
 #include "logformat/sample_points.h"
 
 namespace countrace::importer::perf {
@@ -101,7 +101,7 @@ bool CodeMappings::Open(std::int32_t /*pid*/, std::uint32_t number,
   const bool has_id = file.build_id != logformat::kNoText;
   const auto take_cached = [&](const char* name) {
     return has_id && machine_.object != nullptr &&
-           out.Take(machine_.object(KeptFile(file.build_id, name)),
+           out.Take(machine_.object(base::KeptFile(file.build_id, name)),
                     file.build_id);
   };
   bool taken = false;

@@ -15,9 +15,9 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
+#include "base/code/kept_files.h"
 #include "base/code/unwind_files.h"
 #include "base/text/name_escape.h"
-#include "logformat/import/perf/kept_files.h"
 
 namespace countrace::importer::perf {
 namespace {
@@ -179,7 +179,8 @@ void KernelSymbols::Choose() {
     if (is_running_) return;
   }
   if (Take(ReadAll(machine_.kernel("kept/" + build_id_))) ||
-      TakeElf(KeptFile(build_id_, "elf")) || TakeElf(DebugFile(build_id_)) ||
+      TakeElf(base::KeptFile(build_id_, "elf")) ||
+      TakeElf(base::DebugFile(build_id_)) ||
       TakeElf("/usr/lib/debug/boot/vmlinux-" + file_.os_release) ||
       TakeElf("/boot/vmlinux-" + file_.os_release)) {
     return;

@@ -1,16 +1,18 @@
-#include "logformat/import/perf/kept_files.h"
+#include "base/code/kept_files.h"
 
+#include <cstddef>
 #include <cstdlib>
 
-#include "absl/strings/str_format.h"
-
-namespace countrace::importer::perf {
+namespace countrace::base {
 namespace {
 
 // "ab/cdef" of abcdef.
 std::string InFolders(const std::string& build_id) {
-  constexpr std::size_t kFolder = 2;
-  if (build_id.size() <= kFolder) return "";
+  constexpr std::size_t kLeast = 6, kFolder = 2;
+  if (build_id.size() < kLeast ||
+      build_id.find_first_not_of("0123456789abcdef") != std::string::npos) {
+    return "";
+  }
   return build_id.substr(0, kFolder) + "/" + build_id.substr(kFolder);
 }
 
@@ -20,7 +22,7 @@ std::string KeptFile(const std::string& build_id, const char* name) {
   const char* const home = std::getenv("HOME");
   const std::string place = InFolders(build_id);
   if (home == nullptr || place.empty()) return "";
-  return absl::StrFormat("%s/.debug/.build-id/%s/%s", home, place, name);
+  return std::string(home) + "/.debug/.build-id/" + place + "/" + name;
 }
 
 std::string DebugFile(const std::string& build_id) {
@@ -28,4 +30,4 @@ std::string DebugFile(const std::string& build_id) {
   return place.empty() ? "" : "/usr/lib/debug/.build-id/" + place + ".debug";
 }
 
-}  // namespace countrace::importer::perf
+}  // namespace countrace::base
