@@ -17,12 +17,13 @@ inline constexpr char kSampleProvider[] = "sample";
 
 enum class SamplePoint : std::uint8_t {
   kNone,
-  kSample,  // one for each sampled event, which it is named after
-  kFrame,   // a frame of stacks: an address, and the frame that called it
-  kFile,    // where addresses lie: a mapped file, or a kind of memory
-  kSymbol,  // a function that only the recorded machine could name
-  kCount,   // of a CPU: what the event counted in all, and hits without samples
-  kShort,   // of a CPU: time off CPU without a stack
+  kSample,       // one for each sampled event, which it is named after
+  kFrame,        // a frame of stacks: an address, and the frame that called it
+  kFile,         // where addresses lie: a mapped file, or a kind of memory
+  kSymbol,       // a function that only the recorded machine could name
+  kTimedSymbol,  // the same, for a time: others had its memory before or after
+  kCount,  // of a CPU: what the event counted in all, and hits without samples
+  kShort,  // of a CPU: time off CPU without a stack
 };
 
 // The event of stacks off CPU: its periods are ns, each the whole of a wait, so
@@ -63,6 +64,8 @@ inline constexpr std::size_t kSampleNumbers = 2;  // period, stack
 inline constexpr std::size_t kFrameNumbers = 4;   // id, parent, file, address
 inline constexpr std::size_t kFileNumbers = 1;    // file
 inline constexpr std::size_t kSymbolNumbers = 3;  // file, begin, bytes
+// file, begin, bytes, from, until
+inline constexpr std::size_t kTimedSymbolNumbers = 5;
 // hook, counted, idle, outside, lost, throttled
 inline constexpr std::size_t kCountNumbers = 6;
 // hook, shorter, shorter_ns, lost_ns, unseen

@@ -37,7 +37,7 @@ const std::vector<std::uint32_t>& CodePlaces::Of(std::uint32_t number) {
     const std::uint64_t address =
         number == 0 ? ~std::uint64_t{0} : frame.address;
     const auto [found, added] =
-        of_address_.try_emplace({frame.file, address}, next);
+        of_address_.try_emplace({frame.file, address, frame.symbol}, next);
     known = found->second;
     if (added) {
       std::vector<std::uint32_t>& chain = chains_.emplace_back();
@@ -92,6 +92,9 @@ std::vector<CodePlace> CodePlaces::Look(const StackFrame& frame) {
 
 std::string CodePlaces::RecordedName(const StackFrame& frame,
                                      const std::string& bucket) const {
+  if (frame.symbol != 0) {
+    return base::Demangled(samples_.timed_symbols[frame.symbol - 1].name);
+  }
   auto after = samples_.symbols.upper_bound({frame.file, frame.address});
   if (after == samples_.symbols.begin()) return bucket;
   --after;

@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -50,9 +51,11 @@ class CodePlaces final : public FramePlaces {
   const Samples& samples_;
   const CodeBy by_;
   Symbolizer symbolizer_;
-  // Indices into chains_, by frame and by its file and address.
+  // Indices into chains_, by frame and by its file, address and
+  // symbol.
   std::vector<std::optional<std::uint32_t>> of_frame_;
-  absl::flat_hash_map<std::pair<std::uint32_t, std::uint64_t>, std::uint32_t>
+  absl::flat_hash_map<std::tuple<std::uint32_t, std::uint64_t, std::uint32_t>,
+                      std::uint32_t>
       of_address_;
   std::vector<std::vector<std::uint32_t>> chains_;
   std::map<CodePlace, std::uint32_t> numbers_;

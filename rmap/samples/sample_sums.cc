@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "logformat/packet_layout.h"
+#include "rmap/samples/timed_frames.h"
 
 namespace countrace::rmap {
 
@@ -44,6 +45,7 @@ SampleSums::SampleSums(const logformat::TraceInfo& info)
       is_second_(logformat::kHookIdMax + 1, false) {
   for (const logformat::HookInfo& hook : info.hooks) {
     points_[hook.id] = logformat::SamplePointOf(hook);
+    has_timed_symbols_ |= points_[hook.id] == SamplePoint::kTimedSymbol;
     if (points_[hook.id] != SamplePoint::kSample) continue;
     const auto first =
         std::find_if(samples_.events.begin(), samples_.events.end(),
@@ -64,6 +66,7 @@ SampleSums::SampleSums(const logformat::TraceInfo& info)
   }
   samples_.files.push_back({logformat::kUnknownCode, ""});
   samples_.frames.emplace_back();
+  is_timed_.push_back(false);
 }
 
 std::uint32_t SampleSums::FileOf(std::uint64_t number) {
@@ -112,7 +115,11 @@ void SampleSums::DefineFrame(std::uint32_t stream,
   const auto [frame, added] =
       frames_.try_emplace({parent, file, numbers[3]},
                           static_cast<std::uint32_t>(samples_.frames.size()));
-  if (added) samples_.frames.push_back({parent, file, numbers[3]});
+  if (added) {
+    samples_.frames.push_back({parent, file, numbers[3]});
+    is_timed_.push_back(is_timed_[parent] ||
+                        samples_.files[file].path == logformat::kJitCode);
+  }
   of_stream.Set(numbers[0], frame->second);
 }
 
@@ -137,6 +144,14 @@ void SampleSums::Define(const EventRecord& record) {
               NumbersOf<logformat::kSymbolNumbers>(record, texts)) {
         samples_.symbols[{FileOf((*numbers)[0]), (*numbers)[1]}] = {
             (*numbers)[2], TextOf(texts)};
+      }
+      return;
+    case SamplePoint::kTimedSymbol:
+      if (const auto numbers =
+              NumbersOf<logformat::kTimedSymbolNumbers>(record, texts)) {
+        const auto& [file, begin, bytes, from, until] = *numbers;
+        samples_.timed_symbols.push_back(
+            {FileOf(file), begin, bytes, from, until, TextOf(texts)});
       }
       return;
     case SamplePoint::kCount:
@@ -195,23 +210,40 @@ std::uint32_t SampleSums::Add(const EventRecord& record,
     if (frame == 0) ++samples_.stacks_lost;
   }
   const std::uint32_t hook_id = logformat::EventHookId(record.event_id);
-  Sum& sum = sums_[{events_[hook_id], ContextOf(context), frame}];
+  const Key key = {events_[hook_id], ContextOf(context), frame};
+  if (has_timed_symbols_ && is_timed_[frame]) {
+    timed_samples_.push_back(
+        {record.time_ns, key, period, is_second_[hook_id]});
+  } else {
+    AddTo(sums_[key], period, is_second_[hook_id]);
+  }
+  return frame;
+}
+
+void SampleSums::AddTo(Sum& sum, std::uint64_t period, bool is_second) {
   ++sum.hits;
-  if (is_second_[hook_id]) ++sum.second_hits;
+  if (is_second) ++sum.second_hits;
   sum.periods += period;
   const auto weight = static_cast<double>(period);
   sum.squared_periods += weight * weight;
-  return frame;
 }
 
 void SampleSums::Drop() {
   sums_.clear();
+  timed_samples_.clear();
   samples_.stacks_lost = 0;
 }
 
 Samples SampleSums::Take() const {
   Samples out = samples_;
-  for (const auto& [key, sum] : sums_) {
+  absl::flat_hash_map<Key, Sum> sums = sums_;
+  TimedFrames frames(out);
+  for (const TimedSample& sample : timed_samples_) {
+    Key key = sample.key;
+    key.frame = frames.At(key.frame, sample.time_ns);
+    AddTo(sums[key], sample.period, sample.is_second);
+  }
+  for (const auto& [key, sum] : sums) {
     out.sums.push_back({key.event, key.context, key.frame, sum.hits,
                         sum.second_hits, sum.periods, sum.squared_periods});
   }

@@ -2,7 +2,7 @@
 //
 // In: records of sample points, in time order of each stream, and what is open
 // in the thread at a sample. Out: Samples. Memory grows with different stacks,
-// not with samples. Thread: one.
+// not with samples, but for code whose name depends on the time. Thread: one.
 #ifndef COUNTRACE_RMAP_SAMPLES_SAMPLE_SUMS_H_
 #define COUNTRACE_RMAP_SAMPLES_SAMPLE_SUMS_H_
 
@@ -59,6 +59,15 @@ class SampleSums {
     absl::flat_hash_map<std::uint64_t, std::uint32_t> others_;
   };
 
+  // A sample whose stack has code made at run time, in a trace that has
+  // functions of a time.
+  struct TimedSample {
+    std::uint64_t time_ns;
+    Key key;
+    std::uint64_t period;
+    bool is_second;
+  };
+  static void AddTo(Sum& sum, std::uint64_t period, bool is_second);
   void DefineFrame(std::uint32_t stream,
                    std::span<const std::uint64_t> numbers);
   void DefineFile(std::span<const std::uint64_t> numbers,
@@ -80,6 +89,9 @@ class SampleSums {
   SampleContext last_context_;
   std::uint32_t last_context_index_ = 0;
   absl::flat_hash_map<Key, Sum> sums_;
+  bool has_timed_symbols_ = false;
+  std::vector<bool> is_timed_;  // by frame: the time may decide on names
+  std::vector<TimedSample> timed_samples_;
 };
 
 }  // namespace countrace::rmap

@@ -36,6 +36,15 @@ struct StackFrame {
   std::uint32_t parent = 0;  // the frame that called it; an earlier one
   std::uint32_t file = 0;    // of Samples::files
   std::uint64_t address = 0;
+  std::uint32_t symbol = 0;  // 1 + index in Samples::timed_symbols; 0: none
+};
+
+// A function that had its memory for a time.
+struct TimedSymbol {
+  std::uint32_t file = 0;
+  std::uint64_t begin = 0, bytes = 0;
+  std::uint64_t from_ns = 0, until_ns = 0;
+  std::string name;
 };
 
 struct CodeSymbol {
@@ -92,6 +101,7 @@ struct Samples {
   std::vector<ShortWaits> shorts;   // likewise
   // Functions that the recorder named: by file and first address.
   std::map<std::pair<std::uint32_t, std::uint64_t>, CodeSymbol> symbols;
+  std::vector<TimedSymbol> timed_symbols;
   // Samples whose stack was defined in a part of the trace that is lost.
   std::uint64_t stacks_lost = 0;
 };

@@ -344,6 +344,26 @@ class Samples(unittest.TestCase):
         self.assertRegex(self.record_dump(script, least=0.2, most=0.8),
                          r'jit-\d+\.dump: at byte 127 a record has 5 bytes, not 16 or more')
 
+    def test_jit_dump_of_memory_that_is_used_again(self):
+        done = self.record('--sample', RATE, '--', WORKLOAD, 'reuse', 500, self.folder)
+        if not done.stdout:
+            self.skipTest('SKIPPED: no machine code of this processor')
+        os.unlink(done.stdout.strip())
+        for by, field in (('function', 'self_samples'), ('calltree', 'self_samples')):
+            made = {}
+            for row in self.report(by, '--rows', 0)['rows']:
+                if row['dso'] == '[jit]':
+                    made[row['function']] = made.get(row['function'], 0) + row[field]
+            self.assertEqual({'Early', 'Late'}, set(made), by)
+            every = sum(made.values())
+            self.assertGreater(every, 300)
+            error = 5 * math.sqrt(0.3 * 0.7 / every) + 0.02
+            self.assertLess(abs(made['Late'] / every - 0.3), error, made)
+        # Parts of the recording have only their own.
+        data = self.report('function', '--to', '40%')
+        self.assertEqual(0, self.sum_of(data, 'Late', 'self_samples'))
+        self.assertGreater(self.sum_of(data, 'Early', 'self_samples'), 50)
+
     def test_whole_machine_and_running_process(self):
         burning = subprocess.Popen([WORKLOAD, 'cpu', '60000'], stdout=subprocess.DEVNULL)
         try:

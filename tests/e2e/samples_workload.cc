@@ -21,6 +21,9 @@
 //        samples_workload dump MILLISECONDS FOLDER
 //          the same, described in FOLDER/jit-PID.dump, for half of the time at
 //          one address and then at another one; prints the file's name
+//        samples_workload reuse MILLISECONDS FOLDER
+//          the same with two functions at one address: Early for half of the
+//          time, then Late for 30 %; then again Early, which was moved
 #include <elf.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -204,57 +207,101 @@ int Code(std::uint64_t ns) {
   return 0;
 }
 
-// The kernel's tools/perf/Documentation/jitdump-specification.txt.
+#if defined(__x86_64__)
+// A jit-PID.dump in `folder`, as the kernel's
+// tools/perf/Documentation/jitdump-specification.txt says.
+class DumpFile {
+ public:
+  explicit DumpFile(const char* folder) {
+    std::snprintf(path_, sizeof(path_), "%s/jit-%d.dump", folder, getpid());
+    const int fd = open(path_, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    out_ = fdopen(fd, "w");
+    if (out_ == nullptr) std::abort();
+    Put(0x4A695444, 4);
+    for (const std::uint64_t word : {1, 40, EM_X86_64, 0, getpid()}) {
+      Put(word, 4);
+    }
+    Put(0, 8);
+    Put(0, 8);
+    std::fflush(out_);
+    // So a tracer sees the file.
+    if (mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) ==
+        MAP_FAILED) {
+      std::abort();
+    }
+  }
+  void Load(const char* at, const char* name, std::uint64_t index) {
+    const std::size_t name_bytes = std::strlen(name) + 1;
+    Head(0, 40 + name_bytes + sizeof(kCode));
+    for (const std::uint64_t word :
+         {Number(at), Number(at), sizeof(kCode), index}) {
+      Put(word, 8);
+    }
+    std::fwrite(name, name_bytes, 1, out_);
+    std::fwrite(kCode, sizeof(kCode), 1, out_);
+    std::fflush(out_);
+  }
+  void Move(const char* from, const char* to, std::uint64_t index) {
+    Head(1, 48);
+    for (const std::uint64_t word :
+         {Number(to), Number(from), Number(to), sizeof(kCode), index}) {
+      Put(word, 8);
+    }
+    std::fflush(out_);
+  }
+  const char* path() const { return path_; }
+
+ private:
+  static std::uint64_t Number(const char* at) {
+    return reinterpret_cast<std::uint64_t>(at);
+  }
+  void Put(std::uint64_t value, std::size_t bytes) {
+    std::fwrite(&value, bytes, 1, out_);
+  }
+  void Head(std::uint32_t kind, std::size_t bytes) {
+    timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    Put(kind, 4);
+    Put(16 + bytes, 4);
+    Put(static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
+            static_cast<std::uint64_t>(now.tv_nsec),
+        8);
+    Put(static_cast<std::uint64_t>(getpid()), 4);
+    Put(static_cast<std::uint64_t>(gettid()), 4);
+  }
+  char path_[512];
+  std::FILE* out_ = nullptr;
+};
+#endif
+
 int Dump(std::uint64_t ns, const char* folder) {
 #if defined(__x86_64__)
-  char path[512];
-  std::snprintf(path, sizeof(path), "%s/jit-%d.dump", folder, getpid());
-  const int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  std::FILE* const out = fdopen(fd, "w");
-  if (out == nullptr) return 1;
-  const auto put = [out](std::uint64_t value, std::size_t bytes) {
-    std::fwrite(&value, bytes, 1, out);
-  };
-  const auto put_ids = [&put] {
-    put(static_cast<std::uint64_t>(getpid()), 4);
-    put(static_cast<std::uint64_t>(gettid()), 4);
-  };
-  put(0x4A695444, 4);
-  for (const std::uint64_t word : {1, 40, EM_X86_64, 0, getpid()}) put(word, 4);
-  put(0, 8);
-  put(0, 8);
-  std::fflush(out);
-  // So a tracer sees the file.
-  if (mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) ==
-      MAP_FAILED) {
-    return 1;
-  }
+  DumpFile dump(folder);
   char* const first = MakeCode();
-  constexpr char kName[] = "DumpedAtRunTime(int)";
-  put(0, 4);
-  put(16 + 40 + sizeof(kName) + sizeof(kCode), 4);
-  put(ThreadNs(), 8);
-  put_ids();
-  const auto from = reinterpret_cast<std::uint64_t>(first);
-  for (const std::uint64_t word : {from, from, sizeof(kCode), 7ul}) {
-    put(word, 8);
-  }
-  std::fwrite(kName, sizeof(kName), 1, out);
-  std::fwrite(kCode, sizeof(kCode), 1, out);
-  std::fflush(out);
+  dump.Load(first, "DumpedAtRunTime(int)", 7);
   RunCode(first, ns / 2);
   char* const second = MakeCode();
-  put(1, 4);
-  put(16 + 48, 4);
-  put(ThreadNs(), 8);
-  put_ids();
-  const auto to = reinterpret_cast<std::uint64_t>(second);
-  for (const std::uint64_t word : {to, from, to, sizeof(kCode), 7ul}) {
-    put(word, 8);
-  }
-  std::fflush(out);
+  dump.Move(first, second, 7);
   RunCode(second, ns / 2);
-  std::puts(path);
+  std::puts(dump.path());
+#else
+  (void)ns, (void)folder;
+#endif
+  return 0;
+}
+
+int Reuse(std::uint64_t ns, const char* folder) {
+#if defined(__x86_64__)
+  DumpFile dump(folder);
+  char* const first = MakeCode();
+  char* const second = MakeCode();
+  dump.Load(first, "Early", 1);
+  RunCode(first, ns / 2);
+  dump.Move(first, second, 1);
+  dump.Load(first, "Late", 2);
+  RunCode(first, ns * 3 / 10);
+  RunCode(second, ns / 5);
+  std::puts(dump.path());
 #else
   (void)ns, (void)folder;
 #endif
@@ -281,5 +328,8 @@ int main(int argc, char** argv) {
     return 0;
   }
   if (std::strcmp(argv[1], "dump") == 0 && argc == 4) return Dump(ns, argv[3]);
+  if (std::strcmp(argv[1], "reuse") == 0 && argc == 4) {
+    return Reuse(ns, argv[3]);
+  }
   return std::strcmp(argv[1], "code") == 0 ? Code(ns) : 2;
 }

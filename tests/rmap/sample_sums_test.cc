@@ -31,8 +31,8 @@ logformat::TraceInfo InfoWithPoints() {
   for (const auto& [point, name] :
        {std::pair{SamplePoint::kSample, "cpu-clock"},
         std::pair{SamplePoint::kFrame, ""}, std::pair{SamplePoint::kFile, ""},
-        std::pair{SamplePoint::kSymbol, ""},
-        std::pair{SamplePoint::kCount, ""}}) {
+        std::pair{SamplePoint::kSymbol, ""}, std::pair{SamplePoint::kCount, ""},
+        std::pair{SamplePoint::kTimedSymbol, ""}}) {
     info.hooks.push_back(logformat::DescribeSamplePoint(point, name, "199 Hz"));
     info.hooks.back().id = id++;
   }
@@ -51,8 +51,9 @@ class Feeder {
     sums_.Define(record_);
   }
   void Sample(std::uint32_t stream, std::uint64_t period, std::uint64_t stack,
-              const SampleContext& context) {
+              const SampleContext& context, std::uint64_t time_ns = 0) {
     Make(0, stream, {period, stack}, {}, 0);
+    record_.time_ns = time_ns;
     sums_.Add(record_, context);
   }
 
@@ -73,6 +74,53 @@ class Feeder {
   std::vector<std::byte> bytes_;
   logformat::EventRecord record_{};
 };
+
+TEST_CASE("sample sums: code has the name that it had at a sample's time") {
+  SampleSums sums(InfoWithPoints());
+  Feeder feeder(sums);
+  feeder.Define(2, 0, {1}, {"-", "/bin/program"});
+  feeder.Define(2, 0, {2}, {"-", logformat::kJitCode});
+  feeder.Define(2, 0, {3}, {"-", logformat::kKernelCode});
+  feeder.Define(1, 0, {1, 0, 1, 0x10});    // outermost
+  feeder.Define(1, 0, {2, 1, 2, 0x1000});  // at run time
+  feeder.Define(1, 0, {3, 2, 3, 0x9000});  // the kernel, called by it
+  feeder.Define(1, 0, {4, 1, 2, 0x2000});  // never used again
+  for (const std::uint64_t time : {1, 10, 19, 20, 29, 30, 99}) {
+    feeder.Sample(0, 7, 3, {}, time);
+    feeder.Sample(0, 1, 4, {}, time);
+  }
+  constexpr std::uint64_t kEnd = ~std::uint64_t{0};
+  feeder.Define(3, 0, {2, 0x2000, 16}, {"Plain"});
+  // They come behind the samples. The third one has other addresses, too, the
+  // fourth one another file.
+  feeder.Define(5, 0, {2, 0x1000, 16, 0, 10}, {"First"});
+  feeder.Define(5, 0, {2, 0x1000, 4, 10, 20}, {"Second"});
+  feeder.Define(5, 0, {2, 0xf00, 0x200, 30, kEnd}, {"Third"});
+  feeder.Define(5, 0, {3, 0x1000, 16, 0, kEnd}, {"Other"});
+  // Damage.
+  feeder.Define(5, 0, {2, 0xfff, kEnd, 5, 1}, {"Never"});
+  feeder.Define(5, 0, {2, 0x1000, 16, 0, kEnd}, {}, 9);
+  const Samples all = sums.Take();
+  CodePlaces places(all, CodeBy::kFunction);
+  std::map<std::string, std::uint64_t> hits;
+  for (const SampleSum& sum : all.sums) {
+    std::string chain;
+    for (std::uint32_t frame = sum.frame; frame != 0;
+         frame = all.frames[frame].parent) {
+      chain += places[places.Of(frame)[0]].function + " ";
+    }
+    hits[chain] += sum.hits;
+  }
+  const std::string by = " [stripped] ";
+  CHECK(hits ==
+        std::map<std::string, std::uint64_t>{{"[kernel] First" + by, 1},
+                                             {"[kernel] Second" + by, 2},
+                                             {"[kernel] [jit]" + by, 2},
+                                             {"[kernel] Third" + by, 2},
+                                             {"Plain" + by, 7}});
+  // The same again.
+  CHECK(sums.Take().sums.size() == all.sums.size());
+}
 
 TEST_CASE("sample sums: stacks of all streams add up as they were") {
   for (unsigned seed = 0; seed < test_support::PropertyRuns(100u); ++seed) {

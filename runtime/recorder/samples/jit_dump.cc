@@ -20,6 +20,8 @@ namespace {
 // Layouts of the specification; numbers are in the writer's byte order.
 constexpr std::uint32_t kMagic = 0x4A695444, kOtherOrder = 0x4454694A;
 constexpr std::uint32_t kVersion = 1;
+// The head's flag: times are ticks of the processor.
+constexpr std::uint64_t kTicks = 1;
 struct FileHead {
   std::uint32_t magic, version, bytes, machine, padding, pid;
   std::uint64_t time_ns, flags;
@@ -84,14 +86,27 @@ class Parser {
   explicit Parser(const ReadAt& read) : reader_(read) {}
 
   absl::Status Parse();
-  LocalSymbols Symbols() { return std::move(builder_).Take(); }
+  void Take(JitDump& out) {
+    out.symbols = std::move(builder_).Take();
+    out.history = std::move(history_);
+    out.history.Sort();
+    out.has_times = has_times_;
+    out.last_ns = last_ns_;
+  }
 
  private:
   bool TakeLoad(std::uint64_t offset, std::uint64_t bytes);
   bool TakeMove(std::uint64_t offset, std::uint64_t bytes);
+  void Add(std::uint64_t begin, std::uint64_t bytes, const std::string& name) {
+    builder_.Add(begin, bytes, name);
+    history_.Add(begin, bytes, name, time_ns_);
+  }
 
   Reader reader_;
   base::LocalSymbolsBuilder builder_;
+  CodeHistory history_;
+  bool has_times_ = false;
+  std::uint64_t time_ns_ = 0, last_ns_ = 0;  // of the record; the latest
   std::size_t functions_ = 0;
   std::unordered_map<std::uint64_t, std::string> names_;  // by index
 };
@@ -107,7 +122,7 @@ bool Parser::TakeLoad(std::uint64_t offset, std::uint64_t bytes) {
   std::string name(begin, strnlen(begin, text.size()));
   if (name.size() == room) return false;  // no NUL
   if (!name.empty()) {
-    builder_.Add(load.code_address, load.code_bytes, name);
+    Add(load.code_address, load.code_bytes, name);
     names_[load.index] = std::move(name);
   }
   return true;
@@ -118,7 +133,8 @@ bool Parser::TakeMove(std::uint64_t offset, std::uint64_t bytes) {
   if (bytes < sizeof(move) || !reader_.Load(offset, move)) return false;
   const auto name = names_.find(move.index);
   if (name != names_.end()) {
-    builder_.Add(move.new_address, move.code_bytes, name->second);
+    history_.Remove(move.old_address, move.code_bytes, time_ns_);
+    Add(move.new_address, move.code_bytes, name->second);
   }
   return true;
 }
@@ -141,6 +157,7 @@ absl::Status Parser::Parse() {
     return Damaged(8, absl::StrFormat("the head has %d bytes, not %d or more",
                                       head.bytes, sizeof(head)));
   }
+  has_times_ = (head.flags & kTicks) == 0;
   RecordHead record;
   for (std::uint64_t at = head.bytes; reader_.Load(at, record);
        at += record.bytes) {
@@ -159,6 +176,8 @@ absl::Status Parser::Parse() {
     const std::uint64_t bytes = record.bytes - sizeof(record);
     if (record.id == kCodeClose) break;
     if (record.id != kCodeLoad && record.id != kCodeMove) continue;
+    time_ns_ = record.time_ns;
+    last_ns_ = std::max(last_ns_, time_ns_);
     if (++functions_ > kMostJitFunctions) {
       return Damaged(at, absl::StrFormat("it has more than %d functions",
                                          kMostJitFunctions));
@@ -181,7 +200,7 @@ JitDump ReadJitDump(const ReadAt& read) {
   Parser parser(read);
   JitDump out;
   out.status = parser.Parse();
-  out.symbols = parser.Symbols();
+  parser.Take(out);
   return out;
 }
 
@@ -213,8 +232,8 @@ void JitDumps::OnMapping(std::int32_t pid, std::string_view path) {
   files_[pid] = {std::string(path), std::move(fd)};
 }
 
-LocalSymbols JitDumps::Read(std::int32_t pid,
-                            std::vector<std::string>& messages) const {
+JitDump JitDumps::Read(std::int32_t pid,
+                       std::vector<std::string>& messages) const {
   const auto file = files_.find(pid);
   if (file == files_.end()) return {};
   JitDump dump =
@@ -233,7 +252,7 @@ LocalSymbols JitDumps::Read(std::int32_t pid,
     messages.push_back(base::EscapeName(file->second.path) + ": " +
                        std::string(dump.status.message()));
   }
-  return std::move(dump.symbols);
+  return dump;
 }
 
 }  // namespace countrace::runtime

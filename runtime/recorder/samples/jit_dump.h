@@ -18,6 +18,7 @@
 
 #include "absl/status/status.h"
 #include "base/posix/scoped_fd.h"
+#include "runtime/recorder/samples/code_history.h"
 #include "runtime/recorder/samples/local_symbols.h"
 
 namespace countrace::runtime {
@@ -32,7 +33,11 @@ inline constexpr std::size_t kMostJitFunctions = 1'000'000;
 inline constexpr std::size_t kLongestJitName = 4096;
 
 struct JitDump {
-  LocalSymbols symbols;
+  LocalSymbols symbols;  // the last one at each address
+  CodeHistory history;
+  // The times of `history` are CLOCK_MONOTONIC's, as far as the file says.
+  bool has_times = false;
+  std::uint64_t last_ns = 0;  // of its functions
   // Not OK: the file is damaged, or has more than the limits, from a place on
   // that the message names. What comes before is in `symbols`.
   absl::Status status;
@@ -52,7 +57,7 @@ class JitDumps {
   // user: that it may be removed, and the process end.
   void OnMapping(std::int32_t pid, std::string_view path);
   // At the end. Appends to `messages` what is wrong with the file.
-  LocalSymbols Read(std::int32_t pid, std::vector<std::string>& messages) const;
+  JitDump Read(std::int32_t pid, std::vector<std::string>& messages) const;
 
  private:
   static constexpr std::size_t kMostFiles = 256;

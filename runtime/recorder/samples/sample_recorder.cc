@@ -13,6 +13,7 @@
 #include "base/text/quantity_format.h"
 #include "logformat/sample_points.h"
 #include "runtime/recorder/samples/sample_entries.h"
+#include "runtime/recorder/system/monotonic_clock.h"
 
 namespace countrace::runtime {
 namespace {
@@ -101,6 +102,7 @@ absl::Status SampleRecorder::Begin(KernelHookRegistry& registry) {
   file_id_ = add(SamplePoint::kFile, "", "");
   symbol_id_ = add(SamplePoint::kSymbol, "", "");
   count_id_ = add(SamplePoint::kCount, "", "");
+  registry_ = &registry;
   if (count_id_ == 0) {
     return absl::ResourceExhaustedError(
         "Cannot register the points of samples in the trace");
@@ -355,22 +357,60 @@ void SampleRecorder::StoreJitSymbols(Stream& stream, std::uint64_t ids,
                                      std::uint64_t time_ns,
                                      PacketWriter& writer) {
   for (const auto& [file, addresses] : jit_addresses_) {
-    const std::int32_t pid = files_[file].pid;
-    const LocalSymbols dumped = spaces_.jit_dumps().Read(pid, jit_messages_);
-    const LocalSymbols mapped = ReadJitSymbols(pid);
-    const LocalSymbol* last = nullptr;
-    for (const std::uint64_t address : addresses) {
-      const LocalSymbol* symbol = dumped.Find(address);
-      if (symbol == nullptr) symbol = mapped.Find(address);
-      if (symbol == nullptr || symbol == last) continue;
-      last = symbol;
-      DefineFile(stream, file, ids, time_ns, writer);
-      const std::array<std::uint64_t, logformat::kSymbolNumbers> numbers = {
-          file, symbol->begin, symbol->bytes};
-      Append(writer, symbol_id_, time_ns, ids, numbers, {&symbol->name, 1});
-    }
+    StoreJitSymbols(stream, file, addresses, ids, time_ns, writer);
   }
   jit_addresses_.clear();
+}
+
+void SampleRecorder::StoreJitSymbols(Stream& stream, std::uint32_t file,
+                                     const std::set<std::uint64_t>& addresses,
+                                     std::uint64_t ids, std::uint64_t time_ns,
+                                     PacketWriter& writer) {
+  const std::int32_t pid = files_[file].pid;
+  const JitDump dumped = spaces_.jit_dumps().Read(pid, jit_messages_);
+  const LocalSymbols mapped = ReadJitSymbols(pid);
+  // Another clock's times would say nothing.
+  const bool has_times = dumped.has_times && dumped.last_ns <= MonotonicNs();
+  bool other_clock = false;
+  const LocalSymbol* last = nullptr;
+  std::set<std::size_t> stored;
+  for (const std::uint64_t address : addresses) {
+    const std::vector<std::size_t> functions = dumped.history.At(address);
+    other_clock |= functions.size() > 1 && !has_times;
+    if (functions.size() > 1 && has_times) {
+      for (const std::size_t one : functions) {
+        if (!stored.insert(one).second) continue;
+        if (timed_id_ == 0) {
+          timed_id_ = registry_->AddPoint(logformat::DescribeSamplePoint(
+              SamplePoint::kTimedSymbol, "", ""));
+        }
+        const TimedFunction& function = dumped.history[one];
+        DefineFile(stream, file, ids, time_ns, writer);
+        const std::array<std::uint64_t, logformat::kTimedSymbolNumbers>
+            numbers = {file, function.begin, function.bytes,
+                       // It may have run before it was described.
+                       one == functions.front() ? 0 : function.from_ns,
+                       function.until_ns};
+        if (timed_id_ == 0) break;  // there are no more ids
+        Append(writer, timed_id_, time_ns, ids, numbers, {&function.name, 1});
+      }
+      continue;
+    }
+    const LocalSymbol* symbol = dumped.symbols.Find(address);
+    if (symbol == nullptr) symbol = mapped.Find(address);
+    if (symbol == nullptr || symbol == last) continue;
+    last = symbol;
+    DefineFile(stream, file, ids, time_ns, writer);
+    const std::array<std::uint64_t, logformat::kSymbolNumbers> numbers = {
+        file, symbol->begin, symbol->bytes};
+    Append(writer, symbol_id_, time_ns, ids, numbers, {&symbol->name, 1});
+  }
+  if (other_clock) {
+    jit_messages_.push_back(absl::StrFormat(
+        "jit-%d.dump: its times are not CLOCK_MONOTONIC's, so of functions at "
+        "the same address, one after the other, all have the last one's name",
+        pid));
+  }
 }
 
 void SampleRecorder::StoreEnd(std::size_t cpu, std::uint64_t time_ns,

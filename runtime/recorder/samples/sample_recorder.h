@@ -136,6 +136,11 @@ class SampleRecorder {
   void DescribeStacks(std::vector<std::string>& messages) const;
   void StoreJitSymbols(Stream& stream, std::uint64_t ids, std::uint64_t time_ns,
                        logformat::PacketWriter& writer);
+  // Those of one process: of memory that was used again with their times.
+  void StoreJitSymbols(Stream& stream, std::uint32_t file,
+                       const std::set<std::uint64_t>& addresses,
+                       std::uint64_t ids, std::uint64_t time_ns,
+                       logformat::PacketWriter& writer);
 
   std::vector<SampleRequest> requests_;
   const OffCpuRequest off_cpu_;
@@ -150,12 +155,13 @@ class SampleRecorder {
   LocalSymbols kernel_symbols_;
   // Addresses in code that compilers at run time made, by file.
   std::map<std::uint32_t, std::set<std::uint64_t>> jit_addresses_;
-  std::vector<std::string> jit_messages_;  // what is wrong with their files
+  KernelHookRegistry* registry_ = nullptr;  // since Begin()
+  std::vector<std::string> jit_messages_;   // what is wrong with their files
   std::vector<Stream> streams_;
   // Event ids of the points.
   std::vector<std::uint16_t> sample_ids_;  // by event
   std::uint16_t frame_id_ = 0, file_id_ = 0, symbol_id_ = 0, count_id_ = 0,
-                short_id_ = 0;
+                short_id_ = 0, timed_id_ = 0;
 };
 
 }  // namespace countrace::runtime

@@ -45,6 +45,7 @@ class Dump {
     Head(id, bytes);
     text_.append(bytes - 8, 'x');
   }
+  void SetTime(std::uint64_t time_ns) { time_ns_ = time_ns; }
   std::string& text() { return text_; }
 
   JitDump Read() const {
@@ -70,10 +71,11 @@ class Dump {
   void Head(std::uint32_t id, std::size_t body_bytes) {
     Put(id);
     Put(static_cast<std::uint32_t>(16 + body_bytes));
-    Put(std::uint64_t{5});
+    Put(time_ns_);
     Put(1u);
     Put(1u);
   }
+  std::uint64_t time_ns_ = 5;
   std::string text_;
 };
 
@@ -93,6 +95,27 @@ TEST_CASE("jit dump: functions are named where they were made and moved to") {
   CHECK(dump.NameAt(0x4000).empty());
   CHECK(dump.NameAt(0x2000).empty());
   CHECK(dump.NameAt(0x2008) == "InItsPlace");
+}
+
+TEST_CASE("jit dump: functions have the times of their records") {
+  Dump dump;
+  dump.Load(0x1000, 16, 1, "First");  // at 5
+  dump.SetTime(9);
+  dump.Move(0x1000, 0x3000, 16, 1);
+  dump.SetTime(20);
+  dump.Load(0x1008, 16, 2, "Second");
+  const JitDump read = dump.Read();
+  CHECK(read.has_times);
+  CHECK(read.last_ns == 20);
+  REQUIRE(read.history.size() == 3);
+  CHECK(read.history[0].from_ns == 5);
+  CHECK(read.history[0].until_ns == 9);
+  CHECK(read.history[1].begin == 0x3000);
+  CHECK(read.history[1].until_ns == TimedFunction::kOpenEnd);
+  CHECK(read.history.At(0x1008) == std::vector<std::size_t>{0, 2});
+  CHECK(read.history.At(0x1017) == std::vector<std::size_t>{2});
+  dump.text()[32] = 1;  // ticks
+  CHECK_FALSE(dump.Read().has_times);
 }
 
 TEST_CASE("jit dump: what is behind the close record is not read") {
@@ -181,7 +204,7 @@ TEST_CASE("jit dump: only a regular file of the process's user is read") {
   const auto named = [&](const std::string& file) {
     JitDumps dumps;
     dumps.OnMapping(getpid(), file);
-    return dumps.Read(getpid(), messages).size() == 1;
+    return dumps.Read(getpid(), messages).symbols.size() == 1;
   };
   CHECK(named(path));
   const std::string link = folder.path() + "/jit-6.dump";
