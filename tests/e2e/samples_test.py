@@ -307,6 +307,33 @@ class Samples(unittest.TestCase):
         self.assertGreater(self.sum_of(data, 'MadeAtRunTime one', 'self_samples'), 30,
                            data['rows'])
 
+    def test_map_of_another_user(self):
+        """Only a file that the program's user made names its code."""
+        for change, why in (('chown 65534 $f', 'its owner is user 65534, and the program is of user 0'),
+                            (f'mv $f {self.folder}/map; ln -s {self.folder}/map $f',
+                             'it is a symbolic link'),
+                            ('rm $f; mkfifo $f', 'it is no regular file'),
+                            ('truncate -s 257M $f', 'it has 269484032 bytes, at most 268435456'),
+                            ('true', '')):
+            script = (f'{WORKLOAD} code 200 & f=/tmp/perf-$!.map; '
+                      f'until [ -s $f ]; do sleep 0.01; done; {change}; wait')
+            done = run(COUNTRACE, 'record', '--force', '-o', self.trace, '--sample', RATE, '--',
+                       '/bin/sh', '-c', script)
+            self.assertEqual(0, done.returncode, done)
+            if not done.stdout:
+                self.skipTest('SKIPPED: no machine code of this processor')
+            path = done.stdout.strip()
+            os.unlink(path)
+            rows = self.report('function')['rows']
+            names = {row['function'] for row in rows if row['dso'] == '[jit]'}
+            if why:
+                self.assertIn(f'{path}: its names of code made at run time are not taken: {why}',
+                              done.stderr)
+                self.assertEqual({'[jit]'}, names, change)
+            else:
+                self.assertNotIn('not taken', done.stderr)
+                self.assertEqual({'MadeAtRunTime one'}, names, change)
+
     def record_dump(self, *script, least=0.9, most=1):
         """What the recorder printed of a program that describes its code in a file."""
         words = [WORKLOAD, 'dump', 300, self.folder]

@@ -71,6 +71,7 @@ void AddressSpaces::Add(std::int32_t pid, std::uint64_t start,
   CodeFile file{std::string(path), std::move(build_id)};
   if (logformat::IsJitMapping(path)) {
     file = {logformat::kJitCode, "", pid};
+    jit_dumps_.OnCode(pid);
     offset = start;  // absolute
   } else if (path.front() == '/' && file.build_id.empty()) {
     file.build_id = BuildIdOf(pid, file.path);
@@ -127,6 +128,7 @@ void AddressSpaces::Map(std::int32_t pid, std::uint64_t start,
 }
 
 void AddressSpaces::NewProgram(std::int32_t pid) {
+  jit_dumps_.OnNewProgram(pid);
   spaces_[pid] = std::make_shared<Space>();
 }
 

@@ -232,6 +232,16 @@ void JitDumps::OnMapping(std::int32_t pid, std::string_view path) {
   files_[pid] = {std::string(path), std::move(fd)};
 }
 
+void JitDumps::OnCode(std::int32_t pid) {
+  if (users_.contains(pid)) return;
+  if (const auto user = RealUser(pid)) users_[pid] = *user;
+}
+
+std::optional<std::uint32_t> JitDumps::UserOf(std::int32_t pid) const {
+  const auto user = users_.find(pid);
+  return user == users_.end() ? std::nullopt : std::optional(user->second);
+}
+
 JitDump JitDumps::Read(std::int32_t pid,
                        std::vector<std::string>& messages) const {
   const auto file = files_.find(pid);

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -56,6 +57,11 @@ class JitDumps {
   // Opens the file, if it is a regular one and its owner is the process's
   // user: that it may be removed, and the process end.
   void OnMapping(std::int32_t pid, std::string_view path);
+  // The process has code that was made at run time; it has a new program.
+  void OnCode(std::int32_t pid);
+  void OnNewProgram(std::int32_t pid) { users_.erase(pid); }
+  // Whose it was when it had such code; absent: it ended before that was known.
+  std::optional<std::uint32_t> UserOf(std::int32_t pid) const;
   // At the end. Appends to `messages` what is wrong with the file.
   JitDump Read(std::int32_t pid, std::vector<std::string>& messages) const;
 
@@ -66,6 +72,7 @@ class JitDumps {
     base::ScopedFd fd;
   };
   std::map<std::int32_t, File> files_;  // by process; its latest
+  std::map<std::int32_t, std::uint32_t> users_;
 };
 
 }  // namespace countrace::runtime

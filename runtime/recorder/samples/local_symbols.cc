@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -24,14 +26,30 @@ LocalSymbols ReadKernelSymbols() {
   return LocalSymbols::OfKernel(*text);
 }
 
-LocalSymbols ReadJitSymbols(std::int32_t pid) {
+LocalSymbols ReadJitSymbols(std::int32_t pid, std::optional<std::uint32_t> user,
+                            std::vector<std::string>& messages) {
   const std::string path = absl::StrFormat("/tmp/perf-%d.map", pid);
   const base::ScopedFd fd(open(
       path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY));
-  struct stat status;
-  if (!fd.is_open() || fstat(fd.get(), &status) != 0 ||
-      !S_ISREG(status.st_mode) ||
-      static_cast<std::uint64_t>(status.st_size) > kLargestMap) {
+  if (!fd.is_open() && errno == ENOENT) return {};
+  struct stat status {};
+  std::string why;
+  if (!fd.is_open()) {
+    why = errno == ELOOP ? "it is a symbolic link" : std::strerror(errno);
+  } else if (fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
+    why = "it is no regular file";
+  } else if (!user) {
+    why = "the program ended before its user was known";
+  } else if (status.st_uid != *user) {
+    why = absl::StrFormat("its owner is user %d, and the program is of user %d",
+                          status.st_uid, *user);
+  } else if (static_cast<std::uint64_t>(status.st_size) > kLargestMap) {
+    why = absl::StrFormat("it has %d bytes, at most %d are read",
+                          status.st_size, kLargestMap);
+  }
+  if (!why.empty()) {
+    messages.push_back(absl::StrFormat(
+        "%s: its names of code made at run time are not taken: %s", path, why));
     return {};
   }
   std::string text(static_cast<std::size_t>(status.st_size), '\0');

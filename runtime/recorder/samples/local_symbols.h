@@ -3,6 +3,9 @@
 #define COUNTRACE_RUNTIME_RECORDER_SAMPLES_LOCAL_SYMBOLS_H_
 
 #include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "base/code/local_symbols.h"
 
@@ -13,9 +16,11 @@ using base::LocalSymbols;
 
 // The kernel's functions, of /proc/kallsyms.
 LocalSymbols ReadKernelSymbols();
-// Of /tmp/perf-PID.map; none if it is no regular file, or larger than 256 MiB.
-// Its writer may have put anything into it.
-LocalSymbols ReadJitSymbols(std::int32_t pid);
+// Of /tmp/perf-PID.map. None if it is no regular file, not of this user (the
+// program's; absent: not known), or larger than 256 MiB: then `messages` gets
+// why. Its writer may have put anything into it.
+LocalSymbols ReadJitSymbols(std::int32_t pid, std::optional<std::uint32_t> user,
+                            std::vector<std::string>& messages);
 
 }  // namespace countrace::runtime
 

@@ -368,7 +368,8 @@ void SampleRecorder::StoreJitSymbols(Stream& stream, std::uint32_t file,
                                      PacketWriter& writer) {
   const std::int32_t pid = files_[file].pid;
   const JitDump dumped = spaces_.jit_dumps().Read(pid, jit_messages_);
-  const LocalSymbols mapped = ReadJitSymbols(pid);
+  const LocalSymbols mapped =
+      ReadJitSymbols(pid, spaces_.jit_dumps().UserOf(pid), jit_messages_);
   // Another clock's times would say nothing.
   const bool has_times = dumped.has_times && dumped.last_ns <= MonotonicNs();
   bool other_clock = false;
