@@ -43,8 +43,8 @@ class PerfStacks(unittest.TestCase):
         return run('perf', '--buildid-dir', self.home / '.debug', *arguments, **options)
 
     def perf_record(self, *command, build_ids=('-N', '-N', '--buildid-mmap'), how='dwarf'):
-        """`build_ids`: options to try. perf crashes where the kernel sets that flag, unless it asks
-        for build ids itself or reads none (-B)."""
+        """`build_ids`: options to try. perf crashes where the kernel sets that flag, unless it
+        requests build ids itself or reads none (-B)."""
         file = self.folder / 'perf.data'
         for option in build_ids:
             done = self.perf('record', '-q', option, '-F', RATE, '-e', 'cpu-clock', '--call-graph',

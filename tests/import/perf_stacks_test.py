@@ -113,7 +113,7 @@ class StacksByDwarf(PerfStacks):
             if done.returncode != 0:
                 self.skipTest('SKIPPED: perf cannot record here: ' + done.stderr[:200])
             self.assertLess(self.not_unwound(file)[0], 0.1, script)
-            # The same file in another place on the disk: only a build id tells.
+            # The same file in another place on the disk: only a build id says so.
             shutil.copy(WORKLOAD, self.folder / 'copy')
             (self.folder / 'copy').rename(program)
             share, note = self.not_unwound(file)

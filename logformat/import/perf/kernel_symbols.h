@@ -1,4 +1,4 @@
-// The kernel's functions in a perf.data file, where this machine knows the
+// The kernel's functions in a perf.data file, where this machine has the
 // recorded kernel: it runs here, or perf has kept its symbols.
 //
 //   build id of the file -> /proc/kallsyms, perf's copy of it, or a vmlinux
