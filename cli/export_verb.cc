@@ -2,6 +2,7 @@
 #include <memory>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "absl/strings/str_format.h"
 #include "base/posix/temporary_directory.h"
@@ -16,6 +17,7 @@
 #include "cli/verb_parser.h"
 #include "viewer/index/open_or_build.h"
 #include "viewer/offline/page_file.h"
+#include "viewer/offline/page_samples.h"
 
 namespace countrace::cli {
 namespace {
@@ -96,9 +98,16 @@ int RunExport(const Arguments& arguments) {
                                indexing.Callback(), options.trace);
   indexing.Clear();
   if (!index.ok()) return ReportFailure(kExportVerb.name, index.status());
+  ProgressBar sampling("naming functions of " + options.trace,
+                       input.show_progress());
+  auto samples = viewer::SamplesForPage(**reader, range, sampling.Callback());
+  sampling.Clear();
+  if (!samples.ok()) return ReportFailure(kExportVerb.name, samples.status());
   ProgressBar writing("writing " + output, input.show_progress());
-  const absl::Status written = viewer::WritePageFile(
-      **index, {.path = output, .progress = writing.Callback()});
+  const absl::Status written =
+      viewer::WritePageFile(**index, {.path = output,
+                                      .samples = *std::move(samples),
+                                      .progress = writing.Callback()});
   writing.Clear();
   if (!written.ok()) return ReportFailure(kExportVerb.name, written);
   return kExitOk;

@@ -2,6 +2,9 @@
 #ifndef COUNTRACE_RMAP_PIPELINE_H_
 #define COUNTRACE_RMAP_PIPELINE_H_
 
+#include <cstddef>
+#include <cstdint>
+
 #include "absl/status/statusor.h"
 #include "logformat/read/trace_reader.h"
 #include "rmap/gating_request.h"
@@ -30,6 +33,7 @@ struct PipelineOptions {
   // The observer also gets what ends before a range begins, and spans with the
   // begin that they had before it.
   TableRange range = {};
+  std::size_t most_timed_samples = 0;  // Samples::timed; 0: none are wanted
   logformat::ProgressCallback progress = nullptr;
   // If `progress` says stop: true returns the report of what was read until
   // then (with Report::interrupted), false returns CANCELLED.

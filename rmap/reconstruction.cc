@@ -71,7 +71,8 @@ class Reconstruction final : public logformat::ItemSink {
                   {thread_dumps_.rotating(), dispatches_.dumps().rotating(),
                    dispatches_.dumps().running_places()},
                   observer_),
-        samples_(options.rows.samples ? std::make_unique<SampleSums>(info)
+        samples_(options.rows.samples ? std::make_unique<SampleSums>(
+                                            info, options.most_timed_samples)
                                       : nullptr),
         kernel_hooks_(hooks_, registry_, dispatches_, segments_, observer_,
                       samples_.get()),

@@ -4,9 +4,9 @@
 #ifndef COUNTRACE_RMAP_SAMPLES_FRAME_PLACES_H_
 #define COUNTRACE_RMAP_SAMPLES_FRAME_PLACES_H_
 
-#include <compare>
 #include <cstdint>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace countrace::rmap {
@@ -22,7 +22,15 @@ struct CodePlace {
   std::string source;
   std::uint32_t line = 0;     // kAddress, kLine; 0: not known
   std::uint64_t address = 0;  // kAddress: in the file
-  auto operator<=>(const CodePlace&) const = default;
+  bool operator==(const CodePlace&) const = default;
+  // Not <=>, which strings of wasm's library lack.
+  bool operator<(const CodePlace& other) const {
+    const auto order = [](const CodePlace& one) {
+      return std::tie(one.function, one.inlined, one.dso, one.source, one.line,
+                      one.address);
+    };
+    return order(*this) < order(other);
+  }
 };
 
 class FramePlaces {

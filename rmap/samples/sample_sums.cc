@@ -39,10 +39,11 @@ std::string TextOf(std::span<const std::byte>& texts) {
 
 }  // namespace
 
-SampleSums::SampleSums(const logformat::TraceInfo& info)
+SampleSums::SampleSums(const logformat::TraceInfo& info, std::size_t most_timed)
     : points_(logformat::kHookIdMax + 1, SamplePoint::kNone),
       events_(logformat::kHookIdMax + 1, 0),
-      is_second_(logformat::kHookIdMax + 1, false) {
+      is_second_(logformat::kHookIdMax + 1, false),
+      most_timed_(most_timed) {
   for (const logformat::HookInfo& hook : info.hooks) {
     points_[hook.id] = logformat::SamplePointOf(hook);
     has_timed_symbols_ |= points_[hook.id] == SamplePoint::kTimedSymbol;
@@ -211,9 +212,16 @@ std::uint32_t SampleSums::Add(const EventRecord& record,
   }
   const std::uint32_t hook_id = logformat::EventHookId(record.event_id);
   const Key key = {events_[hook_id], ContextOf(context), frame};
+  if (samples_.timed.size() < most_timed_ && !too_many_timed_) {
+    samples_.timed.push_back({record.time_ns, key.event, key.context, frame,
+                              is_second_[hook_id], stack != 0 && frame == 0,
+                              period});
+  } else if (!samples_.timed.empty()) {
+    samples_.timed = {};
+    too_many_timed_ = true;
+  }
   if (has_timed_symbols_ && is_timed_[frame]) {
-    timed_samples_.push_back(
-        {record.time_ns, key, period, is_second_[hook_id]});
+    pending_.push_back({record.time_ns, key, period, is_second_[hook_id]});
   } else {
     AddTo(sums_[key], period, is_second_[hook_id]);
   }
@@ -230,7 +238,9 @@ void SampleSums::AddTo(Sum& sum, std::uint64_t period, bool is_second) {
 
 void SampleSums::Drop() {
   sums_.clear();
-  timed_samples_.clear();
+  pending_.clear();
+  samples_.timed.clear();
+  too_many_timed_ = false;
   samples_.stacks_lost = 0;
 }
 
@@ -238,10 +248,14 @@ Samples SampleSums::Take() const {
   Samples out = samples_;
   absl::flat_hash_map<Key, Sum> sums = sums_;
   TimedFrames frames(out);
-  for (const TimedSample& sample : timed_samples_) {
+  for (const PendingSample& sample : pending_) {
     Key key = sample.key;
     key.frame = frames.At(key.frame, sample.time_ns);
     AddTo(sums[key], sample.period, sample.is_second);
+  }
+  for (TimedSample& sample : out.timed) {
+    if (!has_timed_symbols_ || !is_timed_[sample.frame]) continue;
+    sample.frame = frames.At(sample.frame, sample.time_ns);
   }
   for (const auto& [key, sum] : sums) {
     out.sums.push_back({key.event, key.context, key.frame, sum.hits,

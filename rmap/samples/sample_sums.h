@@ -6,6 +6,7 @@
 #ifndef COUNTRACE_RMAP_SAMPLES_SAMPLE_SUMS_H_
 #define COUNTRACE_RMAP_SAMPLES_SAMPLE_SUMS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <tuple>
@@ -21,7 +22,9 @@ namespace countrace::rmap {
 
 class SampleSums {
  public:
-  explicit SampleSums(const logformat::TraceInfo& info);
+  // `most_timed`: of Samples::timed.
+  explicit SampleSums(const logformat::TraceInfo& info,
+                      std::size_t most_timed = 0);
 
   // Takes the record of a point that is no sample: frames, files, symbols,
   // counts. They hold for all samples, also of a range.
@@ -61,7 +64,7 @@ class SampleSums {
 
   // A sample whose stack has code made at run time, in a trace that has
   // functions of a time.
-  struct TimedSample {
+  struct PendingSample {
     std::uint64_t time_ns;
     Key key;
     std::uint64_t period;
@@ -78,6 +81,8 @@ class SampleSums {
   std::vector<logformat::SamplePoint> points_;  // by hook id
   std::vector<std::uint32_t> events_;  // by hook id: of samples_.events
   std::vector<bool> is_second_;        // by hook id: the event's second period
+  const std::size_t most_timed_;
+  bool too_many_timed_ = false;
   Samples samples_;
   absl::flat_hash_map<std::uint64_t, std::uint32_t> files_;  // by its number
   // By stream.
@@ -91,7 +96,7 @@ class SampleSums {
   absl::flat_hash_map<Key, Sum> sums_;
   bool has_timed_symbols_ = false;
   std::vector<bool> is_timed_;  // by frame: the time may decide on names
-  std::vector<TimedSample> timed_samples_;
+  std::vector<PendingSample> pending_;  // their time decides on their frames
 };
 
 }  // namespace countrace::rmap

@@ -72,6 +72,15 @@ struct SampleSum {
   double squared_periods = 0;     // sum of the squares
 };
 
+// One sample, in the order of the records.
+struct TimedSample {
+  std::uint64_t time_ns = 0;                        // CLOCK_MONOTONIC
+  std::uint32_t event = 0, context = 0, frame = 0;  // as in SampleSum
+  bool second = false;      // by the event's second period
+  bool stack_lost = false;  // Samples::stacks_lost
+  std::uint64_t period = 0;
+};
+
 // The end of an event on one CPU; of each of its periods.
 struct SampleCount {
   std::uint32_t event = 0;
@@ -104,6 +113,9 @@ struct Samples {
   std::vector<TimedSymbol> timed_symbols;
   // Samples whose stack was defined in a part of the trace that is lost.
   std::uint64_t stacks_lost = 0;
+  // What `sums` are of. Empty: not wanted, or more than
+  // PipelineOptions::most_timed_samples.
+  std::vector<TimedSample> timed;
 };
 
 }  // namespace countrace::rmap

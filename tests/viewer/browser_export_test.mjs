@@ -30,7 +30,8 @@ const claims = new Claims();
 let server;
 let session;
 try {
-  run('record', '-o', trace, '--', program, '2000', '2');
+  const sampled = ['--sample', '997', ...(process.getuid() === 0 ? ['--sample', 'every=100:page-faults', '--offcpu', '1ms'] : [])];
+  run('record', '-q', ...sampled, '-o', trace, '--', program, '2000', '2');
   run('export', '--to', 'html', '-o', file, trace);
   session = await Session.open();
   await session.context.setOffline(true);
@@ -44,6 +45,15 @@ try {
   const json = async (path) => JSON.parse((await ask(path)).slice(4));
   const {durationNs} = await session.ask('__pv.view()');
   const within = (share) => Math.floor(durationNs * share);
+  // Answers about functions are the same; of a range, the file has notes on all
+  // programs, and the tail of a distribution is computed by other code.
+  const sameFunctions = (own, other, path) => {
+    const [p, otherP] = [own, other].map(({books}) => books.map(({periods}) => periods?.p ?? null));
+    assert.ok(p.every((one, i) => one === null ? otherP[i] === null : Math.abs(one - otherP[i]) <= 1e-9 * otherP[i] + 1e-15), `${path}: ${p}, ${otherP}`);
+    for (const {periods} of [...own.books, ...other.books]) delete periods?.p;
+    if (/from=/.test(path)) delete own.notes, delete other.notes;
+    assert.deepEqual(own, other, path);
+  };
 
   await claims.claim('the page has the report\'s processes, with their CPU time to the ns', async () => {
     const report = JSON.parse(run('report', '--format', 'json', trace));
@@ -116,6 +126,28 @@ try {
                  `aggregate?from=${from}&to=${to}&tables=threads&sort=wait_ns&order=ascending&limit=3`);
     }
     for (const path of paths) assert.equal(await ask(path), await served(path), path);
+    const table = async (path) => {
+      const [own, other] = [await json(path), JSON.parse((await served(path)).slice(4))];
+      sameFunctions(own, other, path);
+      return other;
+    };
+    const functions = ['functions', 'functions?sort=total&order=ascending', 'functions?event=0&limit=3&offset=2'];
+    const {threads, all} = await table('functions');
+    for (const [i, {process, thread}] of threads.slice(0, 8).entries()) {
+      functions.push(`functions?process=${process}`, `functions?thread=${thread}`, `functions?process=${process}&thread=${thread}&event=${i % all.length}`);
+    }
+    for (const [i, t] of times.entries()) {
+      const [from, to] = [t, times[(i + 1) % times.length]].sort((a, b) => a - b);
+      functions.push(`functions?from=${from}&to=${to}`, `functions?from=${from}&to=${to}&thread=${threads[i % threads.length].thread}`);
+    }
+    functions.push(`functions?from=0&to=${within(0.5)}`, `functions?from=${within(0.5)}&to=${durationNs + 1}`);
+    let compared = 0;
+    for (const path of functions) compared += (await table(path)).rows.length;
+    assert.ok(compared > 100 && all.every(({samples}) => samples > 0), `${compared} rows, ${JSON.stringify(all)}`);
+    for (const path of ['functions?sort=no', 'functions?thread=x', 'functions?from=2&to=2', 'functions?event=9']) {
+      assert.match(await ask(path), /^400 /);
+      assert.equal(await ask(path), await served(path), path);
+    }
     const posts = [
       ['tiles', {generation: 7, tiles: Array.from({length: rows}, (_, row) => [row, 14 + row % 12, 0])}],
       ['tiles', {generation: 8, tiles: Array.from({length: machine_row - counter_rows_from}, (_, i) => [counter_rows_from + i, 20, 0])}],
@@ -142,6 +174,7 @@ try {
     const tables = 'threads,segments,paths,hooks,cpus,waits';
     const whole = await json(`aggregate?from=${from}&to=${to}&tables=${tables}`);
     const wholeHooks = (await json('hooks')).items;
+    const functions = await json(`functions?from=${from}&to=${to}`);
     const states = [];
     for (const share of [0.31, 0.45, 0.59]) states.push([within(share), await json(`state?t=${within(share)}&top=12&window=1000`)]);
     const page = await session.context.newPage();
@@ -156,6 +189,9 @@ try {
     assert.deepEqual([info.part_from_ns, info.duration_ns], [from, to - from]);
     assert.equal(info.duration_ns, report.trace.end_ns - report.trace.begin_ns);
     const shown = await askPart(`aggregate?from=0&to=${to - from}&tables=${tables}`);
+    const own = await askPart('functions');
+    assert.ok(own.books.every(({counted}) => counted === null) && own.rows.length > 0);
+    sameFunctions(own, functions, 'functions?from=');
     const exact = ['on_cpu_ns', 'wait_ns', 'wall_incl_ns', 'wall_excl_ns', 'hits', 'busy_ns', 'idle_ns', 'interrupts_ns',
                    'thread', 'process', 'cpu', 'hook', 'path'];
     const cells = (rows) => rows.map((row) => exact.map((name) => row[name])).sort((x, y) => `${x}` < `${y}` ? -1 : 1)
@@ -218,8 +254,18 @@ try {
     assert.match(await session.page.locator('.range-body').innerText(), /not the trace.*countrace view/);
     assert.equal(await session.page.locator('a.csv').count(), 0);
     await session.page.keyboard.press('u');
+    await session.until('__pv.functions()');
     await session.settled();
-    assert.match(await session.page.locator('.range-body').innerText(), /functions, from samples, and their code are in countrace view/);
+    await session.shot(shots, 'export-functions');
+    const {rows: shown, total} = await session.ask('__pv.functions()');
+    const report = JSON.parse(run('report', '--by', 'function', '--format', 'json', trace)).rows.filter(({event}) => event === shown[0].event);
+    assert.deepEqual([shown, total], [report.slice(0, 100), report.length]);
+    await session.page.locator('.functions tbody tr').first().click();
+    await session.page.locator('.function-source .refused').filter({hasText: 'countrace annotate'}).waitFor();
+    assert.match(await session.page.locator('.function-source .refused').innerText(), /names of functions, not their code.*countrace view/);
+    await session.shot(shots, 'export-code');
+    await session.page.keyboard.press('Escape');
+    await session.settled();
     await session.page.getByRole('tab', {name: 'Processes'}).click();
     await session.settled();
     assert.equal(await session.page.locator('a.csv').count(), 0);
@@ -231,7 +277,7 @@ try {
     await session.page.keyboard.press('Enter');
     await session.until('document.querySelector(".find-drop.refused")');
     assert.match(await session.page.locator('.find-drop.refused').innerText(), /filter.*countrace view/);
-    for (const path of ['events?t=0', 'csv?table=process', 'compare', 'calltree', 'functions', 'annotate?function=f']) assert.match(await ask(path), /^501 .*countrace view/);
+    for (const path of ['events?t=0', 'csv?table=process', 'compare', 'calltree', 'annotate?function=f']) assert.match(await ask(path), /^501 .*countrace view/);
     assert.equal(await session.page.locator('.error').count(), 0);
     await session.shot(shots, 'export-filter');
   });

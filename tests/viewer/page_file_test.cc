@@ -95,6 +95,21 @@ TEST_CASE("a page file holds the index, whole, and names no other file",
   }
 }
 
+TEST_CASE("a page file holds the samples beside the index", "[page_file]") {
+  const BuiltIndex built = BuildSyntheticIndex({.seed = 5, .dispatches = 100});
+  const TemporaryDirectory directory;
+  const std::string path = directory.path() + "/page.html";
+  const std::string samples = "samples, with a \0" + std::string(5000, 'x');
+  REQUIRE(WritePageFile(*built.index, {.path = path, .samples = samples}).ok());
+  const std::string page = TextOf(path);
+  const auto parts = Elements(page, "class=\"samples-part\"");
+  REQUIRE(parts.size() == 1);
+  CHECK(Unpacked(Decoded(parts[0]), samples.size()) == samples);
+  CHECK(page.find("data-samples-bytes=\"" + std::to_string(samples.size()) +
+                  "\"") != page.npos);
+  CHECK(Elements(page, "class=\"index-part\"").size() == 1);
+}
+
 TEST_CASE("an index that is too large, and Ctrl-C, leave no file",
           "[page_file]") {
   const BuiltIndex built = BuildSyntheticIndex({.seed = 6, .dispatches = 100});

@@ -26,7 +26,8 @@ for header in wasm32-wasi/stdlib.h wasm32-wasi/c++/v1/vector; do
   [[ -e /usr/include/$header ]] || { echo "no $header" >&2; exit 77; }
 done
 
-# All that answers from an index; row_condition.cc is another one here.
+# All that answers from an index, and from samples; row_condition.cc and
+# chi_squared.cc are others here.
 sources=(
   viewer/index/{timeline_index,interval_summary,overview_columns}.cc
   viewer/index/{unknown_time,unseen_counts,interval_row,counter_row}.cc
@@ -35,10 +36,13 @@ sources=(
   viewer/index/{call_durations,rare_events,process_life,instant_state}.cc
   viewer/index/{nearest_step,row_tree,tile,inferred_switches}.cc
   viewer/server/{query_string,state_json,table_order,narrowed_tables}.cc
-  viewer/server/{range_json,wait_json}.cc
+  viewer/server/{range_json,wait_json,function_table}.cc
   viewer/server/{api_answer,api_query,catalog_items,catalog_api,rows_api}.cc
   viewer/server/{tiles_api,instant_api,range_api,frames_api,index_api}.cc
-  viewer/offline/wasm/{module_main,row_condition}.cc
+  viewer/offline/stored_functions.cc
+  viewer/offline/wasm/{module_main,row_condition,chi_squared}.cc
+  rmap/samples/{named_samples,frame_places,place_rows,sampled_amount}.cc
+  rmap/samples/{event_books,period_comparison,samples_json}.cc
   rmap/tables/{tables,bounds}.cc base/text/{quantity_parse,name_escape}.cc
 )
 # Only these headers of the host are for this target.

@@ -50,13 +50,13 @@ std::string Policy(const std::string& nonce) {
 struct Frame {
   std::string before, after;
 };
-Frame FrameOf(const TimelineIndex& index) {
+Frame FrameOf(const TimelineIndex& index, std::size_t samples_bytes) {
   const std::string nonce = IdOf(index);
   const std::string begin = absl::StrFormat(
       "<script type=\"text/plain\" id=\"index-worker\">%s</script>\n"
-      "<script type=\"text/plain\" id=\"index-module\" data-index-bytes=\"%d\">"
-      "%s</script>\n",
-      Asset("/index_worker.js"), index.bytes().size(),
+      "<script type=\"text/plain\" id=\"index-module\" data-index-bytes=\"%d\" "
+      "data-samples-bytes=\"%d\">%s</script>\n",
+      Asset("/index_worker.js"), index.bytes().size(), samples_bytes,
       absl::Base64Escape(Asset("/index_module.wasm.gz")));
   constexpr std::string_view kIndex = "<!-- index -->";
   const std::string page = absl::StrReplaceAll(
@@ -147,18 +147,22 @@ class Compression {
   bool ready_ = false;
 };
 
-absl::Status AppendPart(const std::string& bytes, PageWriter& page) {
+// `kind`: index, samples.
+absl::Status AppendPart(std::string_view kind, const std::string& bytes,
+                        PageWriter& page) {
   return page.Append(absl::StrFormat(
-      "<script type=\"text/plain\" class=\"index-part\">%s</script>\n",
+      "<script type=\"text/plain\" class=\"%s-part\">%s</script>\n", kind,
       absl::Base64Escape(bytes)));
 }
 
-absl::Status AppendIndex(std::span<const std::byte> bytes,
-                         const logformat::ProgressCallback& progress,
-                         PageWriter& page) {
+absl::Status AppendPacked(std::string_view kind,
+                          std::span<const std::byte> bytes,
+                          const logformat::ProgressCallback& progress,
+                          PageWriter& page) {
   Compression compression;
   if (!compression.ready()) {
-    return absl::ResourceExhaustedError("No memory to compress the index");
+    return absl::ResourceExhaustedError(
+        absl::StrFormat("No memory to compress the %s", kind));
   }
   std::string packed;
   std::size_t at = 0;
@@ -168,14 +172,15 @@ absl::Status AppendIndex(std::span<const std::byte> bytes,
     at += input.size();
     compression.Add(input, at == bytes.size(), packed);
     for (; packed.size() >= kPartBytes; packed.erase(0, kPartBytes)) {
-      absl::Status written = AppendPart(packed.substr(0, kPartBytes), page);
+      absl::Status written =
+          AppendPart(kind, packed.substr(0, kPartBytes), page);
       if (!written.ok()) return written;
     }
     if (progress && !progress({at, bytes.size()})) {
       return absl::CancelledError("The page is not written");
     }
   } while (at < bytes.size());
-  return AppendPart(packed, page);
+  return AppendPart(kind, packed, page);
 }
 
 }  // namespace
@@ -192,13 +197,22 @@ absl::Status WritePageFile(const TimelineIndex& index,
   }
   PageWriter page(options.path);
   if (absl::Status made = page.Create(); !made.ok()) return made;
-  const Frame frame = FrameOf(index);
+  const Frame frame = FrameOf(index, options.samples.size());
   if (absl::Status written = page.Append(frame.before); !written.ok()) {
     return written;
   }
-  if (absl::Status written = AppendIndex(bytes, options.progress, page);
+  if (absl::Status written =
+          AppendPacked("index", bytes, options.progress, page);
       !written.ok()) {
     return written;
+  }
+  if (!options.samples.empty()) {
+    const absl::Status written =
+        AppendPacked("samples",
+                     std::as_bytes(std::span(options.samples.data(),
+                                             options.samples.size())),
+                     {}, page);
+    if (!written.ok()) return written;
   }
   // Not what a file that shrank reads as.
   if (absl::Status whole = index.CheckWhole(); !whole.ok()) return whole;

@@ -1,7 +1,7 @@
 // A page that needs no server: one HTML file with the front end, the index,
 // and the code that answers from it (viewer/README.md).
 //
-//   index --gzip--> base64 --> FILE.html --> web/src/views/own_file.ts
+//   index, samples --gzip--> base64 --> FILE.html --> web/src/views/own_file.ts
 #ifndef COUNTRACE_VIEWER_OFFLINE_PAGE_FILE_H_
 #define COUNTRACE_VIEWER_OFFLINE_PAGE_FILE_H_
 
@@ -16,6 +16,7 @@ namespace countrace::viewer {
 
 struct PageFileOptions {
   std::string path;
+  std::string samples = {};  // SamplesForPage()
   // A browser can be expected to hold so much in memory, beside the text of
   // the file.
   std::uint64_t max_index_bytes = std::uint64_t{1} << 29;

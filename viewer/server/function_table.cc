@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "absl/strings/str_format.h"
 #include "rmap/samples/event_books.h"
 #include "rmap/samples/sampled_amount.h"
 #include "rmap/samples/samples_json.h"
@@ -78,6 +79,27 @@ Json ThreadsOf(const rmap::Samples& samples, const ChosenSamples& chosen,
 }
 
 }  // namespace
+
+std::optional<ReportedTimes> ReportedRange(const TimelineIndex& index,
+                                           ApiQuery& query, const char* from,
+                                           const char* to) {
+  if (!query.Has(from) && !query.Has(to)) return ReportedTimes();
+  const auto range = query.Range(from, to);
+  if (!range) return std::nullopt;
+  if (range->begin_ns == range->end_ns) {
+    query.set_error(absl::StrFormat("The range is empty: %s=%d, %s=%d", from,
+                                    range->begin_ns, to, range->end_ns));
+    return std::nullopt;
+  }
+  const std::uint64_t begin_ns = index.header().begin_ns;
+  ReportedTimes times;
+  times.from_ns = begin_ns + range->begin_ns;
+  // The end includes the last record.
+  if (range->end_ns < index.header().duration_ns) {
+    times.until_ns = begin_ns + range->end_ns;
+  }
+  return times;
+}
 
 std::optional<ChosenSamples> ParseChosenSamples(ApiQuery& query) {
   ChosenSamples chosen;

@@ -6,25 +6,38 @@
 #ifndef COUNTRACE_VIEWER_SERVER_FUNCTION_TABLE_H_
 #define COUNTRACE_VIEWER_SERVER_FUNCTION_TABLE_H_
 
-#include <compare>
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "rmap/samples/period_comparison.h"
 #include "rmap/samples/place_rows.h"
 #include "rmap/samples/samples.h"
+#include "viewer/index/timeline_index.h"
 #include "viewer/server/api_query.h"
 
 namespace countrace::viewer {
 
+// On CLOCK_MONOTONIC, half-open.
+struct ReportedTimes {
+  std::uint64_t from_ns = 0, until_ns = ~std::uint64_t{0};
+};
+// The range of the trace that a request names. Absent, with the query's error:
+// a number is wrong. The whole trace: neither `from` nor `to`.
+std::optional<ReportedTimes> ReportedRange(const TimelineIndex& index,
+                                           ApiQuery& query, const char* from,
+                                           const char* to);
+
 // By number; absent: all. The same as `report --process --thread`.
 struct ChosenSamples {
   std::optional<std::uint32_t> process = {}, thread = {};
-  auto operator<=>(const ChosenSamples&) const = default;
+  bool operator<(const ChosenSamples& other) const {
+    return std::tie(process, thread) < std::tie(other.process, other.thread);
+  }
 };
 
 // Absent, with the query's error: a number is wrong.

@@ -3,29 +3,17 @@
 #include <cstdint>
 #include <utility>
 
-#include "absl/strings/str_format.h"
 #include "logformat/read/trace_reader.h"
+#include "viewer/server/function_table.h"
 
 namespace countrace::viewer {
 
 std::optional<rmap::TableRange> ReportRange(const TimelineIndex& index,
                                             ApiQuery& query, const char* from,
                                             const char* to) {
-  if (!query.Has(from) && !query.Has(to)) return rmap::TableRange();
-  const auto range = query.Range(from, to);
-  if (!range) return std::nullopt;
-  if (range->begin_ns == range->end_ns) {
-    query.set_error(absl::StrFormat("The range is empty: %s=%d, %s=%d", from,
-                                    range->begin_ns, to, range->end_ns));
-    return std::nullopt;
-  }
-  const std::uint64_t begin_ns = index.header().begin_ns;
-  rmap::TableRange table{.from_ns = begin_ns + range->begin_ns};
-  // The end includes the last record.
-  if (range->end_ns < index.header().duration_ns) {
-    table.until_ns = begin_ns + range->end_ns;
-  }
-  return table;
+  const auto times = ReportedRange(index, query, from, to);
+  if (!times) return std::nullopt;
+  return rmap::TableRange{times->from_ns, times->until_ns};
 }
 
 std::mutex& MakingReport() {

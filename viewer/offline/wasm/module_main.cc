@@ -15,7 +15,9 @@
 #include <string_view>
 #include <utility>
 
+#include "rmap/samples/named_samples.h"
 #include "viewer/index/timeline_index.h"
+#include "viewer/offline/stored_functions.h"
 #include "viewer/server/api_answer.h"
 #include "viewer/server/api_query.h"
 #include "viewer/server/index_api.h"
@@ -24,10 +26,11 @@ namespace countrace::viewer {
 namespace {
 
 std::unique_ptr<TimelineIndex> open_index;
+std::optional<rmap::NamedSamples> open_samples;
 HttpResponse answer;
 
 HttpResponse Answer(const HttpRequest& request) {
-  const ApiQuery query(request);
+  ApiQuery query(request);
   std::string_view name = query.path();
   name.remove_prefix(std::min(kApiPrefix.size(), name.size()));
   if (name == "index") return AnswerGrowth(*open_index, {});
@@ -38,8 +41,16 @@ HttpResponse Answer(const HttpRequest& request) {
   if (auto response = AnswerFromIndex(*open_index, request)) {
     return *std::move(response);
   }
+  if (name == "functions" && open_samples) {
+    return AnswerStoredFunctions(*open_index, *open_samples, query);
+  }
+  if (name == "annotate") {
+    return Refuse(501,
+                  "This file has names of functions, not their code: open the "
+                  "trace with `countrace view`, or ask `countrace annotate`");
+  }
   if (name == "events" || name == "csv" || name == "compare" ||
-      name == "calltree" || name == "functions" || name == "annotate") {
+      name == "calltree" || name == "functions") {
     return Refuse(501,
                   "This file has the timeline's index, not the trace: open the "
                   "trace with `countrace view` for this");
@@ -75,6 +86,19 @@ extern "C" {
     return answer.status;
   }
   open_index = *std::move(index);
+  return 200;
+}
+
+// Takes the samples, which it copies. Returns: as Open().
+[[clang::export_name("take_samples")]] int TakeSamples(const std::byte* data,
+                                                       std::size_t bytes) {
+  using namespace countrace::viewer;
+  auto samples = countrace::rmap::DecodeNamedSamples({data, bytes});
+  if (!samples.ok()) {
+    answer = Refuse(500, std::string(samples.status().message()));
+    return answer.status;
+  }
+  open_samples = *std::move(samples);
   return 200;
 }
 

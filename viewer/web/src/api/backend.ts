@@ -8,7 +8,7 @@ export interface Answer {
 export interface Backend {
   // `path`: what follows /api/v1/. Fails as fetch() does.
   ask(path: string, init: RequestInit): Promise<Answer>;
-  readonly hasTrace: boolean; // not only its index: records, report, diff
+  readonly hasTrace: boolean; // not only its index and samples: records, report, diff
 }
 
 export const SERVER: Backend = {

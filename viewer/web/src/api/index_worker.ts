@@ -10,6 +10,7 @@ interface Module {
   reserve(bytes: number): number;
   release(place: number): void;
   open(place: number, bytes: number): number;
+  take_samples(place: number, bytes: number): number;
   ask(method: number, methodBytes: number, target: number, targetBytes: number, body: number, bodyBytes: number): number;
   body(): number;
   body_bytes(): number;
@@ -40,6 +41,8 @@ function unpacked(parts: readonly string[]): ReadableStream<Uint8Array> {
   }).pipeThrough(new DecompressionStream('gzip'));
 }
 
+const damaged = (what: string): Error => new Error(`The ${what} in this file is damaged`);
+
 class IndexModule {
   private constructor(private readonly module: Module) {}
 
@@ -51,17 +54,30 @@ class IndexModule {
         code, {wasi_snapshot_preview1: {fd_close: none, fd_seek: none, fd_write: none}});
     const own = new IndexModule(instance.exports as unknown as Module);
     own.module._initialize();
-    const place = own.reserve(file.indexBytes);
+    // The index stays where it is.
+    if (own.module.open(await own.unpack(file.index, file.indexBytes, 'index'), file.indexBytes) !== 200) throw damaged('index');
+    if (file.samplesBytes > 0) {
+      const place = await own.unpack(file.samples, file.samplesBytes, 'list of samples');
+      const status = own.module.take_samples(place, file.samplesBytes);
+      own.module.release(place);
+      if (status !== 200) throw damaged('list of samples');
+    }
+    return own;
+  }
+
+  // The place of the bytes.
+  private async unpack(parts: readonly string[], bytes: number, what: string): Promise<number> {
+    const place = this.reserve(bytes);
     let at = 0;
-    for (const reader = unpacked(file.index).getReader();;) {
+    for (const reader = unpacked(parts).getReader();;) {
       const {done, value} = await reader.read();
       if (done) break;
-      if (at + value.length > file.indexBytes) throw new Error('The index in this file is damaged');
-      new Uint8Array(own.module.memory.buffer).set(value, place + at);
+      if (at + value.length > bytes) throw damaged(what);
+      new Uint8Array(this.module.memory.buffer).set(value, place + at);
       at += value.length;
     }
-    if (at !== file.indexBytes || own.module.open(place, at) !== 200) throw new Error('The index in this file is damaged');
-    return own;
+    if (at !== bytes) throw damaged(what);
+    return place;
   }
 
   ask({method, target, body}: NonNullable<ToWorker['ask']>): Answer {

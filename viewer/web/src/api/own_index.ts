@@ -8,6 +8,8 @@ export interface OwnFile {
   module: string; // WebAssembly, gzip, base64
   index: readonly string[]; // gzip, base64, in parts
   indexBytes: number; // without compression
+  samples: readonly string[]; // likewise
+  samplesBytes: number;
 }
 export interface ToWorker {
   file?: OwnFile; // the first message

@@ -22,6 +22,7 @@ export class Functions {
   readonly opened: Signal<FunctionRow|null> = signal(null);
   readonly listing: Signal<ListingAnswer|null> = signal(null);
   readonly refused: Signal<string|null> = signal(null); // why there is no listing
+  readonly refusedTable: Signal<string|null> = signal(null); // why there is no table
   last: FunctionRow|null = null; // opened last: where the table goes on
   readonly wantsFocus = signal(false); // the keyboard goes to the table when it is there
 
@@ -48,7 +49,7 @@ export class Functions {
       void model.tables.offset.value;
       clearTimeout(this.timer);
       this.abort?.abort();
-      if (model.lost.value || model.tables.tab.value !== 'functions' || !model.client.backend.hasTrace) return;
+      if (model.lost.value || model.tables.tab.value !== 'functions') return;
       this.busy.value = true;
       this.timer = setTimeout(() => void this.loadTable(), REST_MS);
     });
@@ -106,8 +107,15 @@ export class Functions {
     this.abort = abort;
     const {client, tables} = this.model;
     await this.ask(abort, async () => {
-      this.answer.value = await client.functions(
-          this.chosen(), {event: this.event.peek(), ...tables.order.peek(), offset: tables.offset.peek(), limit: TABLE_ROWS}, abort.signal);
+      try {
+        this.answer.value = await client.functions(
+            this.chosen(), {event: this.event.peek(), ...tables.order.peek(), offset: tables.offset.peek(), limit: TABLE_ROWS}, abort.signal);
+        this.refusedTable.value = null;
+      } catch (error) {
+        // An exported page has no more samples than it can hold.
+        if (!(error instanceof ApiError) || error.status !== 501) throw error;
+        this.refusedTable.value = error.reason;
+      }
     });
     if (this.abort === abort) this.busy.value = false;
   }
@@ -121,7 +129,8 @@ export class Functions {
         this.refused.value = null;
       } catch (error) {
         // No sample of it in this range, or several functions have its name.
-        if (!(error instanceof ApiError) || error.status !== 404 && error.status !== 400) throw error;
+        // An exported page has no code.
+        if (!(error instanceof ApiError) || ![400, 404, 501].includes(error.status)) throw error;
         this.listing.value = null;
         this.refused.value = error.reason;
       }

@@ -93,6 +93,8 @@ export function FunctionTable({model}: {model: AppModel}) {
     const rows = '.functions tbody tr';
     (document.querySelector<HTMLElement>(`${rows}.selected`) ?? document.querySelector<HTMLElement>(rows))?.focus();
   }, [functions, answer, busy, wantsFocus]);
+  const refused = useSignal(functions.refusedTable);
+  if (refused !== null) return <p class="refused">{clean(refused)}</p>;
   if (!answer) return <p class="refused">The trace is read{'\u2026'}</p>;
   if (!answer.sampled) {
     return (

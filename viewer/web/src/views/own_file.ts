@@ -14,13 +14,16 @@ export async function ownFile(): Promise<Backend|null> {
     throw new Error('the file needs a browser with DecompressionStream (Chromium 80, Firefox 113, Safari 16.4)');
   }
   const parts = [...document.querySelectorAll('.index-part')];
+  const samples = [...document.querySelectorAll('.samples-part')];
   const script = URL.createObjectURL(new Blob([worker.textContent], {type: 'text/javascript'}));
   const own = await OwnIndex.open(new Worker(script), {
     module: module.textContent,
     index: parts.map((part) => part.textContent ?? ''),
     indexBytes: Number(module.dataset.indexBytes),
+    samples: samples.map((part) => part.textContent ?? ''),
+    samplesBytes: Number(module.dataset.samplesBytes),
   });
-  for (const part of parts) part.remove(); // their text is in the index now
+  for (const part of [...parts, ...samples]) part.remove(); // the module has their text now
   URL.revokeObjectURL(script);
   return own;
 }

@@ -82,7 +82,7 @@ export function RangePanel({model, engine}: {model: AppModel; engine: TimelineEn
   const filter = useSignal(model.filter);
   const height = useSignal(model.panelHeight);
   useSignal(theme);
-  const missing = !model.client.backend.hasTrace && (tab === 'events' || tab === 'changes' || tab === 'allcolumns' || tab === 'functions');
+  const missing = !model.client.backend.hasTrace && (tab === 'events' || tab === 'changes' || tab === 'allcolumns');
   return (
     <section class={open ? 'range open' : 'range'} aria-label="Tables" style={open && height !== null ? {height: `${height}px`} : {}}>
       {open && <DockEdge model={model} />}
@@ -121,8 +121,7 @@ export function RangePanel({model, engine}: {model: AppModel; engine: TimelineEn
                 onClick={() => model.run('panel', null)}>{open ? 'Hide' : 'Show'}</button>
       </div>
       {open && <div class="range-body" tabIndex={0} role="region" aria-label={`Table of ${tab}`}>
-        {missing && tab === 'functions' ? <p class="refused">This file has the timeline's index, not the trace: functions, from samples, and their code are in <code>countrace view</code>.</p> :
-            missing ? <p class="refused">This file has the timeline's index, not the trace: its records and <code>diff</code> are in <code>countrace view</code>.</p> :
+        {missing ? <p class="refused">This file has the timeline's index, not the trace: its records and <code>diff</code> are in <code>countrace view</code>.</p> :
             tab === 'events' ? <EventsTable model={model} /> :
             tab === 'functions' ? <FunctionTable model={model} /> :
             tab === 'changes' ? <ComparisonTable model={model} /> :
