@@ -2,27 +2,41 @@
 
 #include <bpf/bpf.h>
 
+#include <algorithm>
+
 namespace countrace::runtime {
 
 void RunTimeSampler::Open(std::uint64_t now_ns) {
   statistics_ = base::ScopedFd(bpf_enable_stats(BPF_STATS_RUN_TIME));
   window_begin_ns_ = now_ns;
+  run_before_ns_ = programs_.run_time_ns();
 }
 
 void RunTimeSampler::Close(std::uint64_t now_ns) {
   if (!statistics_.is_open()) return;
   statistics_ = base::ScopedFd();
-  sampled_ns_ += now_ns - window_begin_ns_;
+  const std::uint64_t window_ns = now_ns - window_begin_ns_;
+  if (window_ns == 0) return;
+  sampled_ns_ += window_ns;
+  last_share_ = static_cast<double>(programs_.run_time_ns() - run_before_ns_) /
+                static_cast<double>(window_ns);
+  estimated_ns_ +=
+      last_share_ * static_cast<double>(now_ns - estimated_until_ns_);
+  estimated_until_ns_ = now_ns;
 }
 
 void RunTimeSampler::Begin(std::uint64_t now_ns) {
-  begin_ns_ = end_ns_ = now_ns;
+  estimated_until_ns_ = end_ns_ = now_ns;
   Open(now_ns);
 }
 
 void RunTimeSampler::Turn(std::uint64_t now_ns) {
   Close(now_ns);
-  if (++turns_ % kEvery == 0) Open(now_ns);
+  end_ns_ = now_ns;
+  if (++turns_ != next_) return;
+  Open(now_ns);
+  distance_ = std::min(2 * distance_, kLongest);
+  next_ += distance_;
 }
 
 void RunTimeSampler::End(std::uint64_t now_ns) {
@@ -31,11 +45,9 @@ void RunTimeSampler::End(std::uint64_t now_ns) {
 }
 
 std::uint64_t RunTimeSampler::estimated_ns() const {
-  if (sampled_ns_ == 0) return 0;
-  const double share = static_cast<double>(end_ns_ - begin_ns_) /
-                       static_cast<double>(sampled_ns_);
   return static_cast<std::uint64_t>(
-      static_cast<double>(programs_.run_time_ns()) * share);
+      estimated_ns_ +
+      last_share_ * static_cast<double>(end_ns_ - estimated_until_ns_));
 }
 
 }  // namespace countrace::runtime

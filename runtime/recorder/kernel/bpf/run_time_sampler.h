@@ -1,9 +1,9 @@
 // Estimates the run time of the BPF programs. The kernel measures it only at
 // intervals: to measure every run would cost as much as some of the runs.
 //
-// A window lasts from one call to the next; one in kEvery is measured. The
-// estimate is the measured time, times the whole time over the time of the
-// windows. Thread: one.
+// A window is one pass of the recorder's loop. To begin and end one takes the
+// kernel a millisecond and interrupts all CPUs, so they come at growing
+// distances; each stands for the time since the one before it. Thread: one.
 #ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_RUN_TIME_SAMPLER_H_
 #define COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_RUN_TIME_SAMPLER_H_
 
@@ -30,16 +30,20 @@ class RunTimeSampler {
   std::uint64_t estimated_ns() const;
 
  private:
-  // In passes of the recorder (10 ms each). The first one is a window.
-  static constexpr std::uint64_t kEvery = 20;
+  // Distances of windows, in passes (10 ms each). The first one is a window.
+  static constexpr std::uint64_t kShortest = 8, kLongest = 128;
 
   void Open(std::uint64_t now_ns);
   void Close(std::uint64_t now_ns);
 
   const BpfPrograms& programs_;
   base::ScopedFd statistics_;  // open: the kernel measures
-  std::uint64_t begin_ns_ = 0, end_ns_ = 0;
-  std::uint64_t window_begin_ns_ = 0, sampled_ns_ = 0, turns_ = 0;
+  std::uint64_t end_ns_ = 0;
+  std::uint64_t window_begin_ns_ = 0, sampled_ns_ = 0;
+  std::uint64_t run_before_ns_ = 0;  // the programs' run time at its begin
+  std::uint64_t turns_ = 0, next_ = kShortest, distance_ = kShortest;
+  double estimated_ns_ = 0, last_share_ = 0;  // until the last window's end
+  std::uint64_t estimated_until_ns_ = 0;
 };
 
 }  // namespace countrace::runtime
