@@ -93,12 +93,14 @@ int Record(runtime::RecordOptions record, bool quiet, bool fail_on_loss) {
                               : "recording until the processes end or Ctrl-C");
   }
   // While a command runs, the terminal belongs to the command.
-  ProgressBar progress("recording",
-                       ShowProgress() && record.command.empty() && !quiet);
-  record.progress = [&](std::uint64_t bytes, std::uint64_t elapsed_ns) {
-    progress.Update(base::FormatClock(elapsed_ns) + ", " +
-                    base::FormatBytes(bytes));
-  };
+  const bool shown = ShowProgress() && record.command.empty() && !quiet;
+  ProgressBar progress("recording", shown);
+  if (shown) {
+    record.progress = [&](std::uint64_t bytes, std::uint64_t elapsed_ns) {
+      progress.Update(base::FormatClock(elapsed_ns) + ", " +
+                      base::FormatBytes(bytes));
+    };
+  }
   ProgressBar attaching("attaching probes", ShowProgress() && !quiet);
   record.attaching = [&](std::size_t done, std::size_t all) {
     attaching.Update(done, all);
