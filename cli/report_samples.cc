@@ -326,10 +326,6 @@ absl::StatusOr<ReportAnswer> ReportSamples(const ReportRequest& request,
         "record with --sample every=PERIOD:EVENT, a counted event and a PERIOD "
         "of 100 or more");
   }
-  if (report.of_range) {
-    // The counts are of the whole recording.
-    for (SampleBooks& one : books.events) one.counted = 0;
-  }
   if (wanted.format == "text") {
     return Answer(report, books, Text(samples, tables, books, request.render));
   }

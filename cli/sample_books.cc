@@ -63,11 +63,13 @@ std::string EventText(const rmap::Samples& samples, const SampleBooks& books) {
   }
   const double residual = static_cast<double>(books.residual);
   absl::StrAppendFormat(
-      &text, "%s = counted %s %s %s residual (one period of each CPU: %s)\n",
+      &text, "%s = counted %s %s %s residual (one period of each CPU: %s%s)\n",
       absl::StrJoin(parts, " + "), amount(books.counted),
       residual < 0 ? "+" : "-",
       SampleAmountText(event.name, residual < 0 ? -residual : residual),
-      amount(books.per_cpu));
+      amount(books.per_cpu),
+      rmap::MissingIn(samples, books) == 0 ? ""
+                                           : "; the upper limits include it");
   if (books.lost != 0) {
     absl::StrAppendFormat(
         &text, "  lost: %d samples found no room in the kernel's ring\n",

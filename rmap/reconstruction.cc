@@ -680,7 +680,9 @@ Report Reconstruction::Finish(const logformat::TraceReader& reader,
   report.interrupted = interrupted;
   report.hidden_switches = dispatches_.contradictions();
   if (samples_ != nullptr) {
-    report.samples = std::make_shared<const Samples>(samples_->Take());
+    Samples samples = samples_->Take();
+    samples.of_part = of_range_ || tables_from_ns_ != 0 || interrupted;
+    report.samples = std::make_shared<const Samples>(std::move(samples));
   }
 
   const auto session = reader.session_discarded();

@@ -17,9 +17,11 @@ std::vector<SampleBooks> SampleBooksOf(const Samples& samples) {
   std::vector<std::uint64_t> counts(all.size());
   for (const SampleCount& count : samples.counts) {
     SampleBooks& books = all[count.event];
-    books.counted += count.counted;
-    books.idle += count.idle;
-    books.outside += count.outside;
+    if (!samples.of_part) {
+      books.counted += count.counted;
+      books.idle += count.idle;
+      books.outside += count.outside;
+    }
     books.lost += count.lost;
     books.throttled += count.throttled;
     ++counts[count.event];
@@ -52,6 +54,16 @@ std::vector<SampleBooks> SampleBooksOf(const Samples& samples) {
         books.shorter_ns - books.lost_ns);
   }
   return all;
+}
+
+std::uint64_t MissingIn(const Samples& samples, const SampleBooks& books) {
+  // The kernel's clocks go on in its own code where only user code is sampled.
+  const SampledEvent& event = samples.events[books.event];
+  const bool is_clock = event.name == "cpu-clock" || event.name == "task-clock";
+  if (is_clock && event.rate.ends_with("user code")) return 0;
+  const auto usual = static_cast<std::int64_t>(books.per_cpu);
+  if (books.counted == 0 || books.residual <= usual) return 0;
+  return static_cast<std::uint64_t>(books.residual);
 }
 
 }  // namespace countrace::rmap

@@ -10,7 +10,9 @@
 namespace countrace::rmap {
 
 // What an event counted on all CPUs, and what its samples say of it. Sums of
-// periods, which add up to `counted` but for the residual.
+// periods, which add up to `counted` but for the residual. Of a part of a
+// recording only those of processes are known: `counted`, `idle` and `outside`
+// are 0.
 struct SampleBooks {
   std::uint32_t event = 0;
   std::uint64_t counted = 0;
@@ -23,6 +25,10 @@ struct SampleBooks {
 };
 
 std::vector<SampleBooks> SampleBooksOf(const Samples& samples);
+
+// What was counted beyond the periods that each CPU has left at the end, and no
+// sample stands for: samples were lost, or never taken.
+std::uint64_t MissingIn(const Samples& samples, const SampleBooks& books);
 
 }  // namespace countrace::rmap
 

@@ -118,7 +118,7 @@ constexpr std::uint64_t kAll32 = std::uint64_t{1} << 32;
 
 void ReadTables(Reader& in, NamedSamples& out) {
   out.begin_ns = in.Number();
-  out.of_range = in.Below(2) == 1;
+  out.samples.of_part = in.Below(2) == 1;
   out.refusal = in.Text();
   in.List(out.messages, [&] { return in.Text(); });
   Samples& samples = out.samples;
@@ -195,7 +195,7 @@ std::string EncodeNamedSamples(const NamedSamples& named) {
   Writer out;
   const Samples& samples = named.samples;
   out.Number(named.begin_ns);
-  out.Number(named.of_range ? 1 : 0);
+  out.Number(named.samples.of_part ? 1 : 0);
   out.Text(named.refusal);
   out.List(named.messages, [&](const std::string& text) { out.Text(text); });
   out.List(samples.events, [&](const SampledEvent& event) {
@@ -290,6 +290,7 @@ absl::StatusOr<NamedSamples> DecodeNamedSamples(
 Samples SamplesOfRange(const NamedSamples& named, std::uint64_t from_ns,
                        std::uint64_t until_ns) {
   Samples out = named.samples;
+  out.of_part |= from_ns > named.begin_ns || until_ns != ~std::uint64_t{0};
   std::vector<SampleSum> sums(named.keys.size());
   for (const StoredSample& sample : named.stored) {
     if (sample.time_ns < from_ns || sample.time_ns >= until_ns) continue;

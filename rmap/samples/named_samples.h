@@ -31,7 +31,6 @@ struct StoredSample {
 
 struct NamedSamples {
   std::uint64_t begin_ns = 0;         // of the recording
-  bool of_range = false;              // a part of the trace
   std::string refusal;                // why it has no samples; empty: it has
   std::vector<std::string> messages;  // files without names
   // Without sums, symbols and addresses. Files: not known, the kernel, others.

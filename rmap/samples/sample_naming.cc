@@ -23,6 +23,7 @@ NamedSamples NameSamples(const Samples& samples,
   out.samples.contexts = samples.contexts;
   out.samples.counts = samples.counts;
   out.samples.shorts = samples.shorts;
+  out.samples.of_part = samples.of_part;
 
   CodePlaces places(samples, CodeBy::kFunction);
   std::map<std::vector<std::uint32_t>, std::uint32_t> chains;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "rmap/samples/event_books.h"
+
 namespace countrace::rmap {
 namespace {
 
@@ -25,9 +27,11 @@ void SetShare(double hits, double all, SampledAmount& amount) {
 
 std::vector<SampleTotal> EmptyTotals(const Samples& samples) {
   std::vector<SampleTotal> totals(samples.events.size());
-  for (std::size_t i = 0; i < totals.size(); ++i) {
-    totals[i].counted_times = samples.events[i].periods;
-    totals[i].exact = samples.events[i].off_cpu;
+  for (const SampleBooks& books : SampleBooksOf(samples)) {
+    SampleTotal& total = totals[books.event];
+    total.counted_times = samples.events[books.event].periods;
+    total.exact = samples.events[books.event].off_cpu;
+    total.missing = MissingIn(samples, books);
   }
   return totals;
 }
@@ -48,7 +52,12 @@ SampledAmount AmountOf(const SampleWeight& weight, const SampleTotal& all) {
   }
   const double counted = all.periods / static_cast<double>(all.counted_times);
   amount.lo = static_cast<std::uint64_t>(amount.share_lo * counted);
-  amount.hi = static_cast<std::uint64_t>(std::ceil(amount.share_hi * counted));
+  amount.hi = static_cast<std::uint64_t>(std::ceil(amount.share_hi * counted)) +
+              all.missing;
+  const auto missing = static_cast<double>(all.missing);
+  if (all.missing == 0) return amount;
+  amount.share_lo *= counted / (counted + missing);
+  amount.share_hi = (amount.share_hi * counted + missing) / (counted + missing);
   return amount;
 }
 

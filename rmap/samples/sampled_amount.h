@@ -11,7 +11,9 @@ namespace countrace::rmap {
 
 // An amount of the event, estimated from samples; `lo` and `hi` hold it in 95
 // of 100 recordings: the binomial (Wilson) interval of its share of the hits.
-// Exact: each sample has its whole amount, and both are `value`.
+// What was counted but has no sample (MissingIn()) may all be of it, so `hi`
+// and `share_hi` include it, and shares are of all with it. Exact: each sample
+// has its whole amount, and both are `value`.
 struct SampledAmount {
   std::uint64_t hits = 0;
   std::uint64_t value = 0;  // hits x period
@@ -38,6 +40,7 @@ struct SampleTotal {
   bool exact = false;
   double periods = 0, squared_periods = 0;
   std::uint64_t counted_times = 1;  // SampledEvent::periods
+  std::uint64_t missing = 0;        // MissingIn()
 
   void Add(const SampleSum& sum) {
     periods += static_cast<double>(sum.periods);

@@ -106,6 +106,9 @@ struct Samples {
   std::vector<StackFrame> frames;  // [0]: the root, no frame
   std::vector<SampleContext> contexts;
   std::vector<SampleSum> sums;
+  // They are of a range, of what a flight recording kept, or of what was read
+  // before an interruption.
+  bool of_part = false;
   std::vector<SampleCount> counts;  // of the whole recording
   std::vector<ShortWaits> shorts;   // likewise
   // Functions that the recorder named: by file and first address.

@@ -166,17 +166,19 @@ TEST_CASE("named samples: tables of any range are those of its samples") {
     REQUIRE(whole.timed.size() == 500);
     REQUIRE(whole.stacks_lost > 0);
     NamedSamples made = NameSamples(whole, Info());
-    made.of_range = seed % 2 == 1;
+    made.samples.of_part = seed % 2 == 1;
     const auto named = DecodeNamedSamples(BytesOf(EncodeNamedSamples(made)));
     REQUIRE(named.ok());
-    CHECK(named->of_range == made.of_range);
+    CHECK(named->samples.of_part == made.samples.of_part);
     for (int i = 0; i < 4; ++i) {
       std::uint64_t from = recording.Instant(), until = recording.Instant();
       if (from > until) std::swap(from, until);
       if (i == 0) from = 0, until = ~std::uint64_t{0};
-      const Samples truth = recording.Of(from, until, 0);
+      Samples truth = recording.Of(from, until, 0);
       CHECK(truth.timed.empty());
       const Samples found = SamplesOfRange(*named, from, until);
+      CHECK(found.of_part == (i != 0 || made.samples.of_part));
+      truth.of_part = found.of_part;
       CHECK(found.stacks_lost == truth.stacks_lost);
       SampleChoice choice;
       for (const SampleContext& context : whole.contexts) {

@@ -217,6 +217,49 @@ TEST_CASE("sample sums: times off CPU are exact, and their books add up") {
   CHECK(table.rows[0].self.share_lo == 1);
 }
 
+TEST_CASE("sample sums: what has no sample is in the upper limits") {
+  // 600 events of one function, 400 of another, a sample of each; some of the
+  // first's samples were not taken, or lost.
+  for (const std::uint64_t missing : {0u, 1u, 2u, 100u, 300u, 599u}) {
+    CAPTURE(missing);
+    SampleSums sums(InfoWithPoints());
+    Feeder feeder(sums);
+    feeder.Define(2, 0, {0}, {"-", "/p"});
+    feeder.Define(3, 0, {0, 100, 10}, {"first"});
+    feeder.Define(3, 0, {0, 200, 10}, {"second"});
+    feeder.Define(1, 0, {1, 0, 0, 105});
+    feeder.Define(1, 0, {2, 0, 0, 205});
+    for (std::uint64_t i = missing; i < 600; ++i) feeder.Sample(0, 1, 1, {});
+    for (int i = 0; i < 400; ++i) feeder.Sample(0, 1, 2, {});
+    feeder.Define(4, 0, {kFirst, 1000, 0, 0, 0, 0});
+    Samples samples = sums.Take();
+    const SampleBooks books = SampleBooksOf(samples).front();
+    CHECK(books.residual == static_cast<std::int64_t>(missing));
+    // One period is left on the CPU at the end.
+    CHECK(MissingIn(samples, books) == (missing > 1 ? missing : 0));
+    const CodeTable table =
+        MakeCodeTable(samples, InfoWithPoints(), CodeBy::kFunction);
+    REQUIRE(table.rows.size() == 2);
+    for (const CodeRow& row : table.rows) {
+      const std::uint64_t truth = row.function == "first" ? 600 : 400;
+      CHECK(row.self.lo <= truth);
+      CHECK(row.self.hi >= truth);
+      CHECK(row.self.share_lo <= static_cast<double>(truth) / 1000);
+      CHECK(row.self.share_hi >= static_cast<double>(truth) / 1000);
+      CHECK(row.self.value ==
+            (row.function == "first" ? 600 - missing : std::uint64_t{400}));
+    }
+    // The counts are not those of a part.
+    samples.of_part = true;
+    CHECK(SampleBooksOf(samples).front().counted == 0);
+    const CodeTable part =
+        MakeCodeTable(samples, InfoWithPoints(), CodeBy::kFunction);
+    for (const CodeRow& row : part.rows) {
+      CHECK(row.self.hi <= 1000 - missing);
+    }
+  }
+}
+
 TEST_CASE("sample sums: damaged definitions lose names, never samples") {
   SampleSums sums(InfoWithPoints());
   Feeder feeder(sums);

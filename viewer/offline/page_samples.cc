@@ -43,9 +43,7 @@ absl::StatusOr<std::string> SamplesForPage(
     none.chain_of_frame.push_back(0);
     return rmap::EncodeNamedSamples(none);
   }
-  rmap::NamedSamples named = rmap::NameSamples(samples, info);
-  named.of_range = report->of_range;
-  return rmap::EncodeNamedSamples(named);
+  return rmap::EncodeNamedSamples(rmap::NameSamples(samples, info));
 }
 
 }  // namespace countrace::viewer

@@ -18,8 +18,6 @@ HttpResponse AnswerStoredFunctions(const TimelineIndex& index,
   const auto chosen = ParseChosenSamples(query);
   if (!chosen) return Refuse(400, query.error());
   if (!named.refusal.empty()) return Refuse(501, named.refusal);
-  const bool of_range = named.of_range || range->from_ns > named.begin_ns ||
-                        range->until_ns != ~std::uint64_t{0};
   const rmap::Samples samples =
       rmap::SamplesOfRange(named, range->from_ns, range->until_ns);
   std::optional<NamedFunctions> functions;
@@ -27,7 +25,7 @@ HttpResponse AnswerStoredFunctions(const TimelineIndex& index,
     rmap::NamedPlaces places(named);
     functions = NameFunctions(samples, named.in, places, *chosen);
   }
-  return AnswerFunctionsPage(samples, of_range, *chosen,
+  return AnswerFunctionsPage(samples, *chosen,
                              functions ? &*functions : nullptr, *page);
 }
 

@@ -182,7 +182,7 @@ Json SampledAll(const rmap::Samples& samples, const ChosenSamples& chosen) {
   return json;
 }
 
-HttpResponse AnswerFunctionsPage(const rmap::Samples& samples, bool of_range,
+HttpResponse AnswerFunctionsPage(const rmap::Samples& samples,
                                  const ChosenSamples& chosen,
                                  const NamedFunctions* functions,
                                  const FunctionsPage& page) {
@@ -210,11 +210,7 @@ HttpResponse AnswerFunctionsPage(const rmap::Samples& samples, bool of_range,
            begin, std::min<std::uint64_t>(page.limit, rows.size() - begin))) {
     answer["rows"].push_back(Json(rmap::FunctionJson(samples, *row)));
   }
-  std::vector<rmap::SampleBooks> books = rmap::SampleBooksOf(samples);
-  for (rmap::SampleBooks& one : books) {
-    // The counts are of the whole recording.
-    if (of_range) one.counted = 0;
-  }
+  const std::vector<rmap::SampleBooks> books = rmap::SampleBooksOf(samples);
   answer["books"] = Json(rmap::BooksJson(samples, books, functions->periods));
   answer["notes"] = functions->table.messages;
   return AnswerJson(answer);

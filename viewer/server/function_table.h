@@ -70,7 +70,7 @@ NamedFunctions NameFunctions(const rmap::Samples& samples,
                              const ChosenSamples& chosen);
 
 // The answer to `functions` (API.md). `functions`: null if there are no events.
-HttpResponse AnswerFunctionsPage(const rmap::Samples& samples, bool of_range,
+HttpResponse AnswerFunctionsPage(const rmap::Samples& samples,
                                  const ChosenSamples& chosen,
                                  const NamedFunctions* functions,
                                  const FunctionsPage& page);

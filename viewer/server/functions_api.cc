@@ -98,7 +98,7 @@ HttpResponse Functions(const TimelineIndex& index, const TraceEvents& events,
     functions =
         Ranges().FunctionsOf(wanted->key, wanted->range, wanted->chosen);
   }
-  return AnswerFunctionsPage(samples, wanted->range->of_range, wanted->chosen,
+  return AnswerFunctionsPage(samples, wanted->chosen,
                              functions.get(), *page);
 }
 

@@ -35,7 +35,6 @@ absl::StatusOr<std::shared_ptr<const SampledRange>> Read(
                                              .progress = std::move(progress)});
   if (!report.ok()) return report.status();
   range->samples = *std::move(report->samples);
-  range->of_range = report->of_range;
   return range;
 }
 

@@ -38,7 +38,6 @@ struct SampledRangeKey {
 struct SampledRange {
   rmap::Samples samples;  // no events: the trace has no samples
   logformat::TraceInfo info;
-  bool of_range = false;  // a part of the trace
 };
 
 class SampledRanges {
