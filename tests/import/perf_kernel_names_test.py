@@ -101,9 +101,10 @@ class KernelNames(PerfStacks):
         file, names = self.other_kernel()
         found = {name for chain in names for name in chain}
         one_name = one_name_each()
-        source = ['.text\n']
+        source, places = ['.text\n'], collections.Counter()
         for line in pathlib.Path('/proc/kallsyms').read_text(encoding='utf-8').splitlines():
             address, kind, name = line.split()[:3]
+            places[one_name.get(name, name)] += one_name.get(name, name) == name
             if one_name.get(name, name) in found or name in ('_text', '_stext'):
                 source.append(f'.type {name}, @function\n.set {name}, '
                               f'{int(address, 16) - MOVED_BY:#x}\n')
@@ -121,7 +122,11 @@ class KernelNames(PerfStacks):
             if expected == '?':  # another file
                 self.assertEqual({'?'}, {name for chain in found for name in chain})
                 continue
-            self.assertEqual(names, found)
+            # A name that static functions share stands for one of them in the source.
+            expected = collections.Counter({chain: count for chain, count in names.items()
+                                            if all(places[name] == 1 for name in chain)})
+            self.assertGreater(sum(expected.values()), sum(names.values()) / 3)
+            self.assertEqual({}, expected - found)
 
     def test_users_who_may_not_see_addresses(self):
         if shutil.which('setpriv') is None:
