@@ -309,7 +309,8 @@ class Samples(unittest.TestCase):
 
     def test_map_of_another_user(self):
         """Only a file that the program's user made names its code."""
-        for change, why in (('chown 65534 $f', 'its owner is user 65534, and the program is of user 0'),
+        for change, why in (('chown 65534 $f',
+                             'its owner is user 65534, and the program is of user 0'),
                             (f'mv $f {self.folder}/map; ln -s {self.folder}/map $f',
                              'it is a symbolic link'),
                             ('rm $f; mkfifo $f', 'it is no regular file'),
