@@ -1,6 +1,5 @@
-// What the frames of samples are, for tables: function, file, source line. Who
-// knows it: names are looked up (code_places.h), or were stored
-// (named_samples.h).
+// What the frames of samples are, for tables: function, file, source line.
+// Names are looked up (code_places.h), or were stored (named_samples.h).
 #ifndef COUNTRACE_RMAP_SAMPLES_FRAME_PLACES_H_
 #define COUNTRACE_RMAP_SAMPLES_FRAME_PLACES_H_
 

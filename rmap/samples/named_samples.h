@@ -18,7 +18,7 @@
 
 namespace countrace::rmap {
 
-// Of the sums of a table, those that a sample belongs to.
+// Samples of the same key belong to the same sum.
 struct SampleKey {
   std::uint32_t event = 0, context = 0, frame = 0;
 };

@@ -1,7 +1,7 @@
 // Rows of samples by the places of their frames, with self and total.
 //
-// In: Samples, and what knows the places. Out: rows, most self first. Thread:
-// any.
+// In: Samples, and the places of their frames. Out: rows, most self first.
+// Thread: any.
 #ifndef COUNTRACE_RMAP_SAMPLES_PLACE_ROWS_H_
 #define COUNTRACE_RMAP_SAMPLES_PLACE_ROWS_H_
 

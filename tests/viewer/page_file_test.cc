@@ -8,12 +8,16 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/strings/escaping.h"
+#include "rmap/samples/named_samples.h"
 #include "tests/viewer/index_fixture.h"
+#include "viewer/offline/page_samples.h"
+#include "viewer/offline/stored_functions.h"
 
 namespace countrace::viewer {
 namespace {
@@ -108,6 +112,28 @@ TEST_CASE("a page file holds the samples beside the index", "[page_file]") {
   CHECK(page.find("data-samples-bytes=\"" + std::to_string(samples.size()) +
                   "\"") != page.npos);
   CHECK(Elements(page, "class=\"index-part\"").size() == 1);
+}
+
+TEST_CASE("a page without samples says why", "[page_file]") {
+  const BuiltIndex built = BuildSyntheticIndex({.seed = 5, .dispatches = 100});
+  const std::string bytes = RefusedSamples(5'000'001, 5'000'000);
+  const auto named = rmap::DecodeNamedSamples(
+      std::as_bytes(std::span(bytes.data(), bytes.size())));
+  REQUIRE(named.ok());
+  HttpRequest request;
+  request.target = "/api/v1/functions";
+  ApiQuery query(request);
+  const HttpResponse refused =
+      AnswerStoredFunctions(*built.index, *named, query);
+  CHECK(refused.status == 501);
+  CHECK(refused.body.find("samples=5000001, most=5000000") !=
+        std::string::npos);
+  // A trace without samples has an answer.
+  rmap::NamedSamples none = *named;
+  none.refusal.clear();
+  const HttpResponse empty = AnswerStoredFunctions(*built.index, none, query);
+  CHECK(empty.status == 200);
+  CHECK(empty.body.find("\"sampled\":false") != std::string::npos);
 }
 
 TEST_CASE("an index that is too large, and Ctrl-C, leave no file",

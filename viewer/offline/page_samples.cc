@@ -10,6 +10,21 @@
 
 namespace countrace::viewer {
 
+std::string RefusedSamples(std::uint64_t samples, std::size_t most) {
+  rmap::NamedSamples none;
+  none.refusal = absl::StrFormat(
+      "This file has no functions, as the trace has more samples than a page "
+      "holds: samples=%d, most=%d. Export a part of the trace (--from, "
+      "--until), or open it with `countrace view`",
+      samples, most);
+  none.samples.frames.emplace_back();
+  none.samples.files.push_back({logformat::kUnknownCode, ""});
+  none.places.emplace_back();
+  none.chains.push_back({0});
+  none.chain_of_frame.push_back(0);
+  return rmap::EncodeNamedSamples(none);
+}
+
 absl::StatusOr<std::string> SamplesForPage(
     logformat::TraceReader& reader, const rmap::TableRange& range,
     const logformat::ProgressCallback& progress, std::size_t most) {
@@ -29,20 +44,7 @@ absl::StatusOr<std::string> SamplesForPage(
   const rmap::Samples& samples = *report->samples;
   std::uint64_t hits = 0;
   for (const rmap::SampleSum& sum : samples.sums) hits += sum.hits;
-  if (hits > most) {
-    rmap::NamedSamples none;
-    none.refusal = absl::StrFormat(
-        "This file has no functions, as the trace has more samples than a page "
-        "holds: samples=%d, most=%d. Export a part of the trace (--from, "
-        "--until), or open it with `countrace view`",
-        hits, most);
-    none.samples.frames.emplace_back();
-    none.samples.files.push_back({logformat::kUnknownCode, ""});
-    none.chains.push_back({0});
-    none.places.emplace_back();
-    none.chain_of_frame.push_back(0);
-    return rmap::EncodeNamedSamples(none);
-  }
+  if (hits > most) return RefusedSamples(hits, most);
   return rmap::EncodeNamedSamples(rmap::NameSamples(samples, info));
 }
 

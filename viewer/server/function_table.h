@@ -1,6 +1,6 @@
-// The table of functions of samples whose code has names: what a request asks
-// for, and the answer. The server's (functions_api.h) and an exported page's
-// (viewer/offline/stored_functions.h).
+// The table of functions of samples whose code has names: a request's
+// parameters, and the answer. The server's (functions_api.h) and an exported
+// page's (viewer/offline/stored_functions.h).
 //
 // Thread: any.
 #ifndef COUNTRACE_VIEWER_SERVER_FUNCTION_TABLE_H_
@@ -58,7 +58,7 @@ struct FunctionsPage {
 // Absent, with the query's error.
 std::optional<FunctionsPage> ParseFunctionsPage(ApiQuery& query);
 
-// Of the chosen samples of a range.
+// The functions of the chosen samples of a range.
 struct NamedFunctions {
   rmap::CodeTable table;
   std::vector<rmap::PeriodComparison> periods;

@@ -167,7 +167,7 @@ export interface SampleBooks {
   samples: number;
   one_period_a_cpu: number;
   periods?: PeriodComparison; // of an event with two
-  // Of waits off the CPU.
+  // Only of waits off the CPU.
   shorter?: number;
   shorter_ns?: number;
   lost_ns?: number;

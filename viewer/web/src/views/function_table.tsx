@@ -37,7 +37,7 @@ function columnsOf(answer: FunctionsAnswer): Column<FunctionRow>[] {
   ];
 }
 
-// Of which event: of several, one at a time.
+// Which event the table is of: of several, one at a time.
 function EventChoice({model, answer}: {model: AppModel; answer: FunctionsAnswer}) {
   const {functions} = model;
   const chosen = useSignal(functions.event);
@@ -52,7 +52,7 @@ function EventChoice({model, answer}: {model: AppModel; answer: FunctionsAnswer}
   );
 }
 
-// Of which thread: those with the most samples, and the chosen one.
+// Which thread the table is of: those with the most samples, and the chosen one.
 function ThreadChoice({model, answer}: {model: AppModel; answer: FunctionsAnswer}) {
   const {functions, names} = model;
   const thread = useSignal(functions.thread);
