@@ -467,16 +467,18 @@ class Samples(unittest.TestCase):
         process = {row['pid'] for row in grouped['rows'] if row['comm'] in ('half', 'third')}
         self.assertEqual(1, len(process), process)
         pid, = process
+        # Shares, and so intervals, are of all samples there.
+        amounts = ('function', 'in', 'self_samples', 'self', 'total_samples', 'total')
+
+        def cells(rows):
+            return sorted([str(row[one]) for one in amounts] for row in rows)
+
         for name, function, other in (('half', 'BurnHalf', 'BurnThird'),
                                       ('third', 'BurnThird', 'BurnHalf')):
             of_one = self.report('function', '--thread', name, '--process', pid)['rows']
             self.assertEqual(of_one, self.report('function', '--thread', known[name])['rows'])
             self.assertTrue(of_one[0]['function'].startswith(function), of_one[0])
             self.assertFalse([row for row in of_one if row['function'].startswith(other)])
-            # Shares, and so intervals, are of all samples there.
-            amounts = ('function', 'in', 'self_samples', 'self', 'total_samples', 'total')
-            def cells(rows):
-                return sorted([str(row[one]) for one in amounts] for row in rows)
             self.assertEqual(cells(of_one), cells(row for row in grouped['rows']
                                                   if row['tid'] == known[name]))
             truth = known[function]

@@ -12,7 +12,7 @@ class FakeWorker {
     this.onmessage({data: {status, body: new TextEncoder().encode(text).buffer as ArrayBuffer}});
   }
 }
-const FILE = {module: '', index: [], indexBytes: 0};
+const FILE = {module: '', index: [], indexBytes: 0, samples: [], samplesBytes: 0};
 async function opened(): Promise<{worker: FakeWorker; own: OwnIndex}> {
   const worker = new FakeWorker();
   const opening = OwnIndex.open(worker as unknown as Worker, FILE);
