@@ -14,6 +14,19 @@ constexpr std::size_t kGap = 2;
 constexpr char kBold[] = "\x1b[1m";
 constexpr char kPlain[] = "\x1b[0m";
 
+// "a, b, c", at most about two lines of it: "a, b and 120 more".
+std::string Listed(const std::vector<std::string>& names, std::size_t width) {
+  const std::size_t most = 2 * std::max<std::size_t>(width, 80);
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (i != 0 && text.size() + names[i].size() > most) {
+      return text + absl::StrFormat(" and %d more", names.size() - i);
+    }
+    text += (i == 0 ? "" : ", ") + names[i];
+  }
+  return text;
+}
+
 }  // namespace
 
 TextTable::TextTable(std::size_t indent) : indent_(indent) {}
@@ -84,12 +97,8 @@ std::string TextTable::Render(std::size_t width, bool color) const {
     out += '\n';
   }
   if (!dropped.empty()) {
-    std::string names;
-    for (const std::string& name : dropped) {
-      names += (names.empty() ? "" : ", ") + name;
-    }
     out += absl::StrFormat("%s(not shown for lack of width: %s)\n",
-                           std::string(indent_, ' '), names);
+                           std::string(indent_, ' '), Listed(dropped, width));
   }
   return out;
 }

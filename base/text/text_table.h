@@ -24,7 +24,8 @@ class TextTable {
   void AddHeading(std::string text);
 
   // Lines of at most `width` columns, unless the columns that are not optional
-  // need more. A table with dropped columns ends with a line that names them.
+  // need more. A table with dropped columns ends with a line that names them,
+  // the first ones of many.
   std::string Render(std::size_t width, bool color) const;
 
  private:

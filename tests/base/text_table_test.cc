@@ -1,6 +1,8 @@
 #include "base/text/text_table.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <string>
 
 namespace countrace::base {
 namespace {
@@ -39,6 +41,29 @@ TEST_CASE("text_table: dropped columns are named", "[base][text_table]") {
         "  then\n"
         "  b     1,000\n"
         "  (not shown for lack of width: detail)\n");
+}
+
+TEST_CASE("text table: of very many dropped columns the first are named",
+          "[base]") {
+  TextTable table;
+  table.AddColumn("name", Align::kLeft);
+  for (int i = 0; i < 128; ++i) {
+    table.AddColumn("event-" + std::to_string(100 + i), Align::kRight,
+                    /*optional=*/true);
+  }
+  table.AddRow({"row"});
+  const std::string text = table.Render(40, false);
+  // The last columns are dropped: 3 are shown, 125 are not.
+  CHECK(text.find("event-102") != std::string::npos);
+  const std::size_t said = text.find("  (not shown for lack of width: ");
+  REQUIRE(said != std::string::npos);
+  const std::string names = text.substr(said);
+  CHECK(names.size() < 250);
+  CHECK(names.starts_with("  (not shown for lack of width: event-103, "));
+  const auto named = 1 + std::count(names.begin(), names.end(), ',');
+  CHECK(names.ends_with(" and " + std::to_string(125 - named) + " more)\n"));
+  // All are there where there is room.
+  CHECK(table.Render(10'000, false).find("not shown") == std::string::npos);
 }
 
 }  // namespace
