@@ -4,8 +4,6 @@
 #include <charconv>
 #include <numeric>
 
-#include "logformat/packet_layout.h"
-
 namespace countrace::logformat {
 
 std::size_t EventSets::always_on() const {
@@ -28,10 +26,13 @@ std::size_t EventSets::first_event(std::size_t mmcr) const {
 }
 
 std::optional<std::size_t> EventSets::SetOf(std::size_t event) const {
-  for (std::size_t set = sizes.size(); set > 0; --set) {
-    if (event >= first_event(set - 1)) return set - 1;
+  std::size_t first = always_on();
+  if (!rotates() || event < first) return std::nullopt;
+  for (std::size_t set = 0; set + 1 < sizes.size(); ++set) {
+    first += sizes[set];
+    if (event < first) return set;
   }
-  return std::nullopt;
+  return sizes.size() - 1;
 }
 
 std::optional<std::size_t> EventSets::EventAt(std::size_t mmcr,
@@ -47,10 +48,11 @@ bool EventSets::valid() const {
   const auto in_sets =
       std::accumulate(sizes.begin(), sizes.end(), std::size_t{0});
   return events <= (running_slot ? kMaxEvents : kMaxCounters) &&
-         in_sets <= events && sizes.size() <= kMaxEventSets &&
+         in_sets <= events &&
+         sizes.size() <= (running_slot ? kMaxEventSets : kSessionEventSets) &&
          sizes.size() != 1 &&
          std::find(sizes.begin(), sizes.end(), 0u) == sizes.end() &&
-         slots() <= (running_slot ? kMaxEvents : kMaxCounters);
+         slots() <= (running_slot ? kMaxDumpValues : kMaxCounters);
 }
 
 std::string SetSizesText(const EventSets& sets) {
@@ -68,7 +70,7 @@ std::optional<std::vector<std::size_t>> ParseSetSizes(std::string_view text) {
     std::size_t size = 0;
     const char* end = text.data() + text.size();
     const auto parsed = std::from_chars(text.data(), end, size);
-    if (parsed.ec != std::errc() || size == 0 || size > kMaxEvents ||
+    if (parsed.ec != std::errc() || size == 0 || size > kMaxDumpValues ||
         text.front() == '0' || sizes.size() == kMaxEventSets) {
       return std::nullopt;
     }

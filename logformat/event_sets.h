@@ -14,6 +14,8 @@
 #include <string_view>
 #include <vector>
 
+#include "logformat/packet_layout.h"
+
 namespace countrace::logformat {
 
 struct EventSets {
@@ -33,10 +35,16 @@ struct EventSets {
   // Event of a value of a dump of set `mmcr`; nullopt: unused, no such set, or
   // the running time.
   std::optional<std::size_t> EventAt(std::size_t mmcr, std::size_t slot) const;
-  // False: more sets, events or values than the format allows, an empty set, or
-  // a single set.
+  // False: more sets, events or values than the format allows (other limits
+  // with a running slot: dumps of CPUs), an empty set, or a single set.
   bool valid() const;
 };
+
+// True if `.session` has no place for so many events or sets of CPUs: they are
+// in `.cpu_events`, and the trace has a newer format.
+inline bool AreMany(std::size_t events, std::size_t sets) {
+  return events > kSessionEvents || sets > kSessionEventSets;
+}
 
 // "2,3": the sizes, as in the env block; "" without sets.
 std::string SetSizesText(const EventSets& sets);

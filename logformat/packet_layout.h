@@ -12,7 +12,9 @@
 namespace countrace::logformat {
 
 // Version of traces (FORMAT.md, section 8).
-inline constexpr std::uint32_t kFormatVersion = 3;
+inline constexpr std::uint32_t kFormatVersion = 4;
+// That of a trace with no more events and sets than `.session` has places for.
+inline constexpr std::uint32_t kFewEventsVersion = 3;
 // Whether the packets of a finished trace have checksums.
 constexpr bool HasChecksums(std::uint32_t format) noexcept {
   return format >= 3;
@@ -150,12 +152,17 @@ struct ThreadDump {
 };
 static_assert(sizeof(ThreadDump) == 8, "FORMAT.md section 4.2");
 
-// Values of one dump, and events of a session in all its sets. A CPU's dump may
-// hold as many values as there are events (POWER2 has 22 counters). The bits of
-// a thread's dump allow 16, and our recorders count no more.
+// Values of one dump. Our recorders count 16 at most, as many as the bits of a
+// thread's dump allow; a CPU's dump may hold more (POWER2 has 22 counters).
 inline constexpr std::size_t kMaxCounters = 16;
-inline constexpr std::size_t kMaxEvents = 24;
-inline constexpr std::size_t kMaxEventSets = 8;
+inline constexpr std::size_t kMaxDumpValues = 24;
+// Events of CPUs in all their sets.
+inline constexpr std::size_t kMaxEvents = 256;
+inline constexpr std::size_t kMaxEventSets = 64;
+// The part that `.session` has places for, of CPUs and of threads. It is in the
+// memory of recorded programs, which need the events of threads alone.
+inline constexpr std::size_t kSessionEvents = 24;
+inline constexpr std::size_t kSessionEventSets = 8;
 inline constexpr std::size_t kMaxPayloadValues = 6;
 // Longer strings are cut to this many bytes, the NUL included.
 inline constexpr std::size_t kMaxStringBytes = 512;

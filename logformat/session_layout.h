@@ -14,6 +14,9 @@
 //                      recorder reads.
 //   DIR/.thread_ids    ThreadIdsEntry below, for threads of pid namespaces
 //                      other than the recorder's, which alone writes it.
+//   DIR/.cpu_events    events of CPUs for which `.session` has no place: one
+//                      SessionEvent each, then the size of each set; only the
+//                      recorder writes it.
 //   DIR/.owners        names of users and cgroups in the trace, one text line
 //                      each; only the recorder writes it.
 //   DIR/.hooks         hook registry, one text line a hook, appended under
@@ -40,6 +43,7 @@ inline constexpr char kHooksFile[] = ".hooks";
 inline constexpr char kKernelHooksFile[] = ".kernel_hooks";
 inline constexpr char kTriggersFile[] = ".triggers";
 inline constexpr char kThreadIdsFile[] = ".thread_ids";
+inline constexpr char kCpuEventsFile[] = ".cpu_events";
 inline constexpr char kOwnersFile[] = ".owners";
 inline constexpr char kNotRecordedFile[] = ".not_recorded";
 inline constexpr char kUnjoinedPipe[] = ".unjoined";
@@ -151,17 +155,19 @@ struct SessionControl {
   std::int64_t realtime_offset_ns;
   std::uint64_t begin_ns;     // CLOCK_MONOTONIC
   std::uint64_t raw_ns_mult;  // 2^32 * ns per raw tick
-  // Events of the kernel recorder's dumps, and of dumps at user hooks.
+  // Events of the kernel recorder's dumps, and of dumps at user hooks. More of
+  // CPUs than there are places (AreMany() of event_sets.h): they and their sets
+  // are in `.cpu_events`, and here are their numbers alone.
   std::uint32_t cpu_event_count;
   std::uint32_t thread_event_count;
-  SessionEvent cpu_events[kMaxEvents];
-  SessionEvent thread_events[kMaxEvents];
+  SessionEvent cpu_events[kSessionEvents];
+  SessionEvent thread_events[kSessionEvents];
   // Events of each multiplexed event set: the last ones in the list, set after
   // set; the events before them are always on. 0 sets: no multiplexing.
   std::uint32_t cpu_set_count;
   std::uint32_t thread_set_count;
-  std::uint32_t cpu_set_sizes[kMaxEventSets];
-  std::uint32_t thread_set_sizes[kMaxEventSets];
+  std::uint32_t cpu_set_sizes[kSessionEventSets];
+  std::uint32_t thread_set_sizes[kSessionEventSets];
   char hook_filter[256];  // globs separated by ','; empty = all hooks
   // Records that could not be stored in any stream file.
   std::atomic<std::uint64_t> discarded_by_cause[kDiscardCauses];

@@ -68,7 +68,8 @@ class Reconstruction final : public logformat::ItemSink {
         segments_(paths_, dispatches_.coverage(), ThreadEvents(info),
                   dumps_stay(), hooks_.kernel_events(), hooks_.origins(),
                   hooks_.jump(),
-                  {thread_dumps_.rotating(), dispatches_.dumps().rotating(),
+                  {static_cast<std::uint32_t>(thread_dumps_.rotating().word(0)),
+                   dispatches_.dumps().rotating(),
                    dispatches_.dumps().running_places()},
                   observer_),
         samples_(options.rows.samples ? std::make_unique<SampleSums>(
@@ -280,10 +281,14 @@ class Reconstruction final : public logformat::ItemSink {
     EventRecord dump =
         thread_dumps_.rotates() ? thread_dumps_.Spread(record) : record;
     if (thread_counters_.active()) {
-      dump = thread_counters_.Extend(dump, time_ns, time_ns == record.time_ns);
-      if (thread_counters_.doubted() != 0) [[unlikely]] {
-        ThreadOf(record, time_ns)
-            .stack.Doubt(thread_counters_.doubted(), /*kernel=*/0);
+      // What perf multiplexed is in the upper half.
+      const MeasureSet present(dump.present & 0xffffu);
+      dump = thread_counters_.Extend(dump, present, time_ns,
+                                     time_ns == record.time_ns);
+      if (!thread_counters_.doubted().empty()) [[unlikely]] {
+        const auto doubted =
+            static_cast<std::uint32_t>(thread_counters_.doubted().word(0));
+        ThreadOf(record, time_ns).stack.Doubt(doubted, /*kernel=*/{});
       }
     }
     OnHookRecord(dump, time_ns);
@@ -307,8 +312,9 @@ class Reconstruction final : public logformat::ItemSink {
     EventRecord dump = dumps.rotates() ? dumps.Spread(record) : record;
     if (cpu_counters_.active()) {
       if (IsBegin(record)) cpu_counters_.Restart(record.cpu);
-      dump = cpu_counters_.Extend(dump, time_ns, time_ns == record.time_ns);
-      if (cpu_counters_.doubted() != 0) [[unlikely]] {
+      dump = cpu_counters_.Extend(dump, dumps.PresentIn(dump), time_ns,
+                                  time_ns == record.time_ns);
+      if (!cpu_counters_.doubted().empty()) [[unlikely]] {
         dispatches_.OnDoubt(record.cpu, cpu_counters_.doubted());
       }
     }
@@ -542,8 +548,9 @@ void Reconstruction::EndRange(const EventRecord& record) {
     dump = dispatches_.dumps().Spread(record);
   }
   if (record.counters != nullptr && cpu_counters_.active()) {
-    dump = cpu_counters_.Extend(dump, record.time_ns, /*time_sure=*/true);
-    if (cpu_counters_.doubted() != 0) {
+    dump = cpu_counters_.Extend(dump, dispatches_.dumps().PresentIn(dump),
+                                record.time_ns, /*time_sure=*/true);
+    if (!cpu_counters_.doubted().empty()) {
       dispatches_.OnDoubt(record.cpu, cpu_counters_.doubted());
     }
   }

@@ -11,6 +11,7 @@
 #include <span>
 #include <string_view>
 
+#include "rmap/counters/measure_set.h"
 #include "rmap/tables/tables.h"
 
 namespace countrace::rmap {
@@ -105,7 +106,7 @@ struct CounterDump {
   std::uint32_t cpu;
   std::uint64_t time_ns;
   std::span<const std::uint64_t> values;
-  std::uint32_t present;
+  MeasureSet present;
 };
 
 // Records lost between two instants: on one CPU (cpu >= 0) or of one thread.

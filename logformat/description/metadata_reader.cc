@@ -474,7 +474,7 @@ absl::StatusOr<TraceDescription> ParseMetadata(std::string_view text,
     info.own_hook_dump_ps = take.Number<std::uint32_t>("own_hook_dump_ps");
   }
   info.cpu_events = TakeTexts("cpu_event", kMaxEvents, take);
-  info.thread_events = TakeTexts("thread_event", kMaxEvents, take);
+  info.thread_events = TakeTexts("thread_event", kSessionEvents, take);
   info.cpu_set_sizes = TakeSetSizes("cpu_event_sets", take);
   info.thread_set_sizes = TakeSetSizes("thread_event_sets", take);
   if (!info.cpu_sets().valid()) take.MarkBad("cpu_event_sets");
@@ -484,7 +484,7 @@ absl::StatusOr<TraceDescription> ParseMetadata(std::string_view text,
       TakeLimits("thread", info.thread_events.size(), take);
   info.cpu_event_configs = TakeTexts("cpu_event_config", kMaxEvents, take);
   info.thread_event_configs =
-      TakeTexts("thread_event_config", kMaxEvents, take);
+      TakeTexts("thread_event_config", kSessionEvents, take);
   info.dump_rules = TakeTexts("dump_rule", COUNTRACE_MAX_DUMP_RULES, take);
   if (take.Has("source")) info.source = take.String("source");
   info.source_paths = TakeTexts("source_path", kMaxSourcePaths, take);

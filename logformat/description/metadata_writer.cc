@@ -154,6 +154,14 @@ void AppendClock(const TraceInfo& info, std::string& text) {
       kNsPerSecond, offset_ns / kNsPerSecond, offset_ns % kNsPerSecond);
 }
 
+// The oldest format that has all of the trace.
+std::uint32_t FormatOf(const TraceInfo& info) {
+  if (AreMany(info.cpu_events.size(), info.cpu_set_sizes.size())) {
+    return kFormatVersion;
+  }
+  return std::min(info.format, kFewEventsVersion);
+}
+
 void AppendEnv(const TraceDescription& description, std::string& text) {
   const TraceInfo& info = description.info;
   const auto number = [&text](const std::string& key, std::int64_t value) {
@@ -170,7 +178,7 @@ void AppendEnv(const TraceDescription& description, std::string& text) {
   };
   text += "env {\n";
   string("tracer_name", "countrace");
-  number("countrace_format", info.format);
+  number("countrace_format", FormatOf(info));
   string("boot_id", FormatUuid(info.boot_id));
   string("hostname", info.hostname);
   string("kernel_release", info.kernel_release);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_format.h"
 #include "base/posix/file_mapping.h"
@@ -49,17 +51,15 @@ absl::Status Check(const SessionControl& session, const std::string& path) {
     return Damaged(path, "scope", static_cast<std::uint64_t>(session.scope),
                    static_cast<std::uint64_t>(SessionScope::kSystem));
   }
-  for (const std::uint32_t count :
-       {session.cpu_event_count, session.thread_event_count}) {
-    if (count > kMaxEvents) {
-      return Damaged(path, "event-count", count, kMaxEvents);
-    }
+  for (const auto& [count, most] :
+       {std::pair{session.cpu_event_count, kMaxEvents},
+        std::pair{session.thread_event_count, kSessionEvents}}) {
+    if (count > most) return Damaged(path, "event-count", count, most);
   }
-  for (const std::uint32_t count :
-       {session.cpu_set_count, session.thread_set_count}) {
-    if (count > kMaxEventSets) {
-      return Damaged(path, "event-set-count", count, kMaxEventSets);
-    }
+  for (const auto& [count, most] :
+       {std::pair{session.cpu_set_count, kMaxEventSets},
+        std::pair{session.thread_set_count, kSessionEventSets}}) {
+    if (count > most) return Damaged(path, "event-set-count", count, most);
   }
   if (session.dump_rule_count > COUNTRACE_MAX_DUMP_RULES) {
     return Damaged(path, "dump-rule-count", session.dump_rule_count,
@@ -69,6 +69,44 @@ absl::Status Check(const SessionControl& session, const std::string& path) {
     return Damaged(path, "mark-count", session.mark_count, kMaxMarks);
   }
   return absl::OkStatus();
+}
+
+// The events of CPUs, and the sizes of their sets.
+struct CpuEvents {
+  std::vector<SessionEvent> events;
+  std::vector<std::uint32_t> set_sizes;
+};
+
+absl::StatusOr<CpuEvents> ReadCpuEvents(const SessionControl& session,
+                                        const std::string& path) {
+  CpuEvents found;
+  if (!AreMany(session.cpu_event_count, session.cpu_set_count)) {
+    found.events.assign(session.cpu_events,
+                        session.cpu_events + session.cpu_event_count);
+    found.set_sizes.assign(session.cpu_set_sizes,
+                           session.cpu_set_sizes + session.cpu_set_count);
+    return found;
+  }
+  const absl::StatusOr<base::FileMapping> file =
+      base::FileMapping::Open(path + "/" + kCpuEventsFile);
+  if (!file.ok()) return file.status();
+  found.events.resize(session.cpu_event_count);
+  found.set_sizes.resize(session.cpu_set_count);
+  const std::size_t events_bytes = found.events.size() * sizeof(SessionEvent);
+  const std::size_t sizes_bytes =
+      found.set_sizes.size() * sizeof(found.set_sizes[0]);
+  if (file->bytes().size() != events_bytes + sizes_bytes) {
+    return absl::DataLossError(absl::StrFormat(
+        "Cannot read %s/%s: bytes=%d, expected %d; without it the streams "
+        "cannot be described",
+        path, kCpuEventsFile, file->bytes().size(),
+        events_bytes + sizes_bytes));
+  }
+  std::memcpy(found.events.data(), file->bytes().data(), events_bytes);
+  std::memcpy(found.set_sizes.data(), file->bytes().data() + events_bytes,
+              sizes_bytes);
+  if (const absl::Status whole = file->CheckWhole(); !whole.ok()) return whole;
+  return found;
 }
 
 }  // namespace
@@ -223,14 +261,16 @@ absl::StatusOr<TraceDescription> ReadSessionFiles(const std::string& path) {
   info.hostname = Text(session.hostname);
   info.kernel_release = Text(session.kernel_release);
   info.command = Text(session.command);
-  for (std::uint32_t i = 0; i < session.cpu_event_count; ++i) {
-    info.cpu_events.push_back(Text(session.cpu_events[i].name));
+  const absl::StatusOr<CpuEvents> of_cpus = ReadCpuEvents(session, path);
+  if (!of_cpus.ok()) return of_cpus.status();
+  for (const SessionEvent& event : of_cpus->events) {
+    info.cpu_events.push_back(Text(event.name));
   }
   for (std::uint32_t i = 0; i < session.thread_event_count; ++i) {
     info.thread_events.push_back(Text(session.thread_events[i].name));
   }
-  info.cpu_set_sizes.assign(session.cpu_set_sizes,
-                            session.cpu_set_sizes + session.cpu_set_count);
+  info.cpu_set_sizes.assign(of_cpus->set_sizes.begin(),
+                            of_cpus->set_sizes.end());
   info.thread_set_sizes.assign(
       session.thread_set_sizes,
       session.thread_set_sizes + session.thread_set_count);
@@ -248,7 +288,7 @@ absl::StatusOr<TraceDescription> ReadSessionFiles(const std::string& path) {
   };
   if (info.cpu_sets().rotates()) {
     info.cpu_event_configs =
-        configs(session.cpu_events, session.cpu_event_count);
+        configs(of_cpus->events.data(), session.cpu_event_count);
   }
   if (info.thread_sets().rotates()) {
     info.thread_event_configs =

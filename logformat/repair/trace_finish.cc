@@ -133,6 +133,7 @@ class Finisher {
       Remove(kHooksFile);
       Remove(kKernelHooksFile);
       Remove(kTriggersFile);
+      Remove(kCpuEventsFile);
       Remove(kOwnersFile);
       Remove(kNotRecordedFile);
       Remove(kUnjoinedPipe);

@@ -167,15 +167,15 @@ absl::Status CopyFiles(const TraceDirectory& source,
       CopySession(source.path + "/" + kSessionFile, to + "/" + kSessionFile,
                   content.dumped_ns);
   if (!session.ok()) return session;
-  for (const char* name :
-       {kHooksFile, kKernelHooksFile, kThreadIdsFile, kOwnersFile}) {
+  for (const char* name : {kHooksFile, kKernelHooksFile, kThreadIdsFile,
+                           kCpuEventsFile, kOwnersFile}) {
     const absl::Status copied =
         CopyBytes(source.path + "/" + name, to + "/" + name);
     // Only where something was to be written there.
     const std::string_view file = name;
     if (absl::IsNotFound(copied) &&
         (file == kKernelHooksFile || file == kThreadIdsFile ||
-         file == kOwnersFile)) {
+         file == kCpuEventsFile || file == kOwnersFile)) {
       continue;
     }
     if (!copied.ok()) return copied;

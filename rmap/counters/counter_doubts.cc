@@ -76,7 +76,9 @@ std::string OtherMmcrMessage(const std::string& event, const CounterLimit&,
 
 void CounterDoubts::Add(DoubtReason reason, std::size_t event,
                         const DoubtedInterval& interval) {
-  DoubtSum& sum = sums_[static_cast<std::size_t>(reason)][event];
+  std::vector<DoubtSum>& sums = sums_[static_cast<std::size_t>(reason)];
+  if (event >= sums.size()) sums.resize(event + 1);
+  DoubtSum& sum = sums[event];
   any_ = true;
   sum.ns += interval.ns();
   if (sum.intervals++ == 0 || interval.ns() > sum.longest.ns()) {
@@ -89,13 +91,13 @@ std::vector<std::string> CounterDoubts::Messages(
     const std::vector<CounterLimit>& limits) const {
   std::vector<std::string> messages;
   if (!any_) return messages;
-  for (std::size_t i = 0; i < std::min(events.size(), kMaxMeasures); ++i) {
+  for (std::size_t i = 0; i < events.size(); ++i) {
     const CounterLimit limit = i < limits.size() ? limits[i] : CounterLimit();
     for (const auto& [reason, text] :
          {std::pair(DoubtReason::kWrapped, &WrappedMessage),
           std::pair(DoubtReason::kWentBack, &WentBackMessage),
           std::pair(DoubtReason::kOtherMmcr, &OtherMmcrMessage)}) {
-      const DoubtSum& sum = Of(reason, i);
+      const DoubtSum sum = Of(reason, i);
       if (sum.intervals != 0) messages.push_back(text(events[i], limit, sum));
     }
   }

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "logformat/counter_limit.h"
-#include "rmap/counters/event_set_dumps.h"
 
 namespace countrace::rmap {
 
@@ -41,8 +40,9 @@ class CounterDoubts {
  public:
   void Add(DoubtReason reason, std::size_t event,
            const DoubtedInterval& interval);
-  const DoubtSum& Of(DoubtReason reason, std::size_t event) const {
-    return sums_[static_cast<std::size_t>(reason)][event];
+  DoubtSum Of(DoubtReason reason, std::size_t event) const {
+    const auto& sums = sums_[static_cast<std::size_t>(reason)];
+    return event < sums.size() ? sums[event] : DoubtSum();
   }
   bool any() const { return any_; }
   // One line for each event and reason: what, where, both numbers, remedy.
@@ -51,7 +51,8 @@ class CounterDoubts {
       const std::vector<logformat::CounterLimit>& limits) const;
 
  private:
-  std::array<std::array<DoubtSum, kMaxMeasures>, kDoubtReasons> sums_{};
+  // By reason, then by event, as far as there are any.
+  std::array<std::vector<DoubtSum>, kDoubtReasons> sums_;
   bool any_ = false;
 };
 

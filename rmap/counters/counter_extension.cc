@@ -19,11 +19,12 @@ constexpr std::int32_t kMaxCpu = 1 << 16;
 }  // namespace
 
 CounterExtension::CounterExtension(std::vector<CounterLimit> limits,
-                                   std::size_t measures, std::uint32_t rotating)
+                                   std::size_t measures,
+                                   const MeasureSet& rotating)
     : limits_(std::move(limits)), rotating_(rotating) {
   limits_.resize(std::min(measures, kMaxMeasures));
   for (std::size_t i = 0; i < limits_.size(); ++i) {
-    if (limits_[i].any()) limited_ |= 1u << i;
+    if (limits_[i].any()) limited_.Add(i);
   }
 }
 
@@ -49,7 +50,7 @@ CounterExtension::Source* CounterExtension::SourceOf(
 void CounterExtension::Restart(std::int32_t cpu) {
   if (cpu < 0 || static_cast<std::size_t>(cpu) >= cpus_.size()) return;
   if (Source* const source = cpus_[static_cast<std::size_t>(cpu)].get()) {
-    source->seen = 0;
+    source->seen = MeasureSet();
   }
 }
 
@@ -57,12 +58,11 @@ void CounterExtension::Step(Source& source, std::size_t i,
                             const EventRecord& record, std::uint64_t time_ns,
                             bool time_sure) {
   const CounterLimit& limit = limits_[i];
-  const std::uint32_t bit = 1u << i;
   const std::uint64_t value = record.counters[i];
   const std::uint64_t from = source.raw[i];
   const std::uint64_t delta = (value - from) & limit.mask();
   const std::uint64_t ns = time_ns - source.at_ns[i];
-  const bool sure = time_sure && !(source.unsure & bit);
+  const bool sure = time_sure && !source.unsure.Has(i);
   std::optional<DoubtReason> reason;
   if (value > limit.mask() || (value < from && !limit.narrow())) {
     reason = DoubtReason::kWentBack;
@@ -75,39 +75,44 @@ void CounterExtension::Step(Source& source, std::size_t i,
   }
   if (reason != DoubtReason::kWentBack) source.extended[i] += delta;
   if (!reason) return;
-  doubted_ |= bit;
+  doubted_.Add(i);
   doubts_.Add(*reason, i,
               {record.cpu, record.tid, source.at_ns[i], time_ns, from, value});
 }
 
 EventRecord CounterExtension::Extend(const EventRecord& record,
+                                     const MeasureSet& present,
                                      std::uint64_t time_ns, bool time_sure) {
-  doubted_ = 0;
+  doubted_ = MeasureSet();
   Source* const source = SourceOf(record);
   if (source == nullptr) return record;
+  if (source->raw.empty()) {
+    source->raw.resize(limits_.size());
+    source->extended.resize(limits_.size());
+    source->at_ns.resize(limits_.size());
+  }
   // From here on another event set counts.
   if (record.mmcr != source->mmcr) {
-    source->seen &= rotating_ == 0 ? 0 : ~rotating_;
+    source->seen -= rotating_.empty() ? source->seen : rotating_;
   }
   source->mmcr = record.mmcr;
   for (std::size_t i = 0; i < limits_.size(); ++i) {
-    const std::uint32_t bit = 1u << i;
-    if (!(record.present & bit)) {
-      if (rotating_ & bit) source->seen &= ~bit;
+    if (!present.Has(i)) {
+      if (rotating_.Has(i)) source->seen.Remove(i);
       continue;
     }
-    if (!(limited_ & bit)) {
+    if (!limited_.Has(i)) {
       source->extended[i] = record.counters[i];
       continue;
     }
-    if (source->seen & bit) Step(*source, i, record, time_ns, time_sure);
-    source->seen |= bit;
+    if (source->seen.Has(i)) Step(*source, i, record, time_ns, time_sure);
+    source->seen.Add(i);
     source->raw[i] = record.counters[i] & limits_[i].mask();
     source->at_ns[i] = time_ns;
     if (time_sure) {
-      source->unsure &= ~bit;
+      source->unsure.Remove(i);
     } else {
-      source->unsure |= bit;
+      source->unsure.Add(i);
     }
   }
   EventRecord extended = record;

@@ -13,36 +13,37 @@
 #ifndef COUNTRACE_RMAP_COUNTERS_COUNTER_EXTENSION_H_
 #define COUNTRACE_RMAP_COUNTERS_COUNTER_EXTENSION_H_
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "logformat/records.h"
 #include "rmap/counters/counter_doubts.h"
-#include "rmap/counters/event_set_dumps.h"
+#include "rmap/counters/measure_set.h"
 
 namespace countrace::rmap {
 
 class CounterExtension {
  public:
-  // `rotating`: bits of the multiplexed measures.
+  // `rotating`: the multiplexed measures.
   CounterExtension(std::vector<logformat::CounterLimit> limits,
-                   std::size_t measures, std::uint32_t rotating);
+                   std::size_t measures, const MeasureSet& rotating);
 
   // False: all counters are 64 bits wide without a stated rate. Extend() is not
   // needed.
-  bool active() const { return limited_ != 0; }
+  bool active() const { return !limited_.empty(); }
 
   // Returns `record` with extended values, valid until the next call for the
-  // same CPU or thread. `time_sure`: false if `time_ns` differs from the
-  // record's own time. Requires: record.counters != nullptr.
+  // same CPU or thread. `present`: EventSetDumps::PresentIn(). `time_sure`:
+  // false if `time_ns` differs from the record's own time. Requires:
+  // record.counters != nullptr.
   logformat::EventRecord Extend(const logformat::EventRecord& record,
+                                const MeasureSet& present,
                                 std::uint64_t time_ns, bool time_sure);
   // The counters of `cpu` start anew with its next dump.
   void Restart(std::int32_t cpu);
-  // Bits of the measures whose delta up to that record is doubtful.
-  std::uint32_t doubted() const { return doubted_; }
+  // The measures whose delta up to that record is doubtful.
+  const MeasureSet& doubted() const { return doubted_; }
   const CounterDoubts& doubts() const { return doubts_; }
   void ForgetDoubts() { doubts_ = CounterDoubts(); }
 
@@ -50,9 +51,10 @@ class CounterExtension {
   struct Source {
     std::int32_t pid = -1, tid = -1;
     std::uint32_t mmcr = 0;
-    std::uint32_t seen = 0;    // a delta can be taken from `raw`
-    std::uint32_t unsure = 0;  // the time of `raw` is uncertain
-    std::array<std::uint64_t, kMaxMeasures> raw{}, extended{}, at_ns{};
+    MeasureSet seen;    // a delta can be taken from `raw`
+    MeasureSet unsure;  // the time of `raw` is uncertain
+    // By measure.
+    std::vector<std::uint64_t> raw, extended, at_ns;
   };
   Source* SourceOf(const logformat::EventRecord& record);
   // Adds to measure `i` its count since the previous dump.
@@ -60,9 +62,7 @@ class CounterExtension {
             std::uint64_t time_ns, bool time_sure);
 
   std::vector<logformat::CounterLimit> limits_;  // by measure
-  std::uint32_t limited_ = 0;
-  std::uint32_t rotating_;
-  std::uint32_t doubted_ = 0;
+  MeasureSet limited_, rotating_, doubted_;
   CounterDoubts doubts_;
   std::vector<std::unique_ptr<Source>> cpus_;  // null: no dump yet
   std::vector<Source> streams_;

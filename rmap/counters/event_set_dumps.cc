@@ -1,18 +1,22 @@
 #include "rmap/counters/event_set_dumps.h"
 
-#include <optional>
 #include <utility>
 
 namespace countrace::rmap {
 
 EventSetDumps::EventSetDumps(logformat::EventSets sets)
     : sets_(std::move(sets)),
-      measures_(sets_.events + (sets_.running_slot ? sets_.sizes.size() : 0)) {
+      measures_(sets_.events + (sets_.running_slot ? sets_.sizes.size() : 0)),
+      always_on_(sets_.always_on()),
+      slots_(sets_.slots()),
+      of_set_(sets_.sizes.size()),
+      values_(measures_) {
   for (std::size_t set = 0; set < sets_.sizes.size(); ++set) {
+    first_events_.push_back(sets_.first_event(set));
     for (std::size_t i = 0; i < sets_.sizes[set]; ++i) {
-      of_set_[set] |= 1u << (sets_.first_event(set) + i);
+      of_set_[set].Add(first_event(set) + i);
     }
-    if (sets_.running_slot) of_set_[set] |= 1u << running_of(set);
+    if (sets_.running_slot) of_set_[set].Add(running_of(set));
     rotating_ |= of_set_[set];
   }
 }
@@ -28,28 +32,35 @@ std::vector<std::size_t> EventSetDumps::running_places() const {
 logformat::EventRecord EventSetDumps::Spread(
     const logformat::EventRecord& record) {
   logformat::EventRecord spread = record;
-  spread.present = 0;
-  const std::size_t slots = sets_.slots();
-  for (std::size_t slot = 0; slot < slots; ++slot) {
+  present_ = MeasureSet();
+  std::uint32_t multiplexed = 0;
+  const bool known = record.mmcr < sets_.sizes.size();
+  for (std::size_t slot = 0; slot < slots_; ++slot) {
     if (!(record.present >> slot & 1u)) continue;
-    std::optional<std::size_t> at = sets_.EventAt(record.mmcr, slot);
-    if (sets_.running_slot && slot + 1 == slots &&
-        record.mmcr < sets_.sizes.size()) {
-      at = running_of(record.mmcr);
+    std::size_t at = slot;
+    if (slot >= always_on_) {
+      if (!known) break;
+      const std::size_t in_set = slot - always_on_;
+      if (sets_.running_slot && slot + 1 == slots_) {
+        at = running_of(record.mmcr);
+      } else if (in_set < sets_.sizes[record.mmcr]) {
+        at = first_event(record.mmcr) + in_set;
+      } else {
+        continue;
+      }
     }
-    if (!at) continue;
-    values_[*at] = record.counters[slot];
-    spread.present |= 1u << *at;
+    values_[at] = record.counters[slot];
+    present_.Add(at);
     // Thread dumps: perf multiplexed this counter.
     if (!sets_.running_slot && record.present >> (16 + slot) & 1u) {
-      spread.present |= 1u << (16 + *at);
+      multiplexed |= 1u << (16 + at);
     }
   }
   // The counts of a set without its running time cannot be used.
-  if (sets_.running_slot && record.mmcr < sets_.sizes.size() &&
-      !(spread.present >> running_of(record.mmcr) & 1u)) {
-    spread.present &= ~of_set(record.mmcr);
+  if (sets_.running_slot && known && !present_.Has(running_of(record.mmcr))) {
+    present_ -= of_set(record.mmcr);
   }
+  spread.present = static_cast<std::uint32_t>(present_.word(0)) | multiplexed;
   spread.counters = values_.data();
   return spread;
 }

@@ -5,20 +5,15 @@
 #ifndef COUNTRACE_RMAP_COUNTERS_EVENT_SET_DUMPS_H_
 #define COUNTRACE_RMAP_COUNTERS_EVENT_SET_DUMPS_H_
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "logformat/event_sets.h"
 #include "logformat/records.h"
+#include "rmap/counters/measure_set.h"
 
 namespace countrace::rmap {
-
-// Events, and the running times of sets.
-inline constexpr std::size_t kMaxMeasures =
-    logformat::kMaxEvents + logformat::kMaxEventSets;
-static_assert(kMaxMeasures <= 32, "one bit of EventRecord::present for each");
 
 class EventSetDumps {
  public:
@@ -31,23 +26,37 @@ class EventSetDumps {
   // running_of() the set of each event; meaningless for always-counted events.
   std::vector<std::size_t> running_places() const;
   const logformat::EventSets& sets() const { return sets_; }
-  // Bits of the measures that belong to a set, or are a set's running time.
-  std::uint32_t rotating() const { return rotating_; }
-  // The bits of set `set`.
-  std::uint32_t of_set(std::size_t set) const {
-    return set < of_set_.size() ? of_set_[set] : 0;
+  // As those of sets(), which add them up. Requires: `set` exists.
+  std::size_t first_event(std::size_t set) const { return first_events_[set]; }
+  // The measures that belong to a set, or are a set's running time.
+  const MeasureSet& rotating() const { return rotating_; }
+  // Those of set `set`.
+  const MeasureSet& of_set(std::size_t set) const {
+    return set < of_set_.size() ? of_set_[set] : none_;
   }
 
-  // Returns `record` with its counters and present bits by measure; valid until
-  // the next call. Requires: rotates(), record.counters != nullptr.
+  // Returns `record` with its counters by measure, and with the present bits of
+  // the first 32 measures (a thread's dump: the first 16, and behind them which
+  // of these perf multiplexed); valid until the next call. Requires: rotates(),
+  // record.counters != nullptr.
   logformat::EventRecord Spread(const logformat::EventRecord& record);
+  // The measures in that dump.
+  const MeasureSet& present() const { return present_; }
+  // All measures in the dump of `record`, which is without sets, or as Spread()
+  // returned it last.
+  MeasureSet PresentIn(const logformat::EventRecord& record) const {
+    if (record.counters == nullptr) return MeasureSet();
+    return rotates() ? present_ : MeasureSet(record.present);
+  }
 
  private:
   logformat::EventSets sets_;
-  std::size_t measures_;
-  std::uint32_t rotating_ = 0;
-  std::array<std::uint32_t, logformat::kMaxEventSets> of_set_{};
-  std::array<std::uint64_t, kMaxMeasures> values_{};
+  std::size_t measures_, always_on_, slots_;
+  std::vector<std::size_t> first_events_;  // by set
+  MeasureSet rotating_, none_;
+  std::vector<MeasureSet> of_set_;
+  MeasureSet present_;  // of the latest Spread()
+  std::vector<std::uint64_t> values_;
 };
 
 }  // namespace countrace::rmap

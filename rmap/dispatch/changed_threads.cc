@@ -39,7 +39,7 @@ void DispatchTracker::TransferRunning(std::int32_t cpu_number, ThreadState& to,
   cpu->thread = &to;
   cpu->dispatch.begin_ns = time_ns;
   cpu->dispatch.inferred = true;
-  BeginDispatchCounts(*cpu);
+  BeginDispatchCounts(*cpu, events_);
   cpu->dispatch.interrupts_ns = 0;
   ++cpu->dispatches;
   SwitchIn(to, cpu_number, time_ns);

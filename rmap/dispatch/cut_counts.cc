@@ -70,7 +70,7 @@ void AddPerhaps(CpuState& cpu, std::size_t event, std::uint64_t most,
   const auto add = [&](const AttributedInterval& interval) {
     unknown |= interval.account == &cpu.unattributed;
     if (interval.thread == nullptr) return;
-    interval.thread->unseen.AddCount(event, most, kMaxMeasures);
+    interval.thread->unseen.AddCount(event, most);
   };
   add(last);
   for (const AttributedInterval& part : cpu.counters.uncounted) add(part);
@@ -111,16 +111,17 @@ void CutCounts(CpuState& cpu, std::uint64_t time_ns) {
   CpuCounters& counters = cpu.counters;
   cut.mmcr = counters.mmcr;
   cut.running = counters.running;
+  cut.first_event = counters.first_event;
   cut.counted_before = counters.counted | counters.counted_before;
   cut.doubted = counters.doubted;
   cut.cut = cut.dispatch_cut = !cpu.ended;
-  if (counters.cut && counters.counted == 0) {
+  if (counters.cut && counters.counted.empty()) {
     // Those of a flight recording began in the same interval.
     cut.before = counters.before;
     cut.before_present = counters.before_present;
   } else {
     cut.before = counters.last;
-    cut.before_present = counters.counted & ~counters.stale;
+    cut.before_present = counters.counted - counters.stale;
     const std::uint64_t since_ns = counters.uncounted.empty()
                                        ? cpu.last_ns
                                        : counters.uncounted.front().begin_ns;
@@ -133,8 +134,8 @@ std::uint64_t CountSinceCut(CpuState& cpu, CounterKind kind, std::size_t event,
                             std::uint64_t value,
                             const AttributedInterval& last) {
   const CpuCounters& counters = cpu.counters;
-  const bool known = (counters.before_present >> event & 1u) != 0 &&
-                     counters.before[event] <= value;
+  const bool known =
+      counters.before_present.Has(event) && counters.before[event] <= value;
   const std::uint64_t most =
       known ? value - counters.before[event] : kUnbounded;
   if (const auto shown = Shown(cpu, kind, last)) {
@@ -150,39 +151,38 @@ std::uint64_t CountSinceCut(CpuState& cpu, CounterKind kind, std::size_t event,
   return 0;
 }
 
-void AttributeCountsUpTo(CpuState& cpu, const logformat::EventRecord& record,
+void AttributeCountsUpTo(CpuState& cpu, const MeasuredDump& next,
                          std::span<const CounterKind> kinds,
                          const AttributedInterval& last,
-                         std::uint32_t rotating) {
+                         const MeasureSet& rotating) {
+  const logformat::EventRecord& record = next.record;
   const CpuCounters& counters = cpu.counters;
   std::array<std::uint64_t, kMaxMeasures> values{};
   logformat::EventRecord dump = record;
   dump.event_id = static_cast<std::uint16_t>(logformat::CpuEvent::kCounters);
   dump.counters = values.data();
-  dump.present = 0;
+  MeasureSet present;
   dump.mmcr = counters.mmcr;
   for (std::size_t i = 0; i < std::min(kinds.size(), kMaxMeasures); ++i) {
-    const std::uint32_t bit = 1u << i;
     // An estimate does without the rest of a rotation.
-    if ((rotating & bit) != 0) continue;
+    if (rotating.Has(i)) continue;
     // The tables began behind the last dump: see CountSinceCut().
-    const bool begun = (counters.counted & bit) != 0;
+    const bool begun = counters.counted.Has(i);
     const std::uint64_t from = begun ? counters.last[i] : counters.before[i];
     const bool run_time = kinds[i] == CounterKind::kRunTime;
     const bool cut = run_time ? counters.dispatch_cut : counters.cut;
-    if (!begun && (!cut || (counters.before_present & bit) == 0)) {
+    if (!begun && (!cut || !counters.before_present.Has(i))) {
       continue;
     }
-    const bool next =
-        record.counters != nullptr && (record.present & bit) != 0 &&
-        record.mmcr == counters.mmcr && record.counters[i] >= from;
-    std::uint64_t most = next ? record.counters[i] - from : kUnbounded;
+    const bool counted = next.Has(i) && record.mmcr == counters.mmcr &&
+                         record.counters[i] >= from;
+    std::uint64_t most = counted ? record.counters[i] - from : kUnbounded;
     // Only the record of a switch has the run time of the dispatch before it.
     if (run_time && !IsSwitch(record)) {
       most = HasRunTime(cpu, last) ? kUnbounded : 0;
     }
     const auto shown = Shown(cpu, kinds[i], last);
-    const bool stale = (counters.stale & bit) != 0;
+    const bool stale = counters.stale.Has(i);
     if (!shown || stale) {
       AddPerhaps(cpu, i, most, last);
       if (stale) continue;
@@ -194,9 +194,10 @@ void AttributeCountsUpTo(CpuState& cpu, const logformat::EventRecord& record,
                                         ? counters.since_before_ns
                                         : 0;
     values[i] = from + std::min(shown.value_or(0) + before_ns, most);
-    dump.present |= bit;
+    present.Add(i);
   }
-  AttributeCounts(cpu, dump, kinds, last, rotating);
+  MeasureSet went_back;
+  AttributeCounts(cpu, {dump, &present}, kinds, last, rotating, went_back);
 }
 
 }  // namespace countrace::rmap

@@ -49,7 +49,9 @@ DispatchTracker::DispatchTracker(const logformat::TraceInfo& info,
                observer, rows.samples),
       queues_(rows.preemptors),
       unseen_(events_, HasHooksOf(info, logformat::HookOrigin::kKernel)) {
-  if (dumps_.rotating() >> switches_ & 1u) switches_ = events_;
+  if (switches_ < events_ && dumps_.rotating().Has(switches_)) {
+    switches_ = events_;
+  }
 }
 
 CpuState* DispatchTracker::AddCpu(std::int32_t cpu) {
@@ -84,12 +86,13 @@ void DispatchTracker::EmitCounters(CpuState& cpu, const EventRecord& record,
   if (observer_ == nullptr || record.counters == nullptr) return;
   const std::span<const std::uint64_t> values(record.counters,
                                               dumps_.sets().events);
+  const MeasureSet present = dumps_.PresentIn(record);
   if (cpu.unconfirmed.any) {
     cpu.unconfirmed.held.emplace_back(
-        HeldDump{time_ns, {values.begin(), values.end()}, record.present});
+        HeldDump{time_ns, {values.begin(), values.end()}, present});
     return;
   }
-  observer_->OnCounters({cpu.cpu, time_ns, values, record.present});
+  observer_->OnCounters({cpu.cpu, time_ns, values, present});
 }
 
 void DispatchTracker::EmitDispatch(const CpuState& cpu, std::uint64_t end_ns,
@@ -100,7 +103,7 @@ void DispatchTracker::EmitDispatch(const CpuState& cpu, std::uint64_t end_ns,
   std::span<const std::uint64_t> counts(cpu.counters.of_dispatch.data(),
                                         events_);
   // A single dispatch has no estimate of multiplexed counts.
-  if (cpu.counters.stale != 0 || dumps_.rotates()) counts = {};
+  if (!cpu.counters.stale.empty() || dumps_.rotates()) counts = {};
   observer_->OnDispatch(
       {cpu.cpu, cpu.thread == nullptr ? kNoThread : cpu.thread->index,
        cpu.dispatch.begin_ns, end_ns, state, counts, cpu.dispatch.interrupts_ns,
@@ -120,7 +123,7 @@ void DispatchTracker::Begin(CpuState& cpu, const EventRecord& record,
                std::vector<std::uint64_t>(events_ + 1, kUnbounded));
   }
   EndLoss(cpu, time_ns);
-  BeginCounts(cpu, record, events_, dumps_.rotating());
+  BeginCounts(cpu, Measured(record), events_, dumps_.rotating());
 }
 
 void DispatchTracker::Rejoin(CpuState& cpu, const EventRecord& record,
@@ -240,7 +243,7 @@ void DispatchTracker::Attribute(CpuState& cpu, const EventRecord& record,
 void DispatchTracker::AttributeDump(CpuState& cpu, const EventRecord& record,
                                     const AttributedInterval& last) {
   if (dumps_.rotates()) {
-    FollowTurn(cpu, dumps_, record);
+    FollowTurn(cpu, dumps_, Measured(record));
   } else if (record.mmcr != cpu.counters.mmcr && record.counters != nullptr)
       [[unlikely]] {
     ChangeMmcr(cpu, record, last);
@@ -250,9 +253,9 @@ void DispatchTracker::AttributeDump(CpuState& cpu, const EventRecord& record,
     cpu.unconfirmed.counts_begin_ns =
         std::min(cpu.unconfirmed.counts_begin_ns, since_ns);
   }
-  const std::uint32_t went_back =
-      AttributeCounts(cpu, record, kinds_, last, dumps_.rotating());
-  if (went_back != 0) [[unlikely]]
+  MeasureSet went_back;
+  if (AttributeCounts(cpu, Measured(record), kinds_, last, dumps_.rotating(),
+                      went_back)) [[unlikely]]
     NoteWentBack(cpu, went_back, last);
   if (cpu.counters.any_unknown) [[unlikely]]
     TakeUnknown(cpu, since_ns);
@@ -261,27 +264,26 @@ void DispatchTracker::AttributeDump(CpuState& cpu, const EventRecord& record,
 void DispatchTracker::ChangeMmcr(CpuState& cpu, const EventRecord& record,
                                  const AttributedInterval& last) {
   const std::uint32_t from = cpu.counters.mmcr;
-  const std::uint32_t counted = ChangeCounts(cpu, record.mmcr, events_);
-  for (std::size_t i = 0; i < events_; ++i) {
-    if (!(counted >> i & 1u)) continue;
+  ChangeCounts(cpu, record.mmcr, events_).ForEach([&](std::size_t i) {
     doubts_.Add(DoubtReason::kOtherMmcr, i,
                 {static_cast<std::int32_t>(cpu.cpu), -1, last.begin_ns,
                  last.end_ns, from, record.mmcr});
-  }
+  });
 }
 
-void DispatchTracker::NoteWentBack(const CpuState& cpu, std::uint32_t events,
+void DispatchTracker::NoteWentBack(const CpuState& cpu,
+                                   const MeasureSet& events,
                                    const AttributedInterval& last) {
-  for (std::size_t i = 0; i < events_; ++i) {
-    if (!(events >> i & 1u)) continue;
+  events.ForEach([&](std::size_t i) {
     doubts_.Add(
         DoubtReason::kWentBack, i,
         {static_cast<std::int32_t>(cpu.cpu), -1, last.begin_ns, last.end_ns,
          cpu.counters.went_back_from[i], cpu.counters.last[i]});
-  }
+  });
 }
 
-void DispatchTracker::OnDoubt(std::int32_t cpu_number, std::uint32_t events) {
+void DispatchTracker::OnDoubt(std::int32_t cpu_number,
+                              const MeasureSet& events) {
   CpuState* cpu = Cpu(cpu_number);
   if (cpu != nullptr) DoubtCounts(*cpu, events);
 }
@@ -358,7 +360,7 @@ void DispatchTracker::Occupy(CpuState& cpu, std::int32_t tid,
   }
   cpu.dispatch.begin_ns = time_ns;
   cpu.dispatch.inferred = inferred;
-  BeginDispatchCounts(cpu);
+  BeginDispatchCounts(cpu, events_);
   cpu.dispatch.interrupts_ns = 0;
   if (coverage_.loss_epoch != 0) [[unlikely]]
     NoteOutside(cpu, time_ns);
@@ -622,7 +624,7 @@ void DispatchTracker::OnFault(std::int32_t cpu_number, ThreadState& thread,
     for (std::size_t i = 0; i < events_; ++i) {
       if (kinds_[i] == CounterKind::kFaults ||
           kinds_[i] == CounterKind::kFaultsOfMode) {
-        thread.unseen.AddCount(i, 1, kMaxMeasures);
+        thread.unseen.AddCount(i, 1);
         if (observer_ != nullptr) {
           observer_->OnUnseen(
               {time_ns, time_ns, static_cast<std::uint32_t>(i), 1});

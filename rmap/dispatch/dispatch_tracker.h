@@ -81,7 +81,7 @@ class DispatchTracker {
   void OnRecord(std::int32_t cpu, std::uint64_t time_ns);
   // It is unknown how much the counters `events` (bits) counted up to the next
   // dump of `cpu`.
-  void OnDoubt(std::int32_t cpu, std::uint32_t events);
+  void OnDoubt(std::int32_t cpu, const MeasureSet& events);
   // A fault record of `thread`, counted or not; it may run on `cpu`.
   void OnFault(std::int32_t cpu, ThreadState& thread, std::uint64_t time_ns);
   // `records` of `cpu` (kUnbounded: unknown) were lost after the previous one,
@@ -197,7 +197,7 @@ class DispatchTracker {
   // From here on the dumps belong to another MMCR.
   void ChangeMmcr(CpuState& cpu, const logformat::EventRecord& record,
                   const AttributedInterval& last);
-  void NoteWentBack(const CpuState& cpu, std::uint32_t events,
+  void NoteWentBack(const CpuState& cpu, const MeasureSet& events,
                     const AttributedInterval& last);
   void Occupy(CpuState& cpu, std::int32_t tid, std::uint64_t time_ns,
               bool inferred);
@@ -223,6 +223,10 @@ class DispatchTracker {
                     std::uint64_t time_ns);
   // Nothing more is attributed on `cpu`, unless it comes back.
   void EndCpu(CpuState& cpu, std::uint64_t time_ns);
+  // Its dump by measure: EventSetDumps::Spread() had it last, if sets rotate.
+  MeasuredDump Measured(const logformat::EventRecord& record) const {
+    return {record, dumps_.rotates() ? &dumps_.present() : nullptr};
+  }
   // --- range_edges.cc --------------------------------------------------------
   // If its occupant turns out to be another one, that was so since the range of
   // the tables began.
@@ -271,9 +275,11 @@ class DispatchTracker {
         cpu.occupant == CpuState::Occupant::kOutside) {
       return 0;
     }
-    const std::uint32_t usable =
-        record.present & counters.counted & ~counters.stale;
-    if ((usable >> switches_ & 1u) == 0) return 0;
+    // An event that counts with every set: in the first bits.
+    if ((record.present >> switches_ & 1u) == 0 ||
+        !counters.counted.Has(switches_) || counters.stale.Has(switches_)) {
+      return 0;
+    }
     const std::uint64_t value = record.counters[switches_];
     const std::uint64_t shown =
         counters.last[switches_] + (counters.at_switch ? 1 : 0);

@@ -40,7 +40,7 @@ void DispatchTracker::OnEarlier(const EventRecord& record, bool interrupt) {
   }
   if (record.counters == nullptr) return;
   std::copy_n(record.counters, events_, cpu->counters.before.begin());
-  cpu->counters.before_present = record.present;
+  cpu->counters.before_present = dumps_.PresentIn(record);
 }
 
 void DispatchTracker::OnEarlierLoss(std::int32_t index) {
@@ -48,7 +48,7 @@ void DispatchTracker::OnEarlierLoss(std::int32_t index) {
   if (cpu == nullptr) return;
   cpu->earlier_tid = -1;
   cpu->earlier_interrupts = 0;
-  cpu->counters.before_present = 0;
+  cpu->counters.before_present = MeasureSet();
 }
 
 void DispatchTracker::BeginTables(std::uint64_t time_ns) {
@@ -57,7 +57,7 @@ void DispatchTracker::BeginTables(std::uint64_t time_ns) {
   // A process of the command may have been forked meanwhile.
   if (registry_.gate().records_marked_only()) NoteLoss(time_ns);
   for (CpuState& cpu : cpus_) {
-    cpu.counters.doubted = 0;
+    cpu.counters.doubted = MeasureSet();
     if (cpu.earlier_tid >= 0) BeginInside(cpu, time_ns);
   }
 }

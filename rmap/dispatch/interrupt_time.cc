@@ -122,7 +122,7 @@ void DispatchTracker::CloseInterrupts(CpuState& cpu, std::uint64_t time_ns,
     switch (kinds_[i]) {
       case CounterKind::kClock:
       case CounterKind::kRunTime:
-        cpu.thread->unseen.AddCount(i, ns, events_ + 1);
+        cpu.thread->unseen.AddCount(i, ns);
         if (observer_ != nullptr) {
           observer_->OnUnseen({cpu.interrupts_since_ns, time_ns,
                                static_cast<std::uint32_t>(i), ns});
@@ -131,7 +131,7 @@ void DispatchTracker::CloseInterrupts(CpuState& cpu, std::uint64_t time_ns,
       case CounterKind::kBusy:
       case CounterKind::kOther:
         if (cpu.interrupts_counted) {
-          cpu.thread->unseen.AddCount(i, kUnbounded, events_ + 1);
+          cpu.thread->unseen.AddCount(i, kUnbounded);
         }
         break;
       case CounterKind::kSwitches:

@@ -19,18 +19,20 @@ TurnCounts& RowInTurn(std::vector<TurnCounts>& in_turn, ThreadState* thread,
         return row.thread == thread && row.account == account;
       });
   if (at != in_turn.rend()) return *at;
-  return in_turn.emplace_back(TurnCounts{thread, account, {}, {}});
+  return in_turn.emplace_back(TurnCounts{.thread = thread, .account = account});
 }
 
 void AddToTurn(CpuCounters& counters, ThreadState* thread, CpuAccount* account,
                std::size_t event, std::uint64_t count) {
   TurnCounts& row = RowInTurn(counters.in_turn, thread, account);
-  row.counts[event] += count;
-  if (event != counters.running) return;
-  for (std::uint32_t events = counters.unsplit; events != 0;
-       events &= events - 1) {
-    row.unsplit_ns[static_cast<std::size_t>(std::countr_zero(events))] += count;
+  if (event != counters.running) {
+    row.counts[event - counters.first_event] += count;
+    return;
   }
+  row.running_ns += count;
+  counters.unsplit.ForEach([&](std::size_t unsplit) {
+    row.unsplit_ns[unsplit - counters.first_event] += count;
+  });
 }
 
 // Cold: reports have no observer.
@@ -83,7 +85,7 @@ void Book(CpuState& cpu, const AttributedInterval& interval, std::size_t event,
 void Add(CpuState& cpu, const AttributedInterval& interval, std::size_t event,
          std::uint64_t count) {
   Book(cpu, interval, event, count);
-  if (count == 0 || !(cpu.counters.turn >> event & 1u)) return;
+  if (count == 0 || !cpu.counters.turn.Has(event)) return;
   AddToTurn(cpu.counters, nullptr, interval.account, event, count);
   if (interval.thread != nullptr && interval.thread != &cpu.interrupt_work) {
     AddToTurn(cpu.counters, interval.thread, nullptr, event, count);
@@ -158,8 +160,8 @@ bool IsPartOfDispatch(const CpuState& cpu, const AttributedInterval& part) {
 
 // The calls open in these intervals lack a part of their counts.
 void DoubtCalls(const CpuState& cpu, const AttributedInterval& last,
-                std::uint32_t events) {
-  const auto doubt = [events](const AttributedInterval& interval) {
+                const MeasureSet& events) {
+  const auto doubt = [&events](const AttributedInterval& interval) {
     if (interval.thread == nullptr) return;
     interval.thread->stack.Doubt(/*thread=*/0, /*kernel=*/events);
   };
@@ -172,9 +174,8 @@ void DoubtCalls(const CpuState& cpu, const AttributedInterval& last,
 // known occupant, any thread.
 void LeaveUnattributed(CpuState& cpu, std::size_t event, std::uint64_t count,
                        const AttributedInterval& last) {
-  const std::uint32_t bit = 1u << event;
-  const bool left_out = (cpu.counters.unsplit & bit) != 0;
-  if (count != 0 || left_out) DoubtCalls(cpu, last, bit);
+  const bool left_out = cpu.counters.unsplit.Has(event);
+  if (count != 0 || left_out) DoubtCalls(cpu, last, MeasureSet::Of(event));
   if (count == 0) return;
   AddUnattributed(cpu, event, count, BeginOf(cpu, last), last.end_ns);
   const std::vector<AttributedInterval>& parts = cpu.counters.uncounted;
@@ -182,7 +183,7 @@ void LeaveUnattributed(CpuState& cpu, std::size_t event, std::uint64_t count,
   const auto add = [&](ThreadState* thread) {
     // Its estimate does without this interval.
     if (thread == nullptr || left_out) return;
-    thread->unseen.AddCount(event, count, kMaxMeasures);
+    thread->unseen.AddCount(event, count);
   };
   add(last.thread);
   for (const StrayFaults& stray : cpu.counters.strays) {
@@ -203,16 +204,15 @@ void LeaveUnattributed(CpuState& cpu, std::size_t event, std::uint64_t count,
 }
 
 // Counts of the dispatches since the last dump become lower bounds.
-[[gnu::noinline, gnu::cold]] void Doubt(CpuState& cpu, std::uint32_t went_back,
+[[gnu::noinline, gnu::cold]] void Doubt(CpuState& cpu,
+                                        const MeasureSet& went_back,
                                         const AttributedInterval& last) {
-  const std::uint32_t events =
-      std::exchange(cpu.counters.doubted, 0) | went_back;
+  const MeasureSet events = std::exchange(cpu.counters.doubted, {}) | went_back;
   const auto doubt = [&](const AttributedInterval& interval) {
     if (interval.thread == nullptr) return;
-    for (std::size_t i = 0; i < kMaxMeasures; ++i) {
-      if (!((events & ~cpu.counters.unsplit) >> i & 1u)) continue;
-      interval.thread->unseen.AddCount(i, kUnbounded, kMaxMeasures);
-    }
+    (events - cpu.counters.unsplit).ForEach([&](std::size_t i) {
+      interval.thread->unseen.AddCount(i, kUnbounded);
+    });
   };
   doubt(last);
   for (const AttributedInterval& interval : cpu.counters.uncounted)
@@ -220,13 +220,13 @@ void LeaveUnattributed(CpuState& cpu, std::size_t event, std::uint64_t count,
   DoubtCalls(cpu, last, events);
 }
 
-// Moves the deltas so far to `closed`. Returns the bits of these counters.
-std::uint32_t Close(CpuCounters& counters, std::size_t events) {
+// Moves the deltas so far to `closed`. Returns these counters.
+MeasureSet Close(CpuCounters& counters, std::size_t events) {
   for (std::size_t i = 0; i < events; ++i) {
     counters.closed[i] += counters.last[i] - counters.first[i];
     counters.first[i] = counters.last[i] = 0;
   }
-  const std::uint32_t counted = std::exchange(counters.counted, 0);
+  const MeasureSet counted = std::exchange(counters.counted, {});
   counters.counted_before |= counted;
   return counted;
 }
@@ -387,9 +387,77 @@ std::uint64_t Share(CpuState& cpu, CounterKind kind, std::size_t event,
   }
   // Also if nothing was counted: an interval is left out of the estimates for
   // its threads, not for its count.
-  cpu.counters.unsplit |= cpu.counters.turn & 1u << event;
+  if (cpu.counters.turn.Has(event)) cpu.counters.unsplit.Add(event);
   LeaveUnattributed(cpu, event, count, last);
   return 0;
+}
+
+// The bits of up to 64 measures in the sets of a CPU.
+struct MeasureWords {
+  std::uint64_t &counted, &stale, &turn, &unsplit;
+  std::uint64_t rotates;
+};
+
+// The counters from `first` on with a bit in `absent` are not in a dump.
+[[gnu::noinline, gnu::cold]] void NoteAbsent(CpuState& cpu, std::size_t first,
+                                             std::uint64_t absent,
+                                             std::uint64_t begin_ns) {
+  for (; absent != 0; absent &= absent - 1) {
+    const auto i = first + static_cast<std::size_t>(std::countr_zero(absent));
+    if (cpu.counters.stale.Has(i)) continue;
+    cpu.counters.stale_since_ns[i] = begin_ns;
+    cpu.counters.stale.Add(i);
+  }
+}
+
+// Attributes the count of event `i`, which is in `record` and has `bit` in
+// `words`. True: the counter went back.
+bool AttributeCount(CpuState& cpu, const logformat::EventRecord& record,
+                    CounterKind kind, const AttributedInterval& last,
+                    std::size_t i, std::uint64_t bit,
+                    const MeasureWords& words) {
+  CpuCounters& counters = cpu.counters;
+  const std::uint64_t value = record.counters[i];
+  if ((words.rotates & bit & ~words.turn) != 0) {
+    // First dump in this rotation: no delta covers the other sets' rotations.
+    words.turn |= bit;
+    words.counted |= bit;
+    counters.first[i] = counters.last[i] = value;
+    return false;
+  }
+  bool went_back = false;
+  std::uint64_t delta = 0;
+  if ((words.counted & bit) == 0) {
+    const bool run_time = kind == CounterKind::kRunTime;
+    if (run_time && counters.dispatch_cut && !IsSwitch(record)) return false;
+    words.counted |= bit;
+    words.stale &= ~bit;
+    counters.first[i] = counters.last[i] = value;
+    if (!(run_time ? counters.dispatch_cut : counters.cut)) return false;
+    delta = CountSinceCut(cpu, kind, i, value, last);
+    counters.first[i] -= delta;
+  } else if (value >= counters.last[i]) {
+    delta = value - counters.last[i];
+  } else {
+    // Keeps the CPU's total equal to the sum of its deltas.
+    counters.first[i] -= counters.last[i] - value;
+    counters.went_back_from[i] = counters.last[i];
+    went_back = true;
+    words.unsplit |= words.turn & bit;
+  }
+  counters.last[i] = value;
+  if ((words.stale & bit) != 0) {
+    words.stale &= ~bit;
+    AddUnattributed(cpu, i, delta, counters.stale_since_ns[i], last.end_ns);
+    ReportUnseen(cpu, counters.stale_since_ns[i], last.end_ns, i, delta);
+    return went_back;
+  }
+  if (!counters.strays.empty()) [[unlikely]]
+    delta -= TakeStrays(cpu, kind, i, delta, last);
+  if (!counters.uncounted.empty()) delta = Share(cpu, kind, i, delta, last);
+  Add(cpu, last, i, delta);
+  if (last.account != &cpu.interrupts) counters.of_dispatch[i] += delta;
+  return went_back;
 }
 
 }  // namespace
@@ -417,17 +485,17 @@ std::vector<CounterKind> CounterKinds(const std::vector<std::string>& events,
   return kinds;
 }
 
-void BeginCounts(CpuState& cpu, const logformat::EventRecord& record,
-                 std::size_t events, std::uint32_t rotating) {
+void BeginCounts(CpuState& cpu, const MeasuredDump& dump, std::size_t events,
+                 const MeasureSet& rotating) {
   CpuCounters& counters = cpu.counters;
   for (std::size_t i = 0; i < events; ++i) {
-    if (record.counters == nullptr || !(record.present >> i & 1u)) continue;
-    counters.first[i] = counters.last[i] = record.counters[i];
-    counters.counted |= 1u << i;
-    counters.turn |= rotating & 1u << i;
+    if (!dump.Has(i)) continue;
+    counters.first[i] = counters.last[i] = dump.record.counters[i];
+    counters.counted.Add(i);
+    if (rotating.Has(i)) counters.turn.Add(i);
   }
-  counters.mmcr = record.mmcr;
-  counters.at_switch = IsSwitch(record);
+  counters.mmcr = dump.record.mmcr;
+  counters.at_switch = IsSwitch(dump.record);
 }
 
 void EndCounts(CpuState& cpu, std::size_t events) {
@@ -435,27 +503,28 @@ void EndCounts(CpuState& cpu, std::size_t events) {
   Close(counters, events);
   counters.uncounted.clear();
   counters.strays.clear();
-  counters.stale = counters.doubted = 0;
+  counters.stale = counters.doubted = MeasureSet();
   counters.cut = counters.dispatch_cut = false;
 }
 
-std::uint32_t ChangeCounts(CpuState& cpu, std::uint32_t mmcr,
-                           std::size_t events) {
+MeasureSet ChangeCounts(CpuState& cpu, std::uint32_t mmcr, std::size_t events) {
   CpuCounters& counters = cpu.counters;
   counters.mmcr = mmcr;
-  const std::uint32_t counted = Close(counters, events);
+  const MeasureSet counted = Close(counters, events);
   // As at the first dump: no delta covers the time before.
   counters.doubted |= counted;
-  counters.stale = 0;
-  counters.before_present = 0;
+  counters.stale = MeasureSet();
+  counters.before_present = MeasureSet();
   return counted;
 }
 
-void DoubtCounts(CpuState& cpu, std::uint32_t counters) {
+void DoubtCounts(CpuState& cpu, const MeasureSet& counters) {
   cpu.counters.doubted |= counters;
 }
 
-void BeginDispatchCounts(CpuState& cpu) { cpu.counters.of_dispatch.fill(0); }
+void BeginDispatchCounts(CpuState& cpu, std::size_t events) {
+  std::fill_n(cpu.counters.of_dispatch.begin(), events, 0);
+}
 
 void AddUncounted(CpuState& cpu, const AttributedInterval& attributed) {
   if (!attributed.switched) {
@@ -491,75 +560,60 @@ void EndParts(CpuState& cpu) {
   }
 }
 
-std::uint32_t AttributeCounts(CpuState& cpu,
-                              const logformat::EventRecord& record,
-                              std::span<const CounterKind> kinds,
-                              const AttributedInterval& last,
-                              std::uint32_t rotating) {
-  std::uint32_t went_back = 0;
+bool AttributeCounts(CpuState& cpu, const MeasuredDump& dump,
+                     std::span<const CounterKind> kinds,
+                     const AttributedInterval& last, const MeasureSet& rotating,
+                     MeasureSet& went_back) {
+  CpuCounters& counters = cpu.counters;
+  bool any_went_back = false;
+  // One dispatch fills the interval.
+  const bool alone = counters.strays.empty() && counters.uncounted.empty();
+  const bool of_dispatch = last.account != &cpu.interrupts;
   const std::size_t events = std::min(kinds.size(), kMaxMeasures);
-  for (std::size_t i = 0; i < events; ++i) {
-    const std::uint32_t bit = 1u << i;
-    if (record.counters == nullptr || !(record.present & bit)) {
-      if (!(rotating & bit)) {
-        if (!(cpu.counters.stale & bit))
-          cpu.counters.stale_since_ns[i] = BeginOf(cpu, last);
-        cpu.counters.stale |= bit;
+  // Word by word: in a trace of many sets the events of the others cost
+  // nothing.
+  for (std::size_t first = 0; first < events; first += MeasureSet::kWordBits) {
+    const std::size_t word = first / MeasureSet::kWordBits;
+    const MeasureWords words = {
+        counters.counted.word(word), counters.stale.word(word),
+        counters.turn.word(word), counters.unsplit.word(word),
+        rotating.word(word)};
+    const std::size_t in_word = std::min(events - first, MeasureSet::kWordBits);
+    const std::uint64_t all =
+        ~std::uint64_t{0} >> (MeasureSet::kWordBits - in_word);
+    const std::uint64_t present = dump.word(word) & all;
+    if (const std::uint64_t absent = all & ~present & ~words.rotates;
+        absent != 0) [[unlikely]] {
+      NoteAbsent(cpu, first, absent, BeginOf(cpu, last));
+    }
+    // Counted before, in this rotation, up to the last dump.
+    const std::uint64_t usual =
+        words.counted & ~words.stale & ~(words.rotates & ~words.turn);
+    for (std::uint64_t left = present; left != 0; left &= left - 1) {
+      const std::uint64_t bit = left & (~left + 1);
+      const auto i = first + static_cast<std::size_t>(std::countr_zero(left));
+      const std::uint64_t value = dump.record.counters[i];
+      if (alone && (usual & bit) != 0 && value >= counters.last[i]) [[likely]] {
+        const std::uint64_t delta = value - counters.last[i];
+        counters.last[i] = value;
+        Add(cpu, last, i, delta);
+        if (of_dispatch) counters.of_dispatch[i] += delta;
+      } else if (AttributeCount(cpu, dump.record, kinds[i], last, i, bit,
+                                words)) {
+        went_back.Add(i);
+        any_went_back = true;
       }
-      continue;
     }
-    const std::uint64_t value = record.counters[i];
-    if (rotating & bit & ~cpu.counters.turn) {
-      // First dump in this rotation: no delta covers the other sets' rotations.
-      cpu.counters.turn |= bit;
-      cpu.counters.counted |= bit;
-      cpu.counters.first[i] = cpu.counters.last[i] = value;
-      continue;
-    }
-    std::uint64_t delta = 0;
-    if (!(cpu.counters.counted & bit)) {
-      const bool run_time = kinds[i] == CounterKind::kRunTime;
-      if (run_time && cpu.counters.dispatch_cut && !IsSwitch(record)) continue;
-      cpu.counters.counted |= bit;
-      cpu.counters.stale &= ~bit;
-      cpu.counters.first[i] = cpu.counters.last[i] = value;
-      if (!(run_time ? cpu.counters.dispatch_cut : cpu.counters.cut)) continue;
-      delta = CountSinceCut(cpu, kinds[i], i, value, last);
-      cpu.counters.first[i] -= delta;
-    } else if (value >= cpu.counters.last[i]) {
-      delta = value - cpu.counters.last[i];
-    } else {
-      // Keeps the CPU's total equal to the sum of its deltas.
-      cpu.counters.first[i] -= cpu.counters.last[i] - value;
-      cpu.counters.went_back_from[i] = cpu.counters.last[i];
-      went_back |= bit;
-      cpu.counters.unsplit |= cpu.counters.turn & bit;
-    }
-    cpu.counters.last[i] = value;
-    if (cpu.counters.stale & bit) {
-      cpu.counters.stale &= ~bit;
-      AddUnattributed(cpu, i, delta, cpu.counters.stale_since_ns[i],
-                      last.end_ns);
-      ReportUnseen(cpu, cpu.counters.stale_since_ns[i], last.end_ns, i, delta);
-      continue;
-    }
-    if (!cpu.counters.strays.empty()) [[unlikely]]
-      delta -= TakeStrays(cpu, kinds[i], i, delta, last);
-    if (!cpu.counters.uncounted.empty()) {
-      delta = Share(cpu, kinds[i], i, delta, last);
-    }
-    Add(cpu, last, i, delta);
-    if (last.account != &cpu.interrupts) cpu.counters.of_dispatch[i] += delta;
   }
-  if ((cpu.counters.doubted | went_back) != 0) [[unlikely]]
+  if (any_went_back || !counters.doubted.empty()) [[unlikely]]
     Doubt(cpu, went_back, last);
-  cpu.counters.uncounted.clear();
-  cpu.counters.strays.clear();
-  cpu.counters.cut = false;
-  cpu.counters.unsplit = 0;
-  cpu.counters.at_switch = IsSwitch(record);
-  if (cpu.counters.at_switch) cpu.counters.dispatch_cut = false;
-  return went_back;
+  counters.uncounted.clear();
+  counters.strays.clear();
+  counters.cut = false;
+  counters.unsplit = MeasureSet();
+  counters.at_switch = IsSwitch(dump.record);
+  if (counters.at_switch) counters.dispatch_cut = false;
+  return any_went_back;
 }
 
 }  // namespace countrace::rmap

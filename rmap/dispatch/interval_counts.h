@@ -42,19 +42,37 @@ inline bool IsSwitch(const logformat::EventRecord& record) {
          static_cast<std::uint16_t>(logformat::CpuEvent::kDispatch);
 }
 
-// Makes `record` the first dump of `cpu`. `rotating`: see AttributeCounts().
-void BeginCounts(CpuState& cpu, const logformat::EventRecord& record,
-                 std::size_t events, std::uint32_t rotating);
+// A record of a CPU, perhaps with a dump, whose counters are by measure.
+struct MeasuredDump {
+  const logformat::EventRecord& record;
+  // The measures in its dump; null: as the record's present bits say.
+  const MeasureSet* present = nullptr;
+
+  // Measures 64 * index to 64 * index + 63 that are in it, as bits.
+  std::uint64_t word(std::size_t index) const {
+    if (record.counters == nullptr) return 0;
+    if (present != nullptr) return present->word(index);
+    return index == 0 ? record.present : 0;
+  }
+  bool Has(std::size_t measure) const {
+    return (word(measure / MeasureSet::kWordBits) >>
+                (measure % MeasureSet::kWordBits) &
+            1u) != 0;
+  }
+};
+
+// Makes `dump` the first one of `cpu`. `rotating`: see AttributeCounts().
+void BeginCounts(CpuState& cpu, const MeasuredDump& dump, std::size_t events,
+                 const MeasureSet& rotating);
 // The CPU was offline: closes its counts so far. BeginCounts() follows.
 void EndCounts(CpuState& cpu, std::size_t events);
 // From here on the dumps belong to another MMCR: no delta covers the change.
-// Returns the bits of the counters that were counted before.
-std::uint32_t ChangeCounts(CpuState& cpu, std::uint32_t mmcr,
-                           std::size_t events);
-// The next delta of these counters (bits) is only a lower bound.
-void DoubtCounts(CpuState& cpu, std::uint32_t counters);
+// Returns the counters that were counted before.
+MeasureSet ChangeCounts(CpuState& cpu, std::uint32_t mmcr, std::size_t events);
+// The next delta of these counters is only a lower bound.
+void DoubtCounts(CpuState& cpu, const MeasureSet& counters);
 // A dispatch begins: its counts start at 0.
-void BeginDispatchCounts(CpuState& cpu);
+void BeginDispatchCounts(CpuState& cpu, std::size_t events);
 
 // `faults` records of `thread` (null: it is not counted) came since the last
 // dump, while another thread had the CPU, or an unknown one.
@@ -81,16 +99,16 @@ void TakeBackCounts(CpuState& cpu, std::span<const CounterKind> kinds);
 
 // Attributes the counts since the last dump of `cpu` to `last`, the dispatch
 // that ends with this dump, and to the dispatches in `uncounted`, which it
-// empties. `record`'s counters become the last ones. A counter that went back
-// has an unknown count: nothing is attributed, and the threads that ran have
-// lower bounds only, as with `doubted`. Returns the bits of these counters.
-// `rotating`: bits of multiplexed counters; between a dump without such a
-// counter and the next one with it, nothing is attributed.
-std::uint32_t AttributeCounts(CpuState& cpu,
-                              const logformat::EventRecord& record,
-                              std::span<const CounterKind> kinds,
-                              const AttributedInterval& last,
-                              std::uint32_t rotating = 0);
+// empties. Its counters become the last ones. A counter that went back has an
+// unknown count: nothing is attributed, and the threads that ran have lower
+// bounds only, as with `doubted`. Adds these counters to `went_back`, and
+// returns whether there are any. `rotating`: the multiplexed counters; between
+// a dump without such a counter and the next one with it, nothing is
+// attributed.
+bool AttributeCounts(CpuState& cpu, const MeasuredDump& dump,
+                     std::span<const CounterKind> kinds,
+                     const AttributedInterval& last, const MeasureSet& rotating,
+                     MeasureSet& went_back);
 
 // Ends the rotation of the set in force on `cpu`, if there is one.
 void EndTurn(CpuState& cpu, const EventSetDumps& dumps);
@@ -100,7 +118,7 @@ void EndRounds(CpuState& cpu, const EventSetDumps& dumps);
 // Called with each dump (Spread()) of the CPU before its counts are attributed:
 // ends the rotation if another set, or none, is counted now.
 void FollowTurn(CpuState& cpu, const EventSetDumps& dumps,
-                const logformat::EventRecord& record);
+                const MeasuredDump& dump);
 
 // --- cut_counts.cc: intervals that an edge of the tables cuts ---------------
 // The range begins: forgets all counts, and what happened since the last dump.
@@ -113,11 +131,11 @@ std::uint64_t CountSinceCut(CpuState& cpu, CounterKind kind, std::size_t event,
                             const AttributedInterval& last);
 
 // The range ends with `last`: attributes what records show of the counts since
-// the last dump. `record` is the next one, perhaps with a dump.
-void AttributeCountsUpTo(CpuState& cpu, const logformat::EventRecord& record,
+// the last dump. `next`: of the next record, perhaps with a dump.
+void AttributeCountsUpTo(CpuState& cpu, const MeasuredDump& next,
                          std::span<const CounterKind> kinds,
                          const AttributedInterval& last,
-                         std::uint32_t rotating);
+                         const MeasureSet& rotating);
 
 }  // namespace countrace::rmap
 

@@ -154,7 +154,7 @@ void DispatchTracker::AddUnknown(const CpuState& cpu, std::uint64_t since_ns,
   unseen_.AddCounts(counts);
   for (ThreadState* const thread : cpu.hidden_dead) {
     for (std::size_t i = 0; i < counts.size(); ++i) {
-      thread->unseen.AddCount(i, counts[i], counts.size());
+      thread->unseen.AddCount(i, counts[i]);
     }
   }
   // A thread that runs now was perhaps on no known CPU before.
@@ -165,7 +165,7 @@ void DispatchTracker::AddUnknown(const CpuState& cpu, std::uint64_t since_ns,
     // A thread on `cpu` itself has its share of this dump's counts.
     const std::size_t first = &other == &cpu ? events_ : 0;
     for (std::size_t i = first; i < counts.size(); ++i) {
-      other.thread->unseen.AddCount(i, counts[i], counts.size());
+      other.thread->unseen.AddCount(i, counts[i]);
     }
   }
 }
@@ -222,7 +222,7 @@ void DispatchTracker::FinishCut(CpuState& cpu, std::uint64_t end_ns) {
       thread.process->settled = false;
     }
     for (std::size_t i = 0; i < counts.size(); ++i) {
-      thread.unseen.AddCount(i, counts[i], counts.size());
+      thread.unseen.AddCount(i, counts[i]);
     }
   }
 }

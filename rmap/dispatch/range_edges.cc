@@ -127,7 +127,7 @@ void DispatchTracker::EndRange(const EventRecord& record, std::int32_t tid,
   }
   const AttributedInterval last = AttributeTime(*cpu, time_ns, known);
   const std::uint64_t since_ns = BeginOf(*cpu, last);
-  AttributeCountsUpTo(*cpu, record, kinds_, last, dumps_.rotating());
+  AttributeCountsUpTo(*cpu, Measured(record), kinds_, last, dumps_.rotating());
   if (cpu->counters.any_unknown) TakeUnknown(*cpu, since_ns);
   EndLoss(*cpu, time_ns);
   ConfirmOccupant(*cpu);  // nothing contradicts it any more

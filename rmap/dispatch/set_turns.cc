@@ -13,22 +13,22 @@
 namespace countrace::rmap {
 namespace {
 
-void AddRow(const TurnCounts& row, std::size_t measures, TurnCounts& sum) {
-  for (std::size_t i = 0; i < measures; ++i) {
+void AddRow(const TurnCounts& row, TurnCounts& sum) {
+  sum.running_ns += row.running_ns;
+  for (std::size_t i = 0; i < row.counts.size(); ++i) {
     sum.counts[i] += row.counts[i];
     sum.unsplit_ns[i] += row.unsplit_ns[i];
   }
 }
 
 void AddSlices(const EventSetDumps& dumps, std::size_t set,
-               const TurnCounts& row, std::vector<SliceSums>& sums,
+               const TurnCounts& row, EventSlices& sums,
                std::vector<RowSlice>& slices) {
-  if (sums.empty()) sums.resize(dumps.sets().events);
-  const std::size_t first = dumps.sets().first_event(set);
-  const std::uint64_t running_ns = row.counts[dumps.running_of(set)];
-  for (std::size_t i = first; i < first + dumps.sets().sizes[set]; ++i) {
-    slices.push_back(
-        {&sums, i, {running_ns - row.unsplit_ns[i], row.counts[i]}});
+  const std::size_t first = dumps.first_event(set);
+  for (std::size_t i = 0; i < dumps.sets().sizes[set]; ++i) {
+    slices.push_back({&sums,
+                      first + i,
+                      {row.running_ns - row.unsplit_ns[i], row.counts[i]}});
   }
 }
 
@@ -53,7 +53,7 @@ std::vector<RowSlice> SlicesOfTurn(const CpuCounters& counters,
       processes.emplace_back(process, row);
       continue;
     }
-    AddRow(row, dumps.measures(), sum->second);
+    AddRow(row, sum->second);
   }
   for (auto& [process, sum] : processes) {
     AddSlices(dumps, counters.mmcr, sum, process->slices, slices);
@@ -71,7 +71,7 @@ void AddRound(std::vector<RowSlice> slices, std::vector<RowSlice> others) {
       slices.begin(), slices.end(),
       [&](const RowSlice& a, const RowSlice& b) { return key(a) < key(b); });
   for (auto at = slices.begin(); at != slices.end(); ++at) {
-    SliceSums& sums = (*at->sums)[at->event];
+    SliceSums& sums = at->sums->At(at->event);
     const auto other = at + 1;
     if (other == slices.end() || key(*other) != key(*at)) {
       sums.Add(at->slice);
@@ -86,15 +86,14 @@ void AddRound(std::vector<RowSlice> slices, std::vector<RowSlice> others) {
 
 void EndTurn(CpuState& cpu, const EventSetDumps& dumps) {
   CpuCounters& counters = cpu.counters;
-  if (counters.turn == 0) return;
-  for (std::size_t i = 0; i < dumps.measures(); ++i) {
-    if (!(counters.turn >> i & 1u)) continue;
+  if (counters.turn.empty()) return;
+  counters.turn.ForEach([&](std::size_t i) {
     counters.closed[i] += counters.last[i] - counters.first[i];
     counters.first[i] = counters.last[i];
     cpu.unconfirmed.counts[i] = 0;  // they are in a slice
-  }
+  });
   cpu.unconfirmed.unsplit_ns.fill(0);
-  counters.turn = 0;
+  counters.turn = MeasureSet();
   std::vector<RowSlice> slices = SlicesOfTurn(counters, dumps);
   counters.in_turn.clear();
   auto& first = counters.first_of_round[counters.mmcr];
@@ -113,15 +112,18 @@ void EndRounds(CpuState& cpu, const EventSetDumps& dumps) {
 }
 
 void FollowTurn(CpuState& cpu, const EventSetDumps& dumps,
-                const logformat::EventRecord& record) {
-  const bool counted = (record.present & dumps.of_set(record.mmcr)) != 0;
-  if (cpu.counters.turn != 0 &&
-      (!counted || record.mmcr != cpu.counters.mmcr)) {
+                const MeasuredDump& dump) {
+  const std::uint32_t mmcr = dump.record.mmcr;
+  const bool counted = dump.record.counters != nullptr &&
+                       dump.present != nullptr &&
+                       dump.present->Intersects(dumps.of_set(mmcr));
+  if (!cpu.counters.turn.empty() && (!counted || mmcr != cpu.counters.mmcr)) {
     EndTurn(cpu, dumps);
   }
   if (!counted) return;
-  cpu.counters.mmcr = record.mmcr;
-  cpu.counters.running = dumps.running_of(record.mmcr);
+  cpu.counters.mmcr = mmcr;
+  cpu.counters.running = dumps.running_of(mmcr);
+  cpu.counters.first_event = dumps.first_event(mmcr);
 }
 
 }  // namespace countrace::rmap

@@ -3,7 +3,6 @@
 // missing. Then what the occupant got since it was last named has no known
 // owner.
 #include <algorithm>
-#include <bit>
 #include <utility>
 
 #include "rmap/dispatch/dispatch_tracker.h"
@@ -22,12 +21,16 @@ TurnCounts* FindInTurn(CpuCounters& counters, const ThreadState* thread,
   return nullptr;
 }
 
-void TakeBackInTurn(TurnCounts* row, const UnconfirmedTime& from,
-                    std::size_t event, std::uint64_t count, bool running) {
+void TakeBackInTurn(TurnCounts* row, const CpuCounters& counters,
+                    const UnconfirmedTime& from, std::size_t event,
+                    std::uint64_t count) {
   if (row == nullptr) return;
-  row->counts[event] -= count;
-  if (!running) return;
-  for (std::size_t i = 0; i < kMaxMeasures; ++i) {
+  if (event != counters.running) {
+    row->counts[event - counters.first_event] -= count;
+    return;
+  }
+  row->running_ns -= count;
+  for (std::size_t i = 0; i < from.unsplit_ns.size(); ++i) {
     row->unsplit_ns[i] -= from.unsplit_ns[i];
   }
 }
@@ -65,7 +68,8 @@ void TakeBackParts(CpuState& cpu) {
 
 // The observer gets what was held back; `unattributed`: what is of the occupant
 // as such.
-void Release(CpuState& cpu, bool unattributed, std::uint32_t recorded_events) {
+void Release(CpuState& cpu, bool unattributed,
+             const MeasureSet& recorded_events) {
   UnconfirmedTime& from = cpu.unconfirmed;
   TimelineObserver& observer = *cpu.observer;
   const Account account = cpu.AccountOf(from.account);
@@ -98,7 +102,7 @@ void Release(CpuState& cpu, bool unattributed, std::uint32_t recorded_events) {
       continue;
     }
     const std::uint64_t recorded =
-        recorded_events >> attributed.event & 1u ? held.recorded : 0;
+        recorded_events.Has(attributed.event) ? held.recorded : 0;
     attributed.count = recorded;
     if (recorded != 0) observer.OnCounts(attributed);
     attributed.count = held.attributed.count - recorded;
@@ -109,10 +113,17 @@ void Release(CpuState& cpu, bool unattributed, std::uint32_t recorded_events) {
   from.held.clear();
 }
 
-void Clear(UnconfirmedTime& unconfirmed) {
-  auto held = std::move(unconfirmed.held);  // its memory
-  unconfirmed = {};
-  unconfirmed.held = std::move(held);
+void Clear(UnconfirmedTime& unconfirmed, std::size_t measures) {
+  std::fill_n(unconfirmed.counts.begin(), measures, 0);
+  std::fill_n(unconfirmed.recorded.begin(), measures, 0);
+  unconfirmed.unsplit_ns.fill(0);
+  unconfirmed.any = false;
+  unconfirmed.account = nullptr;
+  unconfirmed.thread = nullptr;
+  unconfirmed.begin_ns = unconfirmed.ns = 0;
+  unconfirmed.hooks_ns = unconfirmed.interrupts_ns = 0;
+  unconfirmed.counts_begin_ns = UINT64_MAX;
+  unconfirmed.held.clear();
 }
 
 }  // namespace
@@ -126,12 +137,10 @@ void NoteUnconfirmedCount(CpuState& cpu, const AttributedInterval& interval,
   unconfirmed.counts[event] += count;
   unconfirmed.recorded[event] += std::min(count, interval.faults);
   const CpuCounters& counters = cpu.counters;
-  if (!(counters.turn >> event & 1u) || event != counters.running) return;
-  for (std::uint32_t events = counters.unsplit; events != 0;
-       events &= events - 1) {
-    const auto unsplit = static_cast<std::size_t>(std::countr_zero(events));
-    unconfirmed.unsplit_ns[unsplit] += count;
-  }
+  if (event != counters.running || !counters.turn.Has(event)) return;
+  counters.unsplit.ForEach([&](std::size_t unsplit) {
+    unconfirmed.unsplit_ns[unsplit - counters.first_event] += count;
+  });
 }
 
 void TakeBackCounts(CpuState& cpu, std::span<const CounterKind> kinds) {
@@ -149,13 +158,12 @@ void TakeBackCounts(CpuState& cpu, std::span<const CounterKind> kinds) {
     counters.unknown_since_ns =
         std::min(counters.unknown_since_ns, from.counts_begin_ns);
     counters.of_dispatch[i] -= std::min(counters.of_dispatch[i], count);
-    if (!(counters.turn >> i & 1u)) continue;
-    const bool running = i == counters.running;
-    TakeBackInTurn(FindInTurn(counters, nullptr, from.account), from, i, count,
-                   running);
+    if (!counters.turn.Has(i)) continue;
+    TakeBackInTurn(FindInTurn(counters, nullptr, from.account), counters, from,
+                   i, count);
     if (from.thread == nullptr) continue;
-    TakeBackInTurn(FindInTurn(counters, from.thread, nullptr), from, i, count,
-                   running);
+    TakeBackInTurn(FindInTurn(counters, from.thread, nullptr), counters, from,
+                   i, count);
   }
   TakeBackParts(cpu);
 }
@@ -208,8 +216,8 @@ void DispatchTracker::NoteUnconfirmed(CpuState& cpu,
 
 void DispatchTracker::ConfirmUnconfirmed(CpuState& cpu) {
   ConfirmParts(cpu.counters.uncounted);
-  if (observer_ != nullptr) Release(cpu, /*unattributed=*/false, 0);
-  Clear(cpu.unconfirmed);
+  if (observer_ != nullptr) Release(cpu, /*unattributed=*/false, {});
+  Clear(cpu.unconfirmed, events_);
 }
 
 std::uint64_t DispatchTracker::TakeBack(CpuState& cpu) {
@@ -230,14 +238,14 @@ std::uint64_t DispatchTracker::TakeBack(CpuState& cpu) {
   cpu.dispatch.interrupts_ns = from.interrupts_ns;
   if (queues_.wanted()) queues_.TakeBack(cpu, from.begin_ns);
   if (observer_ != nullptr) {
-    std::uint32_t recorded_events = 0;
+    MeasureSet recorded_events;
     for (std::size_t i = 0; i < kinds_.size(); ++i) {
-      recorded_events |= IsRecorded(kinds_[i]) ? 1u << i : 0u;
+      if (IsRecorded(kinds_[i])) recorded_events.Add(i);
     }
     Release(cpu, /*unattributed=*/true, recorded_events);
   }
   const std::uint64_t begin_ns = from.begin_ns;
-  Clear(cpu.unconfirmed);
+  Clear(cpu.unconfirmed, events_);
   return begin_ns;
 }
 

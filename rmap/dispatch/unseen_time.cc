@@ -93,7 +93,9 @@ void UnseenTime::AddCounts(std::span<const std::uint64_t> counts) {
   }
   // Beyond the limit the last entry stays as it is: later differences get
   // larger, never smaller.
-  if (sums_.size() < kMaxEntries) sums_.push_back(totals_);
+  if (sums_.size() < std::min(kMaxEntries, kMaxAmounts / amounts_)) {
+    sums_.push_back(totals_);
+  }
 }
 
 void UnseenTime::Leave(ThreadState& thread, std::uint64_t time_ns) const {
@@ -209,7 +211,7 @@ void UnseenTime::SeeDead(ThreadState& thread) const {
 
 void UnseenTime::AddCountsTo(UnseenState& unseen) const {
   for (std::size_t i = 0; i < amounts_; ++i) {
-    unseen.AddCount(i, CountSince(unseen.counts_known, i), amounts_);
+    unseen.AddCount(i, CountSince(unseen.counts_known, i));
   }
 }
 

@@ -31,6 +31,8 @@ namespace countrace::rmap {
 class UnseenTime {
  public:
   static constexpr std::size_t kMaxEntries = 65536;
+  // Counts in all entries: of more than 32 events there are fewer entries.
+  static constexpr std::size_t kMaxAmounts = 32 * kMaxEntries;
 
   // `events`: counts of an interval; one more entry is for its dispatches.
   // `kernel_segments`: the trace has system calls or faults as segments.

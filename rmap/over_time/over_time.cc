@@ -51,7 +51,7 @@ OverTime::OverTime(const logformat::TraceInfo& info, OverTimeOptions options)
   const logformat::EventSets sets = info.cpu_sets();
   for (std::size_t event = 0; event < series_.events.size(); ++event) {
     if (sets.rotates() && sets.SetOf(event)) {
-      series_.lower_bounds_ |= std::uint64_t{1} << event;
+      series_.lower_bounds_.Add(event);
     }
   }
   series_.has_selected = options_.threads.has_value();
@@ -95,7 +95,7 @@ std::optional<std::size_t> OverTime::IntervalAt(std::uint64_t time_ns) {
   const auto interval = static_cast<std::size_t>(number);
   if (interval >= series_.size()) {
     const std::size_t size = interval + 1;
-    series_.inferred_.resize(size, 0);
+    series_.inferred_.resize(size);
     series_.cells_.resize(series_.Cell(size, 0), 0);
     series_.splits_.resize(series_.Cell(size, 0));
     if (series_.has_calls) series_.calls_.resize(size);
@@ -180,7 +180,7 @@ void OverTime::AddCount(const AttributedCount& attributed,
         series_.cells_[series_.Cell(interval, column) + 1 + attributed.event] +=
             part;
         if (to_ns - from_ns != length_ns && !is_time) {
-          series_.inferred_[interval] |= 1u << attributed.event;
+          series_.inferred_[interval].Add(attributed.event);
           SplitCount& split = series_.splits_[series_.Cell(interval, column) +
                                               1 + attributed.event];
           split.less += part;
@@ -320,7 +320,7 @@ absl::StatusOr<TimeSeries> OverTime::Finish(const Report& report) {
     if (!report.books[i].doubt.any()) continue;
     for (std::size_t event = 0; event < series_.events.size(); ++event) {
       if (series_.events[event] != report.events[i].name) continue;
-      series_.lower_bounds_ |= std::uint64_t{1} << event;
+      series_.lower_bounds_.Add(event);
     }
   }
   return std::move(series_);

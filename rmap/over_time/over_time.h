@@ -106,9 +106,9 @@ class TimeSeries {
   // set was multiplexed, so that not everything was counted, or its counter was
   // in doubt somewhere in the trace.
   Quality QualityOf(std::size_t interval, std::size_t event) const {
-    if ((lower_bounds_ >> event & 1u) != 0) return Quality::kBounded;
-    return (inferred_[interval] >> event & 1u) != 0 ? Quality::kInferred
-                                                    : Quality::kExact;
+    if (lower_bounds_.Has(event)) return Quality::kBounded;
+    return inferred_[interval].Has(event) ? Quality::kInferred
+                                          : Quality::kExact;
   }
   const IntervalCalls& Calls(std::size_t interval) const {
     return calls_[interval];
@@ -149,9 +149,9 @@ class TimeSeries {
   Deviation accounts_[kAccounts], selected_;
   std::vector<Deviation> selected_counts_;
   CallsDeviation calls_deviation_;
-  std::vector<std::uint32_t> inferred_;  // bit e: a count of event e was split
+  std::vector<MeasureSet> inferred_;  // events of which a count was split
   std::vector<IntervalCalls> calls_;
-  std::uint64_t lower_bounds_ = 0;  // bit e: counts of event e are lower bounds
+  MeasureSet lower_bounds_;  // events whose counts are lower bounds
 };
 
 class OverTime final : public TimelineObserver {

@@ -51,7 +51,8 @@ void SegmentBuilder::EndKernelDoubt(ThreadState& thread, std::uint64_t time_ns,
       frame->present = 0;
       if (kernel_events_ != 0) {
         const auto depth = static_cast<std::size_t>(frames.rend() - frame) - 1;
-        thread.stack.dumps[depth * frame_words_ + copied_] = 0;
+        std::fill_n(thread.stack.dumps.data() + depth * frame_words_ + copied_,
+                    present_words_, 0);
       }
     }
     return;

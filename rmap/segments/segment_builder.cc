@@ -42,6 +42,11 @@ inline void NoteTurn(SegmentStack& stack, const HookDump& dump) {
   ++stack.turn;
 }
 
+inline bool HasBit(const std::uint64_t* words, std::size_t i) {
+  return (words[i / MeasureSet::kWordBits] >> (i % MeasureSet::kWordBits) &
+          1u) != 0;
+}
+
 inline HookDump DumpOf(const logformat::ThreadRecord& record) {
   if ((record.event_id & logformat::kEventDumpBit) == 0) return {};
   const logformat::ThreadDump dump = record.dump();
@@ -122,8 +127,11 @@ void SegmentBuilder::PushDumps(ThreadState& thread, const HookDump& dump) {
   }
   if (kernel_events_ != 0) {
     // A multiplexed counter stands still in the other sets' rotations.
-    dumps.push_back(
-        dump.of == HookDump::Of::kKernel ? dump.present | rotating_.kernel : 0);
+    const bool dumped = dump.of == HookDump::Of::kKernel;
+    dumps.push_back(dumped ? dump.present | rotating_.kernel.word(0) : 0);
+    for (std::size_t word = 1; word < present_words_; ++word) {
+      dumps.push_back(dumped ? rotating_.kernel.word(word) : 0);
+    }
     dumps.insert(dumps.end(), thread.kernel.counts.begin(),
                  thread.kernel.counts.end());
     dumps.resize(dumps.size() + kernel_events_ - thread.kernel.counts.size(),
@@ -228,21 +236,26 @@ void SegmentBuilder::AddKernelDumps(const ThreadState& thread, PathNode& node,
                                     const std::uint64_t* begin,
                                     const HookDump* end, bool exact) const {
   const bool dumped = end != nullptr && end->of == HookDump::Of::kKernel;
-  const std::uint64_t present =
-      dumped ? begin[0] & (end->present | rotating_.kernel) : 0;
+  // Events that do not rotate are among the first 32.
+  const MeasureSet at_end =
+      dumped ? MeasureSet(end->present) | rotating_.kernel : MeasureSet();
+  const bool any_at_begin =
+      std::any_of(begin, begin + present_words_,
+                  [](std::uint64_t word) { return word != 0; });
+  const std::uint64_t* const counts = begin + present_words_;
   for (std::size_t i = 0; i < kernel_events_; ++i) {
     DumpSum& sum = node.dumps[events_ + i];
-    const bool rotates = (rotating_.kernel >> i & 1u) != 0;
-    if (!(present >> i & 1u)) {
+    const bool rotates = rotating_.kernel.Has(i);
+    if (!at_end.Has(i) || !HasBit(begin, i)) {
       // A part of the call's count is unknown: the others stand for it.
-      if (dumped && rotates && begin[0] != 0) continue;
+      if (dumped && rotates && any_at_begin) continue;
       sum.quality = Worse(sum.quality, Quality::kBounded);
       continue;
     }
-    const std::uint64_t count = thread.kernel.counts[i] - begin[1 + i];
+    const std::uint64_t count = thread.kernel.counts[i] - counts[i];
     if (rotates && i < rotating_.kernel_running.size()) {
       const std::size_t at = rotating_.kernel_running[i];
-      const std::uint64_t running = thread.kernel.counts[at] - begin[1 + at];
+      const std::uint64_t running = thread.kernel.counts[at] - counts[at];
       if (running == 0) continue;
       sum.WriteSliced().calls.Add({running, count});
       sum.scaling = DumpSum::Scaling::kByTime;
@@ -261,7 +274,10 @@ void SegmentBuilder::AddKernelDumps(const ThreadState& thread, PathNode& node,
   if (stack.doubtful > depth) stack.doubtful = depth;
   if (stack.doubted > depth) [[unlikely]] {
     stack.doubted = depth;
-    if (depth == 0) stack.doubted_thread = stack.doubted_kernel = 0;
+    if (depth == 0) {
+      stack.doubted_thread = 0;
+      stack.doubted_kernel = MeasureSet();
+    }
   }
 }
 
@@ -321,8 +337,8 @@ void SegmentBuilder::AddKernelDumps(const ThreadState& thread, PathNode& node,
         if (!(stack.doubted_thread >> i & 1u)) continue;
         node.dumps[i].quality = Worse(node.dumps[i].quality, Quality::kBounded);
       }
-      if (kernel_events_ != 0) {
-        dumps[copied_] &= ~std::uint64_t{stack.doubted_kernel};
+      for (std::size_t word = 0; word < present_words_; ++word) {
+        dumps[copied_ + word] &= ~stack.doubted_kernel.word(word);
       }
     }
     if (events_ != 0) {
@@ -403,11 +419,13 @@ void SegmentBuilder::AddCallCounts(const ThreadState& thread,
     // As in AddKernelDumps(); multiplexed counts of one call are estimates.
     const std::uint64_t* const kernel_begin = begin + copied_;
     const std::uint64_t present =
-        kernel_begin[0] & dump->present & ~std::uint64_t{rotating_.kernel};
-    for (std::size_t i = 0; i < kernel_events_; ++i) {
+        kernel_begin[0] & dump->present & ~rotating_.kernel.word(0);
+    // Events that do not rotate are among the first 32.
+    const std::size_t first_events = std::min<std::size_t>(kernel_events_, 32);
+    for (std::size_t i = 0; i < first_events; ++i) {
       if (!(present >> i & 1u)) continue;
       observed_dumps_[events_ + i] =
-          thread.kernel.counts[i] - kernel_begin[1 + i];
+          thread.kernel.counts[i] - kernel_begin[present_words_ + i];
     }
   }
   span.switches = now.switches - frame.switches;

@@ -33,7 +33,8 @@ namespace countrace::rmap {
 
 // Bits of the multiplexed counters.
 struct RotatingCounters {
-  std::uint32_t thread = 0, kernel = 0;
+  std::uint32_t thread = 0;
+  MeasureSet kernel;
   // For the kernel's counters: index of the running time of each one's set.
   std::vector<std::size_t> kernel_running = {};
 };
@@ -89,7 +90,9 @@ class SegmentBuilder {
         events_(thread_events),
         copied_(dumps_stay ? 0 : thread_events),
         kernel_events_(kernel_events),
-        frame_words_(copied_ + (kernel_events_ != 0 ? 1 + kernel_events_ : 0)),
+        present_words_((kernel_events_ + MeasureSet::kWordBits - 1) /
+                       MeasureSet::kWordBits),
+        frame_words_(copied_ + present_words_ + kernel_events_),
         origins_(origins),
         jump_hook_(jump_hook),
         rotating_(std::move(rotating)),
@@ -242,6 +245,7 @@ class SegmentBuilder {
   std::size_t copied_;  // part of them: events_, or 0 if dumps stay in memory
   std::size_t kernel_events_;  // number of events counted by CPUs, if kernel
                                // hooks dump them
+  std::size_t present_words_;  // the bits of these
   std::size_t frame_words_;    // words for a frame in SegmentStack::dumps
   const std::vector<logformat::HookOrigin>& origins_;  // by hook id
   std::uint32_t jump_hook_;

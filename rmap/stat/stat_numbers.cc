@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "base/text/name_escape.h"
 #include "base/text/quantity_format.h"
 #include "logformat/perf_event_names.h"
 #include "rmap/columns/report_columns.h"
@@ -178,6 +180,29 @@ std::vector<StatNumber> StatNumbersOf(const Report& report,
     }
   }
   return numbers;
+}
+
+std::vector<std::string> NotCountedNotes(const Report& report) {
+  std::vector<std::string> without_turn, uncounted;
+  for (std::size_t i = 0; i < report.books.size(); ++i) {
+    if (EventNumber(report, i)) continue;
+    const auto& event = report.events[i];
+    (event.scaled ? without_turn : uncounted)
+        .push_back(base::EscapeName(event.name));
+  }
+  std::vector<std::string> notes;
+  if (!without_turn.empty()) {
+    notes.push_back(absl::StrFormat(
+        "not counted, because none of the turns of their sets came while a "
+        "counted process ran (a longer run, a shorter --rotate or fewer sets "
+        "count them): %s",
+        absl::StrJoin(without_turn, ", ")));
+  }
+  if (!uncounted.empty()) {
+    notes.push_back("not counted by any CPU: " +
+                    absl::StrJoin(uncounted, ", "));
+  }
+  return notes;
 }
 
 std::vector<StatNumber> UserAndSystem(std::uint64_t user_ns,

@@ -39,6 +39,10 @@ struct StatNumber {
 std::vector<StatNumber> StatNumbersOf(const Report& report,
                                       const SwitchTotals& totals);
 
+// Why events of the report have no number, one line for each reason, with the
+// names of its events, escaped: a count that does not exist is never a 0.
+std::vector<std::string> NotCountedNotes(const Report& report);
+
 // `user` and `system`: `total_ns` in the proportion of two times of the kernel,
 // which splits a thread's time by what it sees at its clock ticks, at most 10
 // ms apart: estimates, with Wilson's interval for as many samples.

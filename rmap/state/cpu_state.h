@@ -23,22 +23,25 @@ struct CpuAccount {
   std::uint64_t ns = 0;  // written by DispatchTracker
   // Written by interval_counts.
   CounterValues counts{};
-  std::vector<SliceSums> slices;  // by event, if sets are multiplexed
+  EventSlices slices;  // if sets are multiplexed
 };
 
 // What one row did on a CPU during one rotation of an event set.
 struct TurnCounts {
+  using OfSet = std::array<std::uint64_t, logformat::kMaxDumpValues>;
+
   ThreadState* thread = nullptr;  // null: the account's
   CpuAccount* account = nullptr;
-  CounterValues counts{};
-  // By event: the part of its running time in which several rows ran and the
+  std::uint64_t running_ns = 0;
+  OfSet counts{};  // by event of the set
+  // The same: the part of its running time in which several rows ran and the
   // count could not be split among them.
-  CounterValues unsplit_ns{};
+  OfSet unsplit_ns{};
 };
 
 // What one row did in it, of one event.
 struct RowSlice {
-  std::vector<SliceSums>* sums = nullptr;  // of the row, by event
+  EventSlices* sums = nullptr;  // of the row
   std::size_t event = 0;
   Slice slice;
 };
@@ -84,32 +87,32 @@ struct CpuCounters {
   // The first and last value seen, and which counters were ever seen.
   CounterValues first{}, last{};
   CounterValues closed{};  // last - first of earlier rotations
-  std::uint32_t counted = 0;
-  std::uint32_t counted_before =
-      0;  // before the CPU came back or the MMCR changed
+  MeasureSet counted;
+  MeasureSet counted_before;  // before the CPU came back or the MMCR changed
   // Event sets: the counters whose deltas lie in the current rotation, the
   // MMCR, and the rows that ran in it.
-  std::uint32_t turn = 0;
+  MeasureSet turn;
   std::uint32_t mmcr = 0;
-  std::size_t running = 0;  // the measure that is its running time
+  // The measure that is that set's running time, and its first event.
+  std::size_t running = 0, first_event = 0;
   std::vector<TurnCounts> in_turn;
   // By set: the first of its two rotations in the present round.
   std::array<std::optional<std::vector<RowSlice>>, logformat::kMaxEventSets>
       first_of_round;
   // Events in sets whose count of the present interval cannot be split.
-  std::uint32_t unsplit = 0;
+  MeasureSet unsplit;
   // Absent from the last dump: the next delta covers more than one interval.
-  std::uint32_t stale = 0;
+  MeasureSet stale;
   CounterValues stale_since_ns{};  // begin of that interval, if stale
   // Counters whose next delta is only a lower bound.
-  std::uint32_t doubted = 0;
+  MeasureSet doubted;
   CounterValues went_back_from{};  // for those that did at the last dump
   // The tables begin between two dumps: counts up to the first one behind it
   // are those that records show. The last values before it, if there is a dump.
   bool cut = false;
   // So is the dispatch: its run time is counted at its end alone.
   bool dispatch_cut = false;
-  std::uint32_t before_present = 0;
+  MeasureSet before_present;
   CounterValues before{};
   // The time from that dump to the begin of the tables; 0: unknown.
   std::uint64_t since_before_ns = 0;
@@ -140,7 +143,7 @@ struct HeldCount {
 struct HeldDump {
   std::uint64_t time_ns;
   std::vector<std::uint64_t> values;
-  std::uint32_t present;
+  MeasureSet present;
 };
 
 // What a CPU's occupant got since the last record that names it. A record of an
@@ -159,7 +162,7 @@ struct UnconfirmedTime {
   // `recorded`: the part that fault records show.
   std::uint64_t counts_begin_ns = UINT64_MAX;
   CounterValues counts{}, recorded{};
-  CounterValues unsplit_ns{};  // as in TurnCounts
+  TurnCounts::OfSet unsplit_ns{};  // as in TurnCounts
   // For the observer, in the order in which it gets them.
   std::vector<std::variant<AttributedTime, HeldCount, HeldDump, FaultHit>> held;
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "rmap/counters/measure_set.h"
 #include "rmap/state/call_paths.h"
 
 namespace countrace::rmap {
@@ -49,8 +50,8 @@ struct SegmentStack {
   std::vector<Frame> frames;  // outermost first
   // Counters at each frame's enter. From the thread's dumps, if records do not
   // stay in memory: one value for each event. From the kernel's dumps (if the
-  // trace has kernel hooks): bit i = value i is present, then what the thread
-  // had counted so far.
+  // trace has kernel hooks): words with bit i = value i is present, then what
+  // the thread had counted so far.
   std::vector<std::uint64_t> dumps;
   // Frames [0, doubtful) were open when records of this thread were lost, so
   // their exits may be lost as well.
@@ -64,7 +65,8 @@ struct SegmentStack {
   // Frames [0, doubted) were open when a count became unknown. Bits of the
   // thread's counters, and of the kernel's.
   std::size_t doubted = 0;
-  std::uint32_t doubted_thread = 0, doubted_kernel = 0;
+  std::uint32_t doubted_thread = 0;
+  MeasureSet doubted_kernel;
 
   // The innermost open call; null: none.
   PathNode* Top() const {
@@ -74,7 +76,7 @@ struct SegmentStack {
   std::uint32_t TopHook() const {
     return frames.empty() ? 0 : frames.back().hook_id;
   }
-  void Doubt(std::uint32_t thread, std::uint32_t kernel) {
+  void Doubt(std::uint32_t thread, const MeasureSet& kernel) {
     doubted = frames.size();
     doubted_thread |= thread;
     doubted_kernel |= kernel;

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "rmap/state/call_paths.h"
+#include "rmap/state/event_slices.h"
 #include "rmap/state/hook_hits.h"
-#include "rmap/state/scaled_count.h"
 #include "rmap/state/segment_stack.h"
 #include "rmap/state/unseen_state.h"
 #include "rmap/tables/tables.h"
@@ -76,7 +76,7 @@ struct ProcessState {
   // KernelHooks: calls that returned an error, by hook id and errno.
   std::map<std::pair<std::uint32_t, int>, std::uint64_t> failed_calls;
   // interval_counts: by kernel dump event, if sets are multiplexed.
-  std::vector<SliceSums> slices;
+  EventSlices slices;
 };
 
 // Dispatches of a thread; written by DispatchTracker.
@@ -122,7 +122,7 @@ struct BlockedState {
 // Counts from the dumps of CPUs; written by interval_counts.
 struct KernelCounts {
   std::vector<std::uint64_t> counts;  // one for each kernel dump event
-  std::vector<SliceSums> slices;      // by event, if event sets are multiplexed
+  EventSlices slices;                 // if event sets are multiplexed
 };
 
 // Hook records of a thread; written by SegmentBuilder.

@@ -54,9 +54,9 @@ struct UnseenState {
     return lost_ns + hidden_ns + outside_ns + unknown_ns + late_ns != 0 ||
            !counts.empty();
   }
-  void AddCount(std::size_t event, std::uint64_t count, std::size_t events) {
+  void AddCount(std::size_t event, std::uint64_t count) {
     if (count == 0) return;
-    counts.resize(std::max(counts.size(), events), 0);
+    counts.resize(std::max(counts.size(), event + 1), 0);
     counts[event] = AddBounded(counts[event], count);
   }
   // The part of `ns` since `begin_ns` in which it is known in which system call

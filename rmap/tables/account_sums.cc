@@ -42,7 +42,9 @@ std::optional<ScaledCount> ScaleAccount(const TableInput& input,
   for (const CpuState& cpu : input.in.dispatches.cpus()) {
     const CpuAccount& part = cpu.*account;
     ns += part.ns;
-    if (event < part.slices.size()) sum.Merge(part.slices[event]);
+    if (const SliceSums* const more = part.slices.Find(event)) {
+      sum.Merge(*more);
+    }
   }
   if (ns == 0 && account == &CpuState::unattributed) {
     ScaledCount nothing;  // known, while other accounts may not exist

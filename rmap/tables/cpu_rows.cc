@@ -20,8 +20,9 @@ void ScaleCpu(const TableInput& input, const CpuState& cpu, CpuRow& row) {
     ErrorSum error;
     for (const auto account : kBookAccounts) {
       const CpuAccount& from = cpu.*account;
-      if (event >= from.slices.size()) continue;
-      const auto part = from.slices[event].Estimate(from.ns);
+      const SliceSums* const slices = from.slices.Find(event);
+      if (slices == nullptr) continue;
+      const auto part = slices->Estimate(from.ns);
       if (!part) continue;
       sum.value += part->value;
       sum.counted += part->counted;
@@ -59,11 +60,11 @@ void BuildCpus(const TableInput& input, const UnseenBounds& bounds,
     }
     row.counts = input.ToCounts(totals);
     ScaleCpu(input, cpu, row);
+    const MeasureSet counted =
+        cpu.counters.counted | cpu.counters.counted_before;
     for (std::size_t i = 0; i < input.plans.size(); ++i) {
       // Counted on other CPUs only: absent, not 0.
-      const std::uint32_t counted =
-          cpu.counters.counted | cpu.counters.counted_before;
-      if (row.counts[i] && !(counted >> *input.plans[i].cpu_event & 1u)) {
+      if (row.counts[i] && !counted.Has(*input.plans[i].cpu_event)) {
         row.counts[i].reset();
       }
     }

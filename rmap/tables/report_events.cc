@@ -24,9 +24,9 @@ std::vector<EventPlan> FillEvents(const logformat::TraceInfo& info,
   const EventSetDumps thread_dumps(info.thread_sets());
   for (const EventPlan& plan : plans) {
     const bool cpu =
-        plan.cpu_event && (cpu_dumps.rotating() >> *plan.cpu_event & 1u);
-    const bool thread = plan.thread_event &&
-                        (thread_dumps.rotating() >> *plan.thread_event & 1u);
+        plan.cpu_event && cpu_dumps.rotating().Has(*plan.cpu_event);
+    const bool thread =
+        plan.thread_event && thread_dumps.rotating().Has(*plan.thread_event);
     report.events.push_back({.name = plan.name, .scaled = cpu || thread});
   }
   return plans;

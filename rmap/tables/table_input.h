@@ -55,7 +55,7 @@ struct TableInput {
   }
 
   bool IsCounted(const EventPlan& plan) const {
-    return plan.cpu_event && (counted >> *plan.cpu_event & 1u);
+    return plan.cpu_event && counted.Has(*plan.cpu_event);
   }
 
   // Values of a kernel dump, indexed like Report::events.
@@ -70,12 +70,12 @@ struct TableInput {
 
   bool Rotates(const EventPlan& plan) const {
     return plan.cpu_event &&
-           (in.dispatches.dumps().rotating() >> *plan.cpu_event & 1u);
+           in.dispatches.dumps().rotating().Has(*plan.cpu_event);
   }
 
   // Replaces multiplexed counts by estimates.
   template <typename Row>
-  void Scale(const std::vector<SliceSums>& slices, std::uint64_t whole_ns,
+  void Scale(const EventSlices& slices, std::uint64_t whole_ns,
              Row& row) const {
     for (std::size_t i = 0; i < plans.size(); ++i) {
       if (!Rotates(plans[i])) continue;
@@ -83,8 +83,9 @@ struct TableInput {
       const std::size_t event = *plans[i].cpu_event;
       row.scaled[i].reset();
       row.counts[i].reset();
-      if (event >= slices.size()) continue;
-      row.scaled[i] = slices[event].Estimate(whole_ns);
+      const SliceSums* const sums = slices.Find(event);
+      if (sums == nullptr) continue;
+      row.scaled[i] = sums->Estimate(whole_ns);
       if (row.scaled[i]) row.counts[i] = row.scaled[i]->value;
     }
     SetBetween(row.scaled);
@@ -109,8 +110,8 @@ struct TableInput {
   std::vector<EventPlan> plans;  // one for each of Report::events
   RecordingCost cost;
   ProbeCosts probes;
-  bool has_kernel;            // dispatch records exist
-  std::uint32_t counted = 0;  // bits of the events that any CPU counted
+  bool has_kernel;     // dispatch records exist
+  MeasureSet counted;  // the events that any CPU counted
 };
 
 }  // namespace countrace::rmap

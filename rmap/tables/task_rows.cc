@@ -25,18 +25,17 @@ bool HasRow(const ProcessState& process) {
 
 // The process's slices; the threads' slices for an event that was counted
 // before their process was known.
-std::vector<SliceSums> SlicesOf(const ProcessState& process) {
-  std::vector<SliceSums> sum;
+EventSlices SlicesOf(const ProcessState& process) {
+  EventSlices sum;
   for (const ThreadState* thread : process.threads) {
-    sum.resize(std::max(sum.size(), thread->kernel.slices.size()));
-    for (std::size_t i = 0; i < thread->kernel.slices.size(); ++i) {
-      sum[i].Merge(thread->kernel.slices[i]);
+    for (const auto& [event, slices] : thread->kernel.slices.entries()) {
+      sum.At(event).Merge(slices);
     }
   }
-  for (std::size_t i = 0; i < sum.size(); ++i) {
-    if (i < process.slices.size() &&
-        process.slices[i].running() == sum[i].running()) {
-      sum[i] = process.slices[i];
+  for (const auto& [event, slices] : process.slices.entries()) {
+    const SliceSums* const threads = sum.Find(event);
+    if (threads != nullptr && slices.running() == threads->running()) {
+      sum.At(event) = slices;
     }
   }
   return sum;

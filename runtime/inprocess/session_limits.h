@@ -21,8 +21,8 @@ bool EndsInField(const char (&field)[N]) noexcept {
 
 inline bool EventsAreWithinLimits(
     const logformat::SessionControl& session) noexcept {
-  if (session.thread_event_count > logformat::kMaxEvents ||
-      session.thread_set_count > logformat::kMaxEventSets) {
+  if (session.thread_event_count > logformat::kSessionEvents ||
+      session.thread_set_count > logformat::kSessionEventSets) {
     return false;
   }
   std::uint32_t in_sets = 0;

@@ -60,7 +60,7 @@ void SetDueTimes(SetTurns& turns, std::uint64_t now_ns) noexcept {
 
 void BeginTurns(SetTurns& turns, std::uint32_t seed) noexcept {
   turns.sets = g_settings->thread_set_count;
-  if (turns.sets > lf::kMaxEventSets) turns.sets = 0;
+  if (turns.sets > lf::kSessionEventSets) turns.sets = 0;
   if (turns.sets == 0) return;
   turns.random = seed | 1;
   // Similar seeds give similar first values: skip them.

@@ -22,7 +22,7 @@ struct SetTurns {
   std::uint32_t inner;  // enters inside the outermost open one
   std::uint32_t random;
   std::uint32_t left;  // unused entries of `round`; its last is next
-  std::uint8_t round[logformat::kMaxEventSets];
+  std::uint8_t round[logformat::kSessionEventSets];
   std::uint64_t due_ns;      // the next outermost enter rotates
   std::uint64_t overdue_ns;  // any enter rotates, after many inner ones
 };

@@ -37,14 +37,14 @@ struct CounterGroup {
 // Owner thread only.
 struct ThreadCounters {
   std::uint32_t count;  // events of the session; index = session index
-  std::int32_t fds[logformat::kMaxEvents];
+  std::int32_t fds[logformat::kSessionEvents];
   // The kernel's numbers of the events: a program may close descriptors, and
   // use theirs again (own_descriptors.h).
-  std::uint64_t ids[logformat::kMaxEvents];
-  perf_event_mmap_page* pages[logformat::kMaxEvents];
+  std::uint64_t ids[logformat::kSessionEvents];
+  perf_event_mmap_page* pages[logformat::kSessionEvents];
   CounterGroup always;
   // Only the group of turns.set counts.
-  CounterGroup sets[logformat::kMaxEventSets];
+  CounterGroup sets[logformat::kSessionEventSets];
   SetTurns turns;
   bool waits;                   // the set of `turns` does not count yet
   std::uint32_t ranges_closed;  // when the descriptors were the events' last

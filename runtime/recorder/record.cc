@@ -80,10 +80,10 @@ absl::StatusOr<RecordResult> Record(const RecordOptions& options) {
     request.event.exclude_kernel |= !gating.kernel;
   }
   std::size_t optional_from =
-      defaults ? kOptionalDefaultsFrom : logformat::kMaxCounters;
+      defaults ? kOptionalDefaultsFrom : logformat::kMaxEvents;
   absl::Status gated =
       GateEvents(gating, !defaults, events->events, optional_from);
-  std::size_t none_optional = logformat::kMaxCounters;
+  std::size_t none_optional = logformat::kMaxEvents;
   gated.Update(GateEvents(gating, true, hook_events->events, none_optional));
   if (!gated.ok()) return gated;
   if (gating.nothing()) events->set_sizes.clear();

@@ -36,8 +36,9 @@ struct RecordOptions {
   std::vector<std::string> events;
   // Counters read at each user hook; empty: none.
   std::vector<std::string> hook_events;
-  // Rotation interval of event sets ("{a,b}" in `events` or `hook_events`).
-  std::uint64_t rotate_ns = 10'000'000;
+  // Rotation interval of event sets ("{a,b}" in `events` or `hook_events`);
+  // absent: RotateNs() of set_turns.h, at user hooks kRotateNs.
+  std::optional<std::uint64_t> rotate_ns;
   // At user hooks: event sets rotate at each instance of a thread's outermost
   // segment.
   bool rotate_instances = false;

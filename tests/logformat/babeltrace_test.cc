@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <regex>
 #include <sstream>
 
 #include "logformat/description/metadata_writer.h"
@@ -217,14 +218,8 @@ TEST_CASE("babeltrace2 reads names that need escaping",
 
 // babeltrace2 prints the set's number by its name in the enumeration.
 std::string WithoutMmcr(const std::string& line) {
-  std::string out = line;
-  for (const auto& [from, to] : {std::pair<std::string, std::string>{
-                                     "( \"set_0\" : container = 0 )", "0"},
-                                 {"( \"set_1\" : container = 1 )", "1"}}) {
-    const std::size_t at = out.find(from);
-    if (at != std::string::npos) out.replace(at, from.size(), to);
-  }
-  return out;
+  static const std::regex kNamed("\\( \"set_(\\d+)\" : container = \\1 \\)");
+  return std::regex_replace(line, kNamed, "$1");
 }
 
 TEST_CASE("babeltrace2 names the events of each event set",
@@ -292,6 +287,41 @@ TEST_CASE("babeltrace2 names the events of each event set",
   CHECK(info.cpu_set_sizes == std::vector<std::size_t>{2, 1});
   CHECK(info.thread_set_sizes == std::vector<std::size_t>{1, 2});
   CHECK(info.cpu_event_configs.size() == 4);
+}
+
+TEST_CASE("babeltrace2 names the events of as many sets as there may be",
+          "[logformat][babeltrace]") {
+  constexpr std::uint32_t kSets = 64;
+  TempDirectory temp(TempDirectory::Place::kMemory);
+  TraceBuilder builder(temp / "t");
+  std::vector<std::string> names = {"task-clock"};
+  for (std::uint32_t set = 0; set < kSets; ++set) {
+    for (const char* of : {"a", "b", "c"}) {
+      names.push_back(of + std::to_string(set));
+    }
+  }
+  builder.SetCpuEvents(names, std::vector<std::uint32_t>(kSets, 3));
+  auto& cpu = builder.Cpu(0);
+  for (std::uint32_t set = 0; set < kSets; ++set) {
+    cpu.SetEventSet(set, 0x1f);
+    cpu.Counters(10 + set,
+                 set == 0 ? CountersReason::kBegin : CountersReason::kSetBegin,
+                 5, {1, 2, 3, 4, 5});
+  }
+  builder.Finish();
+  const BabeltraceRun theirs = RunBabeltrace(temp / "t");
+  CHECK(theirs.status == 0);
+  CHECK(theirs.errors == "");
+  const std::vector<Line> ours = OurLines(temp / "t");
+  REQUIRE(theirs.lines.size() == kSets);
+  REQUIRE(ours.size() == kSets);
+  for (std::uint32_t set = 0; set < kSets; ++set) {
+    CAPTURE(set);
+    CHECK(WithoutMmcr(theirs.lines[set].second) ==
+          WithoutMmcr(ours[set].second));
+    CHECK(ours[set].second.find("set = { { a" + std::to_string(set) + " = 2") !=
+          std::string::npos);
+  }
 }
 
 TEST_CASE("babeltrace2 reads a trace with a narrow counter",

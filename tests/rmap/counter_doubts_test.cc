@@ -23,7 +23,7 @@ TEST_CASE("counter doubts: intervals are added up, the longest is named",
   doubts.Add(DoubtReason::kOtherMmcr, 1, {4, -1, 20000, 25000, 9, 7});
   doubts.Add(DoubtReason::kOtherMmcr, 1, {5, -1, 30000, 30001, 9, 7});
   CHECK(doubts.any());
-  const DoubtSum& sum = doubts.Of(DoubtReason::kOtherMmcr, 1);
+  const DoubtSum sum = doubts.Of(DoubtReason::kOtherMmcr, 1);
   CHECK(sum.intervals == 4);
   CHECK(sum.ns == 12001);
   CHECK(sum.longest.tid == 70);
@@ -69,7 +69,7 @@ TEST_CASE("counter doubts: each message has the numbers of its counter",
 class NarrowCounter {
  public:
   explicit NarrowCounter(std::uint32_t rotating = 0)
-      : extension_({{16, 0}, {16, 0}}, 2, rotating) {}
+      : extension_({{16, 0}, {16, 0}}, 2, MeasureSet(rotating)) {}
 
   // Returns the extended value; 0 bits are doubtful unless `doubted` says.
   std::uint64_t Of(EventRecord record, std::uint64_t value,
@@ -77,7 +77,8 @@ class NarrowCounter {
     const std::uint64_t values[] = {value, value};
     record.counters = values;
     if (record.present == 0) record.present = 3;
-    return extension_.Extend(record, time_ns, true).counters[0];
+    const MeasureSet present(record.present);
+    return extension_.Extend(record, present, time_ns, true).counters[0];
   }
   std::uint64_t OfCpu(std::int32_t cpu, std::uint64_t value,
                       std::uint64_t time_ns, std::uint32_t mmcr = 0,
@@ -113,9 +114,9 @@ TEST_CASE("counter extension: each CPU and each thread counts on its own",
   CHECK(counter.OfCpu(0, 60000, 20) == 0);
   CHECK(counter.OfCpu(1, 150, 30) == 50);
   CHECK(counter.OfCpu(0, 60010, 40) == 10);
-  CHECK(counter.extension().doubted() == 0);
+  CHECK(counter.extension().doubted().empty());
   CHECK(counter.OfCpu(0, 5, 50) == 10 + 5531);
-  CHECK(counter.extension().doubted() == 3);
+  CHECK(counter.extension().doubted() == MeasureSet(3));
   CHECK(counter.extension().doubts().Of(DoubtReason::kWrapped, 0).ns == 10);
   CHECK(counter.OfCpu(1, 160, 60) == 60);
 
@@ -134,7 +135,7 @@ TEST_CASE("counter extension: each CPU and each thread counts on its own",
   counter.extension().Restart(-1);
   counter.extension().Restart(7);
   CHECK(counter.OfCpu(1, 3, 140) == 60);
-  CHECK(counter.extension().doubted() == 0);
+  CHECK(counter.extension().doubted().empty());
   CHECK(counter.OfCpu(1, 4, 150) == 61);
   CHECK(counter.OfCpu(-1, 4, 160) == 4);
 }
@@ -147,13 +148,14 @@ TEST_CASE("counter extension: no delta reaches over a change of the event set",
     CHECK(counter->OfCpu(0, 1010, 20, /*mmcr=*/0) == 10);
     // A smaller value of another set is no wrap.
     CHECK(counter->OfCpu(0, 500, 30, /*mmcr=*/1) == 10);
-    CHECK(counter->extension().doubted() == (counter == &fixed ? 0 : 2));
+    CHECK(counter->extension().doubted() ==
+          MeasureSet(counter == &fixed ? 0 : 2));
     CHECK(counter->OfCpu(0, 505, 40, /*mmcr=*/1) == 15);
   }
   // The multiplexed counter was absent in between, the other one was not.
   CHECK(rotating.OfCpu(0, 506, 50, /*mmcr=*/1, /*present=*/2) == 15);
   CHECK(rotating.OfCpu(0, 300, 60, /*mmcr=*/1) == 15);
-  CHECK(rotating.extension().doubted() == 2);
+  CHECK(rotating.extension().doubted() == MeasureSet(2));
   CHECK(rotating.OfCpu(0, 301, 70, /*mmcr=*/1) == 16);
   // One that is always counted goes on.
   CHECK(fixed.OfCpu(0, 506, 50, /*mmcr=*/1, /*present=*/2) == 15);

@@ -214,7 +214,7 @@ TEST_CASE("reset: what no wrap explains is unknown, not 0 and not 2^32",
 
 TEST_CASE("wrap: with an unsure time on either side it may be more than one",
           "[rmap]") {
-  CounterExtension extension({kPower2}, 1, 0);
+  CounterExtension extension({kPower2}, 1, MeasureSet());
   std::uint64_t value = 0;
   logformat::EventRecord dump{};
   dump.stream_class = logformat::StreamClass::kCpu;
@@ -223,8 +223,8 @@ TEST_CASE("wrap: with an unsure time on either side it may be more than one",
   const auto wraps_at = [&](std::uint64_t time_ns, bool sure) {
     // 4.2e9 more, and so less in 32 bits.
     value = (value + 4'200'000'000) & 0xffff'ffffu;
-    extension.Extend(dump, time_ns, sure);
-    return extension.doubted() != 0;
+    extension.Extend(dump, MeasureSet(dump.present), time_ns, sure);
+    return !extension.doubted().empty();
   };
   CHECK_FALSE(wraps_at(64 * kSecond, true));  // the first one
   CHECK_FALSE(wraps_at(128 * kSecond, true));

@@ -78,19 +78,59 @@ TEST_CASE("event set dumps: what perf multiplexed keeps its mark", "[rmap]") {
 
 TEST_CASE("event set dumps: bits and running times of sets", "[rmap]") {
   const EventSetDumps dumps(Sets(/*of_cpu=*/true));
-  CHECK(dumps.of_set(0) == (1u << 1 | 1u << 2 | 1u << 7));
-  CHECK(dumps.of_set(1) == (1u << 3 | 1u << 4 | 1u << 5 | 1u << 8));
-  CHECK(dumps.of_set(2) == (1u << 6 | 1u << 9));
-  CHECK(dumps.of_set(99) == 0);
-  CHECK(dumps.rotating() == 0b1111111110u);
+  CHECK(dumps.of_set(0) == MeasureSet(1u << 1 | 1u << 2 | 1u << 7));
+  CHECK(dumps.of_set(1) == MeasureSet(1u << 3 | 1u << 4 | 1u << 5 | 1u << 8));
+  CHECK(dumps.of_set(2) == MeasureSet(1u << 6 | 1u << 9));
+  CHECK(dumps.of_set(99).empty());
+  CHECK(dumps.rotating() == MeasureSet(0b1111111110u));
   const std::vector<std::size_t> places = dumps.running_places();
   REQUIRE(places.size() == 7);
   CHECK(std::vector(places.begin() + 1, places.end()) ==
         std::vector<std::size_t>{7, 7, 8, 8, 8, 9});
   CHECK(EventSetDumps({4, {}, false}).running_places().empty());
-  CHECK(EventSetDumps({4, {}, false}).rotating() == 0);
+  CHECK(EventSetDumps({4, {}, false}).rotating().empty());
   // Threads have no running times.
-  CHECK(EventSetDumps(Sets(/*of_cpu=*/false)).rotating() == 0b1111110u);
+  CHECK(EventSetDumps(Sets(/*of_cpu=*/false)).rotating() ==
+        MeasureSet(0b1111110u));
+}
+
+TEST_CASE("event set dumps: as many events and sets as a session may have",
+          "[rmap]") {
+  // 4 always on, then 63 sets of 4 events: 256, and as many running times.
+  constexpr std::size_t kAlways = 4, kInSet = 4, kSets = 63;
+  static_assert(kAlways + kSets * kInSet == logformat::kMaxEvents);
+  const logformat::EventSets sets{logformat::kMaxEvents,
+                                  std::vector<std::size_t>(kSets, kInSet),
+                                  /*running_slot=*/true};
+  REQUIRE(sets.valid());
+  EventSetDumps dumps(sets);
+  REQUIRE(dumps.measures() == logformat::kMaxEvents + kSets);
+  REQUIRE(dumps.measures() <= kMaxMeasures);
+  for (std::uint32_t set = 0; set < kSets; ++set) {
+    CAPTURE(set);
+    const std::vector<std::uint64_t> counters = {
+        1, 2, 3, 4, 1000 + set, 11, 12, 13, 5000 + set};
+    EventRecord record{};
+    record.counters = counters.data();
+    record.mmcr = set;
+    record.present = 0b1'1011'1111;  // without the third of the set
+    const EventRecord spread = dumps.Spread(record);
+    std::map<std::size_t, std::uint64_t> expected = {
+        {0, 1}, {1, 2}, {2, 3}, {3, 4}};
+    const std::size_t first = kAlways + set * kInSet;
+    expected[first] = 1000 + set;
+    expected[first + 1] = 11;
+    expected[first + 3] = 13;
+    expected[logformat::kMaxEvents + set] = 5000 + set;
+    std::map<std::size_t, std::uint64_t> found;
+    dumps.PresentIn(spread).ForEach(
+        [&](std::size_t i) { found[i] = spread.counters[i]; });
+    CHECK(found == expected);
+    CHECK(dumps.PresentIn(spread).Intersects(dumps.of_set(set)));
+    CHECK_FALSE(
+        dumps.PresentIn(spread).Intersects(dumps.of_set((set + 1) % kSets)));
+    CHECK(sets.SetOf(first + 3) == set);
+  }
 }
 
 }  // namespace

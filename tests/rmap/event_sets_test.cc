@@ -1,10 +1,14 @@
 // Counts of multiplexed and of always-counted events around switches without
 // counters, and around time without a known owner.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "rmap/columns/report_columns.h"
 #include "rmap/pipeline.h"
+#include "rmap/stat/stat_numbers.h"
 #include "tests/rmap/multiplexed_cpu.h"
 
 namespace countrace::rmap {
@@ -97,6 +101,54 @@ TEST_CASE("event sets: the recorder's estimate is its own account", "[rmap]") {
   CHECK(report.books[2].scaled->processes == 40 * 3000u);
   CHECK(report.books[2].scaled->own == 40 * 500u);
   CHECK(report.books[2].scaled->total == 40 * 3500u);
+}
+
+TEST_CASE("event sets: of many sets, those that had a turn are estimated",
+          "[rmap]") {
+  // 64 sets of one event: 66 events and 64 running times. Every event but the
+  // clock happens 3,000 times in each of `rotations` intervals.
+  constexpr std::size_t kSets = 64;
+  const int rotations = GENERATE(32, 64, 640);
+  CAPTURE(rotations);
+  MemoryTrace trace;
+  MultiplexedCpu cpu(trace, kSets, /*seed=*/3, /*tid=*/10);
+  std::vector<bool> had_turn(kSets);
+  for (int rotation = 0; rotation < rotations; ++rotation) {
+    if (rotation != 0) cpu.Rotate();
+    had_turn[cpu.set()] = true;
+    cpu.Run(1'000'000, 3000);
+    cpu.Switch(11);
+    cpu.Run(500'000, 100);
+    cpu.Switch(10);
+  }
+  cpu.End();
+  const Report report = MustReconstruct(trace);
+  REQUIRE(report.events.size() == 2 + kSets);
+  const auto all = static_cast<std::uint64_t>(rotations);
+  CHECK(Row(report, 10).counts[MultiplexedCpu::kAlways] == all * 3000);
+  CHECK(std::count(had_turn.begin(), had_turn.end(), true) ==
+        std::min(rotations, 64));
+  std::string absent;
+  for (std::size_t set = 0; set < kSets; ++set) {
+    CAPTURE(set);
+    const std::size_t event = MultiplexedCpu::kFirst + set;
+    for (const auto& [tid, in_each] : {std::pair{10, 3000}, {11, 100}}) {
+      const ThreadRow& row = Row(report, tid);
+      CHECK(row.scaled[event].has_value() == had_turn[set]);
+      if (had_turn[set]) {
+        CHECK(row.counts[event] == all * static_cast<std::uint64_t>(in_each));
+        CHECK(row.scaled[event]->slices >= all / kSets);
+      } else {
+        CHECK_FALSE(row.counts[event]);  // never a 0
+      }
+    }
+    CHECK(report.books[event].residual == 0);
+    CHECK(report.books[event].known == had_turn[set]);
+    if (!had_turn[set]) absent += ", event-" + std::to_string(set);
+  }
+  const std::vector<std::string> notes = NotCountedNotes(report);
+  CHECK(notes.size() == (absent.empty() ? 0 : 1));
+  if (!absent.empty()) CHECK(notes.at(0).ends_with(": " + absent.substr(2)));
 }
 
 TEST_CASE("event sets: an interval is left out although it counted nothing",

@@ -59,7 +59,7 @@ class TimelineLines final : public rmap::TimelineObserver {
     Line("fault", hit.cpu, hit.thread, hit.time_ns);
   }
   void OnCounters(const rmap::CounterDump& dump) override {
-    Line("counters", dump.cpu, dump.time_ns, dump.present);
+    Line("counters", dump.cpu, dump.time_ns, dump.present.word(0));
     for (const std::uint64_t value : dump.values) Line("value", value);
   }
   void OnLoss(const rmap::LossSpan& span) override {

@@ -286,11 +286,25 @@ void TraceBuilder::SetCpuEvents(const std::vector<std::string>& names,
                                 const std::vector<std::uint32_t>& set_sizes) {
   Check(cpus_.empty() && names.size() <= logformat::kMaxEvents, "cpu events");
   session_->cpu_event_count = static_cast<std::uint32_t>(names.size());
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    SetText(session_->cpu_events[i].name, names[i]);
-  }
   session_->cpu_set_count = static_cast<std::uint32_t>(set_sizes.size());
-  std::copy(set_sizes.begin(), set_sizes.end(), session_->cpu_set_sizes);
+  std::vector<logformat::SessionEvent> events(names.size());
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    SetText(events[i].name, names[i]);
+  }
+  if (logformat::AreMany(names.size(), set_sizes.size())) {
+    std::ofstream file(directory_ + "/" + logformat::kCpuEventsFile,
+                       std::ios::binary);
+    const auto write = [&file](const auto& values) {
+      file.write(
+          reinterpret_cast<const char*>(values.data()),
+          static_cast<std::streamsize>(values.size() * sizeof(values.front())));
+    };
+    write(events);
+    write(set_sizes);
+  } else {
+    std::copy(events.begin(), events.end(), session_->cpu_events);
+    std::copy(set_sizes.begin(), set_sizes.end(), session_->cpu_set_sizes);
+  }
   logformat::EventSets sets{names.size(), {}, /*running_slot=*/true};
   sets.sizes.assign(set_sizes.begin(), set_sizes.end());
   Check(sets.valid(), "cpu event sets");
@@ -300,7 +314,7 @@ void TraceBuilder::SetCpuEvents(const std::vector<std::string>& names,
 void TraceBuilder::SetThreadEvents(
     const std::vector<std::string>& names,
     const std::vector<std::uint32_t>& set_sizes) {
-  Check(names.size() <= logformat::kMaxEvents, "thread events");
+  Check(names.size() <= logformat::kSessionEvents, "thread events");
   session_->thread_event_count = static_cast<std::uint32_t>(names.size());
   for (std::size_t i = 0; i < names.size(); ++i) {
     SetText(session_->thread_events[i].name, names[i]);

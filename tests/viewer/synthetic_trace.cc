@@ -384,10 +384,11 @@ void SyntheticTrace::Replay(rmap::TimelineObserver& observer) const {
   }
   for (const TrueDump& truth : dumps) {
     calls.push_back({truth.time_ns, truth.time_ns, 0, [&observer, &truth] {
-                       observer.OnCounters({.cpu = truth.cpu,
-                                            .time_ns = truth.time_ns,
-                                            .values = truth.values,
-                                            .present = truth.present});
+                       observer.OnCounters(
+                           {.cpu = truth.cpu,
+                            .time_ns = truth.time_ns,
+                            .values = truth.values,
+                            .present = rmap::MeasureSet(truth.present)});
                      }});
   }
   for (const TrueLoss& truth : losses) {

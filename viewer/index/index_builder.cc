@@ -286,8 +286,7 @@ void IndexBuilder::OnCounters(const rmap::CounterDump& dump) {
   for (std::uint32_t event = 0; event < events_; ++event) {
     std::uint64_t& raw = last[2 * event];
     std::uint64_t& total = last[2 * event + 1];
-    const bool present =
-        event < dump.values.size() && ((dump.present >> event) & 1) != 0;
+    const bool present = event < dump.values.size() && dump.present.Has(event);
     const std::uint64_t value = present ? dump.values[event] : raw;
     // A value that decreased is a reset; the loss is unknown.
     if (first || !present || value < raw) {

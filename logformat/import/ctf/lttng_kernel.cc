@@ -130,7 +130,7 @@ LttngKernelClasses DescribeLttngKernel(
   for (const bt_field_class* context : contexts) {
     for (std::string& field : CounterContexts(context, kCpuCounterPrefix)) {
       // Three more may be counted from records.
-      if (found.counters.size() + 3 == logformat::kMaxEvents) break;
+      if (found.counters.size() + 3 == logformat::kMaxDumpValues) break;
       const std::string event = EventOfContext(field);
       if (!IsSoftwareEvent(event)) {
         unsure += (unsure.empty() ? "" : ", ") + event;

@@ -47,7 +47,7 @@ GroupCounts::GroupCounts(const FileDescription& file,
       slots_(plans.size(), -1) {
   // A CPU's dump also has the counts made from the records.
   const std::size_t most =
-      of_cpus_ ? logformat::kMaxEvents - 3 : logformat::kMaxCounters;
+      of_cpus_ ? logformat::kMaxDumpValues - 3 : logformat::kMaxCounters;
   std::string unused, unsure;
   const auto list = [](std::string& names, const std::string& name) {
     names += (names.empty() ? "" : ", ") + name;

@@ -7,13 +7,14 @@
 #include "absl/strings/str_format.h"
 
 namespace countrace::runtime {
-namespace {
 
 bool CountTheSame(const EventSpec& a, const EventSpec& b) {
   return a.type == b.type && a.config == b.config && a.config1 == b.config1 &&
          a.config2 == b.config2 && a.exclude_user == b.exclude_user &&
          a.exclude_kernel == b.exclude_kernel;
 }
+
+namespace {
 
 absl::Status CheckTwice(const std::vector<EventSpec>& events) {
   for (std::size_t i = 0; i < events.size(); ++i) {
@@ -31,10 +32,13 @@ absl::Status CheckTwice(const std::vector<EventSpec>& events) {
 absl::Status CheckRoom(const logformat::EventSets& sets) {
   const std::size_t most =
       sets.running_slot ? logformat::kMaxEvents : logformat::kMaxCounters;
-  if (sets.events > most || sets.sizes.size() > logformat::kMaxEventSets) {
+  const std::size_t most_sets = sets.running_slot
+                                    ? logformat::kMaxEventSets
+                                    : logformat::kSessionEventSets;
+  if (sets.events > most || sets.sizes.size() > most_sets) {
     return absl::InvalidArgumentError(absl::StrFormat(
         "Too many events: events=%d, at most %d; event sets=%d, at most %d",
-        sets.events, most, sets.sizes.size(), logformat::kMaxEventSets));
+        sets.events, most, sets.sizes.size(), most_sets));
   }
   const std::size_t room =
       logformat::kMaxCounters - (sets.rotates() && sets.running_slot ? 1 : 0);
@@ -49,12 +53,24 @@ absl::Status CheckRoom(const logformat::EventSets& sets) {
 }
 
 void Store(const EventChoice& choice, logformat::SessionEvent* events,
-           std::uint32_t& count, std::uint32_t* sizes, std::uint32_t& sets) {
+           std::uint32_t* sizes) {
   std::transform(choice.events.begin(), choice.events.end(), events,
                  ToSessionEvent);
-  count = static_cast<std::uint32_t>(choice.events.size());
   std::copy(choice.set_sizes.begin(), choice.set_sizes.end(), sizes);
-  sets = static_cast<std::uint32_t>(choice.set_sizes.size());
+}
+
+std::uint32_t EventsOf(const EventChoice& choice) {
+  return static_cast<std::uint32_t>(choice.events.size());
+}
+
+std::uint32_t SetsOf(const EventChoice& choice) {
+  return static_cast<std::uint32_t>(choice.set_sizes.size());
+}
+
+template <typename T>
+void Append(const std::vector<T>& values, std::string& bytes) {
+  bytes.append(reinterpret_cast<const char*>(values.data()),
+               values.size() * sizeof(T));
 }
 
 }  // namespace
@@ -148,16 +164,28 @@ std::string NamesOf(const EventChoice& choice, std::size_t set) {
   return logformat::SetText(choice.sets(false), set, names);
 }
 
-void StoreCpuEvents(const EventChoice& choice,
-                    logformat::SessionControl& control) {
-  Store(choice, control.cpu_events, control.cpu_event_count,
-        control.cpu_set_sizes, control.cpu_set_count);
+std::string StoreCpuEvents(const EventChoice& choice,
+                           logformat::SessionControl& control) {
+  control.cpu_event_count = EventsOf(choice);
+  control.cpu_set_count = SetsOf(choice);
+  std::string bytes;
+  if (!logformat::AreMany(choice.events.size(), choice.set_sizes.size())) {
+    Store(choice, control.cpu_events, control.cpu_set_sizes);
+    return bytes;
+  }
+  std::vector<logformat::SessionEvent> events(choice.events.size());
+  std::vector<std::uint32_t> sizes(choice.set_sizes.size());
+  Store(choice, events.data(), sizes.data());
+  Append(events, bytes);
+  Append(sizes, bytes);
+  return bytes;
 }
 
 void StoreThreadEvents(const EventChoice& choice,
                        logformat::SessionControl& control) {
-  Store(choice, control.thread_events, control.thread_event_count,
-        control.thread_set_sizes, control.thread_set_count);
+  control.thread_event_count = EventsOf(choice);
+  control.thread_set_count = SetsOf(choice);
+  Store(choice, control.thread_events, control.thread_set_sizes);
 }
 
 }  // namespace countrace::runtime

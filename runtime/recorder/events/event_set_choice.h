@@ -28,6 +28,9 @@ struct EventChoice {
   }
 };
 
+// Two names of one event.
+bool CountTheSame(const EventSpec& a, const EventSpec& b);
+
 // "a,{b,c}" -> a, {b,c}. A comma between slashes or braces belongs to a name.
 std::vector<std::string> SplitEvents(const std::vector<std::string>& lists);
 
@@ -45,8 +48,9 @@ EventChoice Keep(const EventChoice& choice, const std::vector<bool>& keep);
 // "a,b": the events of a set.
 std::string NamesOf(const EventChoice& choice, std::size_t set);
 
-void StoreCpuEvents(const EventChoice& choice,
-                    logformat::SessionControl& control);
+// The bytes of `.cpu_events`; empty if `control` has room for all.
+std::string StoreCpuEvents(const EventChoice& choice,
+                           logformat::SessionControl& control);
 void StoreThreadEvents(const EventChoice& choice,
                        logformat::SessionControl& control);
 

@@ -9,7 +9,9 @@ namespace countrace::runtime {
 bool SetTurns::IsDue(std::uint64_t now_ns, std::uint64_t turn_ns) {
   if (!rotates()) return false;
   // Rotates at the call nearest to the end of the interval.
-  if (now_ns - last_ns_ + turn_ns / 2 < rotate_ns_) return false;
+  if (now_ns - last_ns_ + std::min(turn_ns, rotate_ns_) / 2 < rotate_ns_) {
+    return false;
+  }
   last_ns_ = now_ns;
   return true;
 }
@@ -22,7 +24,12 @@ std::uint32_t SetTurns::Next(std::size_t cpu) {
     const auto half = round.begin() + static_cast<std::ptrdiff_t>(sets_);
     std::iota(round.begin(), half, 0u);
     std::iota(half, round.end(), 0u);
-    std::shuffle(round.begin(), round.end(), random_);
+    if (sets_ <= kFewSets) {
+      std::shuffle(round.begin(), round.end(), random_);
+    } else {
+      std::shuffle(round.begin(), half, random_);
+      std::shuffle(half, round.end(), random_);
+    }
   }
   const std::uint32_t next = round.back();
   round.pop_back();

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,10 +32,10 @@ struct KernelRecorderOptions {
   logformat::Gating gating;
   ProcessMarks marks;  // beside KernelRecorderTarget::root_pids
   EventChoice choice;
-  std::uint64_t rotate_ns = 10'000'000;  // of event sets
+  std::optional<std::uint64_t> rotate_ns;  // absent: RotateNs() of set_turns.h
   // Index of the first event that the user did not name: such events are left
   // out silently if this machine lacks them.
-  std::size_t optional_events_from = logformat::kMaxCounters;
+  std::size_t optional_events_from = logformat::kMaxEvents;
   bool fault_records = true;
   bool wakeups = false;                // a record for each wake-up: BPF only
   KernelHookRequest hooks;             // BPF only

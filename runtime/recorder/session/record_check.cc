@@ -10,6 +10,7 @@
 #include "base/posix/scoped_fd.h"
 #include "runtime/recorder/doctor/capabilities.h"
 #include "runtime/recorder/events/event_list.h"
+#include "runtime/recorder/events/set_turns.h"
 #include "runtime/recorder/kernel/hooks/hook_spec.h"
 #include "runtime/recorder/session/recorded_gating.h"
 #include "runtime/recorder/system/process_scan.h"
@@ -52,8 +53,6 @@ absl::Status RefuseKernelHooks(const RecordOptions& options,
       "Cannot record %s: %s%s%s", names, base::StatusText(status),
       KernelRecordsRemedy(status, /*by_perf=*/false), kBestEffortHint));
 }
-
-constexpr std::uint64_t kMinRotateNs = 10'000'000;
 
 std::string NamesOf(const std::vector<std::int32_t>& pids) {
   std::string names;
@@ -156,11 +155,12 @@ absl::Status CheckTurns(const RecordOptions& options, const EventChoice& events,
         "hooks: give several with --hook-events '{a,b},{c,d}', or give a "
         "rotation interval, for example --rotate 10ms");
   }
-  if (!events.set_sizes.empty() && options.rotate_ns < kMinRotateNs) {
+  if (!events.set_sizes.empty() && options.rotate_ns &&
+      *options.rotate_ns < kLeastRotateNs) {
     return absl::InvalidArgumentError(
         absl::StrFormat("Event sets cannot rotate every %d ns: at least %d ns, "
-                        "the interval of the recorder's loop",
-                        options.rotate_ns, kMinRotateNs));
+                        "as each rotation interrupts every CPU",
+                        *options.rotate_ns, kLeastRotateNs));
   }
   return absl::OkStatus();
 }

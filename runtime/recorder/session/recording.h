@@ -78,11 +78,13 @@ class Recording {
   absl::Status StartOrFail(const ClockPair& clock);
   absl::Status ForkCommand();
   std::vector<std::int32_t> RootPids() const;
-  void FillSession();
+  absl::Status FillSession();
   void BeginKernel(absl::Status& status);
   absl::Status BeginOverflowSignals();
   void InviteProcesses();
   std::vector<pollfd> PollSet() const;
+  // Interval at which the rings are read.
+  std::uint64_t DrainNs() const;
   void TakeSignals();
   static std::vector<int> SignalsOf(const std::vector<Trigger>& triggers);
   void Drain();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "runtime/recorder/events/set_turns.h"
 #include "runtime/recorder/session/recording.h"
 #include "runtime/recorder/system/process_scan.h"
 
@@ -11,7 +12,8 @@ namespace countrace::runtime {
 namespace {
 
 constexpr std::uint64_t kMillisecond = 1'000'000;
-// Rings are read at this interval; no record wakes the recorder.
+// Rings are read at this interval, or at the one in which event sets rotate; no
+// record wakes the recorder.
 constexpr std::uint64_t kDrainNs = 10 * kMillisecond;
 constexpr std::uint64_t kProgressNs = 100 * kMillisecond;
 
@@ -66,9 +68,17 @@ void Recording::TakeSignals() {
   }
 }
 
+std::uint64_t Recording::DrainNs() const {
+  const std::size_t sets =
+      kernel_ == nullptr ? 0 : kernel_->choice().set_sizes.size();
+  if (sets == 0) return kDrainNs;
+  return std::min(kDrainNs, options_.rotate_ns.value_or(RotateNs(sets)));
+}
+
 void Recording::Run() {
   std::vector<pollfd> set = PollSet();
-  std::uint64_t next_drain = begin_ns_ + kDrainNs;
+  const std::uint64_t drain_ns = DrainNs();
+  std::uint64_t next_drain = begin_ns_ + drain_ns;
   std::uint64_t next_progress = begin_ns_ + kProgressNs;
   bool command_ended = false;
   while (!stop_ && !command_ended) {
@@ -117,7 +127,7 @@ void Recording::Run() {
     }
     if (ring_half_full || now >= next_drain) {
       Drain();
-      next_drain = now + kDrainNs;
+      next_drain = now + drain_ns;
     }
     if (watcher_) ActOn(watcher_->TakeDue(MonotonicNs()));
     if (now >= next_progress) {

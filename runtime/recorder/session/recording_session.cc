@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
+#include <string>
 
+#include "base/posix/file_output.h"
 #include "runtime/recorder/events/event_set_choice.h"
+#include "runtime/recorder/events/set_turns.h"
 #include "runtime/recorder/session/record_check.h"
 #include "runtime/recorder/session/recorded_gating.h"
 #include "runtime/recorder/session/recording.h"
@@ -24,7 +28,7 @@ std::vector<std::int32_t> Recording::RootPids() const {
   return {command_->pid()};
 }
 
-void Recording::FillSession() {
+absl::Status Recording::FillSession() {
   SessionControl& control = session_.control();
   session_.Describe();
   control.mode = options_.mode;
@@ -47,9 +51,21 @@ void Recording::FillSession() {
     control.max_bytes += std::max(options_.max_bytes, kFlightHeadroomBytes);
     flight_.emplace(directory_.path(), options_.max_bytes, control);
   }
-  if (kernel_ != nullptr) StoreCpuEvents(kernel_->choice(), control);
+  if (kernel_ != nullptr) {
+    const std::string events = StoreCpuEvents(kernel_->choice(), control);
+    if (!events.empty()) {
+      base::FileOutput file;
+      absl::Status stored =
+          file.Create(directory_.path() + "/" + logformat::kCpuEventsFile);
+      if (stored.ok()) {
+        stored = file.WriteAt(0, std::as_bytes(std::span(events)));
+      }
+      if (!stored.ok()) return stored;
+    }
+  }
   StoreThreadEvents(hook_events_, control);
-  control.thread_rotate_ns = options_.rotate_instances ? 0 : options_.rotate_ns;
+  control.thread_rotate_ns =
+      options_.rotate_instances ? 0 : options_.rotate_ns.value_or(kRotateNs);
   std::copy(dump_rules_.begin(), dump_rules_.end(), control.dump_rules);
   control.dump_rule_count = static_cast<std::uint32_t>(dump_rules_.size());
   control.tick_ns = KernelTickNs();
@@ -61,6 +77,7 @@ void Recording::FillSession() {
   }
   if (!options_.pids.empty()) command = NamesOf(options_.pids);
   std::strncpy(control.command, command.c_str(), sizeof(control.command) - 1);
+  return absl::OkStatus();
 }
 
 }  // namespace countrace::runtime

@@ -38,7 +38,7 @@ absl::Status Recording::StartOrFail(const ClockPair& clock) {
   }
   // After the fork: the command keeps its own priority.
   if (kernel_ != nullptr) priority_.emplace();
-  FillSession();
+  if (absl::Status filled = FillSession(); !filled.ok()) return filled;
   if (IsRawClockUsable()) {
     const std::uint64_t elapsed = MonotonicNs() - clock.monotonic_ns;
     if (elapsed < kCalibrationNs) SleepNs(kCalibrationNs - elapsed);

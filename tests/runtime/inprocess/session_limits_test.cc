@@ -86,9 +86,9 @@ TEST_CASE("session limits: random values lead outside of no array",
     for (std::uint32_t i = 0; i < session->thread_set_count; ++i) {
       in_sets += session->thread_set_sizes[i];
     }
-    REQUIRE(session->thread_set_count <= logformat::kMaxEventSets);
+    REQUIRE(session->thread_set_count <= logformat::kSessionEventSets);
     REQUIRE(in_sets <= session->thread_event_count);
-    REQUIRE(session->thread_event_count <= logformat::kMaxEvents);
+    REQUIRE(session->thread_event_count <= logformat::kSessionEvents);
     REQUIRE(logformat::ThreadDumpValues(*session) <= logformat::kMaxCounters);
   }
   CHECK(accepted > 0);

@@ -3,9 +3,14 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <optional>
 #include <set>
 
+#include "absl/strings/str_format.h"
 #include "runtime/recorder/events/counter_trial.h"
+#include "runtime/recorder/events/session_room.h"
 #include "runtime/recorder/events/set_turns.h"
 #include "runtime/recorder/kernel/perf/perf_decoder.h"
 
@@ -23,6 +28,19 @@ std::string Refused(const std::string& list) {
   const auto choice = ParseEventChoice(SplitEvents({list}), true);
   REQUIRE_FALSE(choice.ok());
   return std::string(choice.status().message());
+}
+
+// "{r1000,r1001},{r1002,r1003}" for 2 sets of 2.
+std::string SetsOf(std::size_t sets, std::size_t in_set) {
+  std::string text;
+  for (std::size_t i = 0; i < sets * in_set; ++i) {
+    text += i % in_set == 0 ? (i == 0 ? "{" : "},{") : ",";
+    text += absl::StrFormat("r%x", 0x1000 + i);
+  }
+  return text + "}";
+}
+std::string LastOf(std::size_t sets, std::size_t in_set) {
+  return absl::StrFormat("r%x", 0x1000 + sets * in_set - 1);
 }
 
 TEST_CASE("event_set_choice: what fits is a choice again",
@@ -80,12 +98,72 @@ TEST_CASE("event_set_choice: what is no choice is said",
     many += (i % 10 == 0 ? (i == 0 ? "{" : "},{") : ",");
     many += "r" + std::to_string(1000 + i);
   }
-  CHECK_THAT(Refused(many + ",r5,r6,r7,r8,r9},{r4}"), Contains("Too many"));
+  CHECK_THAT(Refused(many + ",r5,r6,r7,r8,r9,ra},{r4}"),
+             Contains("events=16, at most 15 in one set"));
   std::string sets;
-  for (int i = 0; i < 9; ++i) {
+  for (int i = 0; i < 65; ++i) {
     sets += (i == 0 ? "{r" : ",{r") + std::to_string(1000 + i) + "}";
   }
-  CHECK_THAT(Refused(sets), Contains("event sets=9, at most 8"));
+  CHECK_THAT(Refused(sets), Contains("event sets=65, at most 64"));
+  CHECK_THAT(Refused(SetsOf(33, 8)), Contains("events=264, at most 256"));
+  // Threads have places for fewer.
+  const auto of_threads = ParseEventChoice(
+      SplitEvents({"{r1},{r2},{r3},{r4},{r5},{r6},{r7},{r8},{r9}"}), false);
+  REQUIRE_FALSE(of_threads.ok());
+  CHECK_THAT(std::string(of_threads.status().message()),
+             Contains("event sets=9, at most 8"));
+}
+
+TEST_CASE("event_set_choice: few events are in .session, many beside it",
+          "[recorder][event_set_choice]") {
+  auto control = std::make_unique<logformat::SessionControl>();
+  const EventChoice few = MustParse(SetsOf(8, 3));
+  CHECK(StoreCpuEvents(few, *control).empty());
+  CHECK(control->cpu_event_count == 24);
+  CHECK(std::string(control->cpu_events[23].name) == "r1017");
+  CHECK(control->cpu_set_sizes[7] == 3);
+
+  const EventChoice many = MustParse(SetsOf(64, 4));
+  const std::string bytes = StoreCpuEvents(many, *control);
+  CHECK(control->cpu_event_count == 256);
+  CHECK(control->cpu_set_count == 64);
+  REQUIRE(bytes.size() == 256 * sizeof(logformat::SessionEvent) + 64 * 4);
+  logformat::SessionEvent last;
+  std::memcpy(&last, bytes.data() + 255 * sizeof(last), sizeof(last));
+  CHECK(std::string(last.name) == "r10ff");
+  CHECK(last.config == 0x10ff);
+  // What is in the memory of programs is left as it was.
+  CHECK(std::string(control->cpu_events[23].name) == "r1017");
+  CHECK(control->thread_event_count == 0);
+}
+
+TEST_CASE("session_room: all events of a machine, as far as they fit",
+          "[recorder][session_room]") {
+  const auto words = [](std::size_t sets, std::size_t in_set) {
+    std::vector<std::string> all = {"task-clock", "page-faults"};
+    for (const std::string& set : SplitEvents({SetsOf(sets, in_set)})) {
+      all.push_back(set);
+    }
+    return all;
+  };
+  const auto [sets, in_set] = GENERATE(table<std::size_t, std::size_t>(
+      {{1, 5}, {2, 40}, {30, 4}, {63, 4}, {64, 1}, {100, 2}, {20, 30}}));
+  CAPTURE(sets, in_set);
+  const FittingSets fitting = FitIntoSession(words(sets, in_set));
+  const auto choice = ParseEventChoice(fitting.words, true);
+  INFO(choice.status().ToString());
+  REQUIRE(choice.ok());
+  // Each event is counted, or said to be left out.
+  CHECK(choice->events.size() + fitting.left_out.size() == 2 + sets * in_set);
+  const bool fits = 2 + sets * in_set <= logformat::kMaxEvents &&
+                    sets * ((in_set + 12) / 13) <= logformat::kMaxEventSets;
+  CHECK(fitting.left_out.empty() == fits);
+  if (!fits) {
+    // Then one of the two limits is reached.
+    CHECK((choice->events.size() == logformat::kMaxEvents ||
+           choice->set_sizes.size() == logformat::kMaxEventSets));
+    CHECK(fitting.left_out.back() == LastOf(sets, in_set));
+  }
 }
 
 TEST_CASE("event_set_choice: an event that cannot be counted leaves its set",
@@ -118,6 +196,27 @@ TEST_CASE("set_turns: every set is counted twice in each round, in any order",
   CHECK(orders.size() > 3);
 }
 
+TEST_CASE("set_turns: of many sets each has a turn in half a round",
+          "[recorder][set_turns]") {
+  const auto sets = GENERATE(std::size_t{9}, std::size_t{30}, std::size_t{64});
+  const auto seed = GENERATE(range(1u, 20u));
+  CAPTURE(sets, seed);
+  SetTurns turns(sets, std::nullopt, seed);
+  std::set<std::vector<std::uint32_t>> orders;
+  for (int half = 0; half < 20; ++half) {
+    std::vector<std::uint32_t> order;
+    for (std::size_t i = 0; i < sets; ++i) order.push_back(turns.Next(0));
+    orders.insert(order);
+    std::sort(order.begin(), order.end());
+    for (std::size_t i = 0; i < sets; ++i) CHECK(order[i] == i);
+  }
+  CHECK(orders.size() > 15);
+  // So a command of a fifth of a second is counted by all of them.
+  CHECK(sets * RotateNs(sets) <= 200'000'000);
+  CHECK(RotateNs(sets) >= kLeastRotateNs);
+  CHECK(RotateNs(8) == 10'000'000);
+}
+
 TEST_CASE("set_turns: any set can be the first", "[recorder][set_turns]") {
   constexpr std::size_t kSets = 3;
   std::vector<int> first(kSets);
@@ -136,6 +235,11 @@ TEST_CASE("set_turns: the turn nearest to the end of the period",
   CHECK(turns.IsDue(1029, 10));
   CHECK_FALSE(turns.IsDue(1041, 10));
   CHECK_FALSE(SetTurns(1, 30, 1).IsDue(1'000'000, 10));
+  // Calls come as often as sets rotate, if that is often.
+  SetTurns often(2, 3, 1);
+  often.Begin(1000);
+  CHECK_FALSE(often.IsDue(1001, 10));
+  CHECK(often.IsDue(1002, 10));
 }
 
 TEST_CASE("perf_decoder: of a set that waits only what is always on is present",

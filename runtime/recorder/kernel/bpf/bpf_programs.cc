@@ -180,12 +180,11 @@ int BpfPrograms::OpenAndLoad(const BpfProgramOptions& options,
   constants.always_count = static_cast<std::uint32_t>(sets.always_on());
   constants.has_sets = sets.rotates() ? 1 : 0;
   static_assert(COUNTRACE_MAX_SETS == logformat::kMaxEventSets &&
-                COUNTRACE_MAX_EVENTS == logformat::kMaxEvents &&
                 COUNTRACE_MAX_COUNTERS == logformat::kMaxCounters);
   for (std::size_t set = 0; set < sets.sizes.size(); ++set) {
     for (std::size_t i = 0; i < sets.sizes[set]; ++i) {
       constants.set_event[set * COUNTRACE_MAX_COUNTERS + i] =
-          static_cast<std::uint8_t>(sets.first_event(set) + i + 1);
+          static_cast<std::uint16_t>(sets.first_event(set) + i + 1);
     }
     // The trace has no other source for their counts in a segment.
     constants.dump_families = (1u << COUNTRACE_HOOK_FAMILIES) - 1;

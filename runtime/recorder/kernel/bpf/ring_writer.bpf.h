@@ -50,7 +50,8 @@ const volatile __u8 counts_exec = 0;
 // With multiplexed event sets: event + 1 for each value of each set, 0 for
 // none.
 const volatile __u8 has_sets = 0;
-const volatile __u8 set_event[COUNTRACE_MAX_SETS * COUNTRACE_MAX_COUNTERS] = {};
+const volatile __u16 set_event[COUNTRACE_MAX_SETS * COUNTRACE_MAX_COUNTERS] =
+    {};
 
 // One element for each slot: the ring's bytes and the slack.
 struct {

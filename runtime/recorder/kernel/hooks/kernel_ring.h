@@ -12,8 +12,7 @@
 #include "logformat/comm_glob.h"
 
 #define COUNTRACE_MAX_COUNTERS 16
-#define COUNTRACE_MAX_EVENTS 24
-#define COUNTRACE_MAX_SETS 8
+#define COUNTRACE_MAX_SETS 64
 #define COUNTRACE_MAX_MARKS 8
 // Deeper cgroups are not searched.
 #define COUNTRACE_CGROUP_LEVELS 16

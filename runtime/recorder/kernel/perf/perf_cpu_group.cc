@@ -121,7 +121,7 @@ absl::StatusOr<PerfCpuGroup> PerfCpuGroup::Open(
                      std::move(decoder), std::move(missing));
   group.kinds_ = std::move(kinds);
   for (std::size_t i = 0; i < events.size(); ++i) {
-    if (events[i].is_hardware()) group.hardware_ |= 1u << i;
+    if (events[i].is_hardware()) group.hardware_.set(i);
   }
   if (sets.rotates()) {
     perf_event_attr kick{};
@@ -300,7 +300,7 @@ void PerfCpuGroup::SwitchHardware(bool on) {
 }
 
 absl::Status PerfCpuGroup::FindRefusal(RecordBatch& batch) {
-  if (hardware_ == 0) return absl::OkStatus();
+  if (hardware_.none()) return absl::OkStatus();
   if (refused_since_ns_ != 0) {
     // Tried with separate events, so that this group never fails for it.
     const TrialPlace place{.tid = -1, .cpu = static_cast<int>(cpu_)};
@@ -312,7 +312,7 @@ absl::Status PerfCpuGroup::FindRefusal(RecordBatch& batch) {
     const std::uint64_t now = MonotonicNs();
     refused_ns_ += now - std::exchange(refused_since_ns_, 0);
     SwitchHardware(true);
-    decoder_.SetRefused(0, MonotonicNs(), batch);
+    decoder_.SetRefused({}, MonotonicNs(), batch);
   }
   std::vector<std::uint64_t> group(decoder_.group_words());
   const ssize_t got = read(leader_.get(), group.data(), group.size() * 8);

@@ -115,7 +115,7 @@ class PerfCpuGroup {
                    logformat::CountersReason reason, RecordBatch& batch) const;
 
   std::uint32_t present_;
-  std::uint32_t hardware_ = 0;          // bit i: event i is a PMU's
+  PerfDecoder::EventBits hardware_;     // the events of a PMU
   std::uint64_t refused_since_ns_ = 0;  // 0: they are counted
   std::uint64_t refused_ns_ = 0, refusals_ = 0;
   base::ScopedFd leader_;

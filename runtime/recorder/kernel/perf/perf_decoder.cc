@@ -70,11 +70,15 @@ void PerfDecoder::ChangeSet(std::uint32_t set, std::uint64_t until_clock,
   set_since_clock_ = since_clock;
 }
 
-void PerfDecoder::SetRefused(std::uint32_t mask, std::uint64_t time_ns,
+void PerfDecoder::SetRefused(const EventBits& events, std::uint64_t time_ns,
                              RecordBatch& batch) {
-  if (refused_ == mask) return;
-  refused_ = mask;
-  if (!sets_.rotates()) *batch.Add(time_ns, kCountedEntry, 1) = ~mask;
+  if (refused_ == events) return;
+  refused_ = events;
+  if (sets_.rotates()) return;
+  // Without sets a dump has all events, and a bit for each.
+  constexpr EventBits kOfDump(~std::uint32_t{0});
+  const auto mask = static_cast<std::uint32_t>((events & kOfDump).to_ulong());
+  *batch.Add(time_ns, kCountedEntry, 1) = ~mask;
 }
 
 // `value(i)`: the i-th after the leader's.
@@ -84,7 +88,7 @@ void PerfDecoder::StoreDump(const Values& value, std::uint64_t time_ns,
   std::fill_n(dump, dump_words(), std::uint64_t{0});
   if (!sets_.rotates()) {
     for (std::size_t i = 0; i < slots_.size(); ++i) {
-      if (!(refused_ >> slots_[i] & 1u)) dump[slots_[i]] = value(i);
+      if (!refused_[slots_[i]]) dump[slots_[i]] = value(i);
     }
     return;
   }
@@ -94,7 +98,7 @@ void PerfDecoder::StoreDump(const Values& value, std::uint64_t time_ns,
   std::uint64_t present = 0;
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     std::size_t at = slots_[i];
-    if (refused_ >> at & 1u) continue;
+    if (refused_[at]) continue;
     if (at >= always_on) {
       if (!counted || at < first || at >= first + sets_.sizes[set_]) continue;
       at = at - first + always_on;

@@ -9,11 +9,13 @@
 
 #include <linux/perf_event.h>
 
+#include <bitset>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "logformat/event_sets.h"
+#include "logformat/packet_layout.h"
 #include "runtime/recorder/kernel/kernel_record.h"
 #include "runtime/recorder/system/tracepoint_format.h"
 
@@ -59,10 +61,11 @@ class PerfDecoder {
     set_ = set;
     set_since_ns_ = since_ns;
   }
-  // Whether the events of `slots` in `mask` (bit: index in the session's
-  // events) are counted now; else they are not present. Without sets, a change
-  // adds an entry to the batch at `time_ns`.
-  void SetRefused(std::uint32_t mask, std::uint64_t time_ns,
+  // The events of `slots` that are not counted now, by index in the session's
+  // events: they are not present. Without sets, a change adds an entry to the
+  // batch at `time_ns`.
+  using EventBits = std::bitset<logformat::kMaxEvents>;
+  void SetRefused(const EventBits& events, std::uint64_t time_ns,
                   RecordBatch& batch);
   // Words of a dump.
   std::size_t dump_words() const {
@@ -110,7 +113,7 @@ class PerfDecoder {
   std::uint32_t set_ = 0;  // counted, or next
   std::uint64_t set_since_ns_ = 0, set_since_clock_ = 0;
   std::vector<std::uint64_t> running_ns_;  // of each set, before that
-  std::uint32_t refused_ = 0;
+  EventBits refused_;
   std::uint64_t malformed_ = 0;
   std::uint64_t lost_ = 0;
   std::uint64_t dispatches_ = 0;
