@@ -19,6 +19,7 @@
 #include "absl/strings/cord.h"
 #include "absl/strings/str_format.h"
 #include "base/posix/errno_status.h"
+#include "runtime/recorder/system/descriptor_limit.h"
 
 namespace countrace::runtime {
 namespace {
@@ -91,6 +92,7 @@ absl::StatusOr<Channel> MakeChannel() {
   close(channel.ours.get());
   const int fd = channel.childs.get();
   signals.RestoreInChild();
+  RestoreDescriptorLimit();
   sigprocmask(SIG_SETMASK, &mask, nullptr);
   char byte = 1;
   if (send(fd, &byte, 1, MSG_NOSIGNAL) != 1) _exit(127);

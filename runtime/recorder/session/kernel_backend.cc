@@ -1,14 +1,29 @@
 #include "runtime/recorder/session/kernel_backend.h"
 
+#include <cstdint>
+
 #include "absl/strings/str_format.h"
 #include "base/posix/errno_status.h"
 #include "runtime/recorder/kernel/bpf/kernel_recorder_bpf.h"
 #include "runtime/recorder/kernel/perf/kernel_recorder_perf.h"
+#include "runtime/recorder/system/cpu_list.h"
+#include "runtime/recorder/system/descriptor_limit.h"
 #include "runtime/recorder/system/pid_namespace.h"
 
 namespace countrace::runtime {
 
 namespace {
+
+// Beside the perf events of one recording: files, maps, programs, links.
+constexpr std::uint64_t kOtherDescriptors = 512;
+
+// One for each event and CPU, and the recorder's own.
+void MakeRoomForDescriptors(const KernelRecorderOptions& options) {
+  const auto cpus = OnlineCpus();
+  if (!cpus.ok()) return;  // as the back ends will say
+  RaiseDescriptorLimit(kOtherDescriptors +
+                       cpus->size() * (options.choice.events.size() + 8));
+}
 
 absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenPerf(
     const KernelRecorderOptions& options) {
@@ -28,6 +43,7 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenKernelRecorder(
   if (const absl::Status proc = CheckProcOfOwnNamespace(); !proc.ok()) {
     return proc;
   }
+  MakeRoomForDescriptors(options);
   if (backend == KernelBackend::kPerf) return OpenPerf(options);
   auto bpf = OpenBpfKernelRecorder(options);
   if (bpf.ok() || backend == KernelBackend::kBpf) return bpf;

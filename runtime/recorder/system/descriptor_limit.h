@@ -1,0 +1,22 @@
+// The recorder's limit of open files. Each event has a descriptor on each CPU,
+// and the usual limit is 1,024.
+//
+// Thread: one.
+#ifndef COUNTRACE_RUNTIME_RECORDER_SYSTEM_DESCRIPTOR_LIMIT_H_
+#define COUNTRACE_RUNTIME_RECORDER_SYSTEM_DESCRIPTOR_LIMIT_H_
+
+#include <cstdint>
+
+namespace countrace::runtime {
+
+// Raises the soft limit to `descriptors` if it is lower, as far as the hard
+// limit allows.
+void RaiseDescriptorLimit(std::uint64_t descriptors);
+
+// In a child, before it executes a program: the limit is what it was before the
+// first RaiseDescriptorLimit(). Async-signal-safe.
+void RestoreDescriptorLimit() noexcept;
+
+}  // namespace countrace::runtime
+
+#endif  // COUNTRACE_RUNTIME_RECORDER_SYSTEM_DESCRIPTOR_LIMIT_H_
