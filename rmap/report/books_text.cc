@@ -1,6 +1,9 @@
 #include "rmap/report/books_text.h"
 
 #include <algorithm>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -28,12 +31,16 @@ void CommandBooks(TextTables& tables) {
   tables.Table("BOOKS of the command", columns, rows);
   std::string line = "  (outside, of the whole machine:";
   std::size_t used = line.size();
-  for (const BooksRow& row : rows) {
+  const std::size_t shown = tables.RowLimit(rows.size());
+  for (std::size_t i = 0; i < shown; ++i) {
+    const BooksRow& row = rows[i];
     const Unit unit = UnitOfEvent(row.event);
     const std::string part = absl::StrFormat(
         " %s %s of %s%s", base::EscapeName(row.event),
         FormatCell(row.books.outside, unit), FormatCell(row.books.total, unit),
-        &row == &rows.back() ? ")" : ",");
+        i + 1 != shown        ? ","
+        : shown < rows.size() ? ", ...)"
+                              : ")");
     if (used + part.size() >
         std::min<std::size_t>(tables.options().width, 100)) {
       line += "\n  ";
@@ -130,9 +137,11 @@ void ScaledBooksTable(TextTables& tables) {
                            "interrupts", "outside", "unattributed"}) {
     table.AddColumn(name, Align::kRight);
   }
-  std::size_t rows = 0;
-  for (const BooksRow& row : BooksRows(tables.report())) {
-    if (!row.books.scaled) continue;
+  std::vector<BooksRow> rows = BooksRows(tables.report());
+  std::erase_if(rows, [](const BooksRow& row) { return !row.books.scaled; });
+  if (rows.empty()) return;
+  const std::size_t shown = tables.RowLimit(rows.size());
+  for (const BooksRow& row : std::span(rows).first(shown)) {
     const ScaledBooks& books = *row.books.scaled;
     const Unit unit = UnitOfEvent(row.event);
     ScaledCount total;
@@ -151,11 +160,9 @@ void ScaledBooksTable(TextTables& tables) {
       cells.push_back(account ? "~" + FormatCell(Cell(*account), unit) : "-");
     }
     table.AddRow(std::move(cells));
-    ++rows;
   }
-  if (rows == 0) return;
   tables.Title("BOOKS of multiplexed events, scaled to all the time");
-  tables.Finish(table, rows, rows, /*marks=*/false);
+  tables.Finish(table, rows.size(), shown, /*marks=*/false);
   tables.out() +=
       "  (~: estimated from its set's rotations, +- half the 95 % interval; "
       "[a, b]: the interval where it\n   is lopsided, of few events; ~0 [0, "
@@ -173,11 +180,18 @@ void AppendBooks(TextTables& tables) {
     tables.Table("BOOKS", BooksColumns(), BooksRows(tables.report()));
   }
   ScaledBooksTable(tables);
+  std::vector<std::string> uncounted;
   for (std::size_t i = 0; i < tables.report().books.size(); ++i) {
     if (tables.report().books[i].known) continue;
+    uncounted.push_back(base::EscapeName(tables.report().events[i].name));
+  }
+  const std::size_t shown = tables.RowLimit(uncounted.size());
+  for (const std::string& name : std::span(uncounted).first(shown)) {
+    tables.out() += absl::StrFormat("  (%s: not counted by any CPU)\n", name);
+  }
+  if (shown < uncounted.size()) {
     tables.out() +=
-        absl::StrFormat("  (%s: not counted by any CPU)\n",
-                        base::EscapeName(tables.report().events[i].name));
+        absl::StrFormat("  (nor %d more events)\n", uncounted.size() - shown);
   }
   DoubtLines(tables);
   RecordingLines(tables);
