@@ -34,6 +34,7 @@ namespace {
 std::vector<CountRule> CountRules(const logformat::TraceInfo& info) {
   std::vector<CountRule> rules;
   for (const rmap::CounterKind kind : rmap::CounterKinds(info.cpu_events)) {
+    if (rules.size() == kMaxIndexedEvents) break;
     switch (kind) {
       case rmap::CounterKind::kClock:
         rules.push_back(CountRule::kOnCpu);

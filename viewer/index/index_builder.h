@@ -8,6 +8,7 @@
 #define COUNTRACE_VIEWER_INDEX_INDEX_BUILDER_H_
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -29,6 +30,12 @@
 #include "viewer/index/unseen_counts.h"
 
 namespace countrace::viewer {
+
+// Events of a trace that are in its index: an index has at most 64 values for a
+// dispatch, and two of them count no event. Of more events the first ones are,
+// those that always count before those of sets.
+inline constexpr std::size_t kMaxIndexedEvents = 62;
+static_assert(RunExtras(kMaxIndexedEvents) == 64);
 
 // One row as collected; times are absolute (CLOCK_MONOTONIC).
 struct CollectedRow {

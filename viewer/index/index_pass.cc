@@ -19,7 +19,9 @@ absl::StatusOr<IndexPass> IndexPass::Read(
     std::uint64_t most_bytes, const logformat::ProgressCallback& progress,
     const rmap::TableRange& range) {
   absl::StatusOr<std::unique_ptr<IndexBuilder>> builder = IndexBuilder::Create(
-      static_cast<std::uint32_t>(reader.info().cpu_events.size()), directory,
+      static_cast<std::uint32_t>(
+          std::min(reader.info().cpu_events.size(), kMaxIndexedEvents)),
+      directory,
       /*to_the_end=*/most_bytes == kWholeTrace);
   if (!builder.ok()) return builder.status();
   RangeObserver in_range(range, **builder);

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <vector>
+
+#include "absl/strings/str_format.h"
 
 namespace countrace::viewer {
 
@@ -23,8 +26,12 @@ std::string TraceFacts(const rmap::Report& report,
   if (part_from_ns) facts["part_from_ns"] = *part_from_ns;
   facts["realtime_offset_ns"] =
       std::to_string(info.realtime_offset_ns);  // beyond 2^53
-  facts["events"] = info.cpu_events;
-  for (std::size_t i = 0; i < info.cpu_events.size(); ++i) {
+  const std::size_t events =
+      std::min(info.cpu_events.size(), kMaxIndexedEvents);
+  facts["events"] = std::vector<std::string>(
+      info.cpu_events.begin(),
+      info.cpu_events.begin() + static_cast<std::ptrdiff_t>(events));
+  for (std::size_t i = 0; i < events; ++i) {
     if (info.cpu_sets().SetOf(i)) facts["events_in_turns"].push_back(i);
   }
   nlohmann::json& triggers = facts["triggers"];
@@ -52,6 +59,12 @@ std::string TraceFacts(const rmap::Report& report,
       report.loss.messages.begin() +
           static_cast<std::ptrdiff_t>(
               std::min<std::size_t>(report.loss.messages.size(), 50)));
+  if (events < info.cpu_events.size()) {
+    loss["messages"].push_back(absl::StrFormat(
+        "%d of %d events are shown here, the first ones; `countrace report` "
+        "has all",
+        events, info.cpu_events.size()));
+  }
   facts["oddities"] = {{"clipped", oddities.clipped},
                        {"displaced", oddities.displaced},
                        {"out_of_order", oddities.out_of_order},
