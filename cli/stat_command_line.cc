@@ -18,6 +18,7 @@
 #include "runtime/recorder/events/counter_trial.h"
 #include "runtime/recorder/events/event_list.h"
 #include "runtime/recorder/events/event_set_choice.h"
+#include "runtime/recorder/events/session_room.h"
 
 namespace countrace::cli {
 namespace {
@@ -103,29 +104,6 @@ absl::Status CheckCombination(const StatCommandLine& line) {
   return absl::OkStatus();
 }
 
-// `texts` with sets of at most `room` events.
-std::vector<std::string> FittingSets(const std::vector<std::string>& texts,
-                                     std::size_t room) {
-  std::vector<std::string> fitting;
-  for (const std::string& text : texts) {
-    if (!text.starts_with("{")) {
-      fitting.push_back(text);
-      continue;
-    }
-    const std::vector<std::string> names =
-        SplitNames({text.substr(1, text.size() - 2)});
-    for (std::size_t i = 0; i < names.size(); i += room) {
-      const std::size_t end = std::min(names.size(), i + room);
-      fitting.push_back(
-          "{" +
-          absl::StrJoin(names.begin() + static_cast<std::ptrdiff_t>(i),
-                        names.begin() + static_cast<std::ptrdiff_t>(end), ",") +
-          "}");
-    }
-  }
-  return fitting;
-}
-
 struct CountableEvents {
   std::vector<std::string> software, hardware;
 };
@@ -162,24 +140,47 @@ std::vector<std::string> EveryLiveEvent() {
 // not fit into a recording is left out, the last in listing order first.
 std::vector<std::string> EveryEvent() {
   auto [software, hardware] = EveryCountableEvent();
-  const std::size_t room = logformat::kMaxEvents - software.size();
-  if (hardware.size() > room) {
-    Say(kStatVerb.name,
-        absl::StrFormat(
-            "--all: a recording has room for %d events; left out: "
-            "%s",
-            logformat::kMaxEvents,
-            absl::StrJoin(hardware.begin() + static_cast<std::ptrdiff_t>(room),
-                          hardware.end(), ", ")));
-    hardware.resize(room);
-  }
   std::vector<std::string> names = software;
   names.insert(names.end(), hardware.begin(), hardware.end());
-  const auto choice = runtime::ParseEventChoice(names, false);
-  if (!choice.ok() || hardware.size() < 2) return names;
-  // A dump has one slot for the time of a set.
-  return FittingSets(runtime::InTurns(*choice, {}),
-                     logformat::kMaxCounters - software.size() - 1);
+  if (hardware.size() < 2) return names;
+  runtime::EventChoice choice;
+  for (const std::string& name : names) {
+    auto event = runtime::ParseEvent(name);
+    if (!event.ok()) return names;  // as the recording will say
+    const auto same = [&event](const runtime::EventSpec& other) {
+      return runtime::CountTheSame(*event, other);
+    };
+    // A PMU may list one event by two names.
+    if (std::ranges::any_of(choice.events, same)) {
+      std::erase(hardware, name);
+    } else {
+      choice.events.push_back(*std::move(event));
+    }
+  }
+  const std::vector<std::string> in_turns = runtime::InTurns(choice, {});
+  const runtime::FittingSets sets = runtime::FitIntoSession(in_turns);
+  if (!sets.left_out.empty()) {
+    Say(kStatVerb.name,
+        absl::StrFormat("--all: a recording has room for %d events in %d sets; "
+                        "left out: %s",
+                        logformat::kMaxEvents, logformat::kMaxEventSets,
+                        absl::StrJoin(sets.left_out, ", ")));
+  }
+  std::vector<std::string> refused = hardware;
+  for (const std::string& word : in_turns) {
+    const bool set = word.starts_with('{');
+    const std::string list = set ? word.substr(1, word.size() - 2) : word;
+    for (const std::string& name : runtime::SplitEvents({list})) {
+      std::erase(refused, name);
+    }
+  }
+  if (!refused.empty()) {
+    Say(kStatVerb.name,
+        absl::StrFormat("--all: no counter of this machine takes these now, "
+                        "not even one alone: %s",
+                        absl::StrJoin(refused, ", ")));
+  }
+  return sets.words;
 }
 
 absl::Status SetPids(const StatCommandLine& line, RecordOptions& record) {

@@ -52,6 +52,9 @@ void AddNotes(const StatRun& run, std::vector<std::string>& notes) {
         "%s records were lost: what they held is in the intervals",
         base::FormatCount(run.report.loss.discarded_events)));
   }
+  for (std::string& note : rmap::NotCountedNotes(run.report)) {
+    notes.push_back(std::move(note));
+  }
   if (!run.splits_missing.empty()) {
     notes.push_back("user and system time of threads are not known: " +
                     run.splits_missing);
