@@ -11,6 +11,7 @@ namespace {
 
 struct PointLayout {
   SamplePoint point;
+  SampleData data;
   const char* name;  // null: that of the event
   std::vector<PayloadType> types;
   std::vector<std::string> values;
@@ -22,18 +23,32 @@ const std::vector<PointLayout>& Layouts() {
   constexpr auto kString = PayloadType::kString;
   static const auto& layouts = *new std::vector<PointLayout>{
       {SamplePoint::kSample,
+       SampleData::kNone,
        nullptr,
        {kUnsigned, kUnsigned},
        {"period", "stack"}},
+      {SamplePoint::kSample,
+       SampleData::kAddress,
+       nullptr,
+       {kUnsigned, kUnsigned, kUnsigned, kPointer},
+       {"period", "stack", "area", "address"}},
+      {SamplePoint::kSample,
+       SampleData::kSource,
+       nullptr,
+       {kUnsigned, kUnsigned, kUnsigned, kPointer, kUnsigned, kUnsigned},
+       {"period", "stack", "area", "address", "source", "weight"}},
       {SamplePoint::kFrame,
+       SampleData::kNone,
        "frame",
        {kUnsigned, kUnsigned, kUnsigned, kPointer},
        {"id", "parent", "file", "address"}},
       {SamplePoint::kFile,
+       SampleData::kNone,
        "file",
        {kUnsigned, kString, kString},
        {"file", "build_id", "path"}},
       {SamplePoint::kSymbol,
+       SampleData::kNone,
        "symbol",
        {kUnsigned, kPointer, kUnsigned, kString},
        {"file", "begin", "bytes", "symbol"}},
@@ -42,26 +57,47 @@ const std::vector<PointLayout>& Layouts() {
        {kUnsigned, kPointer, kUnsigned, kUnsigned, kUnsigned, kString},
        {"file", "begin", "bytes", "from", "until", "symbol"}},
       {SamplePoint::kCount,
+       SampleData::kNone,
        "count",
        std::vector<PayloadType>(kCountNumbers, kUnsigned),
        {"hook", "counted", "idle", "outside", "lost", "throttled"}},
       {SamplePoint::kShort,
+       SampleData::kNone,
        "short",
        std::vector<PayloadType>(kShortNumbers, kUnsigned),
-       {"hook", "shorter", "shorter_ns", "lost_ns", "unseen"}}};
+       {"hook", "shorter", "shorter_ns", "lost_ns", "unseen"}},
+      {SamplePoint::kArea,
+       SampleData::kNone,
+       "area",
+       {kUnsigned, kUnsigned, kPointer, kUnsigned, kPointer, kUnsigned},
+       {"area", "file", "start", "bytes", "offset", "thread"}}};
   return layouts;
+}
+
+// Null: the hook is none of them.
+const PointLayout* LayoutOf(const HookInfo& hook) {
+  if (hook.origin != HookOrigin::kKernel || hook.kind != HookKind::kPoint ||
+      hook.provider != kSampleProvider) {
+    return nullptr;
+  }
+  for (const PointLayout& layout : Layouts()) {
+    if (hook.payload_names == layout.values && hook.payload == layout.types) {
+      return &layout;
+    }
+  }
+  return nullptr;
 }
 
 }  // namespace
 
 HookInfo DescribeSamplePoint(SamplePoint point, const std::string& name,
-                             const std::string& location) {
+                             const std::string& location, SampleData data) {
   HookInfo hook;
   hook.kind = HookKind::kPoint;
   hook.origin = HookOrigin::kKernel;
   hook.provider = kSampleProvider;
   for (const PointLayout& layout : Layouts()) {
-    if (layout.point != point) continue;
+    if (layout.point != point || layout.data != data) continue;
     hook.name = layout.name != nullptr ? layout.name : name;
     hook.location = layout.name != nullptr ? std::string(kNoText) : location;
     hook.payload = layout.types;
@@ -71,16 +107,13 @@ HookInfo DescribeSamplePoint(SamplePoint point, const std::string& name,
 }
 
 SamplePoint SamplePointOf(const HookInfo& hook) {
-  if (hook.origin != HookOrigin::kKernel || hook.kind != HookKind::kPoint ||
-      hook.provider != kSampleProvider) {
-    return SamplePoint::kNone;
-  }
-  for (const PointLayout& layout : Layouts()) {
-    if (hook.payload_names == layout.values && hook.payload == layout.types) {
-      return layout.point;
-    }
-  }
-  return SamplePoint::kNone;
+  const PointLayout* const layout = LayoutOf(hook);
+  return layout == nullptr ? SamplePoint::kNone : layout->point;
+}
+
+SampleData SampleDataOf(const HookInfo& hook) {
+  const PointLayout* const layout = LayoutOf(hook);
+  return layout == nullptr ? SampleData::kNone : layout->data;
 }
 
 std::string TwoPeriodsText(std::uint64_t one, std::uint64_t other) {

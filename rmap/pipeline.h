@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "logformat/read/trace_reader.h"
 #include "rmap/gating_request.h"
+#include "rmap/samples/data_detail.h"
 #include "rmap/tables/tables.h"
 #include "rmap/timeline_observer.h"
 
@@ -38,6 +39,8 @@ struct PipelineOptions {
   // If `progress` says stop: true returns the report of what was read until
   // then (with Report::interrupted), false returns CANCELLED.
   bool keep_interrupted = false;
+  // Samples::data_sums, with WantedRows::samples.
+  DataDetail data = DataDetail::kNone;
 };
 
 // Reads the trace once, in time order, with memory independent of its length.

@@ -72,9 +72,10 @@ class Reconstruction final : public logformat::ItemSink {
                    dispatches_.dumps().rotating(),
                    dispatches_.dumps().running_places()},
                   observer_),
-        samples_(options.rows.samples ? std::make_unique<SampleSums>(
-                                            info, options.most_timed_samples)
-                                      : nullptr),
+        samples_(options.rows.samples
+                     ? std::make_unique<SampleSums>(
+                           info, options.most_timed_samples, options.data)
+                     : nullptr),
         kernel_hooks_(hooks_, registry_, dispatches_, segments_, observer_,
                       samples_.get()),
         tasks_(registry_, dispatches_, segments_) {

@@ -39,15 +39,19 @@ std::string TextOf(std::span<const std::byte>& texts) {
 
 }  // namespace
 
-SampleSums::SampleSums(const logformat::TraceInfo& info, std::size_t most_timed)
+SampleSums::SampleSums(const logformat::TraceInfo& info, std::size_t most_timed,
+                       DataDetail data)
     : points_(logformat::kHookIdMax + 1, SamplePoint::kNone),
       events_(logformat::kHookIdMax + 1, 0),
       is_second_(logformat::kHookIdMax + 1, false),
-      most_timed_(most_timed) {
+      most_timed_(most_timed),
+      data_(logformat::kHookIdMax + 1, logformat::SampleData::kNone),
+      detail_(data) {
   for (const logformat::HookInfo& hook : info.hooks) {
     points_[hook.id] = logformat::SamplePointOf(hook);
     has_timed_symbols_ |= points_[hook.id] == SamplePoint::kTimedSymbol;
     if (points_[hook.id] != SamplePoint::kSample) continue;
+    data_[hook.id] = logformat::SampleDataOf(hook);
     const auto first =
         std::find_if(samples_.events.begin(), samples_.events.end(),
                      [&hook](const SampledEvent& event) {
@@ -63,11 +67,13 @@ SampleSums::SampleSums(const logformat::TraceInfo& info, std::size_t most_timed)
     } else {
       samples_.events.push_back({hook.id, hook.name, hook.location});
       samples_.events.back().off_cpu = logformat::IsOffCpu(hook.name);
+      samples_.events.back().data = data_[hook.id];
     }
   }
   samples_.files.push_back({logformat::kUnknownCode, ""});
   samples_.frames.emplace_back();
   is_timed_.push_back(false);
+  samples_.areas.resize(2);
 }
 
 std::uint32_t SampleSums::FileOf(std::uint64_t number) {
@@ -84,6 +90,21 @@ void SampleSums::DefineFile(std::span<const std::uint64_t> numbers,
   file.build_id = TextOf(texts);
   if (file.build_id == logformat::kNoText) file.build_id.clear();
   file.path = TextOf(texts);
+}
+
+std::uint32_t SampleSums::AreaOf(std::uint64_t number) {
+  if (number == 0) return 0;
+  const auto found = areas_.find(number);
+  return found == areas_.end() ? 1 : found->second;
+}
+
+void SampleSums::DefineArea(std::span<const std::uint64_t> numbers) {
+  // Each stream defines what it uses.
+  const auto [found, added] = areas_.try_emplace(
+      numbers[0], static_cast<std::uint32_t>(samples_.areas.size()));
+  if (!added) return;
+  samples_.areas.push_back({FileOf(numbers[1]), numbers[2], numbers[3],
+                            numbers[4], static_cast<std::int32_t>(numbers[5])});
 }
 
 void SampleSums::FrameNumbers::Set(std::uint64_t number, std::uint32_t frame) {
@@ -179,6 +200,12 @@ void SampleSums::Define(const EventRecord& record) {
             {events_[hook], shorter, shorter_ns, lost_ns, unseen});
       }
       return;
+    case SamplePoint::kArea:
+      if (const auto numbers =
+              NumbersOf<logformat::kAreaNumbers>(record, texts)) {
+        DefineArea(*numbers);
+      }
+      return;
     case SamplePoint::kSample:
     case SamplePoint::kNone:
       return;
@@ -197,6 +224,47 @@ std::uint32_t SampleSums::ContextOf(const SampleContext& context) {
   return found->second;
 }
 
+void SampleSums::AddData(const EventRecord& record, std::uint32_t hook_id,
+                         std::uint32_t context, std::uint64_t period) {
+  std::span<const std::byte> texts;
+  const auto numbers = NumbersOf<logformat::kAddressNumbers>(record, texts);
+  if (!numbers) return;
+  DataKey key{events_[hook_id], context, AreaOf((*numbers)[2]), (*numbers)[3],
+              0};
+  std::uint64_t weight = 0;
+  if (data_[hook_id] == logformat::SampleData::kSource) {
+    if (const auto all = NumbersOf<logformat::kSourceNumbers>(record, texts)) {
+      if (detail_ == DataDetail::kSource) key.source = (*all)[4];
+      weight = (*all)[5];
+    }
+  }
+  constexpr std::uint64_t kPageMask = 0xfff;
+  switch (detail_) {
+    case DataDetail::kNone:
+    case DataDetail::kSource:
+      key.area = 0;
+      key.address = 0;
+      break;
+    case DataDetail::kObject: {
+      const std::string& path =
+          samples_.files[samples_.areas[key.area].file].path;
+      if (!path.starts_with('/')) key.address = 0;
+      break;
+    }
+    case DataDetail::kPage:
+      key.address &= ~kPageMask;
+      break;
+    case DataDetail::kAddress:
+      break;
+  }
+  DataSum& sum = data_sums_[key];
+  ++sum.hits;
+  sum.periods += period;
+  const auto amount = static_cast<double>(period);
+  sum.squared_periods += amount * amount;
+  sum.weights += weight;
+}
+
 std::uint32_t SampleSums::Add(const EventRecord& record,
                               const SampleContext& context) {
   std::span<const std::byte> texts;
@@ -211,7 +279,12 @@ std::uint32_t SampleSums::Add(const EventRecord& record,
     if (frame == 0) ++samples_.stacks_lost;
   }
   const std::uint32_t hook_id = logformat::EventHookId(record.event_id);
-  const Key key = {events_[hook_id], ContextOf(context), frame};
+  const std::uint32_t in = ContextOf(context);
+  if (detail_ != DataDetail::kNone &&
+      data_[hook_id] != logformat::SampleData::kNone) {
+    AddData(record, hook_id, in, period);
+  }
+  const Key key = {events_[hook_id], in, frame};
   if (samples_.timed.size() < most_timed_ && !too_many_timed_) {
     samples_.timed.push_back({record.time_ns, key.event, key.context, frame,
                               is_second_[hook_id], stack != 0 && frame == 0,
@@ -241,6 +314,7 @@ void SampleSums::Drop() {
   pending_.clear();
   samples_.timed.clear();
   too_many_timed_ = false;
+  data_sums_.clear();
   samples_.stacks_lost = 0;
 }
 
@@ -267,6 +341,20 @@ Samples SampleSums::Take() const {
               return std::tie(a.event, a.context, a.frame) <
                      std::tie(b.event, b.context, b.frame);
             });
+  for (const auto& [key, sum] : data_sums_) {
+    DataSum& one = out.data_sums.emplace_back(sum);
+    one.event = key.event;
+    one.context = key.context;
+    one.area = key.area;
+    one.address = key.address;
+    one.source = key.source;
+  }
+  const auto place = [](const DataSum& one) {
+    return std::tie(one.event, one.context, one.area, one.address, one.source);
+  };
+  std::sort(
+      out.data_sums.begin(), out.data_sums.end(),
+      [&](const DataSum& a, const DataSum& b) { return place(a) < place(b); });
   return out;
 }
 

@@ -16,15 +16,17 @@
 #include "logformat/records.h"
 #include "logformat/sample_points.h"
 #include "logformat/trace_info.h"
+#include "rmap/samples/data_detail.h"
 #include "rmap/samples/samples.h"
 
 namespace countrace::rmap {
 
 class SampleSums {
  public:
-  // `most_timed`: of Samples::timed.
+  // `most_timed`: of Samples::timed. `data`: of Samples::data_sums.
   explicit SampleSums(const logformat::TraceInfo& info,
-                      std::size_t most_timed = 0);
+                      std::size_t most_timed = 0,
+                      DataDetail data = DataDetail::kNone);
 
   // Takes the record of a point that is no sample: frames, files, symbols,
   // counts. They hold for all samples, also of a range.
@@ -48,6 +50,16 @@ class SampleSums {
   struct Sum {
     std::uint64_t hits = 0, second_hits = 0, periods = 0;
     double squared_periods = 0;
+  };
+  struct DataKey {
+    std::uint32_t event, context, area;
+    std::uint64_t address, source;
+    bool operator==(const DataKey&) const = default;
+    template <typename H>
+    friend H AbslHashValue(H h, const DataKey& key) {
+      return H::combine(std::move(h), key.event, key.context, key.area,
+                        key.address, key.source);
+    }
   };
 
   // The recorder's numbers of frames. They count from 1 on, as a rule; after a
@@ -75,7 +87,12 @@ class SampleSums {
                    std::span<const std::uint64_t> numbers);
   void DefineFile(std::span<const std::uint64_t> numbers,
                   std::span<const std::byte> texts);
+  void DefineArea(std::span<const std::uint64_t> numbers);
   std::uint32_t FileOf(std::uint64_t number);
+  std::uint32_t AreaOf(std::uint64_t number);
+  // `context`: its index.
+  void AddData(const logformat::EventRecord& record, std::uint32_t hook_id,
+               std::uint32_t context, std::uint64_t period);
   std::uint32_t ContextOf(const SampleContext& context);
 
   std::vector<logformat::SamplePoint> points_;  // by hook id
@@ -83,8 +100,11 @@ class SampleSums {
   std::vector<bool> is_second_;        // by hook id: the event's second period
   const std::size_t most_timed_;
   bool too_many_timed_ = false;
+  std::vector<logformat::SampleData> data_;  // by hook id
+  const DataDetail detail_;
   Samples samples_;
   absl::flat_hash_map<std::uint64_t, std::uint32_t> files_;  // by its number
+  absl::flat_hash_map<std::uint64_t, std::uint32_t> areas_;  // likewise
   // By stream.
   std::vector<FrameNumbers> numbers_;
   absl::flat_hash_map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>,
@@ -97,6 +117,7 @@ class SampleSums {
   bool has_timed_symbols_ = false;
   std::vector<bool> is_timed_;  // by frame: the time may decide on names
   std::vector<PendingSample> pending_;  // their time decides on their frames
+  absl::flat_hash_map<DataKey, DataSum> data_sums_;
 };
 
 }  // namespace countrace::rmap

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "logformat/sample_points.h"
 #include "rmap/tables/tables.h"
 
 namespace countrace::rmap {
@@ -23,6 +24,8 @@ struct SampledEvent {
   // counts are of all of them.
   std::uint32_t periods = 1;
   bool off_cpu = false;  // periods are whole waits, ns: sums are exact
+  // What of their data was recorded (FORMAT.md 4.8).
+  logformat::SampleData data = logformat::SampleData::kNone;
 };
 
 // Where addresses lie (logformat/sample_points.h).
@@ -81,6 +84,28 @@ struct TimedSample {
   std::uint64_t period = 0;
 };
 
+// Memory in which data addresses lie: one mapping of a process.
+struct DataArea {
+  std::uint32_t file = 0;  // of Samples::files
+  std::uint64_t start = 0, bytes = 0;
+  std::uint64_t offset = 0;  // of `start`, in the file
+  std::int32_t thread = 0;   // of a stack; 0: the first one of the process
+};
+
+// Samples of one event with the same data in the same context, as DataDetail
+// has it.
+struct DataSum {
+  std::uint32_t event = 0;    // of Samples::events
+  std::uint32_t context = 0;  // of Samples::contexts
+  std::uint32_t area = 0;     // of Samples::areas
+  std::uint64_t address = 0;
+  std::uint64_t source = 0;  // perf_mem_data_src
+  std::uint64_t hits = 0;
+  std::uint64_t periods = 0;  // sum
+  double squared_periods = 0;
+  std::uint64_t weights = 0;  // sum
+};
+
 // The end of an event on one CPU; of each of its periods.
 struct SampleCount {
   std::uint32_t event = 0;
@@ -106,7 +131,10 @@ struct Samples {
   std::vector<StackFrame> frames;  // [0]: the root, no frame
   std::vector<SampleContext> contexts;
   std::vector<SampleSum> sums;
-  // They are of a range, of what a flight recording kept, or of what was read
+  // [0]: the event gave no address; [1]: the area's record is lost.
+  std::vector<DataArea> areas;
+  std::vector<DataSum> data_sums;  // of events with data; by DataDetail
+  // Sums are of a range, of what a flight recording kept, or of what was read
   // before an interruption.
   bool of_part = false;
   std::vector<SampleCount> counts;  // of the whole recording

@@ -1,14 +1,20 @@
 // Decodes FORMAT.md: its tables of the packet head and of prev_state, and its
 // hex.
+#include <array>
 #include <catch2/catch.hpp>
+#include <cstddef>
+#include <cstdint>
 #include <fstream>
 #include <map>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include "logformat/packet_layout.h"
 #include "logformat/read/script_render.h"
 #include "logformat/read/trace_reader.h"
 #include "logformat/records.h"
+#include "logformat/sample_points.h"
 #include "logformat/trace_info.h"
 #include "tests/logformat/directory_bytes.h"
 #include "tests/support/trace_builder.h"
@@ -92,6 +98,23 @@ TEST_CASE("FORMAT.md: its hex decodes to its text", "[logformat][document]") {
   Lines lines((*reader)->info());
   REQUIRE((*reader)->Read(lines).ok());
   CHECK(lines.text == blocks.at("script"));
+}
+
+TEST_CASE("FORMAT.md: its sample with a data address is as it is written",
+          "[logformat][document]") {
+  auto blocks = Blocks();
+  constexpr std::uint64_t kIds = 5 | 4ull << 24;
+  const auto body = [](const auto& numbers) {
+    const std::vector<std::byte> bytes = SampleRecordBody(kIds, numbers, {});
+    return std::string(reinterpret_cast<const char*>(bytes.data()),
+                       bytes.size());
+  };
+  const std::array<std::uint64_t, kAreaNumbers> area = {
+      2, 7, 0x5624bf65d000, 0x190000, 0x68000, 0};
+  const std::array<std::uint64_t, kAddressNumbers> sample = {97, 3, 2,
+                                                             0x5624bf65d010};
+  CHECK(Bytes(blocks["bytes area"]) == body(area));
+  CHECK(Bytes(blocks["bytes sample"]) == body(sample));
 }
 
 TEST_CASE("FORMAT.md: its table of the packet head is the structure",
