@@ -34,6 +34,7 @@ void AddRecordOptions(VerbParser& parser, RecordCommandLine& line) {
   parser.AddTexts("--sample", record.samples);
   parser.AddText("--signal-every", record.signal_every);
   parser.AddText("--call-graph", record.call_graph);
+  parser.AddFlag("--data", record.sample_data);
   parser.AddDuration("--offcpu", record.off_cpu_ns);
   parser.AddFlag("--wakeup-stacks", record.waker_stacks);
   parser.AddTexts("--mark", line.marks);

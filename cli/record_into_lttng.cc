@@ -28,7 +28,8 @@ constexpr const char* kNotWithLttng[] = {
     "--best-effort",   "--dry-run-rules",
     "--format",        "--sample",
     "--signal-every",  "--offcpu",
-    "--wakeup-stacks", "--call-graph"};
+    "--wakeup-stacks", "--call-graph",
+    "--data"};
 
 }  // namespace
 

@@ -71,6 +71,11 @@ absl::Status CheckCombination(const VerbParser& parser,
         "--call-graph says how stacks of samples are followed: it needs "
         "--sample, for example --sample 199");
   }
+  if (record.samples.empty() && record.sample_data) {
+    return InvalidArgumentError(
+        "--data stores the data address of each sample: it needs --sample, "
+        "for example --sample every=100:page-faults");
+  }
   if (record.command.empty() && !record.system_wide && record.pids.empty()) {
     return InvalidArgumentError(
         "nothing to record: give a command, -p PID for a running process, or "
@@ -162,6 +167,11 @@ absl::StatusOr<RecordOptions> MakeRecordRequest(const VerbParser& parser,
   if (const auto samples = runtime::ParseSampleRequests(record.samples);
       !samples.ok()) {
     return samples.status();
+  } else if (record.sample_data && !samples->empty()) {
+    auto requests = *samples;
+    if (const auto data = runtime::RequestData(requests); !data.ok()) {
+      return data.status();
+    }
   }
   if (parser.is_given("--signal-every")) {
     const auto signal = runtime::ParseSignalRequest(record.signal_every);

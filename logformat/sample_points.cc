@@ -53,6 +53,7 @@ const std::vector<PointLayout>& Layouts() {
        {kUnsigned, kPointer, kUnsigned, kString},
        {"file", "begin", "bytes", "symbol"}},
       {SamplePoint::kTimedSymbol,
+       SampleData::kNone,
        "timed_symbol",
        {kUnsigned, kPointer, kUnsigned, kUnsigned, kUnsigned, kString},
        {"file", "begin", "bytes", "from", "until", "symbol"}},

@@ -35,6 +35,8 @@ std::uint64_t UserRegisterMask() {
   return mask;
 }
 
+std::uint64_t StackPointerMask() { return std::uint64_t{1} << PERF_REG_X86_SP; }
+
 UserRegisters ToUserRegisters(std::span<const std::uint64_t> values) {
   UserRegisters out;
   out.count = kRegisters.size();
@@ -54,6 +56,10 @@ std::uint64_t UserRegisterMask() {
   return (std::uint64_t{1} << PERF_REG_ARM64_MAX) - 1;
 }
 
+std::uint64_t StackPointerMask() {
+  return std::uint64_t{1} << PERF_REG_ARM64_SP;
+}
+
 UserRegisters ToUserRegisters(std::span<const std::uint64_t> values) {
   UserRegisters out;
   out.count = PERF_REG_ARM64_PC;
@@ -66,6 +72,7 @@ UserRegisters ToUserRegisters(std::span<const std::uint64_t> values) {
 #else
 
 std::uint64_t UserRegisterMask() { return 0; }
+std::uint64_t StackPointerMask() { return 0; }
 UserRegisters ToUserRegisters(std::span<const std::uint64_t>) { return {}; }
 
 #endif

@@ -14,6 +14,8 @@ namespace countrace::base {
 
 // perf_event_attr.sample_regs_user; 0: not known for this processor.
 std::uint64_t UserRegisterMask();
+// Likewise, of the stack pointer alone.
+std::uint64_t StackPointerMask();
 
 struct UserRegisters {
   static constexpr std::size_t kMost = 33;

@@ -95,6 +95,10 @@ std::int32_t OpenEvent(const lf::SessionEvent& event, std::int32_t leader,
   attr.config = event.config;
   attr.config1 = event.config1;
   attr.config2 = event.config2;
+  if (event.type == PERF_TYPE_BREAKPOINT) {  // event_name.cc
+    attr.config = 0;
+    attr.bp_type = static_cast<std::uint32_t>(event.config);
+  }
   attr.disabled = waits && leader < 0 ? 1 : 0;
   attr.exclude_hv = 1;
   attr.exclude_user = (event.flags & lf::kEventExcludeUser) != 0 ? 1 : 0;

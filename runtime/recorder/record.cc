@@ -67,13 +67,22 @@ absl::StatusOr<RecordResult> Record(const RecordOptions& options) {
   const auto stack_bytes = ParseCallGraph(options.call_graph);
   if (!stack_bytes.ok()) return stack_bytes.status();
   for (SampleRequest& request : *samples) request.stack_bytes = *stack_bytes;
+  std::vector<std::string> messages;
+  if (options.sample_data) {
+    const auto without = RequestData(*samples);
+    if (!without.ok()) return without.status();
+    for (const std::string& event : *without) {
+      messages.push_back(absl::StrFormat(
+          "The kernel gives no data address with %s: its samples have none",
+          event));
+    }
+  }
   const std::uint64_t most_hz = MostSamplesPerSecond();
   for (const SampleRequest& request : *samples) {
     absl::Status possible = CheckSampleRate(request, most_hz);
     possible.Update(TrySampling(request));
     if (!possible.ok()) return possible;
   }
-  std::vector<std::string> messages;
   const logformat::Gating gating = GatingOf(options);
   for (SampleRequest& request : *samples) {
     request.event.exclude_user |= !gating.user;

@@ -71,6 +71,7 @@ struct RecordOptions {
   // What is sampled, as in samples/sample_request.h.
   std::vector<std::string> samples;
   std::string call_graph = "fp";  // ParseCallGraph() there
+  bool sample_data = false;       // with data addresses
   // A signal to the programs, as in samples/signal_request.h; empty: none. Not
   // with system_wide.
   std::string signal_every;

@@ -1,9 +1,12 @@
 #include "runtime/recorder/events/event_name.h"
 
+#include <linux/hw_breakpoint.h>
+
 #include <algorithm>
 #include <cstring>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "absl/strings/str_format.h"
 #include "base/posix/errno_status.h"
@@ -17,6 +20,8 @@ namespace countrace::runtime {
 namespace {
 
 using logformat::PerfEventName;
+
+constexpr std::string_view kBreakpoint = "mem:";
 
 absl::Status UnknownEvent(std::string_view name, std::string_view why) {
   return absl::InvalidArgumentError(
@@ -118,6 +123,72 @@ absl::StatusOr<EventSpec> ParseTracepoint(std::string_view system,
   return event;
 }
 
+// mem:ADDRESS[/BYTES][:ACCESS][:MODIFIER], perf's spelling of a hardware
+// breakpoint: at each access to these bytes. ACCESS: r, w, x (default rw).
+absl::StatusOr<EventSpec> ParseBreakpoint(EventSpec event) {
+  std::string_view rest = event.name;
+  rest.remove_prefix(kBreakpoint.size());
+  const auto wrong = [&event](std::string_view why) {
+    return UnknownEvent(
+        event.name,
+        absl::StrFormat("%s; a breakpoint is mem:ADDRESS, with /BYTES and "
+                        ":ACCESS of r, w, x: mem:0x404010/8:w",
+                        why));
+  };
+  // "0x404010", then perhaps "8".
+  const std::string_view place = rest.substr(0, rest.find(':'));
+  rest.remove_prefix(place.size());
+  const std::size_t slash = place.find('/');
+  const auto number = [](std::string_view text) {
+    const bool hex = text.starts_with("0x");
+    return base::ParseInteger(std::string(hex ? text.substr(2) : text),
+                              hex ? 16 : 10);
+  };
+  const auto address = number(place.substr(0, slash));
+  if (!address || *address == 0) return wrong("the address is no number");
+  std::uint64_t access = 0;
+  while (!rest.empty()) {
+    rest.remove_prefix(1);
+    const std::string_view word = rest.substr(0, rest.find(':'));
+    rest.remove_prefix(word.size());
+    if (IsModifier(word)) {
+      ApplyModifier(word, event);
+      continue;
+    }
+    for (const char letter : word) {
+      switch (letter) {
+        case 'r':
+          access |= HW_BREAKPOINT_R;
+          break;
+        case 'w':
+          access |= HW_BREAKPOINT_W;
+          break;
+        case 'x':
+          access |= HW_BREAKPOINT_X;
+          break;
+        default:
+          return wrong(
+              absl::StrFormat("access \"%s\" is not of r, w, x", word));
+      }
+    }
+  }
+  if (access == 0) access = HW_BREAKPOINT_RW;
+  std::uint64_t bytes = (access & HW_BREAKPOINT_X) != 0 ? sizeof(long) : 4;
+  if (slash != std::string_view::npos) {
+    const auto given = number(place.substr(slash + 1));
+    if (!given || *given == 0 || *given > 8 || (*given & (*given - 1)) != 0) {
+      return wrong("the bytes are not 1, 2, 4 or 8");
+    }
+    bytes = *given;
+  }
+  event.kind = EventKind::kHardware;
+  event.type = PERF_TYPE_BREAKPOINT;
+  event.config = access;  // ToPerfAttr() puts it where the kernel has it
+  event.config1 = *address;
+  event.config2 = bytes;
+  return event;
+}
+
 // Looks up the vendors' names, for events without a perf name. Returns
 // `otherwise` if libpfm4 does not have `base` either.
 absl::StatusOr<EventSpec> ParseLibpfmName(std::string_view base,
@@ -187,7 +258,9 @@ absl::StatusOr<EventSpec> ParseEvent(std::string_view name) {
     }
   }
 
-  // Possible outcomes: PMU event, tracepoint, name with or without modifier.
+  // Possible outcomes: breakpoint, PMU event, tracepoint, name with or without
+  // modifier.
+  if (name.starts_with(kBreakpoint)) return ParseBreakpoint(std::move(event));
   if (const std::size_t slash = name.find('/');
       slash != std::string_view::npos) {
     const std::size_t last = name.rfind('/');
@@ -320,6 +393,10 @@ perf_event_attr ToPerfAttr(const EventSpec& event) {
   attr.config = event.config;
   attr.config1 = event.config1;
   attr.config2 = event.config2;
+  if (event.type == PERF_TYPE_BREAKPOINT) {
+    attr.config = 0;
+    attr.bp_type = static_cast<std::uint32_t>(event.config);
+  }
   attr.exclude_user = event.exclude_user;
   attr.exclude_kernel = event.exclude_kernel;
   attr.exclude_hv = event.exclude_user || event.exclude_kernel;

@@ -9,24 +9,29 @@
 #include <utility>
 
 #include "absl/strings/escaping.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_split.h"
 #include "base/code/unwind_files.h"
 #include "base/posix/scoped_fd.h"
-#include "base/posix/small_file.h"
 #include "logformat/sample_points.h"
+#include "runtime/recorder/samples/process_maps.h"
 
 namespace countrace::runtime {
-std::string ReadBuildId(const std::string& path) {
+
+base::ScopedFd OpenMappedFile(const std::string& path) {
   // Not of a device nor a pipe; of a leased file at once or not at all.
-  const base::ScopedFd fd(
+  base::ScopedFd fd(
       open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat status;
-  if (!fd.is_open() || fstat(fd.get(), &status) != 0 ||
-      !S_ISREG(status.st_mode) || elf_version(EV_CURRENT) == EV_NONE) {
-    return "";
+  if (fd.is_open() &&
+      (fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode))) {
+    fd = base::ScopedFd();
   }
+  return fd;
+}
+
+std::string ReadBuildId(const std::string& path) {
+  const base::ScopedFd fd = OpenMappedFile(path);
+  if (!fd.is_open() || elf_version(EV_CURRENT) == EV_NONE) return "";
   Elf* const elf = elf_begin(fd.get(), ELF_C_READ, nullptr);
   if (elf == nullptr) return "";
   const void* id = nullptr;
@@ -81,26 +86,10 @@ void AddressSpaces::Add(std::int32_t pid, std::uint64_t start,
 }
 
 void AddressSpaces::Scan(std::int32_t pid, Space& space) {
-  const auto maps = base::ReadSmallFile(absl::StrFormat("/proc/%d/maps", pid));
-  if (!maps.ok()) return;  // it has ended
-  for (const absl::string_view line : absl::StrSplit(*maps, '\n')) {
-    // 7f00-7f80 r-xp 00001000 fe:00 1234 /usr/lib/libc.so.6
-    const std::vector<absl::string_view> fields =
-        absl::StrSplit(line, absl::MaxSplits(' ', 5));
-    if (fields.size() < 5 || fields[1].size() < 3 || fields[1][2] != 'x') {
-      continue;
-    }
-    const std::pair<absl::string_view, absl::string_view> range =
-        absl::StrSplit(fields[0], absl::MaxSplits('-', 1));
-    std::uint64_t start = 0, end = 0, offset = 0;
-    if (!absl::SimpleHexAtoi(range.first, &start) ||
-        !absl::SimpleHexAtoi(range.second, &end) ||
-        !absl::SimpleHexAtoi(fields[2], &offset)) {
-      continue;
-    }
-    absl::string_view path = fields.size() > 5 ? fields[5] : "";
-    while (!path.empty() && path.front() == ' ') path.remove_prefix(1);
-    Add(pid, start, end, offset, {path.data(), path.size()}, "", space);
+  for (const ProcessMapping& mapping : ReadProcessMaps(pid)) {
+    if (!mapping.is_code) continue;
+    Add(pid, mapping.start, mapping.end, mapping.offset, mapping.path, "",
+        space);
   }
 }
 

@@ -15,6 +15,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "base/code/code_map.h"
+#include "base/posix/scoped_fd.h"
 #include "logformat/code_ranges.h"
 #include "runtime/recorder/samples/jit_dump.h"
 
@@ -79,6 +80,9 @@ class AddressSpaces final : public base::CodeMap {
   absl::flat_hash_map<std::int32_t, std::shared_ptr<Space>> spaces_;
   absl::flat_hash_map<std::string, std::string> build_ids_;  // by path
 };
+
+// A regular file, to be read; not open: it is none, or cannot be at once.
+base::ScopedFd OpenMappedFile(const std::string& path);
 
 // The build id of an ELF file, hexadecimal; empty: it has none, or is not
 // readable at once.

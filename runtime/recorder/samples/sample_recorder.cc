@@ -12,7 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "base/text/quantity_format.h"
 #include "logformat/sample_points.h"
-#include "runtime/recorder/samples/sample_entries.h"
+#include "runtime/recorder/samples/process_maps.h"
 #include "runtime/recorder/system/monotonic_clock.h"
 
 namespace countrace::runtime {
@@ -20,6 +20,7 @@ namespace {
 
 using base::UnwoundStack;
 using logformat::PacketWriter;
+using logformat::SampleData;
 using logformat::SamplePoint;
 
 constexpr std::uint64_t kIdMask = 0xffffff;
@@ -29,6 +30,29 @@ void Append(PacketWriter& writer, std::uint16_t event_id, std::uint64_t time_ns,
             std::span<const std::string> texts = {}) {
   writer.Append(event_id, time_ns,
                 logformat::SampleRecordBody(ids, numbers, texts));
+}
+
+std::unique_ptr<logformat::DataAreas> MakeDataAreas(
+    const std::vector<SampleRequest>& requests) {
+  if (std::none_of(requests.begin(), requests.end(),
+                   [](const SampleRequest& request) {
+                     return request.data != SampleData::kNone;
+                   })) {
+    return nullptr;
+  }
+  return std::make_unique<logformat::DataAreas>(
+      [](std::int32_t pid) {
+        std::vector<logformat::DataMapping> mappings;
+        for (ProcessMapping& one : ReadProcessMaps(pid)) {
+          mappings.push_back({one.start, one.end - one.start, one.offset,
+                              std::move(one.path), ""});
+        }
+        return mappings;
+      },
+      // A container's process has another root.
+      [](std::int32_t pid, const std::string& path) {
+        return OpenMappedFile(absl::StrFormat("/proc/%d/root%s", pid, path));
+      });
 }
 
 // An event that never happens.
@@ -52,6 +76,7 @@ SampleRecorder::SampleRecorder(std::vector<SampleRequest> requests,
       events_(std::move(events)),
       spaces_(files_),
       unwinder_(spaces_),
+      areas_(MakeDataAreas(requests_)),
       kernel_file_(files_.Number({logformat::kKernelCode, logformat::kNoText})),
       truncated_file_(
           files_.Number({logformat::kTruncatedStack, logformat::kNoText})),
@@ -78,13 +103,14 @@ absl::StatusOr<std::unique_ptr<SampleRecorder>> SampleRecorder::Open(
 
 absl::Status SampleRecorder::Begin(KernelHookRegistry& registry) {
   const auto add = [&](SamplePoint point, const std::string& name,
-                       const std::string& location) {
+                       const std::string& location,
+                       SampleData data = SampleData::kNone) {
     return registry.AddPoint(
-        logformat::DescribeSamplePoint(point, name, location));
+        logformat::DescribeSamplePoint(point, name, location, data));
   };
   for (const SampleRequest& request : requests_) {
-    sample_ids_.push_back(
-        add(SamplePoint::kSample, request.event.name, request.Text()));
+    sample_ids_.push_back(add(SamplePoint::kSample, request.event.name,
+                              request.Text(), request.data));
   }
   if (off_cpu_.any()) {
     const std::string limit =
@@ -101,6 +127,7 @@ absl::Status SampleRecorder::Begin(KernelHookRegistry& registry) {
   frame_id_ = add(SamplePoint::kFrame, "", "");
   file_id_ = add(SamplePoint::kFile, "", "");
   symbol_id_ = add(SamplePoint::kSymbol, "", "");
+  if (areas_ != nullptr) area_id_ = add(SamplePoint::kArea, "", "");
   count_id_ = add(SamplePoint::kCount, "", "");
   registry_ = &registry;
   if (count_id_ == 0) {
@@ -121,6 +148,7 @@ void SampleRecorder::TakeMapping(const RecordBatch& batch,
   const auto pid = static_cast<std::int32_t>(words[0]);
   if (entry.event_id == kNewProgramEntry) {
     spaces_.NewProgram(pid);
+    if (areas_ != nullptr) areas_->NewProgram(pid);
     unwinder_.Forget(pid);
     return;
   }
@@ -130,9 +158,15 @@ void SampleRecorder::TakeMapping(const RecordBatch& batch,
   const char* const path =
       reinterpret_cast<const char*>(words + kMappingHeadWords);
   const std::size_t room = (entry.body_words - kMappingHeadWords) * 8;
+  const std::string name(path, strnlen(path, room));
+  const std::string build_id =
+      absl::BytesToHexString(absl::string_view(id.data(), id_bytes));
+  if (areas_ != nullptr) {
+    areas_->Map(pid, {words[1], words[2], words[3], name, build_id});
+  }
+  if (id[kMappingIsCode] == 0) return;
   unwinder_.Forget(pid, words[1], words[1] + words[2]);
-  spaces_.Map(pid, words[1], words[2], words[3], {path, strnlen(path, room)},
-              absl::BytesToHexString(absl::string_view(id.data(), id_bytes)));
+  spaces_.Map(pid, words[1], words[2], words[3], name, build_id);
 }
 
 void SampleRecorder::DefineFile(Stream& stream, std::uint32_t file,
@@ -177,6 +211,26 @@ std::uint64_t SampleRecorder::FrameOf(Stream& stream, std::uint64_t parent,
       id, parent, place.file, place.address};
   Append(writer, frame_id_, time_ns, ids, numbers);
   return id;
+}
+
+std::uint64_t SampleRecorder::AreaOf(Stream& stream,
+                                     const SampleDataWords& data,
+                                     std::uint64_t ids, std::uint64_t time_ns,
+                                     PacketWriter& writer) {
+  const std::uint32_t number =
+      areas_->Find({static_cast<std::int32_t>(ids >> 24 & kIdMask),
+                    static_cast<std::int32_t>(ids & kIdMask), data.address,
+                    data.stack_pointer});
+  if (number == 0 || !stream.areas.insert(number).second) return number;
+  const logformat::DataArea& area = (*areas_)[number];
+  const std::uint32_t file = files_.Number(
+      {area.path, area.build_id.empty() ? logformat::kNoText : area.build_id});
+  DefineFile(stream, file, ids, time_ns, writer);
+  const std::array<std::uint64_t, logformat::kAreaNumbers> numbers = {
+      number,     file,        area.start,
+      area.bytes, area.offset, static_cast<std::uint64_t>(area.thread)};
+  Append(writer, area_id_, time_ns, ids, numbers);
+  return number;
 }
 
 void SampleRecorder::FindFrames(const RecordBatch& batch,
@@ -246,6 +300,7 @@ void SampleRecorder::StoreSample(std::size_t cpu, const RecordBatch& batch,
       stream.files.clear();
       stream.kernel_symbols.clear();
       stream.frames.clear();
+      stream.areas.clear();
     }
   }
   FindFrames(batch, entry, static_cast<std::int32_t>(ids >> 24 & kIdMask));
@@ -255,9 +310,23 @@ void SampleRecorder::StoreSample(std::size_t cpu, const RecordBatch& batch,
   for (auto place = stack_.rbegin(); place != stack_.rend(); ++place) {
     frame = FrameOf(stream, frame, *place, ids, time_ns, writer);
   }
-  const std::array<std::uint64_t, logformat::kSampleNumbers> numbers = {
-      words[1], frame};
-  Append(writer, sample_ids_[event], time_ns, ids, numbers);
+  std::array<std::uint64_t, logformat::kSourceNumbers> numbers = {words[1],
+                                                                  frame};
+  std::size_t used = logformat::kSampleNumbers;
+  if (event < requests_.size() && requests_[event].data != SampleData::kNone) {
+    SampleDataWords data;
+    std::memcpy(&data, words + entry.body_words - kSampleDataWords,
+                sizeof(data));
+    numbers[2] = AreaOf(stream, data, ids, time_ns, writer);
+    numbers[3] = data.address;
+    numbers[4] = data.source;
+    numbers[5] = data.weight;
+    used = requests_[event].data == SampleData::kSource
+               ? logformat::kSourceNumbers
+               : logformat::kAddressNumbers;
+  }
+  Append(writer, sample_ids_[event], time_ns, ids,
+         std::span(numbers).first(used));
 }
 
 void SampleRecorder::CutOffCpu(bool of_waker) {

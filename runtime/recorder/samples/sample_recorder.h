@@ -23,12 +23,14 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/code/stack_unwinder.h"
+#include "logformat/data_areas.h"
 #include "logformat/write/packet_writer.h"
 #include "runtime/recorder/kernel/hooks/kernel_hook_registry.h"
 #include "runtime/recorder/kernel/kernel_record.h"
 #include "runtime/recorder/samples/address_spaces.h"
 #include "runtime/recorder/samples/local_symbols.h"
 #include "runtime/recorder/samples/off_cpu_request.h"
+#include "runtime/recorder/samples/sample_entries.h"
 #include "runtime/recorder/samples/sample_request.h"
 #include "runtime/recorder/samples/sampling_events.h"
 
@@ -59,9 +61,11 @@ class SampleRecorder {
   // A new process has its parent's mappings; an ended one none.
   void Fork(std::int32_t parent_pid, std::int32_t pid) {
     spaces_.Fork(parent_pid, pid);
+    if (areas_ != nullptr) areas_->Fork(parent_pid, pid);
   }
   void End(std::int32_t pid) {
     spaces_.End(pid);
+    if (areas_ != nullptr) areas_->End(pid);
     unwinder_.Forget(pid);
   }
   // Entries of the batches, in time order over all CPUs. `time_ns`: theirs, or
@@ -100,6 +104,7 @@ class SampleRecorder {
     std::uint64_t last_frame = 0;   // numbers are never used again
     absl::flat_hash_set<std::uint32_t> files;
     absl::flat_hash_set<std::uint64_t> kernel_symbols;  // by begin
+    absl::flat_hash_set<std::uint32_t> areas;
     struct Frame {
       std::uint64_t parent, address;
       std::uint32_t file;
@@ -133,6 +138,10 @@ class SampleRecorder {
   void DefineKernelSymbol(Stream& stream, std::uint64_t address,
                           std::uint64_t ids, std::uint64_t time_ns,
                           logformat::PacketWriter& writer);
+  // The number of the area in which the data address of a sample lies.
+  std::uint64_t AreaOf(Stream& stream, const SampleDataWords& data,
+                       std::uint64_t ids, std::uint64_t time_ns,
+                       logformat::PacketWriter& writer);
   void DescribeStacks(std::vector<std::string>& messages) const;
   void StoreJitSymbols(Stream& stream, std::uint64_t ids, std::uint64_t time_ns,
                        logformat::PacketWriter& writer);
@@ -149,6 +158,7 @@ class SampleRecorder {
   CodeFiles files_;
   AddressSpaces spaces_;
   base::StackUnwinder unwinder_;
+  std::unique_ptr<logformat::DataAreas> areas_;  // null: without --data
   std::uint32_t kernel_file_, truncated_file_, not_unwound_file_;
   std::uint64_t unwound_ = 0, truncated_ = 0, not_unwound_ = 0;  // stacks
   std::vector<CodePlace> stack_;  // of the sample being stored
@@ -161,7 +171,7 @@ class SampleRecorder {
   // Event ids of the points.
   std::vector<std::uint16_t> sample_ids_;  // by event
   std::uint16_t frame_id_ = 0, file_id_ = 0, symbol_id_ = 0, count_id_ = 0,
-                short_id_ = 0, timed_id_ = 0;
+                short_id_ = 0, timed_id_ = 0, area_id_ = 0;
 };
 
 }  // namespace countrace::runtime

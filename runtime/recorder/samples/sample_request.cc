@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "base/code/user_registers.h"
 #include "base/posix/small_file.h"
 #include "base/text/name_escape.h"
@@ -34,6 +35,28 @@ bool IsClock(const EventSpec& event) {
   return event.type == PERF_TYPE_SOFTWARE &&
          (event.config == PERF_COUNT_SW_CPU_CLOCK ||
           event.config == PERF_COUNT_SW_TASK_CLOCK);
+}
+
+logformat::SampleData DataOf(const EventSpec& event) {
+  using logformat::SampleData;
+  switch (event.type) {
+    case PERF_TYPE_SOFTWARE:
+      switch (event.config) {
+        case PERF_COUNT_SW_PAGE_FAULTS:
+        case PERF_COUNT_SW_PAGE_FAULTS_MIN:
+        case PERF_COUNT_SW_PAGE_FAULTS_MAJ:
+        case PERF_COUNT_SW_ALIGNMENT_FAULTS:
+          return SampleData::kAddress;
+        default:
+          return SampleData::kNone;
+      }
+    case PERF_TYPE_TRACEPOINT:
+      return SampleData::kNone;
+    case PERF_TYPE_BREAKPOINT:
+      return SampleData::kAddress;
+    default:
+      return SampleData::kSource;
+  }
 }
 
 // At most some 10^13: not slow.
@@ -180,6 +203,28 @@ absl::StatusOr<std::uint32_t> ParseCallGraph(std::string_view text) {
   }
   constexpr std::uint64_t kWord = 8;
   return static_cast<std::uint32_t>((*bytes + kWord - 1) / kWord * kWord);
+}
+
+absl::StatusOr<std::vector<std::string>> RequestData(
+    std::vector<SampleRequest>& requests) {
+  std::vector<std::string> without;
+  bool any = false;
+  for (SampleRequest& request : requests) {
+    request.data = DataOf(request.event);
+    if (request.data != logformat::SampleData::kNone) {
+      any = true;
+    } else if (std::find(without.begin(), without.end(), request.event.name) ==
+               without.end()) {
+      without.push_back(request.event.name);
+    }
+  }
+  if (any) return without;
+  return absl::InvalidArgumentError(absl::StrFormat(
+      "--data: the kernel gives no data address with %s; it does with "
+      "page-faults, minor-faults, major-faults, alignment-faults, breakpoints "
+      "(mem:ADDRESS) and a PMU's events for memory: --sample "
+      "every=100:page-faults --data",
+      absl::StrJoin(without, ", ")));
 }
 
 absl::Status CheckSampleRate(const SampleRequest& request,

@@ -15,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "logformat/sample_points.h"
 #include "runtime/recorder/events/event_name.h"
 
 namespace countrace::runtime {
@@ -29,6 +30,8 @@ struct SampleRequest {
   // What is copied of the user stack with each sample, to be unwound by DWARF;
   // 0: frame pointers are followed.
   std::uint32_t stack_bytes = 0;
+  // What else of each sample is stored (--data).
+  logformat::SampleData data = logformat::SampleData::kNone;
 
   // "199 Hz", "every 97, user code", "every 1621 and 2621": what the trace says
   // of the point.
@@ -58,6 +61,12 @@ absl::StatusOr<std::vector<SampleRequest>> ParseSampleRequests(
 inline constexpr std::uint32_t kDefaultStackBytes = 8192;
 inline constexpr std::uint32_t kMostStackBytes = 65528;
 absl::StatusOr<std::uint32_t> ParseCallGraph(std::string_view text);
+
+// `record --data`: sets `data` of the requests whose events have addresses: of
+// faults and breakpoints the kernel gives them, of a PMU's events the PMU may.
+// Returns: the events without; INVALID_ARGUMENT there is no other.
+absl::StatusOr<std::vector<std::string>> RequestData(
+    std::vector<SampleRequest>& requests);
 
 // Returns: INVALID_ARGUMENT the kernel refuses this rate; the message has both
 // numbers and the remedy.

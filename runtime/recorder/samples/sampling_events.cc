@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -16,25 +15,21 @@
 #include "base/code/user_registers.h"
 #include "base/posix/errno_status.h"
 #include "runtime/recorder/events/event_list.h"
+#include "runtime/recorder/samples/field_load.h"
+#include "runtime/recorder/samples/sample_decoder.h"
 #include "runtime/recorder/samples/sample_entries.h"
 
 namespace countrace::runtime {
+
+using logformat::SampleData;
+
 namespace {
 
 constexpr std::uint64_t kRingBytes = 1 << 20;
 // With copies of stacks: half a second of samples, within these limits.
 constexpr std::uint64_t kLeastStackRing = 4 << 20, kMostStackRing = 64 << 20;
 constexpr std::uint64_t kMostOfAllCpus = 256 << 20;
-// A chain has 127 frames, and marks between kernel and user.
-constexpr std::uint64_t kMostFrames = 1024;
-
-// The records of a ring, as SetAttributes() requests them. Behind the head of a
-// sample: the period, if the kernel chooses it, the number of frames, these.
-struct SampleHead {
-  std::uint64_t ip;
-  std::uint32_t pid, tid;
-  std::uint64_t time_ns;
-};
+// A record of a mapping, as FollowMappings() requests it.
 struct MappingHead {
   std::uint32_t pid, tid;
   std::uint64_t start, bytes, offset;
@@ -48,7 +43,7 @@ struct Trailer {
   std::uint64_t time_ns;
 };
 
-void SetAttributes(const SampleRequest& request, bool follows, bool of_threads,
+void SetAttributes(const SampleRequest& request, bool of_threads,
                    perf_event_attr& attr) {
   attr = ToPerfAttr(request.event);
   attr.disabled = 1;
@@ -74,10 +69,24 @@ void SetAttributes(const SampleRequest& request, bool follows, bool of_threads,
     attr.sample_stack_user = request.stack_bytes;
     attr.exclude_callchain_user = 1;
   }
-  if (!follows) return;
+  if (request.data == SampleData::kNone) return;
+  attr.sample_type |= PERF_SAMPLE_ADDR;
+  if (request.data == SampleData::kSource) {
+    attr.sample_type |= PERF_SAMPLE_WEIGHT | PERF_SAMPLE_DATA_SRC;
+  }
+  // Says which memory is the thread's stack.
+  if (request.stack_bytes == 0 && base::StackPointerMask() != 0) {
+    attr.sample_type |= PERF_SAMPLE_REGS_USER;
+    attr.sample_regs_user = base::StackPointerMask();
+  }
+}
+
+// Records of mappings and of what processes do to them.
+void FollowMappings(bool of_threads, bool of_data, perf_event_attr& attr) {
   attr.task = of_threads ? 1 : 0;
   attr.mmap = 1;
   attr.mmap2 = 1;
+  attr.mmap_data = of_data ? 1 : 0;
   attr.build_id = 1;
   attr.comm = 1;
   attr.comm_exec = 1;
@@ -94,38 +103,21 @@ std::uint64_t RingBytes(const SampleRequest& request) {
                     most);
 }
 
-template <typename T>
-bool Load(std::span<const std::byte> bytes, std::size_t at, T& out) {
-  if (bytes.size() < at + sizeof(T)) return false;
-  std::memcpy(&out, bytes.data() + at, sizeof(T));
-  return true;
-}
-
-// What lies behind the chain of a sample with a copy of its stack: registers
-// (nothing of a kernel thread or a 32-bit program), then the stack.
-struct CopiedStack {
-  std::span<const std::byte> registers, stack;
-  bool is_cut = false;
-};
-CopiedStack FindStack(std::span<const std::byte> rest) {
-  const auto registers_bytes =
-      static_cast<std::size_t>(std::popcount(base::UserRegisterMask())) * 8;
-  std::uint64_t abi = 0, room = 0, bytes = 0;
-  if (!Load(rest, 0, abi) || abi != PERF_SAMPLE_REGS_ABI_64) return {};
-  const std::size_t behind = sizeof(abi) + registers_bytes;
-  if (!Load(rest, behind, room)) return {};
-  CopiedStack out{rest.subspan(sizeof(abi), registers_bytes), {}, false};
-  const std::size_t at = behind + sizeof(room);
-  if (room == 0 || room > rest.size() || !Load(rest, at + room, bytes)) {
-    return out;
+// As near to the instruction as the PMU can: else it gives no addresses. Sets
+// errno.
+base::ScopedFd OpenPrecise(const SampleRequest& request, int tid, int cpu,
+                           perf_event_attr& attr) {
+  constexpr int kMostPrecise = 3;  // perf_event_attr.precise_ip
+  for (int left = request.data == SampleData::kSource ? kMostPrecise : 0;;
+       --left) {
+    attr.precise_ip = static_cast<unsigned>(left) & kMostPrecise;
+    base::ScopedFd fd(OpenPerfEvent(attr, tid, cpu, -1));
+    if (fd.is_open() || left == 0) return fd;
   }
-  out.stack = rest.subspan(at, std::min(room, bytes));
-  out.is_cut = bytes >= room;
-  return out;
 }
 
 void AddMapping(std::span<const std::byte> body, bool has_build_id,
-                RecordBatch& batch) {
+                bool is_data, RecordBatch& batch) {
   MappingHead head;
   Trailer trailer;
   if (!Load(body, 0, head) || body.size() < sizeof(head) + sizeof(trailer) ||
@@ -146,6 +138,7 @@ void AddMapping(std::span<const std::byte> body, bool has_build_id,
     std::copy(std::begin(head.build_id), std::end(head.build_id), id.begin());
     id[23] = std::min<std::uint8_t>(head.build_id_bytes, 20);
   }
+  id[kMappingIsCode] = is_data ? 0 : 1;
   std::memcpy(out + 4, id.data(), id.size());
   std::fill(out + kMappingHeadWords, out + kMappingHeadWords + words, 0);
   std::memcpy(out + kMappingHeadWords, text.data(), text.size());
@@ -197,20 +190,23 @@ void AddTask(std::span<const std::byte> body, bool fork, RecordBatch& batch) {
 }  // namespace
 
 absl::StatusOr<SamplingEvents::Event> SamplingEvents::OpenEvent(
-    const SampleRequest& request, std::uint32_t cpu, bool follows,
+    const SampleRequest& request, std::uint32_t cpu, Follows follows,
     const std::vector<std::int32_t>& threads) {
   perf_event_attr attr{};
-  SetAttributes(request, follows, !threads.empty(), attr);
+  SetAttributes(request, !threads.empty(), attr);
+  if (follows != Follows::kNone) {
+    FollowMappings(!threads.empty(), follows == Follows::kCodeAndData, attr);
+  }
   const int number = static_cast<int>(cpu);
   const int first = threads.empty() ? -1 : threads.front();
-  base::ScopedFd fd(OpenPerfEvent(attr, first, number, -1));
+  base::ScopedFd fd = OpenPrecise(request, first, number, attr);
   if (!fd.is_open() && errno == EINVAL) {
     attr.read_format = 0;  // kernels before 6.0
-    fd = base::ScopedFd(OpenPerfEvent(attr, first, number, -1));
+    fd = OpenPrecise(request, first, number, attr);
   }
   if (!fd.is_open() && errno == EINVAL && attr.build_id != 0) {
     attr.build_id = 0;  // kernels before 5.12
-    fd = base::ScopedFd(OpenPerfEvent(attr, first, number, -1));
+    fd = OpenPrecise(request, first, number, attr);
   }
   if (!fd.is_open()) {
     const int error = errno;
@@ -232,7 +228,8 @@ absl::StatusOr<SamplingEvents::Event> SamplingEvents::OpenEvent(
               0,
               request.period,
               !threads.empty(),
-              request.stack_bytes != 0};
+              request.stack_bytes != 0,
+              request.data};
   event.fds.push_back(std::move(fd));
   for (std::size_t i = 1; i < threads.size(); ++i) {
     base::ScopedFd more(OpenPerfEvent(attr, threads[i], number, -1));
@@ -247,7 +244,7 @@ absl::StatusOr<SamplingEvents::Event> SamplingEvents::OpenEvent(
 
 absl::Status TrySampling(const SampleRequest& request) {
   perf_event_attr attr{};
-  SetAttributes(request, /*follow=*/false, /*of_threads=*/false, attr);
+  SetAttributes(request, /*of_threads=*/false, attr);
   attr.exclude_kernel = 1;  // without privilege, too
   const base::ScopedFd fd(OpenPerfEvent(attr, 0, -1, -1));
   if (fd.is_open() || (errno != ENOENT && errno != EOPNOTSUPP &&
@@ -266,9 +263,16 @@ absl::StatusOr<SamplingEvents> SamplingEvents::Open(
     const std::vector<std::int32_t>& threads) {
   SamplingEvents out;
   out.events_ = requests.size();
+  const bool data = std::any_of(requests.begin(), requests.end(),
+                                [](const SampleRequest& request) {
+                                  return request.data != SampleData::kNone;
+                                });
   for (const std::uint32_t cpu : cpus) {
     for (std::size_t i = 0; i < requests.size(); ++i) {
-      auto event = OpenEvent(requests[i], cpu, /*follows=*/i == 0, threads);
+      const Follows follows = i != 0 ? Follows::kNone
+                              : data ? Follows::kCodeAndData
+                                     : Follows::kCode;
+      auto event = OpenEvent(requests[i], cpu, follows, threads);
       if (!event.ok()) return event.status();
       out.all_.push_back(*std::move(event));
     }
@@ -321,58 +325,14 @@ void SamplingEvents::Decode(Event& event, std::uint16_t index,
       std::as_bytes(std::span(reinterpret_cast<const char*>(header + 1),
                               header->size - sizeof(perf_event_header)));
   switch (header->type) {
-    case PERF_RECORD_SAMPLE: {
-      SampleHead head;
-      if (!Load(body, 0, head)) return;
-      std::size_t at = sizeof(head);
-      std::uint64_t period = event.period;
-      if (period == 0) {
-        if (!Load(body, at, period)) return;
-        at += sizeof(period);
-      }
-      std::uint64_t frames = 0;
-      if (!Load(body, at, frames)) return;
-      at += sizeof(frames);
-      frames = std::min<std::uint64_t>(
-          {frames, (body.size() - at) / 8, kMostFrames});
-      if (head.tid == 0) {  // the idle thread, or one of another namespace
-        event.totals.idle += period;
-        return;
-      }
-      CopiedStack copy;
-      // The recorder's own is not unwound: what that takes would be sampled.
-      if (event.has_stacks && head.pid != static_cast<unsigned>(getpid())) {
-        copy = FindStack(body.subspan(at + frames * 8));
-      }
-      SampleSizes sizes;
-      sizes.registers = static_cast<std::uint8_t>(copy.registers.size() / 8);
-      sizes.stack_is_cut = copy.is_cut;
-      sizes.stack_bytes = static_cast<std::uint32_t>(copy.stack.size());
-      // A chain may be empty (a thread that ends): the address alone.
-      sizes.chain = static_cast<std::uint16_t>(
-          frames == 0 && sizes.registers == 0 ? 1 : frames);
-      std::uint64_t* const out =
-          batch.Add(head.time_ns, kSampleEntry,
-                    kSampleHeadWords + sizes.chain + sizes.registers +
-                        (copy.stack.size() + 7) / 8);
-      out[0] = (head.tid & 0xffffffu) |
-               (static_cast<std::uint64_t>(head.pid & 0xffffffu) << 24) |
-               (static_cast<std::uint64_t>(index) << 48);
-      out[1] = period;
-      out[2] = std::bit_cast<std::uint64_t>(sizes);
-      std::uint64_t* const chain = out + kSampleHeadWords;
-      if (sizes.chain != 0) chain[0] = head.ip;
-      std::memcpy(chain, body.data() + at, frames * 8);
-      std::uint64_t* const registers = chain + sizes.chain;
-      std::copy_n(copy.registers.data(), copy.registers.size(),
-                  reinterpret_cast<std::byte*>(registers));
-      std::copy_n(copy.stack.data(), copy.stack.size(),
-                  reinterpret_cast<std::byte*>(registers + sizes.registers));
+    case PERF_RECORD_SAMPLE:
+      event.totals.idle +=
+          AddSample({index, event.period, event.has_stacks, event.data}, body,
+                    static_cast<std::uint32_t>(getpid()), batch);
       return;
-    }
     case PERF_RECORD_MMAP2:
       AddMapping(body, (header->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) != 0,
-                 batch);
+                 (header->misc & PERF_RECORD_MISC_MMAP_DATA) != 0, batch);
       return;
     case PERF_RECORD_COMM:
       AddName(body, (header->misc & PERF_RECORD_MISC_COMM_EXEC) != 0,

@@ -64,9 +64,12 @@ class SamplingEvents {
     std::uint64_t lost_records = 0;  // sum of PERF_RECORD_LOST
     std::uint64_t period = 0;        // 0: the kernel chooses
     bool of_threads = false, has_stacks = false;
+    logformat::SampleData data = logformat::SampleData::kNone;
   };
+  // Which records of mappings come with an event.
+  enum class Follows { kNone, kCode, kCodeAndData };
   static absl::StatusOr<Event> OpenEvent(
-      const SampleRequest& request, std::uint32_t cpu, bool follows,
+      const SampleRequest& request, std::uint32_t cpu, Follows follows,
       const std::vector<std::int32_t>& threads);
   static void Decode(Event& event, std::uint16_t index,
                      const perf_event_header* header, RecordBatch& batch);

@@ -30,6 +30,38 @@ void Write(const std::string& path, const std::string& text) {
 
 }  // namespace
 
+TEST_CASE("event_name: breakpoints as perf spells them", "[recorder]") {
+  struct Expected {
+    const char* name;
+    std::uint64_t address, bytes;
+    std::uint32_t access;  // linux/hw_breakpoint.h
+  };
+  const Expected expected = GENERATE(values<Expected>({
+      {"mem:0x404010", 0x404010, 4, 3},
+      {"mem:0x404010/8", 0x404010, 8, 3},
+      {"mem:0x404010/8:w", 0x404010, 8, 2},
+      {"mem:4096/1:rw", 4096, 1, 3},
+      {"mem:0x404010:x", 0x404010, sizeof(long), 4},
+      {"mem:0x404010/2:r:u", 0x404010, 2, 1},
+  }));
+  CAPTURE(expected.name);
+  const EventSpec event = MustParse(expected.name);
+  const perf_event_attr attr = ToPerfAttr(event);
+  CHECK(attr.type == PERF_TYPE_BREAKPOINT);
+  CHECK(attr.config == 0);
+  CHECK(attr.bp_addr == expected.address);
+  CHECK(attr.bp_len == expected.bytes);
+  CHECK(attr.bp_type == expected.access);
+  CHECK(event.exclude_kernel == event.name.ends_with(":u"));
+  for (const char* wrong : {"mem:", "mem:x", "mem:0", "mem:0x10/3", "mem:0x10/",
+                            "mem:0x10:q", "mem:0x10/16:w"}) {
+    const auto status = ParseEvent(wrong).status();
+    CAPTURE(wrong);
+    CHECK(absl::IsInvalidArgument(status));
+    CHECK(status.message().find("mem:0x404010/8:w") != std::string::npos);
+  }
+}
+
 TEST_CASE("event_name: software, hardware and cache names have perf's numbers",
           "[recorder]") {
   struct Expected {

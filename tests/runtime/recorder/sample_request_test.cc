@@ -5,6 +5,7 @@
 #include <map>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_format.h"
 #include "runtime/recorder/samples/local_symbols.h"
@@ -159,6 +160,31 @@ TEST_CASE("local symbols: a later function replaces those it covers") {
       if (found != nullptr) REQUIRE(found->name == expected->second);
     }
   }
+}
+
+TEST_CASE("sample request: which events give data addresses") {
+  using logformat::SampleData;
+  auto some = ParseSampleRequests({"every=1000:page-faults", "199", "99:cs",
+                                   "every=1:mem:0x404010/8:w", "10:cycles"});
+  REQUIRE(some.ok());
+  const auto without = RequestData(*some);
+  REQUIRE(without.ok());
+  CHECK(*without == std::vector<std::string>{"cpu-clock", "cs"});
+  for (const SampleRequest& request : *some) {
+    CAPTURE(request.event.name);
+    const bool none =
+        request.event.name == "cpu-clock" || request.event.name == "cs";
+    CHECK(request.data == (none ? SampleData::kNone
+                           : request.event.name == "cycles"
+                               ? SampleData::kSource
+                               : SampleData::kAddress));
+  }
+  auto clocks = ParseSampleRequests({"199", "99:context-switches"});
+  REQUIRE(clocks.ok());
+  const absl::Status refused = RequestData(*clocks).status();
+  CHECK(absl::IsInvalidArgument(refused));
+  CHECK(refused.message().find("cpu-clock, context-switches") !=
+        std::string::npos);
 }
 
 }  // namespace
