@@ -1,41 +1,26 @@
 #include "cli/report_samples.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
-#include "base/posix/output_width.h"
 #include "base/text/name_escape.h"
-#include "cli/exit_status.h"
-#include "cli/row_table.h"
 #include "cli/sample_books.h"
 #include "cli/sample_groups.h"
 #include "cli/sample_input.h"
+#include "cli/sample_rendering.h"
 #include "cli/sample_text.h"
-#include "cli/short_name.h"
 #include "cli/verb.h"
 #include "rmap/samples/call_tree.h"
 #include "rmap/samples/function_rows.h"
-#include "rmap/samples/samples_json.h"
 
 namespace countrace::cli {
 namespace {
 
 using rmap::CodeBy;
 using rmap::CodeRow;
-using rmap::SampleBooks;
 using rmap::SampledAmount;
-
-// A table of either kind: its columns and rows for people and for programs.
-struct Tables {
-  std::vector<std::string> text_columns, machine_columns;
-  std::vector<std::vector<Cell>> text, machine;  // rows
-  std::vector<std::string> notes;
-};
 
 void AddAmounts(const SampledAmount& self, const SampledAmount& total,
                 const std::string& event, std::vector<Cell>& text,
@@ -76,13 +61,14 @@ std::string Marked(const std::string& function, bool inlined) {
   return inlined ? function + " (inlined)" : function;
 }
 
-Tables CodeTables(const rmap::Samples& samples, const rmap::CodeTable& table,
-                  CodeBy by, const SampleGroups& groups) {
+SampleRows CodeTables(const rmap::Samples& samples,
+                      const rmap::CodeTable& table, CodeBy by,
+                      const SampleGroups& groups) {
   const bool several = samples.events.size() > 1;
   const bool contexts =
       std::any_of(table.rows.begin(), table.rows.end(),
                   [](const CodeRow& row) { return !row.in.empty(); });
-  Tables out;
+  SampleRows out;
   const bool functions = by == CodeBy::kFunction || by == CodeBy::kAddress;
   const bool lines = by == CodeBy::kLine || by == CodeBy::kFile;
   std::vector<std::string> place;
@@ -130,10 +116,10 @@ Tables CodeTables(const rmap::Samples& samples, const rmap::CodeTable& table,
   return out;
 }
 
-Tables TreeTables(const rmap::Samples& samples, const rmap::CallTree& tree,
-                  const SampleGroups& groups) {
+SampleRows TreeTables(const rmap::Samples& samples, const rmap::CallTree& tree,
+                      const SampleGroups& groups) {
   const bool several = samples.events.size() > 1;
-  Tables out;
+  SampleRows out;
   if (several) out.text_columns.emplace_back("event");
   Append(out.text_columns, TextAmounts());
   Append(out.text_columns, groups.columns);
@@ -170,110 +156,11 @@ Tables TreeTables(const rmap::Samples& samples, const rmap::CallTree& tree,
   return out;
 }
 
-// Cuts names of functions and of their source where lines would be wider than
-// a terminal.
-void ShortenNames(const std::vector<std::string>& columns, std::size_t width,
-                  std::vector<std::vector<Cell>>& rows) {
-  constexpr std::size_t kLeast = 24, kBetween = 2;
-  std::vector<std::size_t> widths;
-  for (const std::string& column : columns) widths.push_back(column.size());
-  for (const std::vector<Cell>& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const auto* const text = std::get_if<std::string>(&row[i]);
-      if (text != nullptr) widths[i] = std::max(widths[i], text->size());
-    }
-  }
-  std::size_t all = kBetween * (widths.size() - 1);
-  for (const std::size_t one : widths) all += one;
-  // The widest first: a path says less than the function.
-  for (const std::string_view name : {"source", "function"}) {
-    const auto at = std::find(columns.begin(), columns.end(), name);
-    if (at == columns.end() || all <= width) continue;
-    const auto i = static_cast<std::size_t>(at - columns.begin());
-    const std::size_t over = all - width;
-    const std::size_t least = std::min(kLeast, widths[i]);
-    const std::size_t to =
-        widths[i] > over ? std::max(least, widths[i] - over) : least;
-    for (std::vector<Cell>& row : rows) {
-      auto* const text = std::get_if<std::string>(&row[i]);
-      if (text == nullptr) continue;
-      *text =
-          name == "source" ? ShortPath(*text, to) : ShortFunction(*text, to);
-    }
-    all -= widths[i] - to;
-  }
-}
-
-std::string Text(const rmap::Samples& samples, const Tables& tables,
-                 const SampleBooksOfEvents& books,
-                 const rmap::RenderOptions& options) {
-  RowTable rows("", "", tables.text_columns);
-  const std::size_t all = tables.text.size();
-  const std::size_t shown = options.max_rows == 0
-                                ? all
-                                : std::min<std::size_t>(all, options.max_rows);
-  std::vector<std::vector<Cell>> cells(
-      tables.text.begin(),
-      tables.text.begin() + static_cast<std::ptrdiff_t>(shown));
-  if (options.width != base::kAnyWidth) {
-    ShortenNames(tables.text_columns, options.width, cells);
-  }
-  for (std::vector<Cell>& row : cells) rows.Add(std::move(row));
-  std::string text = rows.Render("text");
-  if (shown < all) {
-    absl::StrAppendFormat(&text, "%d more rows: --rows 0 shows all\n",
-                          all - shown);
-  }
-  text += BooksText(samples, books);
-  for (const std::string& note : tables.notes) text += "note: " + note + "\n";
-  return text;
-}
-
-std::string Json(const rmap::Samples& samples, const Tables& tables,
-                 const SampleBooksOfEvents& books) {
-  nlohmann::ordered_json out;
-  out["schema"] = "countrace.samples/1";
-  out["books"] = rmap::BooksJson(samples, books.events, books.periods);
-  out["rows"] = nlohmann::ordered_json::array();
-  for (const std::vector<Cell>& cells : tables.machine) {
-    nlohmann::ordered_json row;
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-      const std::string& name = tables.machine_columns[i];
-      if (const auto* text = std::get_if<std::string>(&cells[i])) {
-        row[name] = *text;
-      } else if (const auto* number = std::get_if<std::uint64_t>(&cells[i])) {
-        row[name] = *number;
-      } else if (const auto* yes = std::get_if<bool>(&cells[i])) {
-        row[name] = *yes;
-      } else {
-        row[name] = nullptr;
-      }
-    }
-    out["rows"].push_back(std::move(row));
-  }
-  out["notes"] = tables.notes;
-  // Names of files may be no UTF-8.
-  return out.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) +
-         "\n";
-}
-
 CodeBy CodeByOf(SampleTable table) {
   if (table == SampleTable::kDso) return CodeBy::kDso;
   if (table == SampleTable::kLine) return CodeBy::kLine;
   if (table == SampleTable::kFile) return CodeBy::kFile;
   return table == SampleTable::kAddress ? CodeBy::kAddress : CodeBy::kFunction;
-}
-
-ReportAnswer Answer(const rmap::Report& report,
-                    const SampleBooksOfEvents& books, std::string text) {
-  ReportAnswer answer = AnswerOf(report, std::move(text));
-  for (const SampleBooks& one : books.events) {
-    answer.has_loss |= one.lost + one.stacks_lost != 0;
-  }
-  for (const rmap::PeriodComparison& one : books.periods) {
-    answer.periods_disagree |= one.disagree();
-  }
-  return answer;
 }
 
 }  // namespace
@@ -292,7 +179,7 @@ absl::StatusOr<ReportAnswer> ReportSamples(const ReportRequest& request,
   const rmap::Samples& samples = *report.samples;
   const SampleGroups groups = GroupSamples(report, wanted.group_by);
   const rmap::SampleChoice choice = {input->chosen, groups.of_context};
-  Tables tables;
+  SampleRows tables;
   if (wanted.table == SampleTable::kCallTree ||
       wanted.table == SampleTable::kCallers) {
     const rmap::CallTree tree = rmap::MakeCallTree(
@@ -326,16 +213,7 @@ absl::StatusOr<ReportAnswer> ReportSamples(const ReportRequest& request,
         "record with --sample every=PERIOD:EVENT, a counted event and a PERIOD "
         "of 100 or more");
   }
-  if (wanted.format == "text") {
-    return Answer(report, books, Text(samples, tables, books, request.render));
-  }
-  for (const std::string& note : tables.notes) Say(kReportVerb.name, note);
-  if (wanted.format == "json") {
-    return Answer(report, books, Json(samples, tables, books));
-  }
-  RowTable rows("countrace.samples/1", "rows", tables.machine_columns);
-  for (std::vector<Cell>& row : tables.machine) rows.Add(std::move(row));
-  return Answer(report, books, rows.Render(wanted.format));
+  return RenderSamples(report, tables, books, wanted.format, request.render);
 }
 
 }  // namespace countrace::cli

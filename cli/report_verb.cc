@@ -17,6 +17,7 @@
 #include "cli/help_texts.h"
 #include "cli/interruption.h"
 #include "cli/range_options.h"
+#include "cli/report_data.h"
 #include "cli/report_metrics.h"
 #include "cli/report_over_time.h"
 #include "cli/report_request.h"
@@ -65,6 +66,16 @@ const std::map<std::string, SampleTable>& SampleTables() {
   return tables;
 }
 
+// Tables of the samples' data.
+const std::map<std::string, rmap::DataDetail>& DataTables() {
+  static const auto& tables = *new std::map<std::string, rmap::DataDetail>{
+      {"data", rmap::DataDetail::kObject},
+      {"data-page", rmap::DataDetail::kPage},
+      {"data-address", rmap::DataDetail::kAddress},
+      {"data-source", rmap::DataDetail::kSource}};
+  return tables;
+}
+
 // What a row of --by waker or preemptor is for.
 const std::map<std::string, rmap::RowsOf>& RowOwners() {
   static const auto& owners = *new std::map<std::string, rmap::RowsOf>{
@@ -74,7 +85,9 @@ const std::map<std::string, rmap::RowsOf>& RowOwners() {
   return owners;
 }
 
-bool ReportOptions::samples() const { return SampleTables().contains(by); }
+bool ReportOptions::samples() const {
+  return SampleTables().contains(by) || DataTables().contains(by);
+}
 
 bool ReportOptions::call_tree() const {
   return by == "calltree" || by == "callees" || by == "callers";
@@ -130,6 +143,7 @@ void AddOptions(VerbParser& parser, ReportOptions& options,
   std::vector<std::string> tables = rmap::NamesOf(rmap::ReportTables());
   tables.insert(tables.end(), {"time", "phase", "cgroup", "user"});
   for (const auto& [name, by] : SampleTables()) tables.push_back(name);
+  for (const auto& [name, detail] : DataTables()) tables.push_back(name);
   parser.AddChoice("--by", options.by, tables);
   parser.AddChoice("--group", options.group, rmap::NamesOf(RowOwners()));
   parser.AddFlag("--fold-recursion", request.rows.fold_recursion);
@@ -217,9 +231,10 @@ absl::Status CheckSamples(const VerbParser& parser,
         "--thread is for tables of samples: --by function, for example; of "
         "other tables --where 'tid == N' chooses rows");
   }
-  if (options.validate && !options.samples()) {
+  if (options.validate && !SampleTables().contains(options.by)) {
     return absl::InvalidArgumentError(
-        "--validate is for tables of samples: --by function, for example");
+        "--validate is for tables of samples by code: --by function, for "
+        "example");
   }
   if (!options.samples()) return absl::OkStatus();
   if (parser.is_given("--fold-recursion") && !options.call_tree()) {
@@ -328,6 +343,10 @@ absl::StatusOr<ReportAnswer> Answer(const ReportOptions& options,
   if (!options.slowest.empty()) {
     return ReportSlowest(request, options.slowest_calls, options.slowest[1],
                          options.format);
+  }
+  if (const auto data = DataTables().find(options.by);
+      data != DataTables().end()) {
+    return ReportData(request, data->second, options.group_by, options.format);
   }
   if (options.samples()) {
     // Half of a per cent: what the tree is for is above that.

@@ -28,7 +28,8 @@ absl::StatusOr<SampleInput> ReadSamples(const SampleInputRequest& request) {
                                              .rows = {.samples = true},
                                              .range = tables_of,
                                              .progress = progress.Callback(),
-                                             .keep_interrupted = true});
+                                             .keep_interrupted = true,
+                                             .data = request.data});
   progress.Clear();
   if (!report.ok()) return report.status();
   if (report->samples->events.empty()) {

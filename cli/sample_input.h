@@ -12,6 +12,7 @@
 #include "cli/trace_input.h"
 #include "logformat/read/trace_reader.h"
 #include "rmap/pipeline.h"
+#include "rmap/samples/data_detail.h"
 
 namespace countrace::cli {
 
@@ -22,6 +23,7 @@ struct SampleInputRequest {
   rmap::GatingRequest gating = {};
   RangeOptions range = {};
   std::string process = {}, thread = {};  // glob or number; empty: all
+  rmap::DataDetail data = rmap::DataDetail::kNone;
 };
 
 struct SampleInput {

@@ -55,7 +55,7 @@ _countrace() {
     --group) mapfile -t COMPREPLY < <(compgen -W 'thread process comm' -- "$cur"); return ;;
     --group-by) mapfile -t COMPREPLY < <(compgen -W 'comm' -- "$cur"); return ;;
     --by)
-      mapfile -t COMPREPLY < <(compgen -W 'process thread segment path cpu hook waker preemptor syscall user cgroup time phase function line file dso address calltree callees callers' -- "$cur")
+      mapfile -t COMPREPLY < <(compgen -W 'process thread segment path cpu hook waker preemptor syscall user cgroup time phase function line file dso address calltree callees callers data data-page data-address data-source' -- "$cur")
       return
       ;;
   esac

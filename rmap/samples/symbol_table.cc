@@ -19,6 +19,11 @@ int BindingOf(const GElf_Sym& symbol) {
   }
 }
 
+bool IsFunction(const GElf_Sym& symbol) {
+  const auto type = GELF_ST_TYPE(symbol.st_info);
+  return type == STT_FUNC || type == STT_GNU_IFUNC;
+}
+
 bool IsPlace(const GElf_Sym& symbol) {
   const auto type = GELF_ST_TYPE(symbol.st_info);
   return symbol.st_shndx != SHN_UNDEF && type != STT_SECTION &&
@@ -99,7 +104,8 @@ std::optional<FoundSymbol> SymbolTable::At(GElf_Addr address) const {
     const char* const name = dwfl_module_getsym_info(
         module_, best->number, &symbol, &value, nullptr, nullptr, nullptr);
     if (name == nullptr) return std::nullopt;
-    return FoundSymbol{name, address - best->value, best->bytes};
+    return FoundSymbol{name, address - best->value, best->bytes,
+                       IsFunction(symbol)};
   }
   // A label of assembly counts if no other symbol ends behind it, or if it is
   // here.
@@ -119,6 +125,7 @@ std::optional<FoundSymbol> SymbolTable::At(GElf_Addr address) const {
   if (name == nullptr) return std::nullopt;
   found.name = name;
   found.bytes = symbol.st_size;
+  found.is_function = IsFunction(symbol);
   return found;
 }
 

@@ -20,6 +20,7 @@ struct FoundSymbol {
   std::string name;
   GElf_Off into = 0;     // from its begin to the address
   GElf_Xword bytes = 0;  // 0: it has no size
+  bool is_function = false;
 };
 
 class SymbolTable {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <map>
@@ -43,6 +44,16 @@ int OpenCode(const std::string& path, std::string& why) {
   return fd.Release();
 }
 
+// A file that is readable, and no program: what it holds has no symbols.
+bool IsOtherFile(const std::string& path) {
+  std::string why;
+  const base::ScopedFd fd(OpenCode(path, why));
+  std::array<char, SELFMAG> magic{};
+  return fd.is_open() &&
+         (pread(fd.get(), magic.data(), SELFMAG, 0) != SELFMAG ||
+          std::memcmp(magic.data(), ELFMAG, SELFMAG) != 0);
+}
+
 }  // namespace
 
 struct Symbolizer::OpenFile {
@@ -55,6 +66,7 @@ struct Symbolizer::OpenFile {
   // Loaded parts: file offset, bytes, address in the file's own terms.
   struct Part {
     std::uint64_t offset, bytes, address;
+    bool is_code;
   };
   std::vector<Part> parts;
 
@@ -69,12 +81,18 @@ struct Symbolizer::OpenFile {
   bool Read(const CodeFile& code, std::string& why);
   // In the file's own terms, without `bias`.
   std::optional<std::uint64_t> AddressOf(std::uint64_t offset) const {
+    const Part* const part = PartOf(offset);
+    if (part == nullptr) return std::nullopt;
+    return part->address + (offset - part->offset);
+  }
+  // Null: none has it.
+  const Part* PartOf(std::uint64_t offset) const {
     for (const Part& part : parts) {
       if (offset - part.offset < part.bytes && offset >= part.offset) {
-        return part.address + (offset - part.offset);
+        return &part;
       }
     }
-    return std::nullopt;
+    return nullptr;
   }
 };
 
@@ -83,6 +101,7 @@ struct Symbolizer::Impl {
   Dwfl_Callbacks callbacks{};
   std::map<std::pair<std::string, std::string>, std::unique_ptr<OpenFile>>
       files;
+  std::map<std::string, bool> is_other;  // by path: IsOtherFile()
 };
 
 Symbolizer::Symbolizer() : impl_(std::make_unique<Impl>()) {
@@ -165,7 +184,8 @@ bool Symbolizer::OpenFile::Read(const CodeFile& code, std::string& why) {
         part.p_type != PT_LOAD) {
       continue;
     }
-    parts.push_back({part.p_offset, part.p_memsz, part.p_vaddr});
+    parts.push_back({part.p_offset, part.p_memsz, part.p_vaddr,
+                     (part.p_flags & PF_X) != 0});
   }
   const char* found = nullptr;  // the path that was opened
   dwfl_module_info(module, nullptr, nullptr, nullptr, nullptr, nullptr, &found,
@@ -261,6 +281,23 @@ std::optional<std::uint64_t> Symbolizer::AddressOf(const CodeFile& code,
                                                    std::uint64_t offset) {
   const OpenFile* const file = Open(code);
   return file == nullptr ? std::nullopt : file->AddressOf(offset);
+}
+
+DataObject Symbolizer::ObjectAt(const CodeFile& code, std::uint64_t offset) {
+  using Kind = DataObject::Kind;
+  const auto [known, added] = impl_->is_other.try_emplace(code.path, false);
+  if (added) known->second = IsOtherFile(code.path);
+  if (known->second) return {Kind::kNotProgram};
+  const OpenFile* const file = Open(code);
+  if (file == nullptr) return {Kind::kNoSymbol};
+  const OpenFile::Part* const part = file->PartOf(offset);
+  if (part == nullptr) return {Kind::kNoSymbol};
+  const auto symbol = FindSymbol(
+      *file->symbols, file->bias + part->address + (offset - part->offset));
+  if (symbol && symbol->bytes != 0 && !symbol->is_function) {
+    return {Kind::kObject, base::Demangled(symbol->name)};
+  }
+  return {part->is_code ? Kind::kCode : Kind::kNoSymbol};
 }
 
 std::optional<CodeRange> Symbolizer::RangeOf(const CodeFile& code,

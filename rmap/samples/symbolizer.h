@@ -34,6 +34,18 @@ struct CodeRange {
   auto operator<=>(const CodeRange&) const = default;
 };
 
+// What a data address in a file is of.
+struct DataObject {
+  enum class Kind : std::uint8_t {
+    kObject,
+    kCode,
+    kNoSymbol,    // data of a program or library
+    kNotProgram,  // another file
+  };
+  Kind kind = Kind::kNoSymbol;
+  std::string name = {};  // kObject: demangled
+};
+
 class Symbolizer {
  public:
   Symbolizer();
@@ -50,6 +62,8 @@ class Symbolizer {
                                          std::uint64_t offset);
   // The function that has the code at an address. Absent: no symbol covers it.
   std::optional<CodeRange> RangeOf(const CodeFile& file, std::uint64_t address);
+  // `offset` is a place in the file itself, or behind what it has of .data.
+  DataObject ObjectAt(const CodeFile& file, std::uint64_t offset);
   // Files that were not read, with the reason, for the user.
   const std::vector<std::string>& messages() const { return messages_; }
 
