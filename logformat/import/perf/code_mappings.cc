@@ -31,6 +31,16 @@ std::uint32_t CodeMappings::FileNamed(const char* path) {
   return FileOf(0, {path, logformat::kNoText});
 }
 
+std::uint32_t CodeMappings::FileOfData(const std::string& path,
+                                       std::string build_id) {
+  const auto known = description_.build_ids.find(path);
+  if (build_id.empty() && known != description_.build_ids.end()) {
+    build_id = known->second;
+  }
+  if (build_id.empty()) build_id = logformat::kNoText;
+  return FileOf(0, {path, std::move(build_id)});
+}
+
 void CodeMappings::Map(const MappingRecord& mapping) {
   const std::uint64_t start = mapping.start, end = start + mapping.bytes;
   if (end <= start) return;

@@ -47,6 +47,8 @@ class CodeMappings final : public base::CodeMap {
 
   // The file of what is in none: of this path of logformat/sample_points.h.
   std::uint32_t FileNamed(const char* path);
+  // A file in which data lies; `build_id` may be empty.
+  std::uint32_t FileOfData(const std::string& path, std::string build_id);
   const std::vector<MappedFile>& files() const { return files_; }
   // Paths of the files that Open() did not find as they were recorded.
   const std::vector<std::string>& missing() const { return missing_; }

@@ -266,8 +266,7 @@ void PerfConversion::OnSample(std::uint64_t time_ns,
     ++sampled.samples;
     sampled.periods += sample.period;
     // What else a point of the thread would say, beside the stack.
-    const bool has_more =
-        !counts.empty() || (attribute.sample_type & PERF_SAMPLE_ADDR) != 0;
+    const bool has_more = !counts.empty();
     if (stored && !has_more && plan.name.starts_with("sample:")) return;
   }
   ToUser(plan, event, sample, cpu, time_ns);

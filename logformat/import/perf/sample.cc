@@ -120,6 +120,14 @@ bool ReadSample(const EventAttribute& attribute,
   if ((type & PERF_SAMPLE_RAW) != 0) out.raw = in.Bytes(in.U32());
   if ((type & PERF_SAMPLE_BRANCH_STACK) != 0) SkipBranches(attribute, in);
   ReadUserStack(attribute, in, out);
+  // The newer form has more weights behind the first, which has half a word.
+  constexpr std::uint64_t kWeightStruct = 1 << 24, kFirstWeight = 0xffffffff;
+  if ((type & PERF_SAMPLE_WEIGHT) != 0) {
+    out.weight = in.U64();
+  } else if ((type & kWeightStruct) != 0) {
+    out.weight = in.U64() & kFirstWeight;
+  }
+  if ((type & PERF_SAMPLE_DATA_SRC) != 0) out.data_source = in.U64();
   // The remaining fields are not used.
   return in.ok();
 }

@@ -39,6 +39,8 @@ struct Sample {
   // that were asked for, or had room.
   std::span<const std::byte> stack;
   bool stack_is_cut = false;
+  // PERF_SAMPLE_DATA_SRC and PERF_SAMPLE_WEIGHT, of a PMU.
+  std::uint64_t data_source = 0, weight = 0;
 };
 
 // False: the record is shorter than its fields.

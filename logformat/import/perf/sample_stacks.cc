@@ -15,6 +15,7 @@
 
 namespace countrace::importer::perf {
 
+using logformat::SampleData;
 using logformat::SamplePoint;
 
 namespace {
@@ -45,12 +46,20 @@ std::vector<std::uint64_t> Chosen(std::uint64_t wanted, std::uint64_t all,
   return out;
 }
 
+SampleData DataOf(const EventAttribute& attribute) {
+  const std::uint64_t type = attribute.sample_type;
+  if ((type & PERF_SAMPLE_ADDR) == 0) return SampleData::kNone;
+  return (type & PERF_SAMPLE_DATA_SRC) != 0 ? SampleData::kSource
+                                            : SampleData::kAddress;
+}
+
 }  // namespace
 
 SampleStacks::SampleStacks(const FileDescription& file,
                            const MachineFiles& machine, CpuRecords& records,
                            TraceOutput& output)
     : file_(file),
+      machine_(machine),
       records_(records),
       output_(output),
       mappings_(file, machine),
@@ -70,8 +79,16 @@ void SampleStacks::Prepare(const EventAttribute& attribute,
   if ((!has_chain && !has_place) || is_dummy || attribute.sample_period == 0) {
     return;
   }
+  const SampleData data = DataOf(attribute);
   const std::uint32_t hook = output_.AddHook(logformat::DescribeSamplePoint(
-      SamplePoint::kSample, name, RateOf(attribute)));
+      SamplePoint::kSample, name, RateOf(attribute), data));
+  if (data != SampleData::kNone && areas_ == nullptr) {
+    areas_ = std::make_unique<logformat::DataAreas>(
+        nullptr, [this](std::int32_t /*pid*/, const std::string& path) {
+          return machine_.object != nullptr ? machine_.object(path)
+                                            : base::ScopedFd();
+        });
+  }
   if (hook != 0) hooks_[&attribute] = hook;
   if (hook != 0 && (type & PERF_SAMPLE_REGS_USER) != 0 &&
       (type & PERF_SAMPLE_STACK_USER) != 0) {
@@ -86,7 +103,12 @@ bool SampleStacks::OnMapping(const RawRecord& record) {
   MappingRecord mapping;
   if (!ReadMapping(record, file_, mapping)) return false;
   if (mapping.of_kernel) kernel_symbols_.Map(mapping);
-  if (!mapping.is_code || mapping.of_kernel || mapping.pid <= 0) return true;
+  if (mapping.of_kernel || mapping.pid <= 0) return true;
+  if (areas_ != nullptr) {
+    areas_->Map(mapping.pid, {mapping.start, mapping.bytes, mapping.offset,
+                              std::string(mapping.path), mapping.build_id});
+  }
+  if (!mapping.is_code) return true;
   if (unwinder_ != nullptr) {
     unwinder_->Forget(mapping.pid, mapping.start,
                       mapping.start + mapping.bytes);
@@ -97,12 +119,14 @@ bool SampleStacks::OnMapping(const RawRecord& record) {
 
 void SampleStacks::NewProgram(std::int32_t pid) {
   if (unwinder_ != nullptr) unwinder_->Forget(pid);
+  if (areas_ != nullptr) areas_->NewProgram(pid);
   mappings_.NewProgram(pid);
 }
 
 void SampleStacks::Fork(std::int32_t parent_pid, std::int32_t pid) {
   if (parent_pid == pid) return;  // a thread
   if (unwinder_ != nullptr) unwinder_->Forget(pid);
+  if (areas_ != nullptr) areas_->Fork(parent_pid, pid);
   mappings_.Fork(parent_pid, pid);
 }
 
@@ -124,17 +148,46 @@ void SampleStacks::Store(CpuBooks& cpu, std::uint32_t hook,
                        logformat::SampleRecordBody(ids, numbers, texts));
 }
 
+void SampleStacks::DefineFile(CpuBooks& cpu, Stream& stream,
+                              std::uint64_t time_ns, std::uint32_t number) {
+  if (!stream.files.insert(number).second) return;
+  const std::uint64_t file = number;
+  const MappedFile& mapped = mappings_.files()[number];
+  const std::array<std::string, 2> texts = {mapped.build_id, mapped.path};
+  Store(cpu, PointOf(SamplePoint::kFile), time_ns, 0, {&file, 1}, texts);
+}
+
+std::uint64_t SampleStacks::StackPointerOf(const EventAttribute& attribute,
+                                           const Sample& sample) const {
+  const std::uint64_t wanted = base::StackPointerMask();
+  if (other_processor_ || wanted == 0 || sample.registers.empty() ||
+      (wanted & ~attribute.user_registers) != 0) {
+    return 0;
+  }
+  return Chosen(wanted, attribute.user_registers, sample.registers).front();
+}
+
+std::uint64_t SampleStacks::AreaOf(CpuBooks& cpu, Stream& stream,
+                                   std::uint64_t time_ns,
+                                   const logformat::DataAddress& address) {
+  const std::uint32_t number = areas_->Find(address);
+  if (number == 0 || !stream.areas.insert(number).second) return number;
+  const logformat::DataArea& area = (*areas_)[number];
+  const std::uint32_t file = mappings_.FileOfData(area.path, area.build_id);
+  DefineFile(cpu, stream, time_ns, file);
+  const std::array<std::uint64_t, logformat::kAreaNumbers> numbers = {
+      number,     file,        area.start,
+      area.bytes, area.offset, static_cast<std::uint64_t>(area.thread)};
+  Store(cpu, PointOf(SamplePoint::kArea), time_ns, 0, numbers);
+  return number;
+}
+
 std::uint64_t SampleStacks::FrameOf(CpuBooks& cpu, Stream& stream,
                                     std::uint64_t time_ns, const Frame& frame) {
   const auto [found, added] = stream.frames.try_emplace(frame, 0);
   if (!added) return found->second;
   const std::uint64_t id = found->second = ++stream.last_frame;
-  if (stream.files.insert(frame.file).second) {
-    const std::uint64_t number = frame.file;
-    const MappedFile& file = mappings_.files()[frame.file];
-    const std::array<std::string, 2> texts = {file.build_id, file.path};
-    Store(cpu, PointOf(SamplePoint::kFile), time_ns, 0, {&number, 1}, texts);
-  }
+  DefineFile(cpu, stream, time_ns, frame.file);
   if (frame.file == kernel_file_) {
     DefineKernelSymbol(cpu, stream, time_ns, frame.address);
   }
@@ -241,6 +294,7 @@ bool SampleStacks::OnSample(CpuBooks& cpu, std::uint64_t time_ns,
     stream.files.clear();
     stream.frames.clear();
     stream.kernel_symbols.clear();
+    stream.areas.clear();
   }
   FindFrames(attribute, sample, pid, misc);
   std::uint64_t frame = 0;
@@ -249,9 +303,20 @@ bool SampleStacks::OnSample(CpuBooks& cpu, std::uint64_t time_ns,
   }
   const std::uint64_t ids = (static_cast<std::uint64_t>(tid) & kIdMask) |
                             (static_cast<std::uint64_t>(pid) & kIdMask) << 24;
-  const std::array<std::uint64_t, logformat::kSampleNumbers> numbers = {period,
-                                                                        frame};
-  Store(cpu, hook->second, time_ns, ids, numbers);
+  std::array<std::uint64_t, logformat::kSourceNumbers> numbers = {period,
+                                                                  frame};
+  std::size_t used = logformat::kSampleNumbers;
+  if (const SampleData data = DataOf(attribute); data != SampleData::kNone) {
+    numbers[2] =
+        AreaOf(cpu, stream, time_ns,
+               {pid, tid, sample.address, StackPointerOf(attribute, sample)});
+    numbers[3] = sample.address;
+    numbers[4] = sample.data_source;
+    numbers[5] = sample.weight;
+    used = data == SampleData::kSource ? logformat::kSourceNumbers
+                                       : logformat::kAddressNumbers;
+  }
+  Store(cpu, hook->second, time_ns, ids, std::span(numbers).first(used));
   return true;
 }
 

@@ -15,6 +15,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "base/code/stack_unwinder.h"
+#include "logformat/data_areas.h"
 #include "logformat/import/kernel/cpu_records.h"
 #include "logformat/import/perf/code_mappings.h"
 #include "logformat/import/perf/file_description.h"
@@ -60,6 +61,7 @@ class SampleStacks {
     absl::flat_hash_set<std::uint32_t> files;
     absl::flat_hash_map<Frame, std::uint64_t> frames;
     absl::flat_hash_set<std::uint64_t> kernel_symbols;  // by begin
+    absl::flat_hash_set<std::uint32_t> areas;
     std::uint64_t last_frame = 0;
     std::uint32_t begun_files = 0;
     std::map<std::uint32_t, std::uint64_t> idle;  // by hook: sum of periods
@@ -80,12 +82,22 @@ class SampleStacks {
               std::int32_t pid);
   void DefineKernelSymbol(CpuBooks& cpu, Stream& stream, std::uint64_t time_ns,
                           std::uint64_t address);
+  void DefineFile(CpuBooks& cpu, Stream& stream, std::uint64_t time_ns,
+                  std::uint32_t file);
+  // The number of the area of its data address.
+  std::uint64_t AreaOf(CpuBooks& cpu, Stream& stream, std::uint64_t time_ns,
+                       const logformat::DataAddress& address);
+  std::uint64_t StackPointerOf(const EventAttribute& attribute,
+                               const Sample& sample) const;
   void DescribeUnwound(logformat::TraceInfo& info) const;
 
   const FileDescription& file_;
+  const MachineFiles& machine_;
   CpuRecords& records_;
   TraceOutput& output_;
   CodeMappings mappings_;
+  // Null: no event has data addresses.
+  std::unique_ptr<logformat::DataAreas> areas_;
   // By attribute; absent: it has no point.
   std::map<const EventAttribute*, std::uint32_t> hooks_;
   std::map<logformat::SamplePoint, std::uint32_t> points_;
