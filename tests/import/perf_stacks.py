@@ -72,8 +72,8 @@ class PerfStacks(unittest.TestCase):
 
     @staticmethod
     def frame(name, path):
-        """A frame as both tools name it: of libraries they choose different names of one place; ours
-        have none of stubs."""
+        """A frame as both tools name it: of libraries they choose different names of one place;
+        ours have none of stubs."""
         dso = '[kernel]' if path.startswith('[kernel') else pathlib.Path(path).name
         if dso == '[vdso]':
             name = '[unknown]'
@@ -82,8 +82,8 @@ class PerfStacks(unittest.TestCase):
         return name.partition('(')[0], dso
 
     def report(self, by, file, *arguments):
-        done = run(self.countrace, 'report', '--no-progress', '--format', 'json', '--by', by, *arguments,
-                   file, env=self.environment)
+        done = run(self.countrace, 'report', '--no-progress', '--format', 'json', '--by', by,
+                   *arguments, file, env=self.environment)
         self.assertEqual(0, done.returncode, done)
         return json.loads(done.stdout)
 

@@ -156,8 +156,8 @@ class StacksByDwarf(PerfStacks):
             for _ in range(dice.choice((1, 1, 100)) if damage is flip else 1):
                 damage(data, dice)
             victim.write_bytes(data)
-            done = run(self.countrace, 'report', '--no-progress', '--by', 'calltree', '--import-limit',
-                       'cpu=10s', victim, env=self.environment, errors='replace')
+            done = run(self.countrace, 'report', '--no-progress', '--by', 'calltree',
+                       '--import-limit', 'cpu=10s', victim, env=self.environment, errors='replace')
             with self.subTest(number=number, damage=damage.__name__):
                 self.assertIn(done.returncode, (0, 1), done)
                 self.assertNotIn('died', done.stderr)
