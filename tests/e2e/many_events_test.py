@@ -81,8 +81,8 @@ class ManyEvents(trace_checks.Recording):
             tried += event in made
             if not low <= truth <= (truth if high is None else high):
                 wrong.append((event, value, low, high))
-        # Of few turns, on a machine that does other work: nine in ten hold it,
-        # and those of one set do together or not.
+        # Nine in ten hold it where there are few turns, on a machine that does
+        # other work; those of one set do together or not.
         self.assertLessEqual(len(wrong), max(4, tried / 3),
                              f'truth {calls}: {wrong}')
         return tried, wrong
@@ -162,11 +162,10 @@ class ManyEvents(trace_checks.Recording):
         calls = int(re.search(r'^calls (\d+)', run.stdout, re.M)[1])
         return numbers, stat.get('notes', []), calls
 
-    def test_stat_counts_all_sets_in_a_second(self):
+    def test_stat_counts_all_sets_in_a_second_of_cpu_time(self):
         events, sets, made = self.events(in_set=2)
         self.assertEqual(len(sets), 63)
-        # On each CPU a thread, so that no turn comes while none runs, if
-        # nothing else needs the CPUs.
+        # On each CPU a thread, so that few turns come while none runs.
         numbers, notes, calls = self.stat(events, '--', PROGRAM, '1000',
                                           os.cpu_count())
         self.check_intervals(numbers, sets, made, calls)
@@ -186,9 +185,9 @@ class ManyEvents(trace_checks.Recording):
 
     def test_stat_names_what_had_no_turn(self):
         events, sets, made = self.events(in_set=2)
-        numbers, notes, calls = self.stat(events, '--', PROGRAM, '20')
+        numbers, notes, calls = self.stat(events, '--', PROGRAM, '5')
         missing = self.missing(sets, numbers, notes)
-        self.assertGreater(len(missing), 60)
+        self.assertGreater(len(missing), 10)
         self.assertLess(len(missing), 125)
         for event in made & set(numbers):
             value, _, high = numbers[event]
