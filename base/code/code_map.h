@@ -9,6 +9,7 @@ namespace countrace::base {
 struct CodePlace {
   std::uint32_t file = 0;     // a number of the map's
   std::uint64_t address = 0;  // in the file; absolute if that is none
+  bool operator==(const CodePlace&) const = default;
 };
 
 class UnwindFile;

@@ -63,6 +63,39 @@ class Samples(unittest.TestCase):
     def sum_of(self, data, pattern, field):
         return sum(row[field] for row in self.rows(data, pattern))
 
+    def script(self, event):
+        done = run(COUNTRACE, 'script', '--no-progress', '--format', 'jsonl', self.trace)
+        self.assertEqual(0, done.returncode, done.stderr)
+        records = map(json.loads, done.stdout.splitlines())
+        return [record['fields'] for record in records if record['event'] == event]
+
+    def test_kernel_names_are_those_of_kallsyms(self):
+        names = {}
+        for line in pathlib.Path('/proc/kallsyms').read_text(encoding='latin-1').splitlines():
+            address, _, name = line.split(maxsplit=2)
+            names.setdefault(int(address, 16), set()).add(' '.join(name.split()))
+        if set(names) == {0}:
+            self.skipTest('SKIPPED: the kernel hides the addresses of its functions')
+        self.record('--sample', 'exactly=1:page-faults', '--', WORKLOAD, 'cpu', 100)
+        found = [symbol for symbol in self.script('sample:symbol')
+                 if int(symbol['begin'], 16) >> 63]
+        self.assertGreater(len({symbol['begin'] for symbol in found}), 5)
+        for symbol in found:
+            begin, end = int(symbol['begin'], 16), int(symbol['begin'], 16) + symbol['bytes']
+            if 'bpf' not in symbol['symbol']:  # those come and go
+                self.assertIn(symbol['symbol'], names.get(begin, ()), symbol)
+                self.assertFalse(any(begin < other < end for other in names), symbol)
+
+    def test_a_quiet_recording_wakes_seldom(self):
+        with subprocess.Popen([COUNTRACE, 'record', '-q', '-o', self.trace, '--sample', '99', '--',
+                               'sleep', '2'], stderr=subprocess.PIPE) as child:
+            _, status, usage = os.wait4(child.pid, 0)
+            child.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual(0, child.returncode)
+        if not [1 for _ in self.script('dispatch')]:
+            self.skipTest('SKIPPED: needs kernel records')
+        self.assertLess(usage.ru_nvcsw, 120, '200 and more with a turn each 10 ms')
+
     def check_books(self, books):
         """Each sample is in one account, and the sum is what was counted."""
         parts = books['processes'] + books['idle'] + books['outside']

@@ -65,6 +65,7 @@ class CpuStreams {
     samples_ = std::move(samples);
   }
   SampleRecorder* samples() { return samples_.get(); }
+  const SampleRecorder* samples() const { return samples_.get(); }
   // Begins to sample; without samples nothing. Returns: as
   // SampleRecorder::Begin().
   absl::Status BeginSamples(KernelHookRegistry* registry) {

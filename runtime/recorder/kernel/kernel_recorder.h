@@ -99,6 +99,9 @@ class KernelRecorder {
   virtual std::vector<ProgramStart> TakePrograms() { return {}; }
   virtual bool reports_programs() const { return false; }
 
+  // How long after a call of Drain() the next one is due.
+  static constexpr std::uint64_t kDrainNs = 10'000'000;
+  virtual std::uint64_t drain_ns() const { return kDrainNs; }
   // Descriptors that become readable when Drain() should be called before its
   // timer.
   virtual std::vector<int> WakeDescriptors() const = 0;

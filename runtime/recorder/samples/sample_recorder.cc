@@ -69,7 +69,7 @@ SampleRequest NoSamples() {
 
 SampleRecorder::SampleRecorder(std::vector<SampleRequest> requests,
                                OffCpuRequest off_cpu, SamplingEvents events,
-                               std::size_t cpus)
+                               std::size_t cpus, CodeNamer namer)
     : requests_(std::move(requests)),
       off_cpu_(off_cpu),
       off_cpu_sums_(cpus),
@@ -82,7 +82,7 @@ SampleRecorder::SampleRecorder(std::vector<SampleRequest> requests,
           files_.Number({logformat::kTruncatedStack, logformat::kNoText})),
       not_unwound_file_(
           files_.Number({logformat::kStackNotUnwound, logformat::kNoText})),
-      kernel_symbols_(ReadKernelSymbols()),
+      kernel_names_(std::move(namer)),
       streams_(cpus) {
   for (Stream& stream : streams_) stream.outside.resize(requests_.size() + 2);
 }
@@ -90,15 +90,16 @@ SampleRecorder::SampleRecorder(std::vector<SampleRequest> requests,
 absl::StatusOr<std::unique_ptr<SampleRecorder>> SampleRecorder::Open(
     std::vector<SampleRequest> requests, OffCpuRequest off_cpu,
     const std::vector<std::uint32_t>& cpus,
-    const std::vector<std::int32_t>& threads) {
+    const std::vector<std::int32_t>& threads, CodeNamer namer) {
   if (requests.empty() && !off_cpu.any()) return nullptr;
   // Mappings come with an event: one that never happens, if there is no other.
   auto events = SamplingEvents::Open(
       requests.empty() ? std::vector<SampleRequest>{NoSamples()} : requests,
       cpus, threads);
   if (!events.ok()) return events.status();
-  return std::unique_ptr<SampleRecorder>(new SampleRecorder(
-      std::move(requests), off_cpu, *std::move(events), cpus.size()));
+  return std::unique_ptr<SampleRecorder>(
+      new SampleRecorder(std::move(requests), off_cpu, *std::move(events),
+                         cpus.size(), std::move(namer)));
 }
 
 absl::Status SampleRecorder::Begin(KernelHookRegistry& registry) {
@@ -183,7 +184,7 @@ void SampleRecorder::DefineKernelSymbol(Stream& stream, std::uint64_t address,
                                         std::uint64_t ids,
                                         std::uint64_t time_ns,
                                         PacketWriter& writer) {
-  const LocalSymbol* const symbol = kernel_symbols_.Find(address);
+  const LocalSymbol* const symbol = kernel_names_.Find(address);
   if (symbol == nullptr ||
       !stream.kernel_symbols.insert(symbol->begin).second) {
     return;
@@ -301,15 +302,24 @@ void SampleRecorder::StoreSample(std::size_t cpu, const RecordBatch& batch,
       stream.kernel_symbols.clear();
       stream.frames.clear();
       stream.areas.clear();
+      stream.last.clear();
     }
   }
   FindFrames(batch, entry, static_cast<std::int32_t>(ids >> 24 & kIdMask));
   if (event >= off_cpu_event()) CutOffCpu(event != off_cpu_event());
   // They are defined from the outermost on.
   std::uint64_t frame = 0;
+  std::size_t depth = 0;
   for (auto place = stack_.rbegin(); place != stack_.rend(); ++place) {
+    if (depth < stream.last.size() && stream.last[depth].first == *place) {
+      frame = stream.last[depth++].second;
+      continue;
+    }
+    stream.last.resize(depth++);
     frame = FrameOf(stream, frame, *place, ids, time_ns, writer);
+    stream.last.emplace_back(*place, frame);
   }
+  stream.last.resize(depth);
   std::array<std::uint64_t, logformat::kSourceNumbers> numbers = {words[1],
                                                                   frame};
   std::size_t used = logformat::kSampleNumbers;
@@ -332,7 +342,7 @@ void SampleRecorder::StoreSample(std::size_t cpu, const RecordBatch& batch,
 void SampleRecorder::CutOffCpu(bool of_waker) {
   const auto is_way = [&](const CodePlace& place) {
     const LocalSymbol* const symbol = place.file == kernel_file_
-                                          ? kernel_symbols_.Find(place.address)
+                                          ? kernel_names_.Find(place.address)
                                           : nullptr;
     return symbol != nullptr &&
            symbol->name.find(of_waker ? "wake" : "schedule") !=

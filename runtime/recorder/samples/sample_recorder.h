@@ -28,6 +28,7 @@
 #include "runtime/recorder/kernel/hooks/kernel_hook_registry.h"
 #include "runtime/recorder/kernel/kernel_record.h"
 #include "runtime/recorder/samples/address_spaces.h"
+#include "runtime/recorder/samples/kernel_names.h"
 #include "runtime/recorder/samples/local_symbols.h"
 #include "runtime/recorder/samples/off_cpu_request.h"
 #include "runtime/recorder/samples/sample_entries.h"
@@ -39,10 +40,11 @@ namespace countrace::runtime {
 class SampleRecorder {
  public:
   // Null without requests. `threads`, and errors: as SamplingEvents::Open().
+  // `namer` as KernelNames has it.
   static absl::StatusOr<std::unique_ptr<SampleRecorder>> Open(
       std::vector<SampleRequest> requests, OffCpuRequest off_cpu,
       const std::vector<std::uint32_t>& cpus,
-      const std::vector<std::int32_t>& threads = {});
+      const std::vector<std::int32_t>& threads = {}, CodeNamer namer = {});
 
   // The index of off-cpu in entries: behind those of the requests. The next one
   // is that of its wakers.
@@ -54,6 +56,8 @@ class SampleRecorder {
   }
   // Registers the points and begins to sample.
   absl::Status Begin(KernelHookRegistry& registry);
+  // Readable when a ring is half full.
+  std::vector<int> WakeDescriptors() const { return events_.Descriptors(); }
   // Appends entries to the batch of the CPU with this index, in time order with
   // what is in it.
   void Drain(std::size_t cpu, RecordBatch& batch);
@@ -116,11 +120,14 @@ class SampleRecorder {
       }
     };
     absl::flat_hash_map<Frame, std::uint64_t> frames;
+    // The stack of the last sample, outermost first, with its frames' numbers:
+    // most stacks begin as the one before.
+    std::vector<std::pair<CodePlace, std::uint64_t>> last;
     std::vector<std::uint64_t> outside;  // sum of periods, by event
   };
 
   SampleRecorder(std::vector<SampleRequest> requests, OffCpuRequest off_cpu,
-                 SamplingEvents events, std::size_t cpus);
+                 SamplingEvents events, std::size_t cpus, CodeNamer namer);
   // Leaves out how each stack off CPU or of a waker begins: the program that
   // took it, and the kernel's own way there. Changes `stack_`.
   void CutOffCpu(bool of_waker);
@@ -162,7 +169,7 @@ class SampleRecorder {
   std::uint32_t kernel_file_, truncated_file_, not_unwound_file_;
   std::uint64_t unwound_ = 0, truncated_ = 0, not_unwound_ = 0;  // stacks
   std::vector<CodePlace> stack_;  // of the sample being stored
-  LocalSymbols kernel_symbols_;
+  KernelNames kernel_names_;
   // Addresses in code that compilers at run time made, by file.
   std::map<std::uint32_t, std::set<std::uint64_t>> jit_addresses_;
   KernelHookRegistry* registry_ = nullptr;  // since Begin()

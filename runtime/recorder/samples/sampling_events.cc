@@ -300,6 +300,12 @@ absl::Status SamplingEvents::Enable() {
   return absl::OkStatus();
 }
 
+std::vector<int> SamplingEvents::Descriptors() const {
+  std::vector<int> all;
+  for (const Event& event : all_) all.push_back(event.fds.front().get());
+  return all;
+}
+
 void SamplingEvents::Disable() {
   for (Event& event : all_) {
     event.totals.counted = 0;

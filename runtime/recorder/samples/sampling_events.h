@@ -45,6 +45,8 @@ class SamplingEvents {
   absl::Status Enable();
   // Appends what happened on the CPU with this index since the last call.
   void Drain(std::size_t cpu, RecordBatch& batch);
+  // One of each ring, readable when it is half full.
+  std::vector<int> Descriptors() const;
   // Stops them and reads their counts. What is in the rings stays there.
   void Disable();
 

@@ -12,9 +12,6 @@ namespace countrace::runtime {
 namespace {
 
 constexpr std::uint64_t kMillisecond = 1'000'000;
-// Rings are read at this interval, or at the one in which event sets rotate; no
-// record wakes the recorder.
-constexpr std::uint64_t kDrainNs = 10 * kMillisecond;
 constexpr std::uint64_t kProgressNs = 100 * kMillisecond;
 
 }  // namespace
@@ -34,6 +31,20 @@ std::vector<pollfd> Recording::PollSet() const {
     }
   }
   return set;
+}
+
+// Triggers look, programs that were invited join, and a flight recording makes
+// room as often as rings are read: at the interval at which event sets rotate,
+// too.
+std::uint64_t Recording::DrainNs() const {
+  if (kernel_ == nullptr) return KernelRecorder::kDrainNs;
+  const std::size_t sets = kernel_->choice().set_sizes.size();
+  if (sets != 0) {
+    return std::min(KernelRecorder::kDrainNs,
+                    options_.rotate_ns.value_or(RotateNs(sets)));
+  }
+  if (watcher_ || flight_ || invitation_) return KernelRecorder::kDrainNs;
+  return kernel_->drain_ns();
 }
 
 void Recording::Drain() {
@@ -68,17 +79,9 @@ void Recording::TakeSignals() {
   }
 }
 
-std::uint64_t Recording::DrainNs() const {
-  const std::size_t sets =
-      kernel_ == nullptr ? 0 : kernel_->choice().set_sizes.size();
-  if (sets == 0) return kDrainNs;
-  return std::min(kDrainNs, options_.rotate_ns.value_or(RotateNs(sets)));
-}
-
 void Recording::Run() {
   std::vector<pollfd> set = PollSet();
-  const std::uint64_t drain_ns = DrainNs();
-  std::uint64_t next_drain = begin_ns_ + drain_ns;
+  std::uint64_t next_drain = begin_ns_ + DrainNs();
   std::uint64_t next_progress = begin_ns_ + kProgressNs;
   bool command_ended = false;
   while (!stop_ && !command_ended) {
@@ -105,9 +108,9 @@ void Recording::Run() {
         set[i].fd = -1;
       }
     }
-    TakeSignals();
+    if (set[0].revents != 0) TakeSignals();
     if (invitation_) invitation_->InviteNew();
-    if (command_ != nullptr) {
+    if (command_ != nullptr && (set[1].fd < 0 || set[1].revents != 0)) {
       const std::optional<int> status = command_->TryWait();
       command_ended = status.has_value();
       if (status) {
@@ -127,7 +130,7 @@ void Recording::Run() {
     }
     if (ring_half_full || now >= next_drain) {
       Drain();
-      next_drain = now + drain_ns;
+      next_drain = now + DrainNs();
     }
     if (watcher_) ActOn(watcher_->TakeDue(MonotonicNs()));
     if (now >= next_progress) {

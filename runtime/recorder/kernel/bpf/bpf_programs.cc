@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -23,6 +24,7 @@
 #include "runtime/recorder/events/event_list.h"
 #include "runtime/recorder/kernel/bpf/hook_programs.h"
 #include "runtime/recorder/kernel/perf/countable_events.h"
+#include "runtime/recorder/samples/kernel_names.h"
 
 namespace countrace::runtime {
 namespace {
@@ -261,6 +263,10 @@ int BpfPrograms::OpenAndLoad(const BpfProgramOptions& options,
     error = bpf_program__set_autoload(skeleton_->progs.on_wakeup_new,
                                       options.wakeups);
   }
+  if (error == 0) {
+    error = bpf_program__set_autoload(skeleton_->progs.name_code,
+                                      options.names_code);
+  }
   if (error != 0) return -error;
   error = SelectHookPrograms(options.hooks, *skeleton_, messages);
   if (error != 0) return error;
@@ -290,6 +296,13 @@ absl::Status BpfPrograms::MapMemory() {
     return base::ErrnoStatus(errno, "Cannot map BPF ring controls");
   }
   controls_ = static_cast<countrace_ring_control*>(controls);
+  // What is in it says nothing.
+  const auto skip = [](void*, void*, std::size_t) { return 0; };
+  wake_ring_ = ring_buffer__new(bpf_map__fd(skeleton_->maps.wake_ring), skip,
+                                nullptr, nullptr);
+  if (wake_ring_ == nullptr) {
+    return base::ErrnoStatus(errno, "Cannot map the BPF ring that wakes");
+  }
   return absl::OkStatus();
 }
 
@@ -499,6 +512,7 @@ void BpfPrograms::Detach() {
 BpfPrograms::~BpfPrograms() {
   Detach();
   if (controls_ != nullptr) munmap(controls_, controls_bytes_);
+  ring_buffer__free(wake_ring_);
   if (rings_ != nullptr) munmap(rings_, rings_bytes_);
   kernel_programs__destroy(skeleton_);
 }
@@ -521,6 +535,30 @@ absl::Status BpfPrograms::DumpCounters(std::uint32_t cpu,
   if (error == 0) return absl::OkStatus();
   return base::ErrnoStatus(
       error, absl::StrFormat("Cannot dump the counters of CPU %d", cpu));
+}
+
+void BpfPrograms::WakeAtPrograms(bool wake) {
+  ring_buffer__consume(wake_ring_);
+  std::atomic_ref(skeleton_->bss->wakes_recorder)
+      .store(wake ? 1 : 0, std::memory_order_release);
+}
+
+int BpfPrograms::wake_descriptor() const {
+  return ring_buffer__epoll_fd(wake_ring_);
+}
+
+std::optional<LocalSymbol> BpfPrograms::NameKernelCode(
+    std::uint64_t address) const {
+  LIBBPF_OPTS(bpf_test_run_opts, run);
+  run.ctx_in = &address;
+  run.ctx_size_in = sizeof(address);
+  if (bpf_prog_test_run_opts(bpf_program__fd(skeleton_->progs.name_code),
+                             &run) != 0) {
+    return std::nullopt;
+  }
+  const char* const text = skeleton_->bss->code_name;
+  return ParseCodeName(
+      address, {text, strnlen(text, sizeof(skeleton_->bss->code_name))});
 }
 
 BpfPrograms::OffCpuMaps BpfPrograms::off_cpu_maps() const {

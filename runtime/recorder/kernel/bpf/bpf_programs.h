@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,11 +23,13 @@
 #include "runtime/recorder/kernel/hooks/kernel_hook_rules.h"
 #include "runtime/recorder/kernel/hooks/kernel_ring.h"
 #include "runtime/recorder/kernel/process_marks.h"
+#include "runtime/recorder/samples/local_symbols.h"
 #include "runtime/recorder/samples/off_cpu_request.h"
 
 struct kernel_programs;  // the generated skeleton
 struct bpf_link;
 struct bpf_prog_info;
+struct ring_buffer;
 
 namespace countrace::runtime {
 
@@ -36,6 +39,7 @@ struct BpfProgramOptions {
   bool fault_records = false;
   bool wakeups = false;
   OffCpuRequest off_cpu;
+  bool names_code = false;  // NameKernelCode() will be called
   KernelHookRequest hooks;
   KernelHookRules hook_rules;
   // The processes whose records are written, and the mode of fault records.
@@ -85,6 +89,12 @@ class BpfPrograms {
   // Enables the always-on events again if another user of the PMU took their
   // counters.
   void RetryCounters(std::size_t slot);
+  // The kernel's function at `address`, if it has one there.
+  std::optional<LocalSymbol> NameKernelCode(std::uint64_t address) const;
+  // Whether the start of a counted program makes wake_descriptor() readable,
+  // once; it is not readable afterwards.
+  void WakeAtPrograms(bool wake);
+  int wake_descriptor() const;
   // The maps of off_cpu.bpf.h.
   struct OffCpuMaps {
     int stacks = -1, ring = -1, sums = -1;
@@ -172,6 +182,7 @@ class BpfPrograms {
   std::vector<SetTurnsTaken> set_turns_;
   std::vector<base::ScopedFd> perf_events_;
   std::vector<base::ScopedFd> fault_events_;
+  ring_buffer* wake_ring_ = nullptr;
   std::vector<bpf_link*> links_;  // beside those of the skeleton
   std::vector<base::ScopedFd> joint_links_;
 };

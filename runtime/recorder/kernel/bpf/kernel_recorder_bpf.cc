@@ -29,8 +29,11 @@ namespace {
 
 using logformat::CountersReason;
 
-// Approximate interval between calls of Drain().
-constexpr std::uint64_t kDrainTurnNs = 10'000'000;
+// The longest interval between calls of Drain(). By then a CPU writes 4 MiB of
+// dispatches, page faults and forks at most; samples wake the recorder when
+// their ring is half full.
+constexpr std::uint64_t kLongestDrainNs = 8 * KernelRecorder::kDrainNs;
+constexpr std::uint64_t kRingOfLongest = 8 << 20;
 
 class BpfKernelRecorder final : public KernelRecorder {
  public:
@@ -50,6 +53,9 @@ class BpfKernelRecorder final : public KernelRecorder {
         hooks_(std::move(hooks)),
         off_cpu_(std::move(off_cpu)),
         run_time_(*programs_),
+        may_wait_(!options.hooks.any() && !options.off_cpu.any() &&
+                  !turns_.rotates() &&
+                  programs_->ring_bytes() >= kRingOfLongest),
         messages_(std::move(messages)) {
     for (std::size_t slot = 0; slot < cpus.size(); ++slot) {
       streams_.Add(cpus[slot], programs_->present(slot));
@@ -67,7 +73,8 @@ class BpfKernelRecorder final : public KernelRecorder {
     return std::exchange(program_starts_, {});
   }
   bool reports_programs() const override { return true; }
-  std::vector<int> WakeDescriptors() const override { return {}; }
+  std::uint64_t drain_ns() const override { return drain_ns_; }
+  std::vector<int> WakeDescriptors() const override;
   KernelRecorderStatistics statistics() const override;
   const std::vector<std::string>& messages() const override {
     return messages_;
@@ -78,6 +85,8 @@ class BpfKernelRecorder final : public KernelRecorder {
   void ReadRings();
   std::uint64_t StoreRead();
   absl::Status EndOffCpu();
+  std::uint64_t RingLost() const;
+  void ReadAndChooseInterval();
   std::size_t DumpWords() const {
     const logformat::EventSets sets = choice_.sets(/*running_slot=*/true);
     return sets.slots() + (sets.rotates() ? 1 : 0);
@@ -99,6 +108,8 @@ class BpfKernelRecorder final : public KernelRecorder {
   std::unique_ptr<KernelHookRegistry> hooks_;  // null: none are recorded
   std::unique_ptr<OffCpuReader> off_cpu_;      // null: no stacks off CPU
   RunTimeSampler run_time_;
+  const bool may_wait_;  // longer than kDrainNs, while little happens
+  std::uint64_t drain_ns_ = kDrainNs, drained_ns_ = 0;
   std::uint64_t recursion_missed_ = 0;     // known at the end
   std::vector<KernelRingReader> readers_;  // beside streams_.all()
   std::optional<ThreadIdsFile> thread_ids_;
@@ -188,7 +199,7 @@ absl::Status BpfKernelRecorder::EndOffCpu() {
 }
 
 void BpfKernelRecorder::ChangeSets(std::uint64_t now_ns) {
-  if (!turns_.IsDue(now_ns, kDrainTurnNs)) return;
+  if (!turns_.IsDue(now_ns, kDrainNs)) return;
   for (std::size_t slot = 0; slot < sets_.size(); ++slot) {
     // Idle since the last rotation: nothing to count, and no CPU to wake. (A
     // busy CPU may also have no records: one thread that runs without a
@@ -254,14 +265,39 @@ std::uint64_t BpfKernelRecorder::StoreRead() {
   return horizon_ns;
 }
 
+// Each reading costs the same, whatever there is to read. A program that starts
+// ends a long interval.
+void BpfKernelRecorder::ReadAndChooseInterval() {
+  const std::uint64_t longer_ns = std::min(2 * drain_ns_, kLongestDrainNs);
+  // Before the rings are read: no start is missed.
+  if (may_wait_) programs_->WakeAtPrograms(true);
+  const std::uint64_t now_ns = StoreRead();
+  run_time_.Turn(now_ns);
+  if (!may_wait_) return;
+  const bool woken = now_ns < drained_ns_ + drain_ns_ / 2;
+  drained_ns_ = now_ns;
+  drain_ns_ = woken || !program_starts_.empty() ? kDrainNs : longer_ns;
+  if (drain_ns_ == kDrainNs) programs_->WakeAtPrograms(false);
+}
+
+std::vector<int> BpfKernelRecorder::WakeDescriptors() const {
+  if (!may_wait_) return {};
+  std::vector<int> all = {programs_->wake_descriptor()};
+  if (const SampleRecorder* const samples = streams_.samples()) {
+    const std::vector<int> rings = samples->WakeDescriptors();
+    all.insert(all.end(), rings.begin(), rings.end());
+  }
+  return all;
+}
+
 void BpfKernelRecorder::Drain() {
   if (!began_ || ended_) return;
   ChangeSets(MonotonicNs());
   for (std::size_t slot = 0; slot < readers_.size(); ++slot) {
     if (readers_[slot].refused()) programs_->RetryCounters(slot);
   }
-  run_time_.Turn(StoreRead());
-  const std::uint64_t lost = statistics().ring_lost;
+  ReadAndChooseInterval();
+  const std::uint64_t lost = RingLost();
   if (std::exchange(lost_seen_, lost) != lost) {
     streams_.FindLostMembers();
   }
@@ -335,6 +371,14 @@ absl::Status BpfKernelRecorder::End() {
   return result;
 }
 
+std::uint64_t BpfKernelRecorder::RingLost() const {
+  std::uint64_t lost = 0;
+  for (const KernelRingReader& reader : readers_) {
+    lost += reader.lost() + reader.unnamed();
+  }
+  return lost;
+}
+
 KernelRecorderStatistics BpfKernelRecorder::statistics() const {
   KernelRecorderStatistics sum;
   sum.ring_bytes = programs_->ring_bytes();
@@ -343,8 +387,8 @@ KernelRecorderStatistics BpfKernelRecorder::statistics() const {
   for (const KernelRingReader& reader : readers_) {
     sum.dispatches += reader.dispatches();
     sum.malformed += reader.malformed();
-    sum.ring_lost += reader.lost() + reader.unnamed();
   }
+  sum.ring_lost = RingLost();
   sum.recursion_missed = recursion_missed_;
   streams_.AddStatistics(sum);
   return sum;
@@ -377,6 +421,7 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenBpfKernelRecorder(
       options.fault_records && CountsPageFaults(choice->events);
   programs.wakeups = options.wakeups;
   programs.off_cpu = options.off_cpu;
+  programs.names_code = !options.samples.empty() || options.off_cpu.any();
   programs.hooks = options.hooks;
   programs.hook_rules = options.hook_rules;
   programs.gating = options.gating;
@@ -413,7 +458,10 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenBpfKernelRecorder(
                                        ExplainOpenError(missing.error)));
   }
   auto samples =
-      SampleRecorder::Open(options.samples, options.off_cpu, *online);
+      SampleRecorder::Open(options.samples, options.off_cpu, *online, {},
+                           [programs = loaded->get()](std::uint64_t address) {
+                             return programs->NameKernelCode(address);
+                           });
   if (!samples.ok()) return samples.status();
   std::unique_ptr<OffCpuReader> off_cpu;
   if (options.off_cpu.any()) {

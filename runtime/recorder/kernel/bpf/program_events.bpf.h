@@ -7,6 +7,23 @@
 #include "ring_writer.bpf.h"
 #include "thread_ids.bpf.h"
 
+// Set by the recorder while it reads the rings seldom: what becomes of a
+// program is in /proc and in files that may be gone when it looks.
+__u32 wakes_recorder = 0;
+
+struct {
+  __uint(type, BPF_MAP_TYPE_RINGBUF);
+  __uint(max_entries, 4096);
+} wake_ring SEC(".maps");
+
+static __always_inline void wake_recorder(void) {
+  if (!wakes_recorder) return;
+  wakes_recorder = 0;
+  const __u64 nothing = 0;
+  bpf_ringbuf_output(&wake_ring, (void*)&nothing, sizeof(nothing),
+                     BPF_RB_FORCE_WAKEUP);
+}
+
 // The process of `task` executes `binary`. No record of the trace.
 static __always_inline void program_event(struct task_struct* task,
                                           struct linux_binprm* binary) {
@@ -26,6 +43,7 @@ static __always_inline void program_event(struct task_struct* task,
   bpf_probe_read_kernel_str(record + 8, COUNTRACE_PROGRAM_PATH_BYTES,
                             BPF_CORE_READ(binary, interp));
   commit((__u64*)record, COUNTRACE_EVENT_PROGRAM, now);
+  wake_recorder();
 }
 
 #endif  // COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_PROGRAM_EVENTS_BPF_H_
