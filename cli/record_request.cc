@@ -66,10 +66,11 @@ absl::Status CheckCombination(const VerbParser& parser,
         "--wakeup-stacks are of threads that --offcpu records: give the "
         "shortest time off CPU, too: --offcpu 1ms");
   }
-  if (record.samples.empty() && parser.is_given("--call-graph")) {
+  if (record.samples.empty() && record.off_cpu_ns == 0 &&
+      parser.is_given("--call-graph")) {
     return InvalidArgumentError(
         "--call-graph says how stacks of samples are followed: it needs "
-        "--sample, for example --sample 199");
+        "--sample or --offcpu, for example --sample 199");
   }
   if (record.samples.empty() && record.sample_data) {
     return InvalidArgumentError(

@@ -118,7 +118,8 @@ absl::StatusOr<RecordResult> Record(const RecordOptions& options) {
     kernel_options.hooks = *std::move(hooks);
     kernel_options.hook_rules = *std::move(hook_rules);
     kernel_options.samples = *std::move(samples);
-    kernel_options.off_cpu = {options.off_cpu_ns, options.waker_stacks};
+    kernel_options.off_cpu = {options.off_cpu_ns, options.waker_stacks,
+                              *stack_bytes};
     kernel_options.ring_bytes = options.kernel_ring_bytes;
     auto opened = OpenKernelRecorder(options.backend, kernel_options, messages);
     if (opened.ok()) {

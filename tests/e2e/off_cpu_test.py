@@ -114,6 +114,56 @@ class OffCpu(unittest.TestCase):
         self.assertNotIn('~', text)
         self.assertIn('books of off-cpu (2.00 ms or longer, ', text)
 
+    def chains(self, function, event='off-cpu'):
+        """Chains of callers from a function outwards, with their samples."""
+        rows = self.report('callers', '--rows', 0, '--function', function)['rows']
+        chains, path = [], []
+        for row in rows:
+            if row['event'] != event:
+                continue
+            path[row['depth']:] = [row['function'].split('(')[0]]
+            chains.append((list(path), row['total_samples']))
+        return chains
+
+    def test_libc_has_its_caller_by_dwarf(self):
+        done = self.record('--offcpu', '2ms', '--call-graph', 'dwarf', '--', WORKLOAD, 'libc')
+        self.assertNotIn('no byte', done.stdout)
+        unseen = self.books()['unseen']
+        for call, function in (('*nanosleep*', 'NapInLibc'), ('*mutex_lock*', 'LockInLibc'),
+                               ('*read', 'ReadInLibc')):
+            chains = self.chains(call)
+            found = [count for path, count in chains if path[-1] == function]
+            # On its way there it may have been preempted; some kernels hide switches.
+            self.assertIn(sum(found), range(3 - unseen, 8), (function, chains))
+        rows = self.report('calltree', '--rows', 0, '--function', 'main')['rows']
+        self.assertTrue(any('NapInLibc' in row['function'] for row in rows), rows)
+
+    def test_known_waits_by_dwarf(self):
+        done = self.record('--offcpu', '2ms', '--call-graph', 'dwarf,16K', '--wakeup-stacks', '--',
+                           WORKLOAD)
+        truth = json.loads(done.stdout)
+        book = self.books()
+        self.assertEqual((0, 0, 0), (book['residual'], book['lost'], book['stacks_lost']), book)
+        for function, call in (('SleepLong', 'nanosleep'), ('SleepMiddle', 'nanosleep'),
+                               ('WaitForLock', 'futex')):
+            number, ns = truth[function]
+            samples, total = self.call_of(function, call)
+            self.assertIn(samples, range(number - book['unseen'], number + 2), function)
+            self.assertLessEqual(total, ns, function)
+        data = self.report('function')
+        functions = {row['function'] for row in data['rows']}
+        self.assertNotIn('[truncated stack]', functions)
+        samples, _ = self.call_of('Unlock', 'futex', 'off-cpu-waker')
+        number, _ = truth['WaitForLock']
+        self.assertIn(samples, range(number - book['unseen'], number + 1))
+
+    def test_a_copy_that_is_too_short(self):
+        done = run(COUNTRACE, 'record', '--force', '-o', self.trace, '--offcpu', '2ms',
+                   '--call-graph', 'dwarf,64', '--', WORKLOAD)
+        if 'Cannot load BPF programs' in done.stderr:
+            self.skipTest('SKIPPED: stacks off CPU need BPF: ' + done.stderr.strip())
+        self.assertRegex(done.stderr, r'\[truncated stack\]: stacks=\d+, bytes=64; copy more')
+
     def test_each_wait_is_that_of_the_dispatches(self):
         self.record('-a', '--offcpu', '2ms', '--', WORKLOAD)
         waits, samples, hidden = self.waits()
@@ -175,6 +225,8 @@ class OffCpu(unittest.TestCase):
         for options, status, message in (
                 (('--offcpu', '0'), 2, '--offcpu: 0 is no duration'),
                 (('--offcpu', 'x'), 2, '--offcpu: x is no duration'),
+                (('--call-graph', 'dwarf'), 2, 'it needs --sample or --offcpu'),
+                (('--offcpu', '1ms', '--call-graph', 'dwarf,x'), 2, '--call-graph dwarf,x: want'),
                 (('--wakeup-stacks',), 2, 'give the shortest time off CPU'),
                 (('--offcpu', '1ms', '--no-kernel'), 2, '--offcpu and --no-kernel contradict'),
                 (('--offcpu', '1ms', '--backend', 'lttng'), 2, '--offcpu'),

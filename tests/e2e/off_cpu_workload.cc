@@ -1,10 +1,11 @@
 // Waits of known numbers and lengths, in functions of known names.
 //
-// usage: off_cpu_workload [hang]
+// usage: off_cpu_workload [hang | libc]
 //
 // The system calls are made here: libc has no frame pointers. Prints the times
 // that the waits took by the program's own clock, as JSON: function to [number,
-// ns]. hang: sleeps once, for three seconds.
+// ns]. hang: sleeps once, for three seconds. libc: waits in functions of libc,
+// three times in each.
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -15,6 +16,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <mutex>
 #include <string>
 #include <thread>
 
@@ -110,7 +112,52 @@ __attribute__((noinline)) void Unlock() {
   __asm__ volatile("");
 }
 
+// Waits of some 5 ms below functions of libc, which have a caller each.
+constexpr std::uint64_t kNapNs = 5'000'000;
+std::mutex held_lock;
+int pipe_ends[2];
+
+__attribute__((noinline)) void NapInLibc() {
+  const timespec time{0, kNapNs};
+  nanosleep(&time, nullptr);
+  __asm__ volatile("");
+}
+__attribute__((noinline)) void LockInLibc() {
+  held_lock.lock();
+  held_lock.unlock();
+  __asm__ volatile("");
+}
+__attribute__((noinline)) void ReadInLibc() {
+  char byte;
+  if (read(pipe_ends[0], &byte, 1) != 1) std::printf("no byte\n");
+  __asm__ volatile("");
+}
+
+int WaitInLibc() {
+  if (pipe(pipe_ends) != 0) return 1;
+  for (int i = 0; i < 3; ++i) {
+    NapInLibc();
+    held_lock.lock();
+    std::atomic<pid_t> tid{0};
+    std::thread waiter([&tid] {
+      tid = gettid();
+      LockInLibc();
+      ReadInLibc();
+    });
+    while (tid == 0) SleepFor(100'000);
+    WatchThread(tid);
+    SleepFor(kNapNs);
+    held_lock.unlock();
+    SleepFor(kNapNs);
+    WatchThread(tid);
+    if (write(pipe_ends[1], "x", 1) != 1) return 1;
+    waiter.join();
+  }
+  return 0;
+}
+
 int main(int argc, char** argv) {
+  if (argc > 1 && std::strcmp(argv[1], "libc") == 0) return WaitInLibc();
   if (argc > 1 && std::strcmp(argv[1], "hang") == 0) {
     SleepOn();
     return 0;

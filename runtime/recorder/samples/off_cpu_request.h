@@ -11,6 +11,8 @@ namespace countrace::runtime {
 struct OffCpuRequest {
   std::uint64_t least_ns = 0;  // shortest time with a stack; 0: none are taken
   bool wakers = false;         // also the stacks of who wakes such threads
+  // What is copied of user stacks, as in SampleRequest.
+  std::uint32_t stack_bytes = 0;
 
   bool any() const { return least_ns != 0; }
 };

@@ -399,7 +399,9 @@ void SampleRecorder::DescribeStacks(std::vector<std::string>& messages) const {
     messages.push_back(absl::StrFormat(
         "Stacks went on behind the bytes that were copied and end in %s: "
         "stacks=%d, bytes=%d; copy more (--call-graph dwarf,BYTES, at most %d)",
-        logformat::kTruncatedStack, truncated_, requests_.front().stack_bytes,
+        logformat::kTruncatedStack, truncated_,
+        std::max(off_cpu_.stack_bytes,
+                 requests_.empty() ? 0 : requests_.front().stack_bytes),
         kMostStackBytes));
   }
   // Few are usual: a program is being replaced, its stack is gone.

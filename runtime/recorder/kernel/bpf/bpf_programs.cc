@@ -23,6 +23,7 @@
 #include "kernel_programs.skel.h"
 #include "runtime/recorder/events/event_list.h"
 #include "runtime/recorder/kernel/bpf/hook_programs.h"
+#include "runtime/recorder/kernel/bpf/off_cpu_stack.h"
 #include "runtime/recorder/kernel/perf/countable_events.h"
 #include "runtime/recorder/samples/kernel_names.h"
 
@@ -50,11 +51,19 @@ constexpr std::uint32_t kRuleEntries = 256 * 1024;
 constexpr std::uint32_t kOffCpuThreads = 64 * 1024;
 
 // One ring for all CPUs, in proportion to the rings of records. 4 MiB hold some
-// 10,000 stacks, and are read a hundred times a second.
-std::uint32_t OffCpuRingBytes(std::uint64_t ring_bytes) {
+// 10,000 stacks, 32 MiB some 4,000 copies of 8 KiB; they are read a hundred
+// times a second.
+std::uint32_t OffCpuRingBytes(std::uint64_t ring_bytes, bool copies) {
   const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-  return static_cast<std::uint32_t>(
-      std::clamp<std::uint64_t>(ring_bytes / 2, page, 32 << 20));
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
+      copies ? ring_bytes * 4 : ring_bytes / 2, page, 32 << 20));
+}
+
+// Memory that is used at most for copies of stacks, those of many threads.
+constexpr std::uint64_t kCopiedBytes = 256 << 20;
+
+std::uint32_t CopyRoom(std::uint32_t stack_bytes) {
+  return std::bit_ceil(stack_bytes) + COUNTRACE_COPY_PART_BYTES;
 }
 
 absl::Status BpfError(int error, const std::string& what) {
@@ -246,11 +255,27 @@ int BpfPrograms::OpenAndLoad(const BpfProgramOptions& options,
   }
   constants.off_cpu_least_ns = options.off_cpu.least_ns;
   constants.waker_stacks = options.off_cpu.wakers ? 1 : 0;
+  constants.waker_stack_bytes = sizeof(countrace_off_cpu_stack);
+  if (const std::uint32_t bytes = options.off_cpu.stack_bytes; bytes != 0) {
+    const std::uint32_t room = CopyRoom(bytes);
+    constants.copy_bytes = bytes;
+    constants.copy_mask = std::bit_ceil(bytes) - 1;
+    constants.waker_stack_bytes += room;
+    for (bpf_map* const map : {maps.stack_copies, maps.empty_copy}) {
+      if (error == 0) error = bpf_map__set_value_size(map, room);
+    }
+    if (error == 0) {
+      error = bpf_map__set_max_entries(
+          maps.stack_copies, static_cast<std::uint32_t>(kCopiedBytes / room));
+    }
+  }
   constants.records_wakeups = options.wakeups ? 1 : 0;
   if (options.off_cpu.any()) {
     for (const auto& [map, entries] :
          {std::pair{maps.off_cpu_stacks, kOffCpuThreads},
-          std::pair{maps.off_cpu_ring, OffCpuRingBytes(ring_bytes_)},
+          std::pair{
+              maps.off_cpu_ring,
+              OffCpuRingBytes(ring_bytes_, options.off_cpu.stack_bytes != 0)},
           std::pair{maps.off_cpu_sums, slots_}}) {
       if (error == 0) error = bpf_map__set_max_entries(map, entries);
     }
@@ -565,7 +590,8 @@ BpfPrograms::OffCpuMaps BpfPrograms::off_cpu_maps() const {
   const auto& maps = skeleton_->maps;
   return {.stacks = bpf_map__fd(maps.off_cpu_stacks),
           .ring = bpf_map__fd(maps.off_cpu_ring),
-          .sums = bpf_map__fd(maps.off_cpu_sums)};
+          .sums = bpf_map__fd(maps.off_cpu_sums),
+          .copies = bpf_map__fd(maps.stack_copies)};
 }
 
 absl::Status BpfPrograms::TakeOffCpu(bool take) {

@@ -97,7 +97,7 @@ class BpfPrograms {
   int wake_descriptor() const;
   // The maps of off_cpu.bpf.h.
   struct OffCpuMaps {
-    int stacks = -1, ring = -1, sums = -1;
+    int stacks = -1, ring = -1, sums = -1, copies = -1;
   };
   OffCpuMaps off_cpu_maps() const;
   // Begins to take stacks of threads off CPU, or ends it: then no program that

@@ -1,11 +1,11 @@
-// Names of the kernel's code, of which the recorder asks for a few: all of
+// Names of the kernel's code, a few of which the recorder needs: all of
 // /proc/kallsyms takes the kernel and the recorder tens of milliseconds.
 #ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_CODE_NAMES_BPF_H_
 #define COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_CODE_NAMES_BPF_H_
 
 #include "ring_writer.bpf.h"
 
-// Of the last address that was asked for, as the kernel prints it: "NAME+0x8/
+// The last address that was requested, as the kernel prints it: "NAME+0x8/
 // 0x1c", with " [MODULE]".
 char code_name[COUNTRACE_CODE_NAME_BYTES];
 

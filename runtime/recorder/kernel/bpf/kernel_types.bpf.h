@@ -91,6 +91,8 @@ struct task_struct {
   struct pid* thread_pid;  // null when the thread has been released
   struct sched_entity se;
   struct sched_info sched_info;
+  unsigned flags;
+  void* mm;
   int pid;   // what user space calls tid
   int tgid;  // what user space calls pid
   int wake_cpu;

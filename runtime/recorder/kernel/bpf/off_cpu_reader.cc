@@ -11,6 +11,7 @@
 
 #include "base/posix/errno_status.h"
 #include "runtime/recorder/kernel/bpf/off_cpu_stack.h"
+#include "runtime/recorder/kernel/bpf/saved_registers.h"
 #include "runtime/recorder/samples/sample_entries.h"
 
 namespace countrace::runtime {
@@ -27,10 +28,16 @@ absl::StatusOr<std::unique_ptr<OffCpuReader>> OffCpuReader::Open(
     countrace_off_cpu_stack head;
     if (bytes < COUNTRACE_OFF_CPU_HEAD_BYTES) return 0;
     std::memcpy(&head, data, COUNTRACE_OFF_CPU_HEAD_BYTES);
-    self.Add(head,
-             std::span(static_cast<const std::byte*>(data), bytes)
-                 .subspan(COUNTRACE_OFF_CPU_HEAD_BYTES),
-             *self.streams_);
+    const auto body = std::span(static_cast<const std::byte*>(data), bytes)
+                          .subspan(COUNTRACE_OFF_CPU_HEAD_BYTES);
+    const std::size_t before =
+        head.of_waker != 0 ? sizeof(head) - COUNTRACE_OFF_CPU_HEAD_BYTES
+                           : std::size_t{head.kernel_bytes} + head.user_bytes;
+    std::span<const std::byte> copy;
+    if (before + head.copied_bytes <= body.size()) {
+      copy = body.subspan(before, head.copied_bytes);
+    }
+    self.Add(head, body, copy, *self.streams_);
     return 0;
   };
   reader->ring_ =
@@ -45,28 +52,44 @@ OffCpuReader::~OffCpuReader() { ring_buffer__free(ring_); }
 
 void OffCpuReader::Add(const countrace_off_cpu_stack& head,
                        std::span<const std::byte> frames,
+                       std::span<const std::byte> copy,
                        std::vector<CpuStream>& streams) const {
-  const std::size_t kernel = head.kernel_bytes, user = head.user_bytes;
+  const std::size_t kernel = head.kernel_bytes;
+  std::size_t user = head.user_bytes;
   if (head.slot >= streams.size() || head.of_waker > 1 ||
-      kernel + user > frames.size())
+      kernel + user > frames.size()) {
     return;
+  }
+  std::vector<std::uint64_t> registers;
+  if (head.registers != 0) {
+    registers = ToSampledRegisters(frames.subspan(kernel, user));
+    user = 0;
+  }
+  const std::size_t copied = registers.empty() ? 0 : copy.size();
   // A mark before each part.
   const std::size_t words = 2 + (kernel + user) / 8;
   const std::uint64_t time_ns = head.back_ns + (head.of_waker != 0 ? 0 : 1);
-  std::uint64_t* out = streams[head.slot].batch.Add(time_ns, kSampleEntry,
-                                                    kSampleHeadWords + words);
+  std::uint64_t* out = streams[head.slot].batch.Add(
+      time_ns, kSampleEntry,
+      kSampleHeadWords + words + registers.size() + (copied + 7) / 8);
   *out++ = (head.tid & 0xffffffu) |
            static_cast<std::uint64_t>(head.pid & 0xffffffu) << 24 |
            static_cast<std::uint64_t>(event_ + head.of_waker) << 48;
   *out++ = head.back_ns - head.left_ns;
   SampleSizes sizes;
   sizes.chain = static_cast<std::uint16_t>(words);
+  sizes.registers = static_cast<std::uint8_t>(registers.size());
+  sizes.stack_is_cut = true;  // or its next page was not in memory
+  sizes.stack_bytes = static_cast<std::uint32_t>(copied);
   *out++ = std::bit_cast<std::uint64_t>(sizes);
   *out++ = static_cast<std::uint64_t>(PERF_CONTEXT_KERNEL);
   std::memcpy(out, frames.data(), kernel);
   out += kernel / 8;
   *out++ = static_cast<std::uint64_t>(PERF_CONTEXT_USER);
   std::memcpy(out, frames.data() + kernel, user);
+  out += user / 8;
+  out = std::copy(registers.begin(), registers.end(), out);
+  std::copy_n(copy.data(), copied, reinterpret_cast<std::byte*>(out));
 }
 
 void OffCpuReader::Drain(std::vector<CpuStream>& streams) {
@@ -100,7 +123,15 @@ void OffCpuReader::TakeWaiting(std::uint64_t end_ns,
       sums.shorter_ns += off_ns;
       continue;
     }
-    Add(stack, std::as_bytes(std::span(stack.frames)), streams);
+    std::vector<std::byte> copy;
+    if (stack.copied_bytes != 0) {
+      copy.resize(std::bit_ceil(request_.stack_bytes) +
+                  COUNTRACE_COPY_PART_BYTES);
+      const bool found =
+          bpf_map_lookup_elem(maps_.copies, &host, copy.data()) == 0;
+      copy.resize(found ? stack.copied_bytes : 0);
+    }
+    Add(stack, std::as_bytes(std::span(stack.frames)), copy, streams);
   }
 }
 

@@ -48,7 +48,7 @@ class OffCpuReader {
                std::size_t event)
       : maps_(maps), request_(request), event_(event) {}
   void Add(const countrace_off_cpu_stack& head,
-           std::span<const std::byte> frames,
+           std::span<const std::byte> frames, std::span<const std::byte> copy,
            std::vector<CpuStream>& streams) const;
 
   const BpfPrograms::OffCpuMaps maps_;

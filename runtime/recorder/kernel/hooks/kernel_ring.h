@@ -126,7 +126,7 @@ enum countrace_counter_source {
 // In ids of threads and processes outside the recorder's pid namespace.
 #define COUNTRACE_OUTSIDE_NAMESPACE 0x800000u
 
-// Of a name of code (KSYM_NAME_LEN and what stands around it).
+// Room for a name of code (KSYM_NAME_LEN and what stands around it).
 #define COUNTRACE_CODE_NAME_BYTES 640
 
 // Dumps nothing: programs that ran on the CPU when it was requested have ended.
