@@ -2,7 +2,9 @@
 """What samples with stacks cost, beside `perf record -g` at the same rate, and
 how long their tables take: medians of runs by turns, in CPU time of the program
 and of its recorder. It asserts nothing. countrace samples whole CPUs, also for
-the others on them, and records their dispatches; perf samples the program.
+the others on them, and records their dispatches; perf samples the program. The
+column `perf switches` is of perf that records the same: all CPUs, with their
+switches.
 
 usage: sample_bench.py BUILD [--runs N] [--samples N] [--skip-report]
 Needs root. Without perf its columns are empty. With `dwarf` stacks are copied,
@@ -60,6 +62,9 @@ class Recorders:
                     'every=1:page-faults' if rate == 1 else rate, '--', *program]
         if recorder in PERIODS:
             return self.words('countrace', what, PERIODS[recorder])
+        if recorder == 'perf' and dwarf == 'switches':
+            return ['perf', 'record', '-q', '-a', '-N', '-B', '-g', '--switch-events', '-e',
+                    'cpu-clock', '-F', rate, '-o', self.data, '--', *program]
         if recorder == 'perf':
             chains = ['--call-graph', dwarf] if dwarf else ['-g']
             every = ['-e', 'page-faults', '-c', '1'] if rate == 1 else ['-e', 'cpu-clock', '-F',
@@ -115,6 +120,12 @@ def main():
             print(f'cpu-clock at {rate} Hz, a program of {alone:.2f} s: ' + '; '.join(
                 f'{who} {100 * (program / alone - 1):+.2f} %, itself {100 * own / alone:.1f} %'
                 for who, (program, own) in found.items()), flush=True)
+        names = ['countrace'] + (['perf', 'perf switches'] if recorders.perf else [])
+        for what, times in (('begin and end', 1), ('a longer program', 1_500_000)):
+            found = overhead(recorders, ['work', times], 997, wanted.runs, names)
+            alone = found.pop('alone')[0]
+            print(f'cpu-clock at 997 Hz, {what} ({alone:.2f} s): ' + '; '.join(
+                f'{who} itself {own:.3f} s' for who, (_, own) in found.items()), flush=True)
         faults = 300_000
         found = overhead(recorders, ['faults', faults], 1, wanted.runs)
         alone = found.pop('alone')[0]
