@@ -20,7 +20,7 @@ EXPECTED = [
     ((), ('books of page-faults', 'every 1')),
     ((), ('main', 'BurnHalf(unsigned long)', 'books of cpu-clock')),
     ((), ('books of page-faults (every 163 and 263',)),
-    ((), ('[heap]', '[stack]', 'self of all', 'data', '0x')),
+    ((), ('[code]', '[no symbol]', '[anon] ', 'self of all', '0x')),
     (('objdump',), ('self of all', 'line  source', 'instructions', 'countrace.annotation/1')),
     ((), ()),
     (('perf',), ('BurnHalf(unsigned long)', 'how much was counted is not known', 'line  source')),
