@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "runtime/recorder/samples/user_registers.h"
+#include "base/code/user_registers.h"
 
 #ifdef __x86_64__
 #include <asm/perf_regs.h>
@@ -28,7 +28,7 @@ pt_regs Saved() {
 TEST_CASE("saved registers: the order is that of samples") {
   const pt_regs saved = Saved();
   const auto sampled = ToSampledRegisters(std::as_bytes(std::span(&saved, 1)));
-  const std::uint64_t mask = UserRegisterMask();
+  const std::uint64_t mask = base::UserRegisterMask();
   REQUIRE(sampled.size() == static_cast<std::size_t>(std::popcount(mask)));
   const auto at = [&](unsigned number) {
     REQUIRE((mask >> number & 1) == 1);
