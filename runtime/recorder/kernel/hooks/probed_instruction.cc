@@ -9,6 +9,8 @@
 #include "base/posix/scoped_fd.h"
 
 namespace countrace::runtime {
+
+#ifdef __x86_64__
 namespace {
 
 bool BeginsWith(std::span<const std::uint8_t> code,
@@ -18,6 +20,7 @@ bool BeginsWith(std::span<const std::uint8_t> code,
 }
 
 }  // namespace
+#endif
 
 ProbedInstruction KindOfInstruction(std::span<const std::uint8_t> code) {
 #ifdef __x86_64__
