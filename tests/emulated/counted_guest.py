@@ -35,12 +35,14 @@ COMPETING = (
 )
 
 
-def boot(test, cpu, recordings, others=()):
+def boot(test, cpu, recordings, others=(), afterwards=()):
     """Boots a guest; leaves test.traces and test.answers. `recordings`: name ->
-    arguments of recording_commands(); `others`: name -> command, before them."""
+    arguments of recording_commands(); `others`: name -> command, before them;
+    `afterwards`: the same, after them."""
     commands = dict(others)
     for name, arguments in recordings.items():
         commands.update(recording_commands(name, *arguments))
+    commands.update(afterwards)
     tests = Place.build / "tests/runtime/inprocess"
     workload = tests / "hook_workload"
     versioned = (

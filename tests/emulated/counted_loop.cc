@@ -3,6 +3,8 @@
 //
 //   counted_loop segments CALLS ITERATIONS   segment loop:body around each call
 //   counted_loop run ITERATIONS              no hooks
+//   counted_loop shares ROUNDS ITERATIONS
+//       each round: three times ITERATIONS in HotLoop, ITERATIONS in ColdLoop
 //   counted_loop interrupted CALLS ITERATIONS
 //       as segments, while a timer's signal handler has hooks, too
 //   counted_loop steal COUNTERS AFTER_MS COMMAND...
@@ -38,6 +40,21 @@ void Loop(std::uint64_t iterations) {
 #else
 #error "a loop of two instructions for this architecture"
 #endif
+}
+
+// Functions of their own, of which samples have three parts and one. They
+// differ, as compilers make equal ones one.
+[[gnu::noinline]] void HotLoop(std::uint64_t iterations) { Loop(iterations); }
+[[gnu::noinline]] void ColdLoop(std::uint64_t iterations) {
+  Loop(iterations - 1);
+  Loop(1);
+}
+
+void Shares(std::uint64_t rounds, std::uint64_t iterations) {
+  for (std::uint64_t i = 0; i < rounds; ++i) {
+    HotLoop(3 * iterations);
+    ColdLoop(iterations);
+  }
 }
 
 void OnTimer(int) {
@@ -112,6 +129,8 @@ int main(int argc, char** argv) {
     Loop(number(2));
   } else if (mode == "segments" && number(3) > 0) {
     Segments(number(2), number(3));
+  } else if (mode == "shares" && number(3) > 0) {
+    Shares(number(2), number(3));
   } else if (mode == "interrupted" && number(3) > 0) {
     StartTimer();
     Segments(number(2), number(3));
@@ -122,6 +141,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr,
                  "usage: counted_loop segments|interrupted CALLS ITERATIONS\n"
                  "       counted_loop run ITERATIONS\n"
+                 "       counted_loop shares ROUNDS ITERATIONS\n"
                  "       counted_loop steal COUNTERS AFTER_MS COMMAND...\n");
     return 2;
   }

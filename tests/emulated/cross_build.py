@@ -28,7 +28,8 @@ def build(machine, source, packages):
         pathlib.Path(source, "cmake/toolchains/debian-cross.cmake"),
         f"-DCOUNTRACE_TRIPLE={machine.triple}",
         f"-DCMAKE_SYSROOT={packages / 'sysroot'}",
-        "-DCMAKE_BUILD_TYPE=Release",
+        # Most of the time goes into headers; what is left is a fifth less.
+        "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG",
     )
     run("cmake", "--build", folder, "--target", *TARGETS)
     return folder

@@ -20,6 +20,7 @@ from counted_guest import (
     taking_turns,
 )
 from machines import MACHINES
+from sampled_guest import Arm64Sampled
 
 # QEMU's PMU counts each of these on any counter; more than it has counters.
 EIGHT = ("cycles", "cycles:u", "cycles:k", "instructions", "instructions:u",
@@ -459,7 +460,7 @@ class Ppc64elPower9(Counted):
 
 
 CLASSES = {
-    "arm64": (Arm64Max, Arm64CortexA57),
+    "arm64": (Arm64Max, Arm64CortexA57, Arm64Sampled),
     "ppc64el": (Ppc64elPower9,),
 }
 
