@@ -98,8 +98,7 @@ HttpResponse Functions(const TimelineIndex& index, const TraceEvents& events,
     functions =
         Ranges().FunctionsOf(wanted->key, wanted->range, wanted->chosen);
   }
-  return AnswerFunctionsPage(samples, wanted->chosen,
-                             functions.get(), *page);
+  return AnswerFunctionsPage(samples, wanted->chosen, functions.get(), *page);
 }
 
 // The text of the function's lines, with some around: of each file its pieces.
