@@ -119,13 +119,10 @@ ReportAnswer Answer(const rmap::Report& report,
 }  // namespace
 
 ReportAnswer RenderSamples(const rmap::Report& report, const SampleRows& tables,
-                           SampleBooksOfEvents books, const std::string& format,
+                           const SampleBooksOfEvents& books,
+                           const std::string& format,
                            const rmap::RenderOptions& options) {
   const rmap::Samples& samples = *report.samples;
-  if (report.of_range) {
-    // The counts are of the whole recording.
-    for (rmap::SampleBooks& one : books.events) one.counted = 0;
-  }
   if (format == "text") {
     return Answer(report, books, Text(samples, tables, books, options));
   }

@@ -21,7 +21,8 @@ struct SampleRows {
 
 // `report`: with samples. `format` is a value of --format.
 ReportAnswer RenderSamples(const rmap::Report& report, const SampleRows& tables,
-                           SampleBooksOfEvents books, const std::string& format,
+                           const SampleBooksOfEvents& books,
+                           const std::string& format,
                            const rmap::RenderOptions& options);
 
 }  // namespace countrace::cli

@@ -309,7 +309,7 @@ class Samples(unittest.TestCase):
         build_id = re.search(r'Build ID: (\w+)', notes).group(1)
         home = self.folder / 'home'
         served = self.folder / 'served'
-        # As perf keeps a copy of a file, and as debuginfod's client asks for it.
+        # As perf keeps a copy of a file, and as debuginfod serves it.
         kept = {home / '.debug/.build-id' / build_id[:2] / build_id[2:] / 'elf': {},
                 served / 'buildid' / build_id / 'executable': {
                     'DEBUGINFOD_URLS': f'file://{served}',

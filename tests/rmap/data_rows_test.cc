@@ -60,7 +60,7 @@ logformat::EventRecord RecordOf(Point point,
 class Trace {
  public:
   explicit Trace(DataDetail detail)
-      : detail_(detail), sums_(InfoWithPoints(), detail) {}
+      : detail_(detail), sums_(InfoWithPoints(), 0, detail) {}
 
   void File(std::uint64_t number, const std::string& path) {
     std::vector<std::byte> bytes;
