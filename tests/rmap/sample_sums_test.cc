@@ -224,7 +224,7 @@ TEST_CASE("sample sums: what has no sample is in the upper limits") {
     CAPTURE(missing);
     SampleSums sums(InfoWithPoints());
     Feeder feeder(sums);
-    feeder.Define(2, 0, {0}, {"-", "/p"});
+    feeder.Define(2, 0, {0}, {"-", logformat::kKernelCode});
     feeder.Define(3, 0, {0, 100, 10}, {"first"});
     feeder.Define(3, 0, {0, 200, 10}, {"second"});
     feeder.Define(1, 0, {1, 0, 0, 105});

@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "logformat/sample_points.h"
 #include "rmap/samples/sample_naming.h"
+#include "rmap/samples/sample_sums.h"
 #include "rmap/samples/samples.h"
 
 namespace countrace::viewer {
@@ -34,7 +35,8 @@ absl::StatusOr<std::string> SamplesForPage(
                      return logformat::SamplePointOf(hook) ==
                             logformat::SamplePoint::kSample;
                    })) {
-    return rmap::EncodeNamedSamples(rmap::NameSamples({}, info));
+    return rmap::EncodeNamedSamples(
+        rmap::NameSamples(rmap::SampleSums(info).Take(), info));
   }
   const auto report = rmap::Reconstruct(reader, {.rows = {.samples = true},
                                                  .range = range,
