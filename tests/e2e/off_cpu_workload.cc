@@ -139,17 +139,21 @@ int WaitInLibc() {
     NapInLibc();
     held_lock.lock();
     std::atomic<pid_t> tid{0};
-    std::thread waiter([&tid] {
+    std::atomic<bool> has_lock{false};
+    std::thread waiter([&] {
       tid = gettid();
       LockInLibc();
+      has_lock = true;
       ReadInLibc();
     });
     while (tid == 0) SleepFor(100'000);
     WatchThread(tid);
     SleepFor(kNapNs);
     held_lock.unlock();
-    SleepFor(kNapNs);
+    // A busy machine may start the thread late: its wait is of this time, too.
+    while (!has_lock) SleepFor(100'000);
     WatchThread(tid);
+    SleepFor(kNapNs);
     if (write(pipe_ends[1], "x", 1) != 1) return 1;
     waiter.join();
   }

@@ -43,8 +43,8 @@ const LocalSymbol* KernelNames::Find(std::uint64_t address) {
   auto found = namer_(address);
   if (!found) return nullptr;
   // A module may have come where another one was.
-  return &named_.insert_or_assign(found->begin, *std::move(found))
-              .first->second;
+  const std::uint64_t begin = found->begin;
+  return &named_.insert_or_assign(begin, *std::move(found)).first->second;
 }
 
 }  // namespace countrace::runtime
