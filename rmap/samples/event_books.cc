@@ -1,6 +1,14 @@
 #include "rmap/samples/event_books.h"
 
+#include <algorithm>
+
 namespace countrace::rmap {
+namespace {
+
+// A damaged trace has any periods, and their sums more than an integer holds.
+constexpr double kMostPeriod = 1e18;
+
+}  // namespace
 
 std::vector<SampleBooks> SampleBooksOf(const Samples& samples) {
   std::vector<SampleBooks> all(samples.events.size());
@@ -38,10 +46,11 @@ std::vector<SampleBooks> SampleBooksOf(const Samples& samples) {
     if (books.hits > 0) {
       // Each of two periods is left on each CPU: their mean by weight.
       const std::uint64_t period =
-          times == 1 ? books.processes / books.hits
-                     : static_cast<std::uint64_t>(
-                           squares[books.event] /
-                           static_cast<double>(books.processes));
+          times == 1
+              ? books.processes / books.hits
+              : static_cast<std::uint64_t>(std::min(
+                    kMostPeriod, squares[books.event] /
+                                     static_cast<double>(books.processes)));
       books.per_cpu = counts[books.event] * period;
     }
     for (std::uint64_t* const sum :
