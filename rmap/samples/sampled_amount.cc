@@ -10,6 +10,12 @@ namespace {
 
 constexpr double kNormal95 = 1.959963984540054;
 
+// A damaged trace has amounts that no integer holds.
+std::uint64_t Whole(double amount) {
+  constexpr double kMost = 9e18;
+  return static_cast<std::uint64_t>(std::min(amount, kMost));
+}
+
 }  // namespace
 
 void SetShare(double hits, double all, SampledAmount& amount) {
@@ -51,9 +57,8 @@ SampledAmount AmountOf(const SampleWeight& weight, const SampleTotal& all) {
     return amount;
   }
   const double counted = all.periods / static_cast<double>(all.counted_times);
-  amount.lo = static_cast<std::uint64_t>(amount.share_lo * counted);
-  amount.hi = static_cast<std::uint64_t>(std::ceil(amount.share_hi * counted)) +
-              all.missing;
+  amount.lo = Whole(amount.share_lo * counted);
+  amount.hi = Whole(std::ceil(amount.share_hi * counted)) + all.missing;
   const auto missing = static_cast<double>(all.missing);
   if (all.missing == 0) return amount;
   amount.share_lo *= counted / (counted + missing);
