@@ -84,7 +84,7 @@ class Arm64Max(Counted):
             f"counted_loop segments 2 {OVERFLOWING}",
         )
         recordings["kernel-hooks"] = (
-            "-q --backend bpf -e instructions:u --kernel syscalls,irq,softirq "
+            "--backend bpf -e instructions:u --kernel syscalls,irq,softirq "
             "--hook usdt:/bin/counted_loop:loop:body "
             "--hook uprobe:/bin/counted_loop:main",
             segments,
@@ -229,7 +229,10 @@ class Arm64Max(Counted):
             row["segment"]: row["calls"] for row in trace.report["segments"]
             if row["comm"] == "counted_loop"
         }
-        self.assertEqual(calls["counted_loop:main"], 1)
+        # Where its code ends is read of x86-64's only.
+        self.assertIn("Only as points, not segments: main of ",
+                      trace.recorded.said)
+        self.assertNotIn("counted_loop:main", calls)
         self.assertEqual(calls["syscall:execve"], 1)
         self.assertGreater(calls["syscall:openat"], 1)
 

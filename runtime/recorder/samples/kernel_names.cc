@@ -30,11 +30,12 @@ std::optional<LocalSymbol> ParseCodeName(std::uint64_t address,
                      std::string(text.substr(0, plus)).append(module)};
 }
 
+KernelNames::KernelNames(CodeNamer namer) : namer_(std::move(namer)) {
+  if (namer_ == nullptr) all_ = ReadKernelSymbols();
+}
+
 const LocalSymbol* KernelNames::Find(std::uint64_t address) {
-  if (namer_ == nullptr) {
-    if (!all_) all_ = ReadKernelSymbols();
-    return all_->Find(address);
-  }
+  if (namer_ == nullptr) return all_.Find(address);
   const auto after = named_.upper_bound(address);
   if (after != named_.begin()) {
     const LocalSymbol& before = std::prev(after)->second;

@@ -25,8 +25,9 @@ std::optional<LocalSymbol> ParseCodeName(std::uint64_t address,
 
 class KernelNames {
  public:
-  // Without a namer all are read from /proc/kallsyms, at the first Find().
-  explicit KernelNames(CodeNamer namer) : namer_(std::move(namer)) {}
+  // Without a namer all are read from /proc/kallsyms, at once: while samples
+  // come it would take so long that their rings may be full.
+  explicit KernelNames(CodeNamer namer);
 
   // Null: none is there. Valid as long as this.
   const LocalSymbol* Find(std::uint64_t address);
@@ -34,7 +35,7 @@ class KernelNames {
  private:
   const CodeNamer namer_;
   std::map<std::uint64_t, LocalSymbol> named_;  // by begin, of the namer
-  std::optional<LocalSymbols> all_;             // of /proc/kallsyms
+  LocalSymbols all_;                            // of /proc/kallsyms
 };
 
 }  // namespace countrace::runtime

@@ -266,7 +266,8 @@ std::uint64_t BpfKernelRecorder::StoreRead() {
 }
 
 // Each reading costs the same, whatever there is to read. A program that starts
-// ends a long interval.
+// ends a long interval, and counters that another user took: they are opened
+// again after a reading.
 void BpfKernelRecorder::ReadAndChooseInterval() {
   const std::uint64_t longer_ns = std::min(2 * drain_ns_, kLongestDrainNs);
   // Before the rings are read: no start is missed.
@@ -276,7 +277,11 @@ void BpfKernelRecorder::ReadAndChooseInterval() {
   if (!may_wait_) return;
   const bool woken = now_ns < drained_ns_ + drain_ns_ / 2;
   drained_ns_ = now_ns;
-  drain_ns_ = woken || !program_starts_.empty() ? kDrainNs : longer_ns;
+  const bool refused = std::any_of(
+      readers_.begin(), readers_.end(),
+      [](const KernelRingReader& reader) { return reader.refused(); });
+  drain_ns_ =
+      woken || refused || !program_starts_.empty() ? kDrainNs : longer_ns;
   if (drain_ns_ == kDrainNs) programs_->WakeAtPrograms(false);
 }
 
