@@ -705,6 +705,7 @@ try {
     await page.keyboard.press('Control+a');
     await page.keyboard.press('Backspace');
     await session.until('__pv.places() === null');
+    await session.settled();  // it is drawn with the next frame
     assert.notDeepEqual(await minimap(Math.floor((on + 0.8) / 1024 * width)), drawn);
     await page.keyboard.press('Escape');
     await page.mouse.wheel(0, -5000);
