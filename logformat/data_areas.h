@@ -56,6 +56,8 @@ class DataAreas {
   void NewProgram(std::int32_t pid);
   void Fork(std::int32_t parent_pid, std::int32_t pid);
   void End(std::int32_t pid) { spaces_.erase(pid); }
+  // Looks now: the process may have ended when an address is found.
+  void ReadMappings(std::int32_t pid) { Known(pid); }
 
   // The number of the area; 0: there is no address.
   std::uint32_t Find(const DataAddress& wanted);

@@ -68,13 +68,22 @@ class CpuStreams {
   const SampleRecorder* samples() const { return samples_.get(); }
   // Begins to sample; without samples nothing. Returns: as
   // SampleRecorder::Begin().
-  absl::Status BeginSamples(KernelHookRegistry* registry) {
+  // `threads`: those that ran before, of each process together.
+  absl::Status BeginSamples(KernelHookRegistry* registry,
+                            const std::vector<ProcessThread>& threads) {
     if (samples_ == nullptr) return absl::OkStatus();
     // Before it begins: new pages then would be samples of their own.
     for (std::size_t i = 0; i < streams_.size(); ++i) {
       streams_[i].batch.Reserve(samples_->stack_bytes(i));
     }
-    return samples_->Begin(*registry);
+    const absl::Status status = samples_->Begin(*registry);
+    std::int32_t last = -1;
+    for (const ProcessThread& thread : threads) {
+      if (thread.is_kernel_thread || thread.pid == last) continue;
+      last = thread.pid;
+      samples_->ReadMappings(last);
+    }
+    return status;
   }
   // Behind the reading of the rings.
   void DrainSamples();

@@ -54,6 +54,8 @@ class AddressSpaces final : public base::CodeMap {
   void NewProgram(std::int32_t pid);
   void Fork(std::int32_t parent_pid, std::int32_t pid);
   void End(std::int32_t pid) { spaces_.erase(pid); }
+  // Looks its mappings up now: it may have ended when they are needed.
+  void ReadMappings(std::int32_t pid) { Known(pid); }
 
   CodePlace Find(std::int32_t pid, std::uint64_t address) override;
   bool Open(std::int32_t pid, std::uint32_t file,

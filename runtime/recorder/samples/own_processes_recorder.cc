@@ -84,7 +84,7 @@ absl::Status OwnProcessesRecorder::Begin(const KernelRecorderTarget& target) {
   const std::uint64_t begin_ns = MonotonicNs();
   for (CpuStream& stream : streams_.all()) stream.begin_ns = begin_ns;
   streams_.StoreThreads(streams_.ScanAtBegin(target.root_pids));
-  status = streams_.BeginSamples(&points_);
+  status = streams_.BeginSamples(&points_, {});
   if (!status.ok()) return status;
   began_ = true;
   return absl::OkStatus();

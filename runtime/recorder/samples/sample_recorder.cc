@@ -138,6 +138,11 @@ absl::Status SampleRecorder::Begin(KernelHookRegistry& registry) {
   return events_.Enable();
 }
 
+void SampleRecorder::ReadMappings(std::int32_t pid) {
+  spaces_.ReadMappings(pid);
+  if (areas_ != nullptr) areas_->ReadMappings(pid);
+}
+
 void SampleRecorder::Drain(std::size_t cpu, RecordBatch& batch) {
   events_.Drain(cpu, batch);
   batch.SortFrom(0);

@@ -56,6 +56,9 @@ class SampleRecorder {
   }
   // Registers the points and begins to sample.
   absl::Status Begin(KernelHookRegistry& registry);
+  // For a process that ran before. After Begin(), so none of its mappings is
+  // missed.
+  void ReadMappings(std::int32_t pid);
   // Readable when a ring is half full.
   std::vector<int> WakeDescriptors() const { return events_.Descriptors(); }
   // Appends entries to the batch of the CPU with this index, in time order with

@@ -154,7 +154,7 @@ absl::Status BpfKernelRecorder::Begin(const KernelRecorderTarget& target) {
   ReadRings();
   streams_.StoreBegin();
   streams_.StoreThreads(threads);
-  status = streams_.BeginSamples(hooks_.get());
+  status = streams_.BeginSamples(hooks_.get(), threads);
   if (status.ok() && off_cpu_ != nullptr) status = programs_->TakeOffCpu(true);
   return status;
 }

@@ -180,7 +180,7 @@ absl::Status PerfKernelRecorder::Begin(const KernelRecorderTarget& target) {
   streams_.StoreThreads(threads);
   if (!points_) return absl::OkStatus();
   absl::Status status = points_->Open(target.directory);
-  if (status.ok()) status = streams_.BeginSamples(&*points_);
+  if (status.ok()) status = streams_.BeginSamples(&*points_, threads);
   return status;
 }
 
