@@ -309,13 +309,16 @@ class Arm64Max(Counted):
         said = re.search(r"(\S+), cycles:u were not counted on CPU 0 for (\S+) s",
                          trace.recorded.said)
         self.assertIsNotNone(said, trace.recorded.said)
-        self.assertAlmostEqual(float(said.group(2)), 0.5, delta=0.1)
+        # The recorder tries again, and may get them back before they are free.
+        absent = float(said.group(2))
+        self.assertGreater(absent, 0.2)
+        self.assertLess(absent, 0.6)
         self.assertNotIn("went back", str(trace.report))
-        # In half a second, one instruction each 2 ns.
+        # What is missing is as much as was said: one instruction each 2 ns.
         (row,) = [row for row in trace.processes("counted_loop")
                   if row["counts"]["task-clock"] > 500_000_000]
         missing = 2 * 3 * TAKING_TURNS - row["counts"]["instructions:u"]
-        self.assertAlmostEqual(missing, 250_000_000, delta=50_000_000)
+        self.assertAlmostEqual(2e-9 * missing, absent, delta=0.05)
         for event in STOLEN:
             self.assertGreater(row["counts"][event], 100_000_000)
 
