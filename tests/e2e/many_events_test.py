@@ -81,10 +81,13 @@ class ManyEvents(trace_checks.Recording):
             tried += event in made
             if not low <= truth <= (truth if high is None else high):
                 wrong.append((event, value, low, high))
-        # Nine in ten hold it where there are few turns, on a machine that does
-        # other work; those of one set do together or not.
-        self.assertLessEqual(len(wrong), max(4, tried / 3),
-                             f'truth {calls}: {wrong}')
+        # How many intervals hold the truth is calibrated where the rate of calls
+        # does not change (tests/rmap). Beside other work it differs by some per
+        # cent from turn to turn, for all events of a set together; what no call
+        # made must be 0, and the others near.
+        for event, value, low, high in wrong:
+            self.assertIn(event, made, (value, low, high))
+            self.assertLess(abs(value - calls), 0.2 * calls, (event, wrong))
         return tried, wrong
 
     def check(self, back_end):
