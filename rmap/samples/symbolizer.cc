@@ -14,7 +14,6 @@
 #include <optional>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_format.h"
 #include "base/code/kept_files.h"
@@ -145,13 +144,9 @@ bool Symbolizer::OpenFile::ReportPath(const std::string& where,
 // The module of a file that libdwfl looks for by its build id: where
 // DEBUGINFOD_URLS says, too.
 bool Symbolizer::OpenFile::ReportBuildId(const CodeFile& code) {
-  const std::string& digits = code.build_id;
-  constexpr std::size_t kLeast = 6;
-  if (digits.size() < kLeast || digits.size() % 2 != 0 ||
-      !std::all_of(digits.begin(), digits.end(), absl::ascii_isxdigit)) {
-    return false;
-  }
-  const std::string id = absl::HexStringToBytes(digits);
+  const bool is_build_id = !base::DebugFile(code.build_id).empty();
+  if (!is_build_id || code.build_id.size() % 2 != 0) return false;
+  const std::string id = absl::HexStringToBytes(code.build_id);
   constexpr GElf_Addr kBegin = 0, kEnd = GElf_Addr{1} << 40;
   module = dwfl_report_module(dwfl, code.path.c_str(), kBegin, kEnd);
   return module != nullptr &&
