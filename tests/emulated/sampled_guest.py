@@ -26,7 +26,7 @@ class Arm64Sampled(Counted):
     """Truth: two instructions for each iteration of a loop of two functions."""
 
     @classmethod
-    def setUpClass(cls):
+    def boot_guest(cls):
         recordings, afterwards = {}, {}
         for backend in BACKENDS:
             for name, sample in SAMPLED.items():
