@@ -93,8 +93,10 @@ class ManyEvents(trace_checks.Recording):
     def check(self, back_end):
         self.needs_back_end(back_end)
         events, sets, made = self.events(in_set=4)
+        # With perf a record of a switch has all counts, a KiB.
         run = self.countrace('record', '--backend', back_end, '-e', events,
-                             '-o', self.trace, '--', PROGRAM, '2000')
+                             '--kernel-ring', '64M', '-o', self.trace, '--',
+                             PROGRAM, '2000')
         calls = int(re.search(r'^calls (\d+)', run.stdout, re.M)[1])
         report = self.report()
         self.assertEqual(len(report['trace']['events']), 3 + 125)
