@@ -186,6 +186,13 @@ export class PlayheadState {
         sums?.from === Math.min(since, instant) && sums.to === Math.max(since, instant);
   }
 
+  // Frames move the playhead of a replay, so a state that arrives late, of where
+  // it began, is older than what is shown.
+  private isPassed(at: number): boolean {
+    const now = this.model.playback.peek();
+    return now.playing && now.at !== at;
+  }
+
   // At most one request under way; a newer one replaces a waiting one.
   load(at: number): void {
     if (this.isLed || this.shows(at) && (this.beside?.shows(at) ?? true)) return;
@@ -199,6 +206,7 @@ export class PlayheadState {
           this.wanted = null;
           const [show, showBeside] = await Promise.all([this.stateAt(wanted), this.beside?.state(wanted, this.runBegin)]);
           if (this.isLed) return; // the other page leads now, and loads for both
+          if (this.isPassed(wanted)) continue; // a frame of the replay is shown
           show();
           showBeside?.();
         }
