@@ -16,15 +16,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/posix/scoped_fd.h"
-#include "logformat/gating.h"
 #include "logformat/packet_layout.h"
-#include "runtime/recorder/events/event_set_choice.h"
-#include "runtime/recorder/kernel/hooks/kernel_hook_request.h"
-#include "runtime/recorder/kernel/hooks/kernel_hook_rules.h"
+#include "runtime/recorder/kernel/bpf/bpf_counters.h"
+#include "runtime/recorder/kernel/bpf/bpf_program_options.h"
 #include "runtime/recorder/kernel/hooks/kernel_ring.h"
-#include "runtime/recorder/kernel/process_marks.h"
 #include "runtime/recorder/samples/local_symbols.h"
-#include "runtime/recorder/samples/off_cpu_request.h"
 
 struct kernel_programs;  // the generated skeleton
 struct bpf_link;
@@ -32,28 +28,6 @@ struct bpf_prog_info;
 struct ring_buffer;
 
 namespace countrace::runtime {
-
-struct BpfProgramOptions {
-  std::vector<std::uint32_t> cpus;  // online
-  EventChoice choice;               // the events
-  bool fault_records = false;
-  bool wakeups = false;
-  OffCpuRequest off_cpu;
-  bool names_code = false;  // NameKernelCode() will be called
-  KernelHookRequest hooks;
-  KernelHookRules hook_rules;
-  // The processes whose records are written, and the mode of fault records.
-  logformat::Gating gating;
-  ProcessMarks marks;
-  bool follow_marks = false;     // the marked processes are needed
-  std::uint64_t ring_bytes = 0;  // of each CPU, rounded up to a power of two
-};
-
-// How a perf event is opened.
-struct EventRole {
-  int leader = -1;
-  bool pinned = false, disabled = false;
-};
 
 class BpfPrograms {
  public:
@@ -75,20 +49,10 @@ class BpfPrograms {
   // its first counters were not dumped yet.
   absl::Status BeginSet(std::size_t slot, std::uint32_t set);
   // Rotates from event set `from` to `to` on the CPU of `slot`, with a dump
-  // before and after. Adds to refused_turns() if `from` was not counted.
+  // before and after, and adds a turn of `from` to counters().
   absl::Status ChangeSet(std::size_t slot, std::uint32_t from,
                          std::uint32_t to);
-  // Intervals of a set on a CPU, and those at whose end the PMU did not count
-  // it.
-  struct SetTurnsTaken {
-    std::uint64_t turns = 0, refused = 0;
-  };
-  const SetTurnsTaken& turns(std::size_t slot, std::uint32_t set) const {
-    return set_turns_[slot * sets_ + set];
-  }
-  // Enables the always-on events again if another user of the PMU took their
-  // counters.
-  void RetryCounters(std::size_t slot);
+  BpfCounters& counters() { return counters_; }
   // The kernel's function at `address`, if it has one there.
   std::optional<LocalSymbol> NameKernelCode(std::uint64_t address) const;
   // Whether the start of a counted program makes wake_descriptor() readable,
@@ -126,16 +90,6 @@ class BpfPrograms {
   // `slot`: index of the CPU in BpfProgramOptions::cpus.
   std::byte* ring(std::size_t slot) const;
   countrace_ring_control& control(std::size_t slot) const;
-  // Bit i: value i of a dump is counted on this CPU. Without event sets only;
-  // with them, each dump has these bits.
-  std::uint32_t present(std::size_t slot) const { return present_[slot]; }
-  // Events that could not be opened on a CPU although they open on others.
-  struct MissingEvent {
-    std::uint32_t cpu;
-    std::string name;
-    int error;
-  };
-  const std::vector<MissingEvent>& missing() const { return missing_; }
   // Actual size of each ring: older kernels have a limit of a few MiB.
   std::uint64_t ring_bytes() const { return ring_bytes_; }
 
@@ -143,7 +97,6 @@ class BpfPrograms {
   BpfPrograms() = default;
   // Runs the program that dumps counters on `cpu`. Returns: 0 or an errno.
   int RunDump(std::uint32_t cpu, countrace_dump_request request);
-  absl::Status CountSet(std::size_t slot, std::uint32_t from, std::uint32_t to);
   std::uint64_t SumOverPrograms(
       std::uint64_t (*value)(const bpf_prog_info& info)) const;
   // Returns: 0 or an errno.
@@ -154,34 +107,20 @@ class BpfPrograms {
   absl::Status MapMemory();
   // Makes ids of records those of this process's pid namespace.
   absl::Status FindPidNamespace();
-  absl::Status StoreMarks(const ProcessMarks& marks);
-  absl::Status StoreRules(const KernelHookRules& rules);
-  absl::Status OpenEvents(const BpfProgramOptions& options);
+  absl::Status OpenCounters(const BpfProgramOptions& options);
   absl::Status Attach(const BpfProgramOptions& options,
                       std::vector<std::string>& messages);
+  absl::Status AttachFaults(const BpfProgramOptions& options);
 
   kernel_programs* skeleton_ = nullptr;
-  std::uint32_t slots_ = 0;
+  std::vector<std::uint32_t> cpus_;  // by slot
   std::uint64_t ring_bytes_ = 0;
-  std::size_t ring_stride_ = 0;
   std::byte* rings_ = nullptr;
   std::size_t rings_bytes_ = 0;
   countrace_ring_control* controls_ = nullptr;
   std::size_t controls_bytes_ = 0;
-  absl::Status OpenEvent(const EventSpec& event, std::size_t index,
-                         std::uint32_t slot, std::uint32_t cpu,
-                         const EventRole& role, int* opened);
-
-  std::vector<std::uint32_t> present_;
-  std::vector<std::uint32_t> cpus_;
-  std::vector<MissingEvent> missing_;
+  BpfCounters counters_;
   bool probes_measured_ = false;
-  std::uint32_t sets_ = 0;
-  std::vector<int> always_leaders_;  // by slot; -1: no PMU event always counts
-  std::vector<int> set_leaders_;     // slot * sets_ + set; -1: none opened
-  std::vector<SetTurnsTaken> set_turns_;
-  std::vector<base::ScopedFd> perf_events_;
-  std::vector<base::ScopedFd> fault_events_;
   ring_buffer* wake_ring_ = nullptr;
   std::vector<bpf_link*> links_;  // beside those of the skeleton
   std::vector<base::ScopedFd> joint_links_;

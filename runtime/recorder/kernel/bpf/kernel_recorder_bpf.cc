@@ -58,7 +58,7 @@ class BpfKernelRecorder final : public KernelRecorder {
                   programs_->ring_bytes() >= kRingOfLongest),
         messages_(std::move(messages)) {
     for (std::size_t slot = 0; slot < cpus.size(); ++slot) {
-      streams_.Add(cpus[slot], programs_->present(slot));
+      streams_.Add(cpus[slot], programs_->counters().present(slot));
     }
     streams_.SetSamples(std::move(samples));
   }
@@ -212,7 +212,7 @@ void BpfKernelRecorder::ChangeSets(std::uint64_t now_ns) {
         std::atomic_ref(control.tid).load(std::memory_order_relaxed) == 0;
     if (idle && head == heads_[slot]) continue;
     const std::uint32_t next = turns_.Next(slot);
-    programs_->RetryCounters(slot);
+    programs_->counters().Retry(slot);
     const absl::Status status = programs_->ChangeSet(slot, sets_[slot], next);
     sets_[slot] = next;
     heads_[slot] = std::atomic_ref(programs_->control(slot).head)
@@ -228,7 +228,7 @@ void BpfKernelRecorder::ChangeSets(std::uint64_t now_ns) {
 void BpfKernelRecorder::DescribeSets() {
   for (std::size_t slot = 0; slot < sets_.size(); ++slot) {
     for (std::uint32_t set = 0; set < choice_.set_sizes.size(); ++set) {
-      const auto& taken = programs_->turns(slot, set);
+      const auto& taken = programs_->counters().turns(slot, set);
       if (taken.refused == 0) continue;
       messages_.push_back(absl::StrFormat(
           "Event set %d {%s} was not counted on CPU %d in %d of %d intervals: "
@@ -299,7 +299,7 @@ void BpfKernelRecorder::Drain() {
   if (!began_ || ended_) return;
   ChangeSets(MonotonicNs());
   for (std::size_t slot = 0; slot < readers_.size(); ++slot) {
-    if (readers_[slot].refused()) programs_->RetryCounters(slot);
+    if (readers_[slot].refused()) programs_->counters().Retry(slot);
   }
   ReadAndChooseInterval();
   const std::uint64_t lost = RingLost();
@@ -457,7 +457,8 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenBpfKernelRecorder(
       options.off_cpu.any()) {
     hooks = std::make_unique<KernelHookRegistry>(programs.hooks.dynamic);
   }
-  for (const BpfPrograms::MissingEvent& missing : (*loaded)->missing()) {
+  for (const BpfCounters::MissingEvent& missing :
+       (*loaded)->counters().missing()) {
     messages.push_back(absl::StrFormat("%s is not counted on CPU %d: %s",
                                        missing.name, missing.cpu,
                                        ExplainOpenError(missing.error)));
