@@ -2,7 +2,7 @@
 // records of the CPUs' streams (FORMAT.md 4.8).
 //
 //   SamplingEvents -> entries in the batches of CpuStreams -> SampleRecorder
-//     -> records: files, symbols, frames, then the sample itself
+//     -> records: definitions (SampleDefinitions), then the sample itself
 //
 // Thread: one.
 #ifndef COUNTRACE_RUNTIME_RECORDER_SAMPLES_SAMPLE_RECORDER_H_
@@ -10,29 +10,24 @@
 
 #include <array>
 #include <cstdint>
-#include <map>
 #include <memory>
-#include <set>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "base/code/stack_unwinder.h"
 #include "logformat/data_areas.h"
 #include "logformat/write/packet_writer.h"
 #include "runtime/recorder/kernel/hooks/kernel_hook_registry.h"
 #include "runtime/recorder/kernel/kernel_record.h"
 #include "runtime/recorder/samples/address_spaces.h"
 #include "runtime/recorder/samples/kernel_names.h"
-#include "runtime/recorder/samples/local_symbols.h"
 #include "runtime/recorder/samples/off_cpu_request.h"
+#include "runtime/recorder/samples/sample_definitions.h"
 #include "runtime/recorder/samples/sample_entries.h"
 #include "runtime/recorder/samples/sample_request.h"
+#include "runtime/recorder/samples/sample_stacks.h"
 #include "runtime/recorder/samples/sampling_events.h"
 
 namespace countrace::runtime {
@@ -67,13 +62,12 @@ class SampleRecorder {
 
   // A new process has its parent's mappings; an ended one none.
   void Fork(std::int32_t parent_pid, std::int32_t pid) {
-    spaces_.Fork(parent_pid, pid);
+    stacks_.Fork(parent_pid, pid);
     if (areas_ != nullptr) areas_->Fork(parent_pid, pid);
   }
   void End(std::int32_t pid) {
-    spaces_.End(pid);
+    stacks_.End(pid);
     if (areas_ != nullptr) areas_->End(pid);
-    unwinder_.Forget(pid);
   }
   // Entries of the batches, in time order over all CPUs. `time_ns`: theirs, or
   // later if the kernel finished them late. `counted`: its process is;
@@ -102,86 +96,29 @@ class SampleRecorder {
                 logformat::PacketWriter& writer);
 
  private:
-  // What a stream has defined since the begin of a packet. A packet begins
-  // anew, so that it needs no other one (a flight recording overwrites the
-  // oldest), unless definitions would take more than a fifth of the stream.
-  struct Stream {
-    std::uint64_t packets = 0;
-    std::uint64_t begun_bytes = 0;  // of the stream, when it began anew
-    std::uint64_t last_frame = 0;   // numbers are never used again
-    absl::flat_hash_set<std::uint32_t> files;
-    absl::flat_hash_set<std::uint64_t> kernel_symbols;  // by begin
-    absl::flat_hash_set<std::uint32_t> areas;
-    struct Frame {
-      std::uint64_t parent, address;
-      std::uint32_t file;
-      bool operator==(const Frame&) const = default;
-      template <typename H>
-      friend H AbslHashValue(H h, const Frame& frame) {
-        return H::combine(std::move(h), frame.parent, frame.address,
-                          frame.file);
-      }
-    };
-    absl::flat_hash_map<Frame, std::uint64_t> frames;
-    // The stack of the last sample, outermost first, with its frames' numbers:
-    // most stacks begin as the one before.
-    std::vector<std::pair<CodePlace, std::uint64_t>> last;
-    std::vector<std::uint64_t> outside;  // sum of periods, by event
-  };
-
   SampleRecorder(std::vector<SampleRequest> requests, OffCpuRequest off_cpu,
                  SamplingEvents events, std::size_t cpus, CodeNamer namer);
-  // Leaves out how each stack off CPU or of a waker begins: the program that
-  // took it, and the kernel's own way there. Changes `stack_`.
-  void CutOffCpu(bool of_waker);
-  void StoreOffCpuEnd(std::size_t cpu, bool of_waker, std::uint64_t time_ns,
-                      std::uint64_t ids, logformat::PacketWriter& writer);
+  StackKind KindOf(std::size_t event) const;
+  // Defines the area in which the data address of a sample lies. Returns its
+  // number.
+  std::uint64_t AreaOf(const SampleDataWords& data, const SampleOutput& out);
+  void StoreOffCpuEnd(bool of_waker, const SampleOutput& out);
   void DescribeOffCpu(std::vector<std::string>& messages) const;
-  std::uint64_t FrameOf(Stream& stream, std::uint64_t parent, CodePlace place,
-                        std::uint64_t ids, std::uint64_t time_ns,
-                        logformat::PacketWriter& writer);
-  // The frames of a sample, innermost first, to `stack_`.
-  void FindFrames(const RecordBatch& batch, const KernelRecord& entry,
-                  std::int32_t pid);
-  void DefineFile(Stream& stream, std::uint32_t file, std::uint64_t ids,
-                  std::uint64_t time_ns, logformat::PacketWriter& writer);
-  void DefineKernelSymbol(Stream& stream, std::uint64_t address,
-                          std::uint64_t ids, std::uint64_t time_ns,
-                          logformat::PacketWriter& writer);
-  // The number of the area in which the data address of a sample lies.
-  std::uint64_t AreaOf(Stream& stream, const SampleDataWords& data,
-                       std::uint64_t ids, std::uint64_t time_ns,
-                       logformat::PacketWriter& writer);
-  void DescribeStacks(std::vector<std::string>& messages) const;
-  void StoreJitSymbols(Stream& stream, std::uint64_t ids, std::uint64_t time_ns,
-                       logformat::PacketWriter& writer);
-  // Those of one process: of memory that was used again with their times.
-  void StoreJitSymbols(Stream& stream, std::uint32_t file,
-                       const std::set<std::uint64_t>& addresses,
-                       std::uint64_t ids, std::uint64_t time_ns,
-                       logformat::PacketWriter& writer);
 
   std::vector<SampleRequest> requests_;
   const OffCpuRequest off_cpu_;
   std::vector<std::array<OffCpuSums, 2>> off_cpu_sums_;  // by CPU
   SamplingEvents events_;
+  std::vector<std::vector<std::uint64_t>> outside_;  // periods, by CPU, event
   CodeFiles files_;
-  AddressSpaces spaces_;
-  base::StackUnwinder unwinder_;
-  std::unique_ptr<logformat::DataAreas> areas_;  // null: without --data
-  std::uint32_t kernel_file_, truncated_file_, not_unwound_file_;
-  std::uint64_t unwound_ = 0, truncated_ = 0, not_unwound_ = 0;  // stacks
-  std::vector<CodePlace> stack_;  // of the sample being stored
   KernelNames kernel_names_;
-  // Addresses in code that compilers at run time made, by file.
-  std::map<std::uint32_t, std::set<std::uint64_t>> jit_addresses_;
-  KernelHookRegistry* registry_ = nullptr;  // since Begin()
-  std::vector<std::string> jit_messages_;   // what is wrong with their files
-  std::vector<Stream> streams_;
+  SampleStacks stacks_;
+  std::unique_ptr<logformat::DataAreas> areas_;  // null: without --data
+  SampleDefinitions definitions_;
+  std::vector<std::string> jit_messages_;  // what is wrong with their files
   // Event ids of the points.
   std::vector<std::uint16_t> sample_ids_;  // by event
-  std::uint16_t frame_id_ = 0, file_id_ = 0, symbol_id_ = 0, count_id_ = 0,
-                short_id_ = 0, timed_id_ = 0, area_id_ = 0;
+  std::uint16_t count_id_ = 0, short_id_ = 0;
 };
 
 }  // namespace countrace::runtime

@@ -1,0 +1,32 @@
+// Which functions code that was made at run time is of: what the compiler of
+// one process wrote into jit-PID.dump and /tmp/perf-PID.map.
+//
+// At the end of a recording: the files are whole then.
+#ifndef COUNTRACE_RUNTIME_RECORDER_SAMPLES_JIT_NAMES_H_
+#define COUNTRACE_RUNTIME_RECORDER_SAMPLES_JIT_NAMES_H_
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "runtime/recorder/samples/code_history.h"
+#include "runtime/recorder/samples/jit_dump.h"
+
+namespace countrace::runtime {
+
+struct JitFunction {
+  TimedFunction function;
+  // Others had its memory before or after. Else its times say nothing.
+  bool has_times = false;
+};
+
+// The functions of `addresses`, each once. Appends to `messages` what is wrong
+// with the files.
+std::vector<JitFunction> NameJitCode(const JitDumps& dumps, std::int32_t pid,
+                                     const std::set<std::uint64_t>& addresses,
+                                     std::vector<std::string>& messages);
+
+}  // namespace countrace::runtime
+
+#endif  // COUNTRACE_RUNTIME_RECORDER_SAMPLES_JIT_NAMES_H_
