@@ -76,8 +76,7 @@ int RunAnnotate(const Arguments& arguments) {
 
   const InterruptionGuard guard;
   TraceInput traces(kAnnotateVerb.name, options.trace);
-  const auto input = ReadSamples({.verb = kAnnotateVerb.name,
-                                  .input = &traces,
+  const auto input = ReadSamples({.input = &traces,
                                   .trace = options.trace.trace,
                                   .range = options.range,
                                   .process = options.process,

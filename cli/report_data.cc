@@ -8,8 +8,8 @@
 #include "cli/sample_groups.h"
 #include "cli/sample_input.h"
 #include "cli/sample_rendering.h"
+#include "cli/sample_rows.h"
 #include "cli/sample_text.h"
-#include "cli/verb.h"
 #include "rmap/samples/data_rows.h"
 #include "rmap/samples/event_books.h"
 #include "rmap/samples/samples.h"
@@ -42,13 +42,13 @@ absl::Status CheckData(const rmap::Samples& samples, DataDetail detail) {
   return absl::OkStatus();
 }
 
-// The columns by which rows differ, and their cells.
-struct Columns {
-  std::vector<std::string> names;
+// What a table is by: its columns, and their cells.
+struct Place {
+  std::vector<std::string> columns;
   std::vector<Cell> (*cells)(const DataRow& row);
 };
 
-Columns ColumnsOf(DataDetail detail) {
+Place PlaceOf(DataDetail detail) {
   if (detail == DataDetail::kSource) {
     return {{"access", "memory", "snoop", "tlb", "locked"},
             [](const DataRow& row) -> std::vector<Cell> {
@@ -71,59 +71,37 @@ Columns ColumnsOf(DataDetail detail) {
 
 SampleRows RowsOf(const rmap::Samples& samples, const rmap::DataTable& table,
                   DataDetail detail, const SampleGroups& groups) {
-  const auto any = [&](const auto& holds) {
-    return std::any_of(table.rows.begin(), table.rows.end(), holds);
-  };
-  const bool several = samples.events.size() > 1;
-  const bool contexts = any([](const DataRow& row) { return !row.in.empty(); });
-  const bool weights = any([](const DataRow& row) { return row.weights > 0; });
-  const Columns columns = ColumnsOf(detail);
-  SampleRows out;
-  if (several) out.text_columns.emplace_back("event");
-  out.text_columns.insert(out.text_columns.end(),
-                          {"samples", "self", "self of all"});
-  if (weights) out.text_columns.emplace_back("mean weight");
-  out.text_columns.insert(out.text_columns.end(), groups.columns.begin(),
-                          groups.columns.end());
-  if (contexts) out.text_columns.emplace_back("in");
-  out.text_columns.insert(out.text_columns.end(), columns.names.begin(),
-                          columns.names.end());
-  out.machine_columns = {"event"};
-  out.machine_columns.insert(out.machine_columns.end(), groups.columns.begin(),
-                             groups.columns.end());
-  out.machine_columns.emplace_back("in");
-  out.machine_columns.insert(out.machine_columns.end(), columns.names.begin(),
-                             columns.names.end());
-  out.machine_columns.insert(
-      out.machine_columns.end(),
-      {"self_samples", "self", "self_lo", "self_hi", "weights"});
+  const bool weights =
+      std::any_of(table.rows.begin(), table.rows.end(),
+                  [](const DataRow& row) { return row.weights > 0; });
+  const Place place = PlaceOf(detail);
+  SampleParts<std::string> columns = {
+      .text_amounts = {"samples", "self", "self of all"},
+      .text_place = place.columns,
+      .machine_amounts = {"self_samples", "self", "self_lo", "self_hi",
+                          "weights"},
+      .machine_place = place.columns};
+  if (weights) columns.text_amounts.emplace_back("mean weight");
+  SampleRowList list(samples, groups, ContextsOf(table.rows), columns);
   for (const DataRow& row : table.rows) {
+    const rmap::SampledAmount& amount = row.amount;
     const std::string& event = samples.events[row.event].name;
-    const std::vector<Cell> names = columns.cells(row);
-    const std::vector<Cell> group =
-        groups.columns.empty() ? std::vector<Cell>() : groups.names[row.group];
-    std::vector<Cell> text;
-    if (several) text.emplace_back(event);
-    text.insert(text.end(),
-                {row.amount.hits, SampleEstimateText(event, row.amount),
-                 SampleShareText(row.amount)});
+    const std::vector<Cell> named = place.cells(row);
+    SampleParts<Cell> cells = {
+        .text_amounts = {amount.hits, SampleEstimateText(event, amount),
+                         SampleShareText(amount)},
+        .text_place = named,
+        .machine_amounts = {amount.hits, amount.value, amount.lo, amount.hi,
+                            row.weights},
+        .machine_place = named};
     if (weights) {
-      text.emplace_back(
-          absl::StrFormat("%.1f", static_cast<double>(row.weights) /
-                                      static_cast<double>(row.amount.hits)));
+      cells.text_amounts.emplace_back(absl::StrFormat(
+          "%.1f",
+          static_cast<double>(row.weights) / static_cast<double>(amount.hits)));
     }
-    text.insert(text.end(), group.begin(), group.end());
-    if (contexts) text.emplace_back(row.in);
-    text.insert(text.end(), names.begin(), names.end());
-    out.text.push_back(std::move(text));
-    std::vector<Cell> machine = {event};
-    machine.insert(machine.end(), group.begin(), group.end());
-    machine.emplace_back(row.in);
-    machine.insert(machine.end(), names.begin(), names.end());
-    machine.insert(machine.end(), {row.amount.hits, row.amount.value,
-                                   row.amount.lo, row.amount.hi, row.weights});
-    out.machine.push_back(std::move(machine));
+    list.Add(row.event, row.group, row.in, cells);
   }
+  SampleRows out = list.Take();
   out.notes = table.messages;
   for (const rmap::SampledEvent& event : samples.events) {
     if (event.data != logformat::SampleData::kNone) continue;
@@ -140,14 +118,7 @@ absl::StatusOr<ReportAnswer> ReportData(const ReportRequest& request,
                                         DataDetail detail,
                                         const std::string& group_by,
                                         const std::string& format) {
-  const auto input = ReadSamples({.verb = kReportVerb.name,
-                                  .input = request.input,
-                                  .trace = request.trace,
-                                  .gating = request.gating,
-                                  .range = request.range,
-                                  .process = request.process,
-                                  .thread = request.thread,
-                                  .data = detail});
+  const auto input = ReadReportSamples(request, detail);
   if (!input.ok()) return input.status();
   const rmap::Samples& samples = *input->report.samples;
   if (const absl::Status data = CheckData(samples, detail); !data.ok()) {

@@ -10,8 +10,8 @@
 #include "cli/sample_groups.h"
 #include "cli/sample_input.h"
 #include "cli/sample_rendering.h"
+#include "cli/sample_rows.h"
 #include "cli/sample_text.h"
-#include "cli/verb.h"
 #include "rmap/samples/call_tree.h"
 #include "rmap/samples/function_rows.h"
 
@@ -22,38 +22,27 @@ using rmap::CodeBy;
 using rmap::CodeRow;
 using rmap::SampledAmount;
 
-void AddAmounts(const SampledAmount& self, const SampledAmount& total,
-                const std::string& event, std::vector<Cell>& text,
-                std::vector<Cell>& machine) {
+SampleParts<std::string> AmountColumns() {
+  return {.text_amounts = {"self", "total", "self of all", "total of all"},
+          .text_place = {},
+          .machine_amounts = {"self_samples", "self", "self_lo", "self_hi",
+                              "total_samples", "total", "total_lo", "total_hi"},
+          .machine_place = {}};
+}
+
+SampleParts<Cell> AmountCells(const std::string& event,
+                              const SampledAmount& self,
+                              const SampledAmount& total) {
+  SampleParts<Cell> cells;
   for (const SampledAmount* amount : {&self, &total}) {
-    text.emplace_back(SampleEstimateText(event, *amount));
-    machine.insert(machine.end(),
-                   {amount->hits, amount->value, amount->lo, amount->hi});
+    cells.text_amounts.emplace_back(SampleEstimateText(event, *amount));
+    cells.machine_amounts.insert(
+        cells.machine_amounts.end(),
+        {amount->hits, amount->value, amount->lo, amount->hi});
   }
-  text.emplace_back(SampleShareText(self));
-  text.emplace_back(SampleShareText(total));
-}
-
-const std::vector<std::string>& TextAmounts() {
-  static const auto& names = *new std::vector<std::string>{
-      "self", "total", "self of all", "total of all"};
-  return names;
-}
-const std::vector<std::string>& MachineAmounts() {
-  static const auto& names = *new std::vector<std::string>{
-      "self_samples",  "self",  "self_lo",  "self_hi",
-      "total_samples", "total", "total_lo", "total_hi"};
-  return names;
-}
-
-template <typename Value>
-void Append(std::vector<Value>& to, const std::vector<Value>& more) {
-  to.insert(to.end(), more.begin(), more.end());
-}
-
-void AppendGroup(const SampleGroups& groups, std::uint32_t group,
-                 std::vector<Cell>& to) {
-  if (!groups.columns.empty()) Append(to, groups.names[group]);
+  cells.text_amounts.emplace_back(SampleShareText(self));
+  cells.text_amounts.emplace_back(SampleShareText(total));
+  return cells;
 }
 
 // As a person reads it.
@@ -64,88 +53,61 @@ std::string Marked(const std::string& function, bool inlined) {
 SampleRows CodeTables(const rmap::Samples& samples,
                       const rmap::CodeTable& table, CodeBy by,
                       const SampleGroups& groups) {
-  const bool several = samples.events.size() > 1;
-  const bool contexts =
-      std::any_of(table.rows.begin(), table.rows.end(),
-                  [](const CodeRow& row) { return !row.in.empty(); });
-  SampleRows out;
   const bool functions = by == CodeBy::kFunction || by == CodeBy::kAddress;
   const bool lines = by == CodeBy::kLine || by == CodeBy::kFile;
-  std::vector<std::string> place;
+  SampleParts<std::string> columns = AmountColumns();
+  std::vector<std::string>& place = columns.text_place;
   if (functions) place.emplace_back("function");
   if (lines) place.emplace_back("source");
   place.emplace_back("dso");
-  if (by == CodeBy::kAddress) Append(place, {"address", "source"});
-  if (several) out.text_columns.emplace_back("event");
-  Append(out.text_columns, TextAmounts());
-  Append(out.text_columns, groups.columns);
-  if (contexts) out.text_columns.emplace_back("in");
-  Append(out.text_columns, place);
-  out.machine_columns = {"event"};
-  Append(out.machine_columns, groups.columns);
-  out.machine_columns.emplace_back("in");
-  Append(out.machine_columns, place);
-  if (functions) out.machine_columns.emplace_back("inlined");
-  Append(out.machine_columns, MachineAmounts());
+  if (by == CodeBy::kAddress) {
+    place.insert(place.end(), {"address", "source"});
+  }
+  columns.machine_place = place;
+  if (functions) columns.machine_place.emplace_back("inlined");
+  SampleRowList list(samples, groups, ContextsOf(table.rows), columns);
   for (const CodeRow& row : table.rows) {
-    const std::string& event = samples.events[row.event].name;
-    std::vector<Cell> names;
+    SampleParts<Cell> cells =
+        AmountCells(samples.events[row.event].name, row.self, row.total);
+    std::vector<Cell>& names = cells.text_place;
     if (functions) names.emplace_back(row.function);
     if (lines) names.emplace_back(row.source);
     names.emplace_back(row.dso);
     if (by == CodeBy::kAddress) {
-      names.emplace_back(absl::StrFormat("0x%x", row.address));
-      names.emplace_back(row.source);
+      names.insert(names.end(),
+                   {absl::StrFormat("0x%x", row.address), row.source});
     }
-    std::vector<Cell> text;
-    std::vector<Cell> machine = {event};
-    AppendGroup(groups, row.group, machine);
-    machine.emplace_back(row.in);
-    Append(machine, names);
-    if (functions) machine.emplace_back(row.inlined);
-    if (functions) names[0] = Marked(row.function, row.inlined);
-    if (several) text.emplace_back(event);
-    AddAmounts(row.self, row.total, event, text, machine);
-    AppendGroup(groups, row.group, text);
-    if (contexts) text.emplace_back(row.in);
-    Append(text, names);
-    out.text.push_back(std::move(text));
-    out.machine.push_back(std::move(machine));
+    cells.machine_place = names;
+    if (functions) {
+      cells.machine_place.emplace_back(row.inlined);
+      names[0] = Marked(row.function, row.inlined);
+    }
+    list.Add(row.event, row.group, row.in, cells);
   }
+  SampleRows out = list.Take();
   out.notes = table.messages;
   return out;
 }
 
 SampleRows TreeTables(const rmap::Samples& samples, const rmap::CallTree& tree,
                       const SampleGroups& groups) {
-  const bool several = samples.events.size() > 1;
-  SampleRows out;
-  if (several) out.text_columns.emplace_back("event");
-  Append(out.text_columns, TextAmounts());
-  Append(out.text_columns, groups.columns);
-  Append(out.text_columns, {"function", "dso"});
-  out.machine_columns = {"event"};
-  Append(out.machine_columns, groups.columns);
-  Append(out.machine_columns, {"depth", "function", "dso", "inlined"});
-  Append(out.machine_columns, MachineAmounts());
+  SampleParts<std::string> columns = AmountColumns();
+  columns.text_place = {"function", "dso"};
+  columns.machine_place = {"depth", "function", "dso", "inlined"};
+  SampleRowList list(samples, groups, SampleContexts::kNone, columns);
   for (const rmap::CallTreeRow& row : tree.rows) {
-    const std::string& event = samples.events[row.event].name;
-    std::vector<Cell> text;
-    std::vector<Cell> machine = {event};
-    AppendGroup(groups, row.group, machine);
-    machine.insert(machine.end(), {std::uint64_t{row.depth}, row.function,
-                                   row.dso, row.inlined});
-    if (several) text.emplace_back(event);
-    AddAmounts(row.self, row.total, event, text, machine);
-    AppendGroup(groups, row.group, text);
+    SampleParts<Cell> cells =
+        AmountCells(samples.events[row.event].name, row.self, row.total);
+    cells.machine_place = {std::uint64_t{row.depth}, row.function, row.dso,
+                           row.inlined};
     // Deep recursion would push the names out of sight.
     constexpr std::uint32_t kDeepest = 40;
-    text.emplace_back(std::string(2 * std::min(row.depth, kDeepest), ' ') +
-                      Marked(row.function, row.inlined));
-    text.emplace_back(row.dso);
-    out.text.push_back(std::move(text));
-    out.machine.push_back(std::move(machine));
+    cells.text_place = {std::string(2 * std::min(row.depth, kDeepest), ' ') +
+                            Marked(row.function, row.inlined),
+                        row.dso};
+    list.Add(row.event, row.group, "", cells);
   }
+  SampleRows out = list.Take();
   out.notes = tree.messages;
   if (tree.left_out != 0) {
     out.notes.push_back(absl::StrFormat(
@@ -167,13 +129,7 @@ CodeBy CodeByOf(SampleTable table) {
 
 absl::StatusOr<ReportAnswer> ReportSamples(const ReportRequest& request,
                                            const SampleTableRequest& wanted) {
-  const auto input = ReadSamples({.verb = kReportVerb.name,
-                                  .input = request.input,
-                                  .trace = request.trace,
-                                  .gating = request.gating,
-                                  .range = request.range,
-                                  .process = request.process,
-                                  .thread = request.thread});
+  const auto input = ReadReportSamples(request, rmap::DataDetail::kNone);
   if (!input.ok()) return input.status();
   const rmap::Report& report = input->report;
   const rmap::Samples& samples = *report.samples;

@@ -6,11 +6,11 @@
 #include "absl/strings/str_format.h"
 #include "base/text/name_escape.h"
 #include "cli/progress_bar.h"
-#include "cli/report_request.h"
 #include "cli/sample_groups.h"
 #include "rmap/samples/samples.h"
 
 namespace countrace::cli {
+
 absl::StatusOr<SampleInput> ReadSamples(const SampleInputRequest& request) {
   auto reader = request.input->Open(request.trace);
   if (!reader.ok()) return reader.status();
@@ -54,6 +54,17 @@ absl::StatusOr<SampleInput> ReadSamples(const SampleInputRequest& request) {
       base::EscapeName(request.thread),
       request.process.empty() ? "" : " of a process ",
       base::EscapeName(request.process)));
+}
+
+absl::StatusOr<SampleInput> ReadReportSamples(const ReportRequest& request,
+                                              rmap::DataDetail data) {
+  return ReadSamples({.input = request.input,
+                      .trace = request.trace,
+                      .gating = request.gating,
+                      .range = request.range,
+                      .process = request.process,
+                      .thread = request.thread,
+                      .data = data});
 }
 
 }  // namespace countrace::cli

@@ -4,11 +4,11 @@
 
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "cli/range_options.h"
+#include "cli/report_request.h"
 #include "cli/trace_input.h"
 #include "logformat/read/trace_reader.h"
 #include "rmap/pipeline.h"
@@ -17,7 +17,6 @@
 namespace countrace::cli {
 
 struct SampleInputRequest {
-  std::string_view verb;
   TraceInput* input = nullptr;  // not null
   std::string trace;
   rmap::GatingRequest gating = {};
@@ -36,6 +35,9 @@ struct SampleInput {
 // FAILED_PRECONDITION the trace has no samples; NOT_FOUND none is of the
 // process, or of the thread.
 absl::StatusOr<SampleInput> ReadSamples(const SampleInputRequest& request);
+// Those that a request of `report` is about.
+absl::StatusOr<SampleInput> ReadReportSamples(const ReportRequest& request,
+                                              rmap::DataDetail data);
 
 }  // namespace countrace::cli
 
