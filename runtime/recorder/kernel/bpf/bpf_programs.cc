@@ -159,23 +159,6 @@ absl::Status BpfPrograms::OpenCounters(const BpfProgramOptions& options) {
   return absl::OkStatus();
 }
 
-absl::Status BpfPrograms::BeginSet(std::size_t slot, std::uint32_t set) {
-  if (set == 0) return absl::OkStatus();  // it is on
-  std::atomic_ref(control(slot).set).store(set, std::memory_order_relaxed);
-  return counters_.CountSet(slot, 0, set);
-}
-
-absl::Status BpfPrograms::ChangeSet(std::size_t slot, std::uint32_t from,
-                                    std::uint32_t to) {
-  const std::uint32_t cpu = cpus_[slot];
-  counters_.EndTurn(slot, from);
-  absl::Status status =
-      DumpCounters(cpu, logformat::CountersReason::kSetEnd, to);
-  status.Update(counters_.CountSet(slot, from, to));
-  status.Update(DumpCounters(cpu, logformat::CountersReason::kSetBegin, to));
-  return status;
-}
-
 absl::Status BpfPrograms::Attach(const BpfProgramOptions& options,
                                  std::vector<std::string>& messages) {
   const int error = kernel_programs__attach(skeleton_);

@@ -45,13 +45,6 @@ class BpfPrograms {
   // starts there with this record; kEnd: it stops with it.
   absl::Status DumpCounters(std::uint32_t cpu, logformat::CountersReason reason,
                             std::uint32_t set = 0);
-  // Makes `set` the event set that the CPU of `slot` counts first. Requires:
-  // its first counters were not dumped yet.
-  absl::Status BeginSet(std::size_t slot, std::uint32_t set);
-  // Rotates from event set `from` to `to` on the CPU of `slot`, with a dump
-  // before and after, and adds a turn of `from` to counters().
-  absl::Status ChangeSet(std::size_t slot, std::uint32_t from,
-                         std::uint32_t to);
   BpfCounters& counters() { return counters_; }
   // The kernel's function at `address`, if it has one there.
   std::optional<LocalSymbol> NameKernelCode(std::uint64_t address) const;

@@ -1,7 +1,6 @@
 #include "runtime/recorder/kernel/bpf/kernel_recorder_bpf.h"
 
 #include <algorithm>
-#include <atomic>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -17,6 +16,7 @@
 #include "runtime/recorder/kernel/bpf/off_cpu_reader.h"
 #include "runtime/recorder/kernel/bpf/probe_calibration.h"
 #include "runtime/recorder/kernel/bpf/run_time_sampler.h"
+#include "runtime/recorder/kernel/bpf/set_rotation.h"
 #include "runtime/recorder/kernel/cpu_streams.h"
 #include "runtime/recorder/kernel/hooks/kernel_hook_registry.h"
 #include "runtime/recorder/kernel/perf/countable_events.h"
@@ -45,8 +45,8 @@ class BpfKernelRecorder final : public KernelRecorder {
                     std::unique_ptr<OffCpuReader> off_cpu,
                     std::vector<std::string> messages)
       : choice_(std::move(choice)),
-        turns_(std::move(turns)),
         programs_(std::move(programs)),
+        rotation_(std::move(turns), *programs_, cpus),
         marks_(options.marks),
         streams_(options.gating, options.marks,
                  [this](std::int32_t pid) { return programs_->IsMarked(pid); }),
@@ -54,7 +54,7 @@ class BpfKernelRecorder final : public KernelRecorder {
         off_cpu_(std::move(off_cpu)),
         run_time_(*programs_),
         may_wait_(!options.hooks.any() && !options.off_cpu.any() &&
-                  !turns_.rotates() &&
+                  !rotation_.rotates() &&
                   programs_->ring_bytes() >= kRingOfLongest),
         messages_(std::move(messages)) {
     for (std::size_t slot = 0; slot < cpus.size(); ++slot) {
@@ -92,17 +92,11 @@ class BpfKernelRecorder final : public KernelRecorder {
     return sets.slots() + (sets.rotates() ? 1 : 0);
   }
 
-  void ChangeSets(std::uint64_t now_ns);
-  void DescribeSets();
   void DescribeRefusals();
 
   EventChoice choice_;
-  SetTurns turns_;
-  std::vector<std::uint32_t> sets_;  // counting now, by CPU
-  // Position of each ring at its last rotation.
-  std::vector<std::uint64_t> heads_;
-  bool change_failed_ = false;
   std::unique_ptr<BpfPrograms> programs_;
+  SetRotation rotation_;
   ProcessMarks marks_;
   CpuStreams streams_;
   std::unique_ptr<KernelHookRegistry> hooks_;  // null: none are recorded
@@ -131,14 +125,8 @@ absl::Status BpfKernelRecorder::Begin(const KernelRecorderTarget& target) {
   status = MarkProcesses(target.root_pids);
   if (!status.ok()) return status;
   programs_->SetStarting(target.starting_pid);
-  if (turns_.rotates()) {
-    heads_.assign(streams_.all().size(), 0);
-    for (std::size_t slot = 0; slot < streams_.all().size(); ++slot) {
-      sets_.push_back(turns_.Next(slot));
-      status = programs_->BeginSet(slot, sets_[slot]);
-      if (!status.ok()) return status;
-    }
-  }
+  status = rotation_.Begin();
+  if (!status.ok()) return status;
   for (std::size_t slot = 0; slot < streams_.all().size(); ++slot) {
     CpuStream& stream = streams_.all()[slot];
     readers_.emplace_back(programs_->control(slot), programs_->ring(slot),
@@ -148,7 +136,7 @@ absl::Status BpfKernelRecorder::Begin(const KernelRecorderTarget& target) {
     if (!status.ok()) return status;
   }
   began_ = true;
-  turns_.Begin(MonotonicNs());
+  rotation_.BeginTurns(MonotonicNs());
   run_time_.Begin(MonotonicNs());
   const auto threads = streams_.ScanAtBegin(target.root_pids);
   ReadRings();
@@ -196,48 +184,6 @@ absl::Status BpfKernelRecorder::EndOffCpu() {
   off_cpu_->TakeWaiting(end_ns, streams_.all());
   streams_.samples()->SetOffCpuSums(off_cpu_->Sums(streams_.all().size()));
   return status;
-}
-
-void BpfKernelRecorder::ChangeSets(std::uint64_t now_ns) {
-  if (!turns_.IsDue(now_ns, kDrainNs)) return;
-  for (std::size_t slot = 0; slot < sets_.size(); ++slot) {
-    // Idle since the last rotation: nothing to count, and no CPU to wake. (A
-    // busy CPU may also have no records: one thread that runs without a
-    // switch.)
-    countrace_ring_control& control = programs_->control(slot);
-    const auto head =
-        std::atomic_ref(control.head).load(std::memory_order_relaxed);
-    const bool idle =
-        std::atomic_ref(control.task).load(std::memory_order_relaxed) != 0 &&
-        std::atomic_ref(control.tid).load(std::memory_order_relaxed) == 0;
-    if (idle && head == heads_[slot]) continue;
-    const std::uint32_t next = turns_.Next(slot);
-    programs_->counters().Retry(slot);
-    const absl::Status status = programs_->ChangeSet(slot, sets_[slot], next);
-    sets_[slot] = next;
-    heads_[slot] = std::atomic_ref(programs_->control(slot).head)
-                       .load(std::memory_order_relaxed);
-    if (!status.ok() && !std::exchange(change_failed_, true)) {
-      messages_.push_back(
-          absl::StrFormat("Event sets do not rotate as requested: %s",
-                          base::StatusText(status)));
-    }
-  }
-}
-
-void BpfKernelRecorder::DescribeSets() {
-  for (std::size_t slot = 0; slot < sets_.size(); ++slot) {
-    for (std::uint32_t set = 0; set < choice_.set_sizes.size(); ++set) {
-      const auto& taken = programs_->counters().turns(slot, set);
-      if (taken.refused == 0) continue;
-      messages_.push_back(absl::StrFormat(
-          "Event set %d {%s} was not counted on CPU %d in %d of %d intervals: "
-          "the PMU has no counters for it beside those always on, or another "
-          "user holds them; its values are absent there",
-          set, NamesOf(choice_, set), streams_.all()[slot].cpu, taken.refused,
-          taken.turns));
-    }
-  }
 }
 
 void BpfKernelRecorder::DescribeRefusals() {
@@ -297,7 +243,7 @@ std::vector<int> BpfKernelRecorder::WakeDescriptors() const {
 
 void BpfKernelRecorder::Drain() {
   if (!began_ || ended_) return;
-  ChangeSets(MonotonicNs());
+  rotation_.ChangeDue(MonotonicNs(), kDrainNs, messages_);
   for (std::size_t slot = 0; slot < readers_.size(); ++slot) {
     if (readers_[slot].refused()) programs_->counters().Retry(slot);
   }
@@ -369,7 +315,7 @@ absl::Status BpfKernelRecorder::End() {
         "be looked up because its process was changing its memory: records=%d",
         unknown));
   }
-  DescribeSets();
+  rotation_.Describe(choice_, messages_);
   DescribeRefusals();
   streams_.DescribeClockErrors(messages_);
   streams_.DescribeSamples(messages_);
