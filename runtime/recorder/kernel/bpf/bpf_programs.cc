@@ -340,16 +340,30 @@ std::uint64_t BpfPrograms::run_time_ns() const {
   return all - std::min<std::uint64_t>(all, info.run_time_ns);
 }
 
-std::uint64_t BpfPrograms::refused_marks() const {
-  return skeleton_->bss->marks_refused;
-}
-
-std::uint64_t BpfPrograms::refused_rule_entries() const {
-  return skeleton_->bss->rule_entries_refused;
-}
-
-std::uint64_t BpfPrograms::unknown_callers() const {
-  return skeleton_->bss->callers_unknown;
+void BpfPrograms::Describe(std::vector<std::string>& messages) const {
+  if (const std::uint64_t refused = skeleton_->bss->marks_refused;
+      refused > 0) {
+    messages.push_back(absl::StrFormat(
+        "Kernel hooks of some processes were not recorded: there were more "
+        "than 65,536 at a time: processes=%d",
+        refused));
+  }
+  if (const std::uint64_t refused = skeleton_->bss->rule_entries_refused;
+      refused > 0) {
+    messages.push_back(absl::StrFormat(
+        "Dump rules could not be evaluated at some kernel-side hooks, whose "
+        "records carry no counters: no room for the state of a hook in a "
+        "thread, at most 262,144 at a time: records=%d; rules for fewer hooks "
+        "need less",
+        refused));
+  }
+  if (const std::uint64_t unknown = skeleton_->bss->callers_unknown;
+      unknown > 0) {
+    messages.push_back(absl::StrFormat(
+        "Dump rules with `from` did not hold at records whose caller could not "
+        "be looked up because its process was changing its memory: records=%d",
+        unknown));
+  }
 }
 
 std::byte* BpfPrograms::ring(std::size_t slot) const {

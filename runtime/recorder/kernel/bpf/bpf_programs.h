@@ -66,19 +66,15 @@ class BpfPrograms {
   bool IsMarked(std::int32_t pid) const;
   // Leaves out the hooks of process `pid` until it calls exec. 0: of none.
   void SetStarting(std::int32_t pid);
-  // missed_runs(): times that a program did not run because it was already
-  // running on that CPU. refused_marks(): processes that could not be marked.
-  // Both mean missing records.
+  // Times that a program did not run because it was already running on that
+  // CPU: records are missing.
   std::uint64_t missed_runs() const;
-  std::uint64_t refused_marks() const;
   // Run time of all programs while the kernel measured it, ns; without probes'
   // program if the cost of probes was measured.
   std::uint64_t run_time_ns() const;
-  // Times that a dump rule had no room for its state: these dumps are missing.
-  std::uint64_t refused_rule_entries() const;
-  // Times that the caller could not be looked up for a rule, which then did not
-  // hold.
-  std::uint64_t unknown_callers() const;
+  // What they had no room for or could not look up, for the user: marks, states
+  // of dump rules, callers.
+  void Describe(std::vector<std::string>& messages) const;
 
   // `slot`: index of the CPU in BpfProgramOptions::cpus.
   std::byte* ring(std::size_t slot) const;

@@ -295,26 +295,7 @@ absl::Status BpfKernelRecorder::End() {
         now.malformed));
   }
   recursion_missed_ = programs_->missed_runs();
-  if (const std::uint64_t refused = programs_->refused_marks(); refused > 0) {
-    messages_.push_back(absl::StrFormat(
-        "Kernel hooks of some processes were not recorded: there were more "
-        "than 65,536 at a time: processes=%d",
-        refused));
-  }
-  if (const auto refused = programs_->refused_rule_entries(); refused > 0) {
-    messages_.push_back(absl::StrFormat(
-        "Dump rules could not be evaluated at some kernel-side hooks, whose "
-        "records carry no counters: no room for the state of a hook in a "
-        "thread, at most 262,144 at a time: records=%d; rules for fewer hooks "
-        "need less",
-        refused));
-  }
-  if (const auto unknown = programs_->unknown_callers(); unknown > 0) {
-    messages_.push_back(absl::StrFormat(
-        "Dump rules with `from` did not hold at records whose caller could not "
-        "be looked up because its process was changing its memory: records=%d",
-        unknown));
-  }
+  programs_->Describe(messages_);
   rotation_.Describe(choice_, messages_);
   DescribeRefusals();
   streams_.DescribeClockErrors(messages_);
