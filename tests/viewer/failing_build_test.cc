@@ -58,9 +58,12 @@ void Record(const std::string& path) {
 // Serves a trace; the pass over the whole of it waits for Go().
 class GrowingServer {
  public:
-  explicit GrowingServer(const std::string& trace_path) {
+  // `next_copy`: of a recording (server.h).
+  explicit GrowingServer(const std::string& trace_path,
+                         decltype(ServeOptions::next_copy) next_copy = {}) {
     ServeOptions options;
     options.trace_path = trace_path;
+    options.next_copy = std::move(next_copy);
     options.first_part_bytes = kPartBytes;
     options.progress = [this](const logformat::Progress&) {
       go_.get_future().wait();
@@ -225,6 +228,43 @@ TEST_CASE("failing build: the trace shrinks behind the first part",
   server.Go();
   CheckFailure(server, part, "shrank");
   CheckNoLeftovers(path);
+}
+
+TEST_CASE("failing build: copies of a recording that is ending", "[viewer]") {
+  const TempDirectory directory(TempDirectory::Place::kMemory);
+  const std::string path = directory / "a.ctf", copy = directory / "copy.ctf";
+  Record(path);
+  Record(copy);
+  // The first copy is served, then some fail: one, or all.
+  const bool ends = GENERATE(true, false);
+  CAPTURE(ends);
+  std::atomic<int> calls = 0;
+  GrowingServer server(path, [&]() -> absl::StatusOr<std::string> {
+    switch (++calls) {
+      case 1:
+        return copy;
+      case 2:
+        return directory / "no copy";
+      case 3:
+        return absl::DataLossError("cpu-0 shrank");
+    }
+    if (ends) return absl::FailedPreconditionError("nothing is recorded");
+    return absl::DataLossError("cpu-0 shrank");
+  });
+  server.Go();
+  if (ends) {
+    const HttpAnswer whole = server.AwaitWhole();
+    CHECK(whole.status == 200);
+    CHECK(server.Get("trace").status == 200);
+    CHECK(calls == 4);
+    ::kill(::getpid(), SIGTERM);
+    CHECK(server.Await().ok());
+  } else {
+    const HttpAnswer whole = server.AwaitWhole();
+    CHECK(whole.status == 500);
+    CHECK(whole.body.find("cpu-0 shrank") != std::string::npos);
+    CHECK_FALSE(server.Await().ok());
+  }
 }
 
 TEST_CASE("failing build: the builder is killed, another goes on", "[viewer]") {

@@ -12,6 +12,7 @@ namespace {
 
 // From one copy of a running recording to the next.
 constexpr std::chrono::milliseconds kLivePace{250};
+constexpr int kCopiesInVain = 3;
 
 }  // namespace
 
@@ -85,23 +86,36 @@ absl::Status IndexOpening::OpenWhole(const ServeOptions& options) {
 // no more than half of the time is spent on them.
 absl::Status IndexOpening::FollowRecording(const ServeOptions& options) {
   using Clock = ServedIndexes::Clock;
-  while (!stop_) {
+  for (int failures = 0; !stop_;) {
     const Clock::time_point begin = Clock::now();
-    const auto copy = options.next_copy();
-    if (absl::IsFailedPrecondition(copy.status())) break;
-    if (!copy.ok()) return copy.status();
-    auto index = OpenOrBuildIndex(
-        *copy, [this](const logformat::Progress&) { return !stop_; },
-        options.shown_as);
-    if (!index.ok()) return index.status();
-    events_.Follow(*copy);
-    indexes_.PublishLive(*std::move(index), begin);
-    Note(absl::OkStatus(), false);
+    const absl::Status status = ServeCopy(options, begin);
+    if (absl::IsFailedPrecondition(status)) break;
+    // The files of a recording that is ending shrink while they are copied; a
+    // full disk stays full.
+    failures = status.ok() ? 0 : failures + 1;
+    if (failures > kCopiesInVain) return status;
     const auto took = Clock::now() - begin;
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, std::max<Clock::duration>(kLivePace - took, took),
                       [this] { return stop_.load(); });
   }
+  return absl::OkStatus();
+}
+
+absl::Status IndexOpening::ServeCopy(const ServeOptions& options,
+                                     ServedIndexes::Clock::time_point begin) {
+  const auto copy = options.next_copy();
+  if (!copy.ok()) return copy.status();
+  auto index = OpenOrBuildIndex(
+      *copy, [this](const logformat::Progress&) { return !stop_; },
+      options.shown_as);
+  if (absl::IsFailedPrecondition(index.status())) {
+    return absl::AbortedError(index.status().message());
+  }
+  if (!index.ok()) return index.status();
+  events_.Follow(*copy);
+  indexes_.PublishLive(*std::move(index), begin);
+  Note(absl::OkStatus(), false);
   return absl::OkStatus();
 }
 

@@ -40,6 +40,9 @@ class IndexOpening {
   void Run(const ServeOptions& options);
   absl::Status OpenWhole(const ServeOptions& options);
   absl::Status FollowRecording(const ServeOptions& options);
+  // The next copy, at `begin`. Returns: FAILED_PRECONDITION there is none.
+  absl::Status ServeCopy(const ServeOptions& options,
+                         ServedIndexes::Clock::time_point begin);
   void Note(absl::Status status, bool done);
   void StopServer();
 
