@@ -226,8 +226,10 @@ class Samples(unittest.TestCase):
         self.assertEqual(3, done.returncode, done)
         books = json.loads(done.stdout)['books'][0]
         self.assertGreater(books['lost'], 10000, books)
-        # The kernel's count has the records of mappings that found no room, too.
-        self.assertAlmostEqual(books['residual'], books['lost'], delta=books['lost'] / 100)
+        # The kernel's count has the records of mappings that found no room, too: of all
+        # programs, so of those that others start meanwhile.
+        self.assertLessEqual(books['residual'], books['lost'] + 2, books)
+        self.assertGreater(books['residual'], 0.8 * books['lost'], books)
 
     def test_shares_by_perf_rings(self):
         self.check_shares(WORKLOAD, '--backend', 'perf')
