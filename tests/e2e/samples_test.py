@@ -686,15 +686,16 @@ class Samples(unittest.TestCase):
         lines = set(run('perf', 'script', '--ns', '-G', '-i', file, '-F',
                         'pid,tid,cpu,time').stdout.splitlines())
         idle = sum(line.split()[0].startswith('0') for line in lines)
-        # An ending thread has no number any more.
-        ending = sum(line.split()[0].startswith('-') for line in lines)
+        # An ending thread has no number any more, with or without its process.
+        ending = sum('-1' in line.split('[')[0] for line in lines)
         done = run(COUNTRACE, 'import', '--no-progress', '-o', self.trace, file)
         self.assertEqual(0, done.returncode, done)
         books = self.report('function')['books'][0]
         self.assertLessEqual(len(lines) - idle - ending, books['samples'])
         self.assertLessEqual(books['samples'], len(lines) - idle)
-        if ending == 0:
-            self.assertEqual(idle > 0, books['idle'] > 0)
+        self.assertEqual(idle > 0, books['idle'] > 0)
+        # Those of which no record says who ended there, at the begin.
+        self.assertEqual(len(lines) - idle > books['samples'], books['outside'] > 0)
         data = self.report('function', '--process', 'samples_workload'[:15])
         self.assertGreater(self.sum_of(data, r'BurnHalf\(.*', 'self_samples'), 10)
 

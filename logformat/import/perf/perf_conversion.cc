@@ -323,6 +323,7 @@ absl::Status PerfConversion::OnOther(std::uint64_t time_ns,
       MapTask(record);
       if (record.type == PERF_RECORD_EXIT) {
         running_->Gone(cpu, time_ns, sample.tid);
+        stacks_.OnExit(cpu, time_ns, sample.pid, sample.tid);
       }
       break;
     }

@@ -269,6 +269,31 @@ void SampleStacks::Unwind(const EventAttribute& attribute, const Sample& sample,
   }
 }
 
+void SampleStacks::OnExit(const CpuBooks& cpu, std::uint64_t time_ns,
+                          std::int32_t pid, std::int32_t tid) {
+  Stream& stream = streams_[cpu.number];
+  stream.last_ns = time_ns;
+  stream.ending_pid = pid;
+  stream.ending_tid = tid;
+}
+
+void SampleStacks::FindThread(const CpuBooks& cpu, Stream& stream,
+                              std::int32_t& pid, std::int32_t& tid) const {
+  if (tid >= 0) {
+    if (tid != stream.ending_tid) stream.ending_pid = stream.ending_tid = 0;
+    return;
+  }
+  if (cpu.current > 0) {
+    tid = cpu.current;
+    pid = records_.PidOf(tid);
+  } else if (stream.ending_tid > 0) {
+    pid = stream.ending_pid;
+    tid = stream.ending_tid;
+  } else if (pid > 0) {
+    tid = pid;
+  }
+}
+
 bool SampleStacks::OnSample(CpuBooks& cpu, std::uint64_t time_ns,
                             const EventAttribute& attribute,
                             const Sample& sample, std::uint16_t misc) {
@@ -280,12 +305,10 @@ bool SampleStacks::OnSample(CpuBooks& cpu, std::uint64_t time_ns,
   Stream& stream = streams_[cpu.number];
   stream.last_ns = time_ns;
   std::int32_t tid = sample.tid, pid = sample.pid;
-  if (tid < 0 && cpu.current > 0) {  // it is ending, and has no number any more
-    tid = cpu.current;
-    pid = records_.PidOf(tid);
-  }
+  FindThread(cpu, stream, pid, tid);
   if (tid <= 0) {
-    stream.idle[hook->second] += period;
+    auto& [idle, outside] = stream.rest[hook->second];
+    (tid == 0 ? idle : outside) += period;
     return false;
   }
   // A stream that goes on in another file defines all anew.
@@ -323,10 +346,10 @@ bool SampleStacks::OnSample(CpuBooks& cpu, std::uint64_t time_ns,
 void SampleStacks::Finish(logformat::TraceInfo& info) {
   for (auto& [number, stream] : streams_) {
     CpuBooks& cpu = records_.CpuOf(number, stream.last_ns);
-    for (const auto& [hook, idle] : stream.idle) {
+    for (const auto& [hook, rest] : stream.rest) {
       // What the event counted is not in the file.
       const std::array<std::uint64_t, logformat::kCountNumbers> numbers = {
-          hook, 0, idle, 0, 0, 0};
+          hook, 0, rest.first, rest.second, 0, 0};
       Store(cpu, PointOf(SamplePoint::kCount), cpu.last_ns, 0, numbers);
     }
   }

@@ -10,6 +10,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -38,6 +39,9 @@ class SampleStacks {
   bool OnMapping(const RawRecord& record);
   void NewProgram(std::int32_t pid);
   void Fork(std::int32_t parent_pid, std::int32_t pid);
+  // A thread ends on this CPU, and runs on there for a while.
+  void OnExit(const CpuBooks& cpu, std::uint64_t time_ns, std::int32_t pid,
+              std::int32_t tid);
   // `misc`: of the sample's record, which says whose code it was taken in.
   // Returns true if a record of it was stored.
   bool OnSample(CpuBooks& cpu, std::uint64_t time_ns,
@@ -64,10 +68,17 @@ class SampleStacks {
     absl::flat_hash_set<std::uint32_t> areas;
     std::uint64_t last_frame = 0;
     std::uint32_t begun_files = 0;
-    std::map<std::uint32_t, std::uint64_t> idle;  // by hook: sum of periods
+    // By hook, sums of periods: of no thread, of one that nothing names.
+    std::map<std::uint32_t, std::pair<std::uint64_t, std::uint64_t>> rest;
+    // The last one that ended here, until another one runs.
+    std::int32_t ending_pid = 0, ending_tid = 0;
     std::uint64_t last_ns = 0;
   };
 
+  // Finds the thread of a sample, which has no number while it ends (-1, with
+  // or without its process). 0: there is none; -1: nothing names it.
+  void FindThread(const CpuBooks& cpu, Stream& stream, std::int32_t& pid,
+                  std::int32_t& tid) const;
   std::uint64_t FrameOf(CpuBooks& cpu, Stream& stream, std::uint64_t time_ns,
                         const Frame& frame);
   void Store(CpuBooks& cpu, std::uint32_t hook, std::uint64_t time_ns,
