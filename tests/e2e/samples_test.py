@@ -11,6 +11,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -263,6 +264,52 @@ class Samples(unittest.TestCase):
         done = run(*user, COUNTRACE, 'record', '-a', '--for', '100ms', '-o',
                    self.folder / 'all.ctf', '--sample', RATE)
         self.assertEqual(5, done.returncode, done)
+
+    def record_ended(self, user, *options):
+        """Records a running program that works, and ends, while its recorder stands still."""
+        code = ('import os, sys, time; print("ready", flush=True); sys.stdin.readline()\n'
+                'memory = bytearray(1 << 21)\n'
+                'while time.thread_time() < 0.2: sum(range(1000))\n'
+                'os._exit(0)\n')
+        with subprocess.Popen([*user, sys.executable, '-c', code], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, text=True) as program:
+            program.stdout.readline()
+            words = [*user, COUNTRACE, 'record', '--force', '-q', '-o', self.trace, *options,
+                     '-p', program.pid]
+            with subprocess.Popen(list(map(str, words)), stderr=subprocess.PIPE,
+                                  text=True) as recorder:
+                while not (self.trace / '.session').exists() and recorder.poll() is None:
+                    time.sleep(0.01)
+                time.sleep(0.3)
+                if recorder.poll() is None:
+                    recorder.send_signal(signal.SIGSTOP)
+                program.communicate('\n', timeout=60)
+                if recorder.poll() is None:
+                    recorder.send_signal(signal.SIGCONT)
+                _, errors = recorder.communicate(timeout=60)
+        if 'perf_event_paranoid' in errors:
+            self.skipTest('SKIPPED: kernel.perf_event_paranoid forbids it')
+        self.assertEqual(0, recorder.returncode, errors)
+
+    def test_a_process_that_ends_before_its_samples_are_read(self):
+        users = [[]]
+        if shutil.which('setpriv'):
+            users.append(['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups'])
+        if run(*users[-1], HOOKED, 'cpu', 1).returncode != 0:
+            self.skipTest('SKIPPED: other users may not read the build folder')
+        for user in users:
+            for by, *options in (('dso', '--sample', RATE),
+                                 ('data', '--sample', 'every=1:page-faults', '--data')):
+                with self.subTest(user=user, by=by):
+                    self.folder.chmod(0o777)
+                    shutil.rmtree(self.trace, ignore_errors=True)
+                    self.record_ended(user, *options)
+                    data = self.report(by, '--rows', 0)
+                    books = data['books'][0]
+                    self.assertGreater(books['samples'], 50, books)
+                    unknown = sum(row['self_samples'] for row in data['rows']
+                                  if '[unknown]' in (row['dso'], row.get('data')))
+                    self.assertEqual(0, unknown, data['rows'][:5])
 
     def test_page_faults_are_exact(self):
         self.record('--sample', 'every=1:page-faults', '--', WORKLOAD, 'pages', 700, 50)

@@ -83,8 +83,9 @@ absl::Status OwnProcessesRecorder::Begin(const KernelRecorderTarget& target) {
   if (!status.ok()) return status;
   const std::uint64_t begin_ns = MonotonicNs();
   for (CpuStream& stream : streams_.all()) stream.begin_ns = begin_ns;
-  streams_.StoreThreads(streams_.ScanAtBegin(target.root_pids));
-  status = streams_.BeginSamples(&points_, {});
+  const auto threads = streams_.ScanAtBegin(target.root_pids);
+  streams_.StoreThreads(threads);
+  status = streams_.BeginSamples(&points_, threads);
   if (!status.ok()) return status;
   began_ = true;
   return absl::OkStatus();
