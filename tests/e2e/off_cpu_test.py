@@ -68,23 +68,33 @@ class OffCpu(unittest.TestCase):
         return book
 
     def waits(self):
-        """(tid, begin, end) of each time off CPU, by the dispatches; the samples; threads of which
-        the kernel hid a switch."""
+        """(tid, begin, end) of each time off CPU, by the dispatches; the same of new threads until
+        they first ran, with the times of the fork and of the wake-up as begin; the samples; threads
+        of which the kernel hid a switch."""
         done = run(COUNTRACE, 'script', '--no-progress', '--format', 'jsonl', self.trace)
         self.assertEqual(0, done.returncode, done.stderr)
-        left, waits, samples, hidden = {}, [], [], {0}
+        left, made, waits, new, samples, hidden = {}, {}, [], [], [], {0}
         for line in done.stdout.splitlines():
             record = json.loads(line)
             fields, time_ns = record['fields'], record['time_ns']
             if record['event'] == 'dispatch':
-                if fields['next_tid'] in left:
-                    waits.append((fields['next_tid'], left.pop(fields['next_tid']), time_ns))
+                tid = fields['next_tid']
+                if tid in made:
+                    new.append((tid, made.pop(tid), time_ns))
+                elif tid in left:
+                    waits.append((tid, left.pop(tid), time_ns))
+                made.pop(fields['prev_tid'], None)  # that it came was hidden
                 left[fields['prev_tid']] = time_ns
+            elif record['event'] == 'fork':
+                left.pop(fields['tid'], None)
+                made[fields['tid']] = (time_ns, time_ns)
+            elif record['event'] == 'wakeup' and fields['wakee_tid'] in made:
+                made[fields['wakee_tid']] = (made[fields['wakee_tid']][0], time_ns)
             elif record['event'] == 'switch_in':
                 hidden |= {fields['prev_tid'], fields['next_tid']}
             elif record['event'] == 'sample:off-cpu':
                 samples.append((fields['tid'], time_ns - 1 - fields['period'], time_ns - 1))
-        return waits, samples, hidden
+        return waits, new, samples, hidden
 
     def test_known_waits(self):
         done = self.record('--offcpu', '2ms', '--', WORKLOAD)
@@ -164,21 +174,59 @@ class OffCpu(unittest.TestCase):
             self.skipTest('SKIPPED: stacks off CPU need BPF: ' + done.stderr.strip())
         self.assertRegex(done.stderr, r'\[truncated stack\]: stacks=\d+, bytes=64; copy more')
 
-    def test_each_wait_is_that_of_the_dispatches(self):
-        self.record('-a', '--offcpu', '2ms', '--', WORKLOAD)
-        waits, samples, hidden = self.waits()
-        self.assertGreater(len(samples), 20)
+    def check_each_wait(self):
+        """Returns the waits of new threads that have a sample."""
+        waits, new, samples, hidden = self.waits()
         # Those that began before stacks were taken have none; those that go on when they are no
         # longer taken have no dispatch then.
         first, last = (choose(end for _, _, end in samples) for choose in (min, max))
+        found = []
+        for tid, (forked, woken), end in new:
+            of_it = [one for one in samples if (one[0], one[2]) == (tid, end)]
+            self.assertTrue(all(forked <= begin <= woken for _, begin, _ in of_it), (of_it, woken))
+            self.assertTrue(tid in hidden or of_it or end - woken < LIMIT or
+                            not first < forked < end < last, (tid, forked, woken, end))
+            samples = [one for one in samples if one not in of_it]
+            found += of_it
         ended = {wait for wait in waits if wait[2] - wait[1] >= LIMIT and wait[2] < last}
-        wrong = {wait for wait in ended - set(samples) if wait[1] > first}
+        # Or one between the end of taking stacks and the time that is their end.
+        going_on = {sample[:2] for sample in samples if sample[2] == last}
+        wrong = {wait for wait in ended - set(samples)
+                 if wait[1] > first and wait[:2] not in going_on}
         wrong |= {sample for sample in set(samples) - ended if sample[2] != last}
         self.assertEqual(set(), {wait for wait in wrong if wait[0] not in hidden})
         self.assertEqual(len(samples), len(set(samples)))
         book = self.books()
         self.assertEqual(0, book['residual'], book)
-        self.assertEqual(sum(end - begin for _, begin, end in samples), book['processes'])
+        self.assertEqual(sum(end - begin for _, begin, end in samples + found), book['processes'])
+        return found
+
+    def test_each_wait_is_that_of_the_dispatches(self):
+        self.record('-a', '--offcpu', '2ms', '--kernel', 'wakeups', '--', WORKLOAD)
+        self.check_each_wait()
+        self.assertGreater(self.books()['samples'], 20)
+
+    def test_new_threads_have_the_stack_of_who_made_them(self):
+        done = run(WORKLOAD, 'new')
+        if done.returncode == 3:
+            self.skipTest('SKIPPED: no thread may go before all others here')
+        for options in ((), ('--call-graph', 'dwarf')):
+            done = self.record('-a', '--offcpu', '2ms', '--kernel', 'wakeups', *options, '--',
+                               WORKLOAD, 'new')
+            truth = json.loads(done.stdout)
+            # Each waits 20 ms, as its maker keeps the CPU.
+            found = self.check_each_wait()
+            self.assertGreaterEqual(sum(one[2] - one[1] >= 18 * MS for one in found), 6, found)
+            number, ns = truth['MakeProcess']
+            samples, total = self.call_of('MakeProcess', 'clone')
+            self.assertEqual(number, samples, options)
+            self.assertLessEqual(total, ns)
+            self.assertGreaterEqual(total, number * 18 * MS)
+            # libc's frame pointer is then a pointer to itself: no chain of callers.
+            own = ('--process', pathlib.Path(WORKLOAD).name[:15], '--rows', 0)
+            unknown = [row for row in self.report('calltree', *own)['rows']
+                       if row['dso'] == '[unknown]']
+            self.assertLess(len(unknown), 10, unknown[:3])
 
     def test_a_wait_that_goes_on(self):
         self.record('--offcpu', '2ms', '--for', '500ms', '--', WORKLOAD, 'hang')

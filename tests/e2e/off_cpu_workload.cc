@@ -1,17 +1,22 @@
 // Waits of known numbers and lengths, in functions of known names.
 //
-// usage: off_cpu_workload [hang | libc]
+// usage: off_cpu_workload [hang | libc | new]
 //
 // The system calls are made here: libc has no frame pointers. Prints the times
 // that the waits took by the program's own clock, as JSON: function to [number,
 // ns]. hang: sleeps once, for three seconds. libc: waits in functions of libc,
-// three times in each.
+// three times in each. new: makes processes and threads, three of each, that
+// get no CPU for 20 ms, as their maker keeps its own, which is theirs; exits
+// with 3 where that is not allowed.
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -160,8 +165,55 @@ int WaitInLibc() {
   return 0;
 }
 
+// A thread that is made before waits for this CPU.
+__attribute__((noinline)) void KeepCpu() {
+  const std::uint64_t begin_ns = NowNs();
+  while (NowNs() - begin_ns < 20'000'000) {
+  }
+}
+__attribute__((noinline)) void MakeProcess(Waits* waits) {
+  const std::uint64_t begin_ns = NowNs();
+  const auto flags = reinterpret_cast<const void*>(std::uintptr_t{SIGCHLD});
+  const long pid = SystemCall(SYS_clone, flags, 0, 0, nullptr);
+  if (pid == 0) _exit(0);
+  KeepCpu();
+  waitpid(static_cast<pid_t>(pid), nullptr, 0);
+  waits->ns += NowNs() - begin_ns;
+  ++waits->number;
+}
+__attribute__((noinline)) void MakeThread(Waits* waits) {
+  const std::uint64_t begin_ns = NowNs();
+  std::thread made([] {});
+  KeepCpu();
+  made.join();
+  waits->ns += NowNs() - begin_ns;
+  ++waits->number;
+}
+
+// One CPU, before all usual threads; what this thread makes is usual.
+bool TakeCpu() {
+  cpu_set_t cpus;
+  CPU_ZERO(&cpus);
+  CPU_SET(static_cast<unsigned>(sched_getcpu()), &cpus);
+  const sched_param first{.sched_priority = 1};
+  return sched_setaffinity(0, sizeof(cpus), &cpus) == 0 &&
+         sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &first) == 0;
+}
+
+int WaitForFirstCpu() {
+  if (!TakeCpu()) return 3;
+  Waits processes, threads;
+  for (int i = 0; i < 3; ++i) MakeProcess(&processes);
+  for (int i = 0; i < 3; ++i) MakeThread(&threads);
+  std::printf("{\"MakeProcess\": [%d, %llu], \"MakeThread\": [%d, %llu]}\n",
+              processes.number, static_cast<unsigned long long>(processes.ns),
+              threads.number, static_cast<unsigned long long>(threads.ns));
+  return 0;
+}
+
 int main(int argc, char** argv) {
   if (argc > 1 && std::strcmp(argv[1], "libc") == 0) return WaitInLibc();
+  if (argc > 1 && std::strcmp(argv[1], "new") == 0) return WaitForFirstCpu();
   if (argc > 1 && std::strcmp(argv[1], "hang") == 0) {
     SleepOn();
     return 0;

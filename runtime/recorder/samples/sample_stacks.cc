@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <bit>
 #include <span>
+#include <string_view>
+#include <tuple>
+#include <utility>
 
 #include "absl/strings/str_format.h"
 #include "logformat/sample_points.h"
@@ -66,8 +69,14 @@ void SampleStacks::FindFrames(const std::uint64_t* words, std::int32_t pid) {
     if (at == 0) continue;
     // A return address may be the first of the next function.
     const std::uint64_t address = stack_.empty() ? at : at - 1;
-    stack_.push_back(in_kernel ? CodePlace{kernel_file_, address}
-                               : spaces_.Find(pid, address));
+    const CodePlace place = in_kernel ? CodePlace{kernel_file_, address}
+                                      : spaces_.Find(pid, address);
+    // Not a chain, but a pointer to itself: libc makes threads with one.
+    if (place.file == spaces_.unknown() && !stack_.empty() &&
+        stack_.back() == place) {
+      break;
+    }
+    stack_.push_back(place);
   }
   if (sizes.registers == 0) return;
   const std::uint64_t* const registers = chain.data() + chain.size();
@@ -89,16 +98,19 @@ void SampleStacks::FindFrames(const std::uint64_t* words, std::int32_t pid) {
 }
 
 void SampleStacks::CutBegin(bool of_waker) {
-  const auto is_way = [&](const CodePlace& place) {
-    const LocalSymbol* const symbol = place.file == kernel_file_
-                                          ? kernel_names_.Find(place.address)
-                                          : nullptr;
-    return symbol != nullptr &&
-           symbol->name.find(of_waker ? "wake" : "schedule") !=
-               std::string::npos;
+  const auto way = [&](std::string_view part) {
+    const auto is_way = [&](const CodePlace& place) {
+      const LocalSymbol* const symbol = place.file == kernel_file_
+                                            ? kernel_names_.Find(place.address)
+                                            : nullptr;
+      return symbol != nullptr && symbol->name.find(part) != std::string::npos;
+    };
+    const auto begin = std::find_if(stack_.begin(), stack_.end(), is_way);
+    return std::pair(begin, std::find_if_not(begin, stack_.end(), is_way));
   };
-  const auto begin = std::find_if(stack_.begin(), stack_.end(), is_way);
-  auto end = std::find_if_not(begin, stack_.end(), is_way);
+  // A new thread, which waited for its first CPU, was made there.
+  auto [begin, end] = way(of_waker ? "wake" : "wake_up_new_task");
+  if (!of_waker && begin == end) std::tie(begin, end) = way("schedule");
   if (end == stack_.end()) return;
   // The last one says how it woke.
   if (of_waker && end != begin) --end;

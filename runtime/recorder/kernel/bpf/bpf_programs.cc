@@ -34,7 +34,8 @@ int SelectPrograms(const BpfProgramOptions& options, kernel_programs& skeleton,
   int error = bpf_program__set_autoload(
       programs.on_waking, options.wakeups || options.off_cpu.wakers);
   if (error == 0) {
-    error = bpf_program__set_autoload(programs.on_wakeup_new, options.wakeups);
+    error = bpf_program__set_autoload(programs.on_wakeup_new,
+                                      options.wakeups || options.off_cpu.any());
   }
   if (error == 0) {
     error = bpf_program__set_autoload(programs.name_code, options.names_code);

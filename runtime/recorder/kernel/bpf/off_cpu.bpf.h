@@ -5,8 +5,10 @@
 //                                             shorter: counted alone
 //                                             else: the stack, with its time
 //
-// Called by the switch program, where no interrupt comes: an entry has one
-// writer at a time. The stack of who wakes a thread is handed over at once.
+// A new thread is off CPU from its making on, with the stack of who made it.
+// Called by the switch program and where new threads become runnable: no
+// interrupt comes there, and an entry has one writer at a time. The stack of
+// who wakes a thread is handed over at once.
 #ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_OFF_CPU_BPF_H_
 #define COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_OFF_CPU_BPF_H_
 
@@ -195,14 +197,12 @@ static __always_inline long hand_over(
   return 0;
 }
 
-// `task`, whose tid in records is `tid`, leaves this CPU.
-static __always_inline void leave_cpu(void* context, struct task_struct* task,
-                                      __u32 tid, __u32 state, __u64 now) {
-  if (!off_cpu_least_ns || !off_cpu_on || !task->pid) return;
-  if (state & STATE_DEAD) {
-    forget_off_cpu(task);
-    return;
-  }
+// `task`, whose tid in records is `tid`, is off CPU from now on. The stack is
+// that of `here`, which is on this CPU.
+static __always_inline void begin_off_cpu(void* context,
+                                          struct task_struct* here,
+                                          const struct task_struct* task,
+                                          __u32 tid, __u64 now) {
   const __u32 pid = pid_of(task);
   if (!is_counted(pid)) return;
   const __u32 slot = this_slot();
@@ -215,12 +215,31 @@ static __always_inline void leave_cpu(void* context, struct task_struct* task,
     return;
   }
   if (stack->left_ns) ++sums->unseen;
-  take_stack(context, task, stack, copy_bytes ? copy_of(task->pid) : 0);
+  take_stack(context, here, stack, copy_bytes ? copy_of(task->pid) : 0);
   stack->slot = slot;
   stack->pid = pid;
   stack->tid = tid;
   stack->host = task->pid;
   stack->left_ns = now;
+}
+
+// `task`, whose tid in records is `tid`, leaves this CPU.
+static __always_inline void leave_cpu(void* context, struct task_struct* task,
+                                      __u32 tid, __u32 state, __u64 now) {
+  if (!off_cpu_least_ns || !off_cpu_on || !task->pid) return;
+  if (state & STATE_DEAD) {
+    forget_off_cpu(task);
+    return;
+  }
+  begin_off_cpu(context, task, task, tid, now);
+}
+
+// The thread on this CPU has made `task`, which waits for its first CPU.
+static __always_inline void wait_for_first_cpu(void* context,
+                                               const struct task_struct* task) {
+  if (!off_cpu_least_ns || !off_cpu_on) return;
+  begin_off_cpu(context, bpf_get_current_task_btf(), task, tid_of(task),
+                bpf_ktime_get_ns());
 }
 
 // `task` comes to this CPU.

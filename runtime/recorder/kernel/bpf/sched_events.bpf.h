@@ -133,6 +133,7 @@ int BPF_PROG(on_waking, struct task_struct* wakee) {
 
 SEC("tp_btf/sched_wakeup_new")
 int BPF_PROG(on_wakeup_new, struct task_struct* wakee) {
+  wait_for_first_cpu(ctx, wakee);
   return wakeup_event(wakee);
 }
 
