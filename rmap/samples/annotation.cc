@@ -93,9 +93,10 @@ absl::Status OneOnly(const Chosen& chosen, const AnnotationRequest& request) {
 }  // namespace
 
 absl::StatusOr<Annotation> Annotate(const Samples& samples,
-                                    const AnnotationRequest& request) {
-  CodePlaces places(samples, CodeBy::kAddress);
-  CodePlaces functions(samples, CodeBy::kFunction);
+                                    const AnnotationRequest& request,
+                                    Symbolizer& symbolizer) {
+  CodePlaces places(samples, CodeBy::kAddress, &symbolizer);
+  CodePlaces functions(samples, CodeBy::kFunction, &symbolizer);
   std::vector<SampleTotal> events = EmptyTotals(samples);
   std::map<std::pair<std::uint32_t, std::uint32_t>, SampleWeight> sums;
   // By the number of a place: its file, and the functions that have its code,
@@ -128,7 +129,6 @@ absl::StatusOr<Annotation> Annotate(const Samples& samples,
       return is_chosen(functions[number]);
     });
   };
-  Symbolizer symbolizer;
   std::set<CodeRange> ranges;
   // A mapped file has one build id; the first that is known is it.
   for (const auto& [number, code] : sampled) {

@@ -59,7 +59,8 @@ struct Annotation {
 // Errors: NOT_FOUND no sample was taken in a function of the name, nor in one
 // inlined into it; INVALID_ARGUMENT several functions have it.
 absl::StatusOr<Annotation> Annotate(const Samples& samples,
-                                    const AnnotationRequest& request);
+                                    const AnnotationRequest& request,
+                                    Symbolizer& symbolizer);
 
 }  // namespace countrace::rmap
 

@@ -18,8 +18,14 @@ bool HasFunctions(CodeBy by) {
 
 }  // namespace
 
-CodePlaces::CodePlaces(const Samples& samples, CodeBy by)
-    : samples_(samples), by_(by), of_frame_(samples.frames.size()) {}
+CodePlaces::CodePlaces(const Samples& samples, CodeBy by,
+                       Symbolizer* symbolizer)
+    : samples_(samples),
+      by_(by),
+      own_symbolizer_(symbolizer == nullptr ? std::make_unique<Symbolizer>()
+                                            : nullptr),
+      symbolizer_(symbolizer == nullptr ? own_symbolizer_.get() : symbolizer),
+      of_frame_(samples.frames.size()) {}
 
 std::uint32_t CodePlaces::NumberOf(CodePlace place) {
   const auto [found, added] = numbers_.try_emplace(
@@ -73,7 +79,7 @@ std::vector<CodePlace> CodePlaces::Look(const StackFrame& frame) {
     return {place};
   }
   std::vector<CodePlace> places;
-  for (CodeName& name : symbolizer_.NamesOf(file, frame.address)) {
+  for (CodeName& name : symbolizer_->NamesOf(file, frame.address)) {
     CodePlace& one = places.emplace_back(place);
     if (HasFunctions(by_)) {
       one.function = name.function.empty() ? kStripped : name.function;

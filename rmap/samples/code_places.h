@@ -1,12 +1,14 @@
 // What the frames of samples are, for tables: function, file, source line.
 //
 // In: Samples. Out: places; frames of one row have the same number. Each
-// address is looked up once. Thread: one.
+// address is looked up once; two of them with one Symbolizer read each file
+// once. Thread: one.
 #ifndef COUNTRACE_RMAP_SAMPLES_CODE_PLACES_H_
 #define COUNTRACE_RMAP_SAMPLES_CODE_PLACES_H_
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -30,15 +32,16 @@ enum class CodeBy : std::uint8_t {
 
 class CodePlaces final : public FramePlaces {
  public:
-  // `samples` must outlive it.
-  CodePlaces(const Samples& samples, CodeBy by);
+  // `samples` must outlive it, and `symbolizer`; absent: one of its own.
+  CodePlaces(const Samples& samples, CodeBy by,
+             Symbolizer* symbolizer = nullptr);
 
   const std::vector<std::uint32_t>& Of(std::uint32_t frame) override;
   const CodePlace& operator[](std::uint32_t number) const override {
     return places_[number];
   }
   const std::vector<std::string>& messages() const override {
-    return symbolizer_.messages();
+    return symbolizer_->messages();
   }
 
  private:
@@ -50,7 +53,8 @@ class CodePlaces final : public FramePlaces {
 
   const Samples& samples_;
   const CodeBy by_;
-  Symbolizer symbolizer_;
+  const std::unique_ptr<Symbolizer> own_symbolizer_;
+  Symbolizer* const symbolizer_;
   // Indices into chains_, by frame and by its file, address and
   // symbol.
   std::vector<std::optional<std::uint32_t>> of_frame_;

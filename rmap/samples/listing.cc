@@ -56,7 +56,7 @@ void ReadSources(Listing& listing) {
   }
 }
 
-void ListInstructions(Listing& listing) {
+void ListInstructions(Symbolizer& symbolizer, Listing& listing) {
   const Annotation& annotation = listing.annotation;
   if (annotation.ranges.empty()) {
     listing.notes.push_back(
@@ -64,7 +64,6 @@ void ListInstructions(Listing& listing) {
                         base::EscapeName(annotation.dso.path)));
     return;
   }
-  Symbolizer symbolizer;
   for (const CodeRange& range : annotation.ranges) {
     auto instructions = Disassemble(range);
     if (!instructions.ok()) {
@@ -90,7 +89,8 @@ void ListInstructions(Listing& listing) {
 
 absl::StatusOr<Listing> MakeListing(const Samples& samples,
                                     const ListingRequest& request) {
-  auto annotation = Annotate(samples, request.annotation);
+  Symbolizer symbolizer;
+  auto annotation = Annotate(samples, request.annotation, symbolizer);
   if (!annotation.ok()) return annotation.status();
   Listing listing;
   for (const SampledEvent& event : samples.events) {
@@ -98,7 +98,7 @@ absl::StatusOr<Listing> MakeListing(const Samples& samples,
   }
   listing.annotation = *std::move(annotation);
   if (request.lines) ReadSources(listing);
-  if (request.instructions) ListInstructions(listing);
+  if (request.instructions) ListInstructions(symbolizer, listing);
   if (!request.lines) listing.annotation.lines.clear();
   return listing;
 }

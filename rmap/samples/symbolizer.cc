@@ -101,6 +101,10 @@ struct Symbolizer::Impl {
   std::map<std::pair<std::string, std::string>, std::unique_ptr<OpenFile>>
       files;
   std::map<std::string, bool> is_other;  // by path: IsOtherFile()
+  // What NamesOf() said last.
+  CodeFile last_file;
+  std::uint64_t last_offset = 0;
+  std::vector<CodeName> last_names;
 };
 
 Symbolizer::Symbolizer() : impl_(std::make_unique<Impl>()) {
@@ -260,9 +264,17 @@ std::vector<CodeName> Symbolizer::NamesIn(OpenFile& file,
 
 std::vector<CodeName> Symbolizer::NamesOf(const CodeFile& code,
                                           std::uint64_t offset) {
+  if (!impl_->last_names.empty() && offset == impl_->last_offset &&
+      code.path == impl_->last_file.path &&
+      code.build_id == impl_->last_file.build_id) {
+    return impl_->last_names;
+  }
   const auto address = AddressOf(code, offset);
   if (!address) return {{}};
-  return NamesIn(*Open(code), *address);
+  impl_->last_file = code;
+  impl_->last_offset = offset;
+  impl_->last_names = NamesIn(*Open(code), *address);
+  return impl_->last_names;
 }
 
 std::vector<CodeName> Symbolizer::NamesAt(const CodeFile& code,

@@ -54,7 +54,8 @@ class Symbolizer {
   Symbolizer& operator=(const Symbolizer&) = delete;
 
   // `offset` is a place in the file itself. The innermost inlined function
-  // first, the function that has the code last: at least this one.
+  // first, the function that has the code last: at least this one. Asked again
+  // for the same place it does not look again.
   std::vector<CodeName> NamesOf(const CodeFile& file, std::uint64_t offset);
   // The same of an address in the file's own terms, and that of an offset.
   std::vector<CodeName> NamesAt(const CodeFile& file, std::uint64_t address);
