@@ -3,6 +3,7 @@
 #include <elfutils/libdwfl.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -14,6 +15,13 @@ namespace {
 
 // So many processes and files are kept open; then it begins anew.
 constexpr std::size_t kMostProcesses = 256, kMostFiles = 256;
+
+// Size of the instruction that calls the kernel.
+#if defined(__x86_64__)
+constexpr std::uint64_t kSystemCallBytes = 2;
+#else
+constexpr std::uint64_t kSystemCallBytes = 4;
+#endif
 
 }  // namespace
 
@@ -39,6 +47,7 @@ struct StackUnwinder::Process {
   }
   void AddModule(std::uint64_t address);
   bool IsEntry(CodePlace place);
+  std::uint64_t BeforeSystemCall() const;
   bool Read(std::uint64_t address, Dwarf_Word& out);
   int TakeFrame(Dwfl_Frame* frame);
 };
@@ -112,6 +121,30 @@ bool StackUnwinder::Process::IsEntry(CodePlace place) {
   constexpr std::uint64_t kMostBytes = 64;
   return address && *address >= file->entry() &&
          *address - file->entry() < kMostBytes;
+}
+
+// libc's rules of clone() end where it calls the kernel, as they are not those
+// of the new thread. Returns an address before the call, whose rule holds for
+// the caller; 0: the rules do not end there. Requires: the module was added.
+std::uint64_t StackUnwinder::Process::BeforeSystemCall() const {
+  const std::uint64_t counter = registers.program_counter;
+  Dwarf_Addr bias = 0, begin = 0, end = 0;
+  Dwarf_CFI* const rules =
+      dwfl_module_eh_cfi(dwfl_addrmodule(dwfl, counter), &bias);
+  if (rules == nullptr || counter - bias <= kSystemCallBytes) return 0;
+  const auto find = [&](Dwarf_Addr address) {
+    Dwarf_Frame* frame = nullptr;
+    if (dwarf_cfi_addrframe(rules, address - bias, &frame) != 0) return false;
+    bool is_signal = false;
+    dwarf_frame_info(frame, &begin, &end, &is_signal);
+    std::free(frame);
+    return true;
+  };
+  const std::uint64_t before = counter - kSystemCallBytes - 1;
+  if (find(counter) || !find(before)) return 0;
+  const bool ends_there =
+      end + bias == counter || end + bias == counter - kSystemCallBytes;
+  return ends_there ? before : 0;
 }
 
 bool StackUnwinder::Process::Read(std::uint64_t address, Dwarf_Word& out) {
@@ -206,8 +239,21 @@ const UnwoundStack& StackUnwinder::Unwind(std::int32_t pid,
   process->registers = registers;
   process->stack = copy.bytes;
   process->read_behind = process->at_entry = false;
-  const int status =
-      dwfl_getthread_frames(process->dwfl, pid, Callbacks::OnFrame, process);
+  const auto follow = [&] {
+    return dwfl_getthread_frames(process->dwfl, pid, Callbacks::OnFrame,
+                                 process);
+  };
+  int status = follow();
+  if (result_.frames.size() == 1 && status != 0) {
+    const CodePlace innermost = result_.frames.front();
+    if (const std::uint64_t before = process->BeforeSystemCall()) {
+      process->registers.program_counter = before;
+      process->read_behind = process->at_entry = false;
+      result_.frames.clear();
+      status = follow();
+      if (!result_.frames.empty()) result_.frames.front() = innermost;
+    }
+  }
   if (status == DWARF_CB_ABORT) return result_;  // TakeFrame() said why
   // libdwfl calls a stack whole, too, whose return address it could not read.
   if (process->read_behind) {
