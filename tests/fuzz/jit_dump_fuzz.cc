@@ -4,12 +4,12 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "runtime/recorder/samples/jit_dump.h"
+#include "base/code/jit_dump.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
-  using countrace::runtime::LocalSymbol;
-  const auto dump = countrace::runtime::ReadJitDump(
+  using countrace::base::LocalSymbol;
+  const auto dump = countrace::base::ReadJitDump(
       [&](std::uint64_t offset, std::span<std::byte> out) -> std::size_t {
         if (offset >= size) return 0;
         const std::size_t bytes =
@@ -23,7 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
     const LocalSymbol* const symbol = dump.symbols.Find(address);
     if (symbol != nullptr &&
         (symbol->name.empty() ||
-         symbol->name.size() > countrace::runtime::kLongestJitName)) {
+         symbol->name.size() > countrace::base::kLongestJitName)) {
       std::abort();
     }
   }

@@ -17,7 +17,7 @@
 #include "base/code/code_map.h"
 #include "base/posix/scoped_fd.h"
 #include "logformat/code_ranges.h"
-#include "runtime/recorder/samples/jit_dump.h"
+#include "runtime/recorder/samples/jit_dump_files.h"
 
 namespace countrace::runtime {
 

@@ -10,16 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "runtime/recorder/samples/code_history.h"
-#include "runtime/recorder/samples/jit_dump.h"
+#include "runtime/recorder/samples/jit_dump_files.h"
 
 namespace countrace::runtime {
 
-struct JitFunction {
-  TimedFunction function;
-  // Others had its memory before or after. Else its times say nothing.
-  bool has_times = false;
-};
+using base::JitFunction;
 
 // The functions of `addresses`, each once. Appends to `messages` what is wrong
 // with the files.

@@ -21,7 +21,7 @@
 #include "logformat/data_areas.h"
 #include "runtime/recorder/kernel/hooks/kernel_hook_registry.h"
 #include "runtime/recorder/samples/address_spaces.h"
-#include "runtime/recorder/samples/jit_dump.h"
+#include "runtime/recorder/samples/jit_dump_files.h"
 #include "runtime/recorder/samples/jit_names.h"
 #include "runtime/recorder/samples/kernel_names.h"
 #include "runtime/recorder/samples/sample_output.h"

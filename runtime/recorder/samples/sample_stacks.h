@@ -12,7 +12,7 @@
 #include "base/code/stack_unwinder.h"
 #include "logformat/data_areas.h"
 #include "runtime/recorder/samples/address_spaces.h"
-#include "runtime/recorder/samples/jit_dump.h"
+#include "runtime/recorder/samples/jit_dump_files.h"
 #include "runtime/recorder/samples/kernel_names.h"
 
 namespace countrace::runtime {

@@ -1,6 +1,6 @@
 // Names of code made at run time, from files that a compiler writes, whole and
 // damaged.
-#include "runtime/recorder/samples/jit_dump.h"
+#include "base/code/jit_dump.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,11 +14,17 @@
 #include <string>
 
 #include "absl/strings/str_format.h"
+#include "runtime/recorder/samples/jit_dump_files.h"
 #include "tests/support/property_runs.h"
 #include "tests/support/trace_builder.h"
 
 namespace countrace::runtime {
 namespace {
+
+using base::IsJitDumpPath;
+using base::LocalSymbol;
+using base::ReadJitDump;
+using base::TimedFunction;
 
 class Dump {
  public:

@@ -2,27 +2,25 @@
 // jit-PID.dump (tools/perf/Documentation/jitdump-specification.txt of the
 // kernel), which it maps executable so that tracers see it.
 //
-// In: mappings while recording, then the files. Out: names of addresses. Its
-// writer may have put anything into a file. Thread: one.
-#ifndef COUNTRACE_RUNTIME_RECORDER_SAMPLES_JIT_DUMP_H_
-#define COUNTRACE_RUNTIME_RECORDER_SAMPLES_JIT_DUMP_H_
+// In: a file. Out: names of addresses. Its writer may have put anything into
+// it. Thread: any.
+#ifndef COUNTRACE_BASE_CODE_JIT_DUMP_H_
+#define COUNTRACE_BASE_CODE_JIT_DUMP_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
-#include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "base/posix/scoped_fd.h"
-#include "runtime/recorder/samples/code_history.h"
-#include "runtime/recorder/samples/local_symbols.h"
+#include "base/code/code_history.h"
+#include "base/code/local_symbols.h"
 
-namespace countrace::runtime {
+namespace countrace::base {
 
 // Bytes from `offset` on, as many as there are; fewer than `out` at the end.
 using ReadAt =
@@ -47,34 +45,24 @@ struct JitDump {
 // earlier ones at its addresses. The last record may be torn: its writer may
 // have been killed.
 JitDump ReadJitDump(const ReadAt& read);
+JitDump ReadJitDump(int fd);
 
 // "/tmp/jit-5.dump": the name of such a file.
 bool IsJitDumpPath(std::string_view path);
 
-// The files that recorded processes have mapped.
-class JitDumps {
- public:
-  // Opens the file, if it is a regular one and its owner is the process's
-  // user: that it may be removed, and the process end.
-  void OnMapping(std::int32_t pid, std::string_view path);
-  // The process has code that was made at run time; it has a new program.
-  void OnCode(std::int32_t pid);
-  void OnNewProgram(std::int32_t pid) { users_.erase(pid); }
-  // Whose it was when it had such code; absent: it ended before that was known.
-  std::optional<std::uint32_t> UserOf(std::int32_t pid) const;
-  // At the end. Appends to `messages` what is wrong with the file.
-  JitDump Read(std::int32_t pid, std::vector<std::string>& messages) const;
-
- private:
-  static constexpr std::size_t kMostFiles = 256;
-  struct File {
-    std::string path;
-    base::ScopedFd fd;
-  };
-  std::map<std::int32_t, File> files_;  // by process; its latest
-  std::map<std::int32_t, std::uint32_t> users_;
+// A function at an address that was asked for.
+struct JitFunction {
+  TimedFunction function;
+  // It had the address at its times only; else its name is good at any time.
+  bool has_times = false;
 };
+// The functions of these addresses, each once; of addresses that the dump does
+// not have, those in `others`. `times_hold`: the dump's times are those of the
+// samples. Sets `times_missing` if they are not, and an address had several.
+std::vector<JitFunction> JitFunctionsAt(
+    const JitDump& dump, bool times_hold, const LocalSymbols& others,
+    const std::set<std::uint64_t>& addresses, bool& times_missing);
 
-}  // namespace countrace::runtime
+}  // namespace countrace::base
 
-#endif  // COUNTRACE_RUNTIME_RECORDER_SAMPLES_JIT_DUMP_H_
+#endif  // COUNTRACE_BASE_CODE_JIT_DUMP_H_

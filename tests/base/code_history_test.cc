@@ -1,5 +1,5 @@
 // Which function had an address when, against a model of each byte and instant.
-#include "runtime/recorder/samples/code_history.h"
+#include "base/code/code_history.h"
 
 #include <catch2/catch.hpp>
 #include <map>
@@ -9,7 +9,7 @@
 
 #include "tests/support/property_runs.h"
 
-namespace countrace::runtime {
+namespace countrace::base {
 namespace {
 
 std::string NameAt(const CodeHistory& history, std::uint64_t address,
@@ -76,4 +76,4 @@ TEST_CASE("code history: what wraps around, and has no bytes, is no code") {
 }
 
 }  // namespace
-}  // namespace countrace::runtime
+}  // namespace countrace::base

@@ -1,9 +1,9 @@
-#include "runtime/recorder/samples/code_history.h"
+#include "base/code/code_history.h"
 
 #include <algorithm>
 #include <iterator>
 
-namespace countrace::runtime {
+namespace countrace::base {
 
 void CodeHistory::Remove(std::uint64_t begin, std::uint64_t bytes,
                          std::uint64_t time_ns) {
@@ -60,4 +60,4 @@ std::vector<std::size_t> CodeHistory::At(std::uint64_t address) const {
   return found;
 }
 
-}  // namespace countrace::runtime
+}  // namespace countrace::base

@@ -1,20 +1,15 @@
-#include "runtime/recorder/samples/jit_dump.h"
+#include "base/code/jit_dump.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
-#include <optional>
 #include <unordered_map>
 #include <utility>
 
 #include "absl/strings/str_format.h"
-#include "base/text/name_escape.h"
-#include "runtime/recorder/system/process_owner.h"
 
-namespace countrace::runtime {
+namespace countrace::base {
 namespace {
 
 // Layouts of the specification; numbers are in the writer's byte order.
@@ -103,7 +98,7 @@ class Parser {
   }
 
   Reader reader_;
-  base::LocalSymbolsBuilder builder_;
+  LocalSymbolsBuilder builder_;
   CodeHistory history_;
   bool has_times_ = false;
   std::uint64_t time_ns_ = 0, last_ns_ = 0;  // of the record; the latest
@@ -204,6 +199,19 @@ JitDump ReadJitDump(const ReadAt& read) {
   return out;
 }
 
+JitDump ReadJitDump(int fd) {
+  return ReadJitDump([fd](std::uint64_t offset, std::span<std::byte> out) {
+    std::size_t have = 0;
+    while (have < out.size()) {
+      const ssize_t bytes = pread(fd, out.data() + have, out.size() - have,
+                                  static_cast<off_t>(offset + have));
+      if (bytes <= 0) break;
+      have += static_cast<std::size_t>(bytes);
+    }
+    return have;
+  });
+}
+
 bool IsJitDumpPath(std::string_view path) {
   constexpr std::string_view kBegin = "jit-", kEnd = ".dump";
   if (!path.starts_with('/')) return false;
@@ -216,53 +224,34 @@ bool IsJitDumpPath(std::string_view path) {
   return name.find_first_not_of("0123456789") == name.npos;
 }
 
-void JitDumps::OnMapping(std::int32_t pid, std::string_view path) {
-  if (!IsJitDumpPath(path) || files_.size() >= kMostFiles) return;
-  const std::optional<std::uint32_t> user = RealUser(pid);
-  if (!user) return;
-  // As the process sees it.
-  base::ScopedFd fd(
-      open(absl::StrFormat("/proc/%d/root%s", pid, path).c_str(),
-           O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY));
-  struct stat status;
-  if (!fd.is_open() || fstat(fd.get(), &status) != 0 ||
-      !S_ISREG(status.st_mode) || status.st_uid != *user) {
-    return;
+std::vector<JitFunction> JitFunctionsAt(
+    const JitDump& dump, bool times_hold, const LocalSymbols& others,
+    const std::set<std::uint64_t>& addresses, bool& times_missing) {
+  std::vector<JitFunction> names;
+  const LocalSymbol* last = nullptr;
+  std::set<std::size_t> taken;
+  for (const std::uint64_t address : addresses) {
+    const std::vector<std::size_t> functions = dump.history.At(address);
+    times_missing |= functions.size() > 1 && !times_hold;
+    if (functions.size() > 1 && times_hold) {
+      for (const std::size_t one : functions) {
+        if (!taken.insert(one).second) continue;
+        names.push_back({dump.history[one], true});
+        // It may have run before it was described.
+        if (one == functions.front()) names.back().function.from_ns = 0;
+      }
+      continue;
+    }
+    const LocalSymbol* symbol = dump.symbols.Find(address);
+    if (symbol == nullptr) symbol = others.Find(address);
+    if (symbol == nullptr || symbol == last) continue;
+    last = symbol;
+    names.emplace_back();
+    names.back().function.begin = symbol->begin;
+    names.back().function.bytes = symbol->bytes;
+    names.back().function.name = symbol->name;
   }
-  files_[pid] = {std::string(path), std::move(fd)};
+  return names;
 }
 
-void JitDumps::OnCode(std::int32_t pid) {
-  if (users_.contains(pid)) return;
-  if (const auto user = RealUser(pid)) users_[pid] = *user;
-}
-
-std::optional<std::uint32_t> JitDumps::UserOf(std::int32_t pid) const {
-  const auto user = users_.find(pid);
-  return user == users_.end() ? std::nullopt : std::optional(user->second);
-}
-
-JitDump JitDumps::Read(std::int32_t pid,
-                       std::vector<std::string>& messages) const {
-  const auto file = files_.find(pid);
-  if (file == files_.end()) return {};
-  JitDump dump =
-      ReadJitDump([&](std::uint64_t offset, std::span<std::byte> out) {
-        std::size_t have = 0;
-        while (have < out.size()) {
-          const ssize_t bytes =
-              pread(file->second.fd.get(), out.data() + have, out.size() - have,
-                    static_cast<off_t>(offset + have));
-          if (bytes <= 0) break;
-          have += static_cast<std::size_t>(bytes);
-        }
-        return have;
-      });
-  if (!dump.status.ok()) {
-    messages.push_back(base::EscapeName(file->second.path) + ": " +
-                       std::string(dump.status.message()));
-  }
-  return dump;
-}
-
-}  // namespace countrace::runtime
+}  // namespace countrace::base

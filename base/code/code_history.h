@@ -3,8 +3,8 @@
 //
 // In: functions in the order in which they were made, moved away or replaced.
 // Out: those of an address. Thread: one.
-#ifndef COUNTRACE_RUNTIME_RECORDER_SAMPLES_CODE_HISTORY_H_
-#define COUNTRACE_RUNTIME_RECORDER_SAMPLES_CODE_HISTORY_H_
+#ifndef COUNTRACE_BASE_CODE_CODE_HISTORY_H_
+#define COUNTRACE_BASE_CODE_CODE_HISTORY_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-namespace countrace::runtime {
+namespace countrace::base {
 
 struct TimedFunction {
   static constexpr std::uint64_t kOpenEnd =
@@ -50,6 +50,6 @@ class CodeHistory {
   std::vector<std::uint64_t> ends_;
 };
 
-}  // namespace countrace::runtime
+}  // namespace countrace::base
 
-#endif  // COUNTRACE_RUNTIME_RECORDER_SAMPLES_CODE_HISTORY_H_
+#endif  // COUNTRACE_BASE_CODE_CODE_HISTORY_H_
