@@ -133,6 +133,32 @@ TEST_CASE("file service: opens programs and libraries, and nothing else",
   }
 }
 
+TEST_CASE("file service: of code made at run time opens files of such a name",
+          "[import][file_service]") {
+  FileServiceTest test;
+  const auto may = [&](const std::string& path) {
+    return test.Request(FileRequest::kJitDump, path).is_open();
+  };
+  const std::string path = test.Path("jit-5.dump");
+  std::ofstream(path) << "bytes";
+  CHECK(may(path));
+  std::ofstream(test.Path("text")) << "bytes";
+  CHECK_FALSE(may(test.Path("text")));
+  CHECK(errno == EINVAL);
+  CHECK_FALSE(may(path + std::string("\0.dump", 6)));
+  std::filesystem::create_symlink(path, test.Path("jit-6.dump"));
+  CHECK_FALSE(may(test.Path("jit-6.dump")));
+  REQUIRE(mkfifo(test.Path("jit-7.dump").c_str(), 0600) == 0);
+  CHECK_FALSE(may(test.Path("jit-7.dump")));
+  CHECK(errno == EACCES);
+  CHECK_FALSE(may(test.Path("jit-8.dump")));
+  CHECK(errno == ENOENT);
+  if (geteuid() != 0) return;
+  REQUIRE(chown(path.c_str(), 65534, 65534) == 0);
+  CHECK_FALSE(may(path));
+  CHECK(errno == EACCES);
+}
+
 TEST_CASE("file service: gives of the kernel only names of code",
           "[import][file_service]") {
   FileServiceTest test;

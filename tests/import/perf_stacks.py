@@ -42,13 +42,14 @@ class PerfStacks(unittest.TestCase):
     def perf(self, *arguments, **options):
         return run('perf', '--buildid-dir', self.home / '.debug', *arguments, **options)
 
-    def perf_record(self, *command, build_ids=('-N', '-N', '--buildid-mmap'), how='dwarf'):
+    def perf_record(self, *command, build_ids=('-N', '-N', '--buildid-mmap'), how='dwarf',
+                    clock=()):
         """`build_ids`: options to try. perf crashes where the kernel sets that flag, unless it
         requests build ids itself or reads none (-B)."""
         file = self.folder / 'perf.data'
         for option in build_ids:
-            done = self.perf('record', '-q', option, '-F', RATE, '-e', 'cpu-clock', '--call-graph',
-                             how, '-o', file, '--', *command)
+            done = self.perf('record', '-q', option, *clock, '-F', RATE, '-e', 'cpu-clock',
+                             '--call-graph', how, '-o', file, '--', *command)
             if done.returncode >= 0:
                 break
         if done.returncode != 0:

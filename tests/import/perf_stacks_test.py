@@ -9,6 +9,7 @@ import pathlib
 import random
 import re
 import shutil
+import struct
 import sys
 import unittest
 
@@ -167,6 +168,80 @@ class StacksByDwarf(PerfStacks):
                 else:
                     self.assertRegex(done.stderr, r'^countrace report: \S.{20}')
         self.assertGreater(read, 5)
+
+
+class CodeMadeAtRunTime(PerfStacks):
+    def record_code(self, what, clock=('-k', 'CLOCK_MONOTONIC')):
+        """The recorded file, and that in which the program described its code."""
+        file = self.perf_record(SAMPLES, what, 400, self.folder, how='fp', clock=clock)
+        # Where perf crashed it was begun again.
+        *others, dump = sorted(self.folder.glob('jit-*.dump'),
+                               key=lambda path: path.stat().st_mtime_ns) or [None]
+        if dump is None:
+            self.skipTest('SKIPPED: no machine code of this processor')
+        for other in others:
+            other.unlink()
+        return file, dump
+
+    def made(self, file):
+        """The share of each function among the samples of such code; the notes of the trace."""
+        data = self.report('function', file)
+        rows = [row for row in data['rows'] if row['dso'] == '[jit]']
+        every = sum(row['self_samples'] for row in rows)
+        self.assertGreater(every, 200, data['rows'][:5])
+        text = run(self.countrace, 'report', '--no-progress', file, env=self.environment)
+        return {row['function']: row['self_samples'] / every for row in rows
+                if row['self_samples']}, text.stdout + text.stderr
+
+    def test_where_it_was_and_was_moved_to(self):
+        file, dump = self.record_code('dump')
+        made, said = self.made(file)
+        self.assertEqual({'DumpedAtRunTime(int)'}, set(made))
+        self.assertNotIn(dump.name, said)
+
+    def test_memory_that_is_used_again(self):
+        file, dump = self.record_code('reuse')
+        made, said = self.made(file)
+        self.assertEqual({'Early', 'Late'}, set(made))
+        self.assertAlmostEqual(0.3, made['Late'], delta=0.12)
+        self.assertNotIn(dump.name, said)
+
+    def test_times_of_another_clock(self):
+        file, dump = self.record_code('reuse', clock=())
+        made, said = self.made(file)
+        # Early was moved away from there before.
+        self.assertEqual({'Early', 'Late'}, set(made))
+        self.assertAlmostEqual(0.8, made['Late'], delta=0.12)
+        self.assertIn(f"{dump.name}: functions were at the same address one after the other", said)
+
+    def test_a_file_that_is_gone_or_another_one(self):
+        for change, clock, why in (
+                (lambda dump: dump.unlink(), (), 'No such file or directory'),
+                (lambda dump: os.utime(dump, (2**31, 2**31)), (),
+                 'it was changed after the recording'),
+                (self.make_later, ('-k', 'CLOCK_MONOTONIC'), 'it is of a later program'),
+                (lambda dump: os.truncate(dump, 10), ('-k', 'CLOCK_MONOTONIC'),
+                 'at byte 0 it has no whole head'),
+                (lambda dump: os.chown(dump, 65534, 65534), (), 'Permission denied')):
+            with self.subTest(why):
+                file, dump = self.record_code('dump', clock)
+                change(dump)
+                made, said = self.made(file)
+                dump.unlink(missing_ok=True)
+                self.assertEqual({'[jit]'}, set(made))
+                self.assertIn(f'{dump.name}: {why}', said)
+
+    @staticmethod
+    def make_later(dump):
+        """As a later process of the same number would have written it."""
+        data = bytearray(dump.read_bytes())
+        at = 40
+        while at + 16 <= len(data):
+            size, = struct.unpack_from('<I', data, at + 4)
+            time_ns, = struct.unpack_from('<Q', data, at + 8)
+            struct.pack_into('<Q', data, at + 8, time_ns + 10**12)
+            at += size
+        dump.write_bytes(data)
 
 
 if __name__ == '__main__':

@@ -48,7 +48,7 @@ void CodeMappings::Map(const MappingRecord& mapping) {
   std::int32_t owner = 0;
   std::uint64_t offset = mapping.offset;
   if (logformat::IsJitMapping(mapping.path)) {
-    file = {logformat::kJitCode, ""};
+    file = {logformat::kJitCode, "", 0, mapping.pid};
     owner = mapping.pid;
     offset = start;  // absolute
   } else if (file.build_id.empty()) {

@@ -24,6 +24,7 @@ struct MappedFile {
   std::string path;         // or one of logformat/sample_points.h
   std::string build_id;     // hexadecimal; logformat::kNoText: not known
   std::uint64_t inode = 0;  // 0: not known
+  std::int32_t pid = 0;     // of kJitCode: the process that it is of
 };
 
 class CodeMappings final : public base::CodeMap {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <ctime>
 #include <utility>
 
 #include "absl/strings/str_format.h"
@@ -26,6 +27,11 @@ std::string RateOf(const EventAttribute& attribute) {
   return attribute.Has(kFreq)
              ? absl::StrFormat("%d Hz", attribute.sample_period)
              : absl::StrFormat("every %d", attribute.sample_period);
+}
+
+bool IsMonotonic(const FileDescription& file) {
+  return !file.attributes.empty() && file.attributes.front().Has(kUseClockId) &&
+         file.attributes.front().clock_id == CLOCK_MONOTONIC;
 }
 
 bool IsThisProcessor(const FileDescription& file) {
@@ -65,6 +71,7 @@ SampleStacks::SampleStacks(const FileDescription& file,
       mappings_(file, machine),
       kernel_file_(mappings_.FileNamed(logformat::kKernelCode)),
       kernel_symbols_(file, machine),
+      jit_symbols_(machine, IsMonotonic(file)),
       other_processor_(!IsThisProcessor(file)) {}
 
 void SampleStacks::Prepare(const EventAttribute& attribute,
@@ -114,6 +121,7 @@ bool SampleStacks::OnMapping(const RawRecord& record) {
                       mapping.start + mapping.bytes);
   }
   mappings_.Map(mapping);
+  jit_symbols_.Map(mapping);
   return true;
 }
 
@@ -190,6 +198,8 @@ std::uint64_t SampleStacks::FrameOf(CpuBooks& cpu, Stream& stream,
   DefineFile(cpu, stream, time_ns, frame.file);
   if (frame.file == kernel_file_) {
     DefineKernelSymbol(cpu, stream, time_ns, frame.address);
+  } else if (mappings_.files()[frame.file].pid != 0) {
+    jit_addresses_[frame.file].insert(frame.address);
   }
   const std::array<std::uint64_t, logformat::kFrameNumbers> numbers = {
       id, frame.parent, frame.file, frame.address};
@@ -343,7 +353,35 @@ bool SampleStacks::OnSample(CpuBooks& cpu, std::uint64_t time_ns,
   return true;
 }
 
+// All in one stream: they are of the whole trace.
+void SampleStacks::StoreJitSymbols() {
+  std::uint64_t last_ns = 0;
+  for (const auto& [number, stream] : streams_) {
+    last_ns = std::max(last_ns, stream.last_ns);
+  }
+  for (const auto& [file, addresses] : jit_addresses_) {
+    auto& [number, stream] = *streams_.begin();
+    CpuBooks& cpu = records_.CpuOf(number, stream.last_ns);
+    stream.files.clear();
+    for (const auto& [function, is_timed] :
+         jit_symbols_.Names(mappings_.files()[file].pid, addresses, last_ns)) {
+      DefineFile(cpu, stream, cpu.last_ns, file);
+      const std::array<std::uint64_t, logformat::kTimedSymbolNumbers> numbers =
+          {file, function.begin, function.bytes, function.from_ns,
+           function.until_ns};
+      Store(
+          cpu,
+          PointOf(is_timed ? SamplePoint::kTimedSymbol : SamplePoint::kSymbol),
+          cpu.last_ns, 0,
+          std::span(numbers).first(is_timed ? logformat::kTimedSymbolNumbers
+                                            : logformat::kSymbolNumbers),
+          {&function.name, 1});
+    }
+  }
+}
+
 void SampleStacks::Finish(logformat::TraceInfo& info) {
+  StoreJitSymbols();
   for (auto& [number, stream] : streams_) {
     CpuBooks& cpu = records_.CpuOf(number, stream.last_ns);
     for (const auto& [hook, rest] : stream.rest) {
@@ -354,6 +392,9 @@ void SampleStacks::Finish(logformat::TraceInfo& info) {
     }
   }
   DescribeUnwound(info);
+  for (const std::string& message : jit_symbols_.messages()) {
+    info.not_known.push_back(message);
+  }
   if (const std::string why = kernel_symbols_.why_not(); !why.empty()) {
     info.not_known.push_back(
         absl::StrFormat("the names of the kernel's functions (%s): %s",

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -20,6 +21,7 @@
 #include "logformat/import/kernel/cpu_records.h"
 #include "logformat/import/perf/code_mappings.h"
 #include "logformat/import/perf/file_description.h"
+#include "logformat/import/perf/jit_symbols.h"
 #include "logformat/import/perf/kernel_symbols.h"
 #include "logformat/import/perf/record_reader.h"
 #include "logformat/import/perf/sample.h"
@@ -100,6 +102,7 @@ class SampleStacks {
                        const logformat::DataAddress& address);
   std::uint64_t StackPointerOf(const EventAttribute& attribute,
                                const Sample& sample) const;
+  void StoreJitSymbols();
   void DescribeUnwound(logformat::TraceInfo& info) const;
 
   const FileDescription& file_;
@@ -116,6 +119,9 @@ class SampleStacks {
   std::vector<base::CodePlace> places_;
   const std::uint32_t kernel_file_;
   KernelSymbols kernel_symbols_;
+  JitSymbols jit_symbols_;
+  // In code that was made at run time, by file.
+  std::map<std::uint32_t, std::set<std::uint64_t>> jit_addresses_;
   // Null: no event has copies of stacks.
   std::unique_ptr<base::StackUnwinder> unwinder_;
   bool other_processor_ = false;  // its registers and rules are not read here

@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "absl/strings/str_format.h"
+#include "base/code/jit_dump.h"
 
 namespace countrace::importer {
 
@@ -66,6 +67,19 @@ ScopedFd OpenObject(const std::string& path) {
                      O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.is_open() && !IsProgramOrLibrary(file.get())) return Refuse(EACCES);
   return file;
+}
+
+ScopedFd OpenJitDump(const std::string& path) {
+  if (!base::IsJitDumpPath(path)) return Refuse(EINVAL);
+  const ScopedFd place(open(path.c_str(), O_PATH | O_CLOEXEC | O_NOFOLLOW));
+  struct stat status {};
+  if (!place.is_open() || fstat(place.get(), &status) != 0) return ScopedFd();
+  if (!S_ISREG(status.st_mode) ||
+      (status.st_uid != geteuid() && status.st_uid != 0)) {
+    return Refuse(EACCES);
+  }
+  return ScopedFd(open(absl::StrFormat("/proc/self/fd/%d", place.get()).c_str(),
+                       O_RDONLY | O_CLOEXEC | O_NONBLOCK));
 }
 
 bool IsNameOf(std::string_view text, std::string_view allowed) {
@@ -164,6 +178,10 @@ ScopedFd FileService::Open(std::string_view request) {
       if (name.find('\0') != name.npos) return Refuse(EINVAL);
       if (++objects_ > kMaxObjects) return Refuse(EDQUOT);
       return OpenObject(name);
+    case FileRequest::kJitDump:
+      if (name.find('\0') != name.npos) return Refuse(EINVAL);
+      if (++objects_ > kMaxObjects) return Refuse(EDQUOT);
+      return OpenJitDump(name);
     case FileRequest::kKernel:
       if (++objects_ > kMaxObjects) return Refuse(EDQUOT);
       return OpenOfKernel(name);

@@ -19,17 +19,19 @@ namespace countrace::importer {
 inline constexpr int kFileServiceFd = 3;
 
 enum class FileRequest : char {
-  kCreate = 'c',  // a new file of the trace, by its name
-  kObject = 'o',  // a program or shared library, by its path; read-only
-  kKernel = 'k',  // what the kernel says of itself, as in machine_files.h
+  kCreate = 'c',   // a new file of the trace, by its name
+  kObject = 'o',   // a program or shared library, by its path; read-only
+  kJitDump = 'j',  // a jit-PID.dump, by its path; read-only
+  kKernel = 'k',   // what the kernel says of itself, as in machine_files.h
 };
 
 // In the program. Not open: errno says why.
 base::ScopedFd RequestFile(int socket, FileRequest kind, std::string_view name);
 
 // In the parent, which trusts no request: names contain no '/', files are new,
-// objects are regular ELF files, not core dumps or the kernel's memory, and of
-// the kernel only names of code are given.
+// objects are regular ELF files, not core dumps or the kernel's memory, files
+// of code made at run time have such a name and are regular ones of this user
+// or root, and of the kernel only names of code are given.
 class FileService {
  public:
   explicit FileService(const std::string& directory);

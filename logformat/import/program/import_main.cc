@@ -111,6 +111,9 @@ absl::Status ImportPerfData(const Arguments& arguments, const Mapping& mapping,
   machine.object = [](const std::string& object) {
     return RequestFile(kFileServiceFd, FileRequest::kObject, object);
   };
+  machine.jit_dump = [](const std::string& dump) {
+    return RequestFile(kFileServiceFd, FileRequest::kJitDump, dump);
+  };
   machine.kernel = [](const std::string& what) {
     return RequestFile(kFileServiceFd, FileRequest::kKernel, what);
   };
