@@ -30,8 +30,7 @@ def head(data, dice):
     data[dice.randrange(min(len(data), 700))] = dice.randrange(256)
 
 
-def record_head(data, dice):
-    """A record's type, flags or length."""
+def record_places(data):
     begin, size = struct.unpack_from('<QQ', data, 40)
     if struct.unpack_from('<Q', data, 8)[0] == 16:
         begin, size = 16, len(data) - 16
@@ -42,7 +41,12 @@ def record_head(data, dice):
         if length < 8:
             break
         at += length
-    data[dice.choice(places) + dice.randrange(8)] = dice.randrange(256)
+    return places
+
+
+def record_head(data, dice):
+    """A record's type, flags or length."""
+    data[dice.choice(record_places(data)) + dice.randrange(8)] = dice.randrange(256)
 
 
 class DamagedPerfData(unittest.TestCase):
@@ -77,6 +81,21 @@ class DamagedPerfData(unittest.TestCase):
              '--import-limit', 'stall=10s', '--import-limit', 'memory=1G',
              file], env=environment, capture_output=True, text=True,
             errors='replace', timeout=60)
+
+    def test_records_of_bpf_programs_need_no_id(self):
+        """Linux writes some with a size that is too large, so they end with no id."""
+        for kind in (17, 18):  # PERF_RECORD_KSYMBOL, PERF_RECORD_BPF_EVENT
+            data = bytearray(self.sound[2].read_bytes())
+            exits = [at for at in record_places(data)
+                     if struct.unpack_from('<I', data, at)[0] == 4]
+            size = struct.unpack_from('<H', data, exits[-1] + 6)[0]
+            struct.pack_into('<I', data, exits[-1], kind)
+            data[exits[-1] + 8:exits[-1] + size] = b'\xff' * (size - 8)
+            file = self.work / 'bpf.data'
+            file.write_bytes(data)
+            done = self.read(file, os.environ)
+            self.assertEqual((0, ''), (done.returncode, done.stderr), done)
+            self.assertIn('captured', done.stdout)
 
     def test_150_damaged_files(self):
         place = self.work / 'tmp'

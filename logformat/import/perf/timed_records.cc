@@ -18,6 +18,13 @@ bool IsKnown(std::uint32_t type) {
          (type >= kFirstUserRecord && type <= kCompressed2);
 }
 
+// Symbols of BPF programs, which are not used. Linux writes those of programs
+// that are loaded while several events ask for them with a size that is too
+// large (perf_event_bpf_output), so what they end with is no id and no time.
+bool IsOfBpfProgram(std::uint32_t type) {
+  return type == PERF_RECORD_KSYMBOL || type == PERF_RECORD_BPF_EVENT;
+}
+
 }  // namespace
 
 absl::Status TimedRecords::Malformed(const RawRecord& record) const {
@@ -54,6 +61,7 @@ absl::Status TimedRecords::Take(RawRecord record) {
     return absl::OkStatus();
   }
   if (record.type >= kFirstUserRecord) return receiver_.OnUntimed(record);
+  if (IsOfBpfProgram(record.type)) return absl::OkStatus();
   const EventAttribute* attribute = AttributeOf(record);
   if (attribute == nullptr) {
     return absl::InvalidArgumentError(absl::StrFormat(
