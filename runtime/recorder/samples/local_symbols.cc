@@ -12,11 +12,30 @@
 #include "absl/strings/str_format.h"
 #include "base/posix/scoped_fd.h"
 #include "base/posix/small_file.h"
+#include "runtime/recorder/system/pid_namespace.h"
 
 namespace countrace::runtime {
 namespace {
 
 constexpr std::uint64_t kLargestMap = 256 << 20;
+
+base::ScopedFd OpenMapAt(const std::string& path) {
+  return base::ScopedFd(open(
+      path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY));
+}
+
+// As the process sees it, that has another /tmp and number in a container; if
+// it has ended, as the recorder does. Sets errno; `path` is for the user.
+base::ScopedFd OpenMap(std::int32_t pid, std::string& path) {
+  if (const std::int32_t number = OwnNumber(pid, pid); number != 0) {
+    path = absl::StrFormat("/tmp/perf-%d.map", number);
+    base::ScopedFd fd =
+        OpenMapAt(absl::StrFormat("/proc/%d/root%s", pid, path));
+    if (fd.is_open() || errno == ELOOP) return fd;
+  }
+  path = absl::StrFormat("/tmp/perf-%d.map", pid);
+  return OpenMapAt(path);
+}
 
 }  // namespace
 
@@ -28,9 +47,8 @@ LocalSymbols ReadKernelSymbols() {
 
 LocalSymbols ReadJitSymbols(std::int32_t pid, std::optional<std::uint32_t> user,
                             std::vector<std::string>& messages) {
-  const std::string path = absl::StrFormat("/tmp/perf-%d.map", pid);
-  const base::ScopedFd fd(open(
-      path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY));
+  std::string path;
+  const base::ScopedFd fd = OpenMap(pid, path);
   if (!fd.is_open() && errno == ENOENT) return {};
   struct stat status {};
   std::string why;

@@ -16,9 +16,9 @@ using base::LocalSymbols;
 
 // The kernel's functions, of /proc/kallsyms.
 LocalSymbols ReadKernelSymbols();
-// Of /tmp/perf-PID.map. None if it is no regular file, not of this user (the
-// program's; absent: not known), or larger than 256 MiB: then `messages` gets
-// why. Its writer may have put anything into it.
+// Of /tmp/perf-PID.map, as the process sees it. None if it is no regular file,
+// not of this user (the program's; absent: not known), or larger than 256 MiB:
+// then `messages` gets why. Its writer may have put anything into it.
 LocalSymbols ReadJitSymbols(std::int32_t pid, std::optional<std::uint32_t> user,
                             std::vector<std::string>& messages);
 
