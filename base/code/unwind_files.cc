@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "absl/strings/escaping.h"
+#include "base/code/file_version.h"
 
 namespace countrace::base {
 namespace {
@@ -104,8 +105,16 @@ bool UnwindFile::Take(const std::string& path, const std::string& build_id) {
 
 bool UnwindFile::Take(ScopedFd fd, const std::string& build_id) {
   elf_version(EV_CURRENT);
-  if (!fd.is_open() ||
-      !TakeElf(elf_begin(fd.get(), ELF_C_READ, nullptr), build_id)) {
+  if (!fd.is_open()) return false;
+  const bool is_version = IsFileVersion(build_id);
+  if (is_version) {
+    struct stat status;
+    if (fstat(fd.get(), &status) != 0 || FileVersion(status) != build_id) {
+      return false;
+    }
+  }
+  if (!TakeElf(elf_begin(fd.get(), ELF_C_READ, nullptr),
+               is_version ? "" : build_id)) {
     return false;
   }
   fd_ = std::move(fd);

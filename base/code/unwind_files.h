@@ -31,7 +31,8 @@ class UnwindFile {
   UnwindFile& operator=(const UnwindFile&) = delete;
 
   // False: it is no ELF file with this build id, or not readable at once; then
-  // nothing is taken. `build_id`: hexadecimal, kNoBuildId, or empty for any.
+  // nothing is taken. `build_id`: hexadecimal, a version (file_version.h),
+  // kNoBuildId, or empty for any.
   // Requires: nothing is taken yet.
   bool Take(const std::string& path, const std::string& build_id);
   bool Take(ScopedFd fd, const std::string& build_id);

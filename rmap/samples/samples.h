@@ -31,7 +31,8 @@ struct SampledEvent {
 // Where addresses lie (logformat/sample_points.h).
 struct CodeFile {
   std::string path;
-  std::string build_id;  // hexadecimal; empty: not known
+  // Hexadecimal, or base/code/file_version.h's; empty: not known.
+  std::string build_id;
 };
 
 // A node of the tree of stacks, over all processes.

@@ -16,6 +16,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_format.h"
+#include "base/code/file_version.h"
 #include "base/code/kept_files.h"
 #include "base/posix/scoped_fd.h"
 #include "base/text/demangled.h"
@@ -75,7 +76,8 @@ struct Symbolizer::OpenFile {
   ~OpenFile() {
     if (dwfl != nullptr) dwfl_end(dwfl);
   }
-  bool ReportPath(const std::string& where, std::string& why);
+  bool ReportPath(const std::string& where, const std::string& build_id,
+                  std::string& why);
   bool ReportBuildId(const CodeFile& code);
   bool Read(const CodeFile& code, std::string& why);
   // In the file's own terms, without `bias`.
@@ -132,9 +134,18 @@ std::string BuildIdOf(Dwfl_Module* module) {
 
 // The module of the file at `path`. False: `why` has the reason.
 bool Symbolizer::OpenFile::ReportPath(const std::string& where,
+                                      const std::string& build_id,
                                       std::string& why) {
   const int fd = OpenCode(where, why);
   if (fd < 0) return false;
+  struct stat status;
+  if (base::IsFileVersion(build_id) && fstat(fd, &status) == 0 &&
+      base::FileVersion(status) != build_id) {
+    close(fd);
+    why = absl::StrFormat("it is another file: %s, recorded was %s",
+                          base::FileVersion(status), build_id);
+    return false;
+  }
   module = dwfl_report_offline(dwfl, where.c_str(), where.c_str(),
                                fd);  // takes the descriptor
   if (module == nullptr) {
@@ -169,7 +180,8 @@ bool Symbolizer::OpenFile::Read(const CodeFile& code, std::string& why) {
   }
   const std::string build_id = BuildIdOf(module);
   // The kernel shows 20 bytes of a longer one.
-  if (!code.build_id.empty() && !build_id.starts_with(code.build_id)) {
+  if (!code.build_id.empty() && !base::IsFileVersion(code.build_id) &&
+      !build_id.starts_with(code.build_id)) {
     why =
         absl::StrFormat("its build id is %s, recorded was %s",
                         build_id.empty() ? "absent" : build_id, code.build_id);
@@ -182,6 +194,12 @@ bool Symbolizer::OpenFile::Read(const CodeFile& code, std::string& why) {
     if (gelf_getphdr(elf, static_cast<int>(i), &part) == nullptr ||
         part.p_type != PT_LOAD) {
       continue;
+    }
+    // A file of symbols alone (objcopy --only-keep-debug) has addresses, and
+    // not the places of the program's file that they are of.
+    if (part.p_filesz == 0 && part.p_memsz != 0 && (part.p_flags & PF_X) != 0) {
+      why = "it has symbols, but no code";
+      return false;
     }
     parts.push_back({part.p_offset, part.p_memsz, part.p_vaddr,
                      (part.p_flags & PF_X) != 0});
@@ -209,8 +227,9 @@ Symbolizer::OpenFile* Symbolizer::Open(const CodeFile& code) {
       why = dwfl_errmsg(-1);
       return false;
     }
-    const bool reported =
-        path.empty() ? file->ReportBuildId(code) : file->ReportPath(path, why);
+    const bool reported = path.empty()
+                              ? file->ReportBuildId(code)
+                              : file->ReportPath(path, code.build_id, why);
     if (!reported || !file->Read(code, why)) return false;
     slot = std::move(file);
     return true;

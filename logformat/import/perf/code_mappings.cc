@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "base/code/file_version.h"
 #include "base/code/kept_files.h"
 #include "base/code/unwind_files.h"
 #include "logformat/sample_points.h"
@@ -101,8 +102,22 @@ bool CodeMappings::IsRecordedOne(const MappedFile& file,
   struct stat status;
   return file.inode != 0 && fstat(fd.get(), &status) == 0 &&
          status.st_ino == file.inode &&
-         (machine_.recorded_until_s == 0 ||
-          status.st_mtime <= machine_.recorded_until_s);
+         (machine_.recorded_until_ns == 0 ||
+          base::ChangedNs(status) <= machine_.recorded_until_ns);
+}
+
+std::string CodeMappings::VersionOf(std::uint32_t number) const {
+  const MappedFile& file = files_[number];
+  if (file.build_id != logformat::kNoText || file.inode == 0 ||
+      !file.path.starts_with('/') || machine_.object == nullptr) {
+    return file.build_id;
+  }
+  const base::ScopedFd fd = machine_.object(file.path);
+  struct stat status;
+  return fd.is_open() && IsRecordedOne(file, fd) &&
+                 fstat(fd.get(), &status) == 0
+             ? base::FileVersion(status)
+             : base::GoneFileVersion(file.inode);
 }
 
 bool CodeMappings::Open(std::int32_t /*pid*/, std::uint32_t number,

@@ -22,7 +22,7 @@ namespace countrace::importer::perf {
 
 struct MappedFile {
   std::string path;         // or one of logformat/sample_points.h
-  std::string build_id;     // hexadecimal; logformat::kNoText: not known
+  std::string build_id;     // hexadecimal; logformat::kNoText: none is known
   std::uint64_t inode = 0;  // 0: not known
   std::int32_t pid = 0;     // of kJitCode: the process that it is of
 };
@@ -51,6 +51,9 @@ class CodeMappings final : public base::CodeMap {
   // A file in which data lies; `build_id` may be empty.
   std::uint32_t FileOfData(const std::string& path, std::string build_id);
   const std::vector<MappedFile>& files() const { return files_; }
+  // Its build id; of a file without one its version (base/code/file_version.h),
+  // as far as it is here.
+  std::string VersionOf(std::uint32_t file) const;
   // Paths of the files that Open() did not find as they were recorded.
   const std::vector<std::string>& missing() const { return missing_; }
 

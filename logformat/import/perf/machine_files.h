@@ -26,7 +26,7 @@ struct MachineFiles {
   // kernel's kallsyms).
   std::function<base::ScopedFd(const std::string& what)> kernel;
   // A file that was changed later is none that was recorded; 0: not known.
-  std::int64_t recorded_until_s = 0;
+  std::int64_t recorded_until_ns = 0;
 };
 
 }  // namespace countrace::importer::perf

@@ -161,7 +161,8 @@ void SampleStacks::DefineFile(CpuBooks& cpu, Stream& stream,
   if (!stream.files.insert(number).second) return;
   const std::uint64_t file = number;
   const MappedFile& mapped = mappings_.files()[number];
-  const std::array<std::string, 2> texts = {mapped.build_id, mapped.path};
+  const std::array<std::string, 2> texts = {mappings_.VersionOf(number),
+                                            mapped.path};
   Store(cpu, PointOf(SamplePoint::kFile), time_ns, 0, {&file, 1}, texts);
 }
 

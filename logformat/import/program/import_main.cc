@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "base/code/file_version.h"
 #include "base/posix/file_mapping.h"
 #include "base/posix/scoped_fd.h"
 #include "logformat/import/ctf/conversion.h"
@@ -120,7 +121,7 @@ absl::Status ImportPerfData(const Arguments& arguments, const Mapping& mapping,
   // perf wrote it last; a copy of it is younger.
   struct stat written {};
   if (fstat(file.get(), &written) == 0) {
-    machine.recorded_until_s = written.st_mtime;
+    machine.recorded_until_ns = countrace::base::ChangedNs(written);
   }
   EnterJail(arguments);
   const absl::Status status = countrace::importer::perf::ConvertPerfData(

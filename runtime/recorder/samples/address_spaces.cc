@@ -10,6 +10,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_format.h"
+#include "base/code/file_version.h"
 #include "base/code/unwind_files.h"
 #include "base/posix/scoped_fd.h"
 #include "logformat/sample_points.h"
@@ -29,9 +30,12 @@ base::ScopedFd OpenMappedFile(const std::string& path) {
   return fd;
 }
 
-std::string ReadBuildId(const std::string& path) {
-  const base::ScopedFd fd = OpenMappedFile(path);
-  if (!fd.is_open() || elf_version(EV_CURRENT) == EV_NONE) return "";
+std::string ReadBuildId(const base::ScopedFd& fd) {
+  struct stat status;
+  if (!fd.is_open() || elf_version(EV_CURRENT) == EV_NONE ||
+      fstat(fd.get(), &status) != 0) {
+    return "";
+  }
   Elf* const elf = elf_begin(fd.get(), ELF_C_READ, nullptr);
   if (elf == nullptr) return "";
   const void* id = nullptr;
@@ -40,6 +44,8 @@ std::string ReadBuildId(const std::string& path) {
   if (bytes > 0 && bytes <= 64) {
     text = absl::BytesToHexString(absl::string_view(
         static_cast<const char*>(id), static_cast<std::size_t>(bytes)));
+  } else if (elf_kind(elf) == ELF_K_ELF) {
+    text = base::FileVersion(status);
   }
   elf_end(elf);
   return text;
@@ -57,14 +63,26 @@ AddressSpaces::AddressSpaces(CodeFiles& files)
     : files_(files),
       unknown_(files.Number({logformat::kUnknownCode, logformat::kNoText})) {}
 
-std::string AddressSpaces::BuildIdOf(std::int32_t pid,
-                                     const std::string& path) {
-  const auto [found, added] = build_ids_.try_emplace(path);
+std::string AddressSpaces::VersionOf(std::int32_t pid, const std::string& path,
+                                     const MappedInode& inode) {
+  if (!path.starts_with('/') || logformat::IsJitMapping(path)) return "";
+  const std::string key =
+      absl::StrFormat("%d\n%s\n%s", inode.number, inode.device, path);
+  const auto known = build_ids_.find(key);
+  if (known != build_ids_.end()) return known->second;
   // A container's process has another root.
-  if (added) {
-    found->second = ReadBuildId(absl::StrFormat("/proc/%d/root%s", pid, path));
+  base::ScopedFd fd =
+      OpenMappedFile(absl::StrFormat("/proc/%d/root%s", pid, path));
+  if (!fd.is_open()) {
+    // It has ended, and may have had another one.
+    fd = OpenMappedFile(path);
+    struct stat status;
+    if (!fd.is_open() || fstat(fd.get(), &status) != 0 ||
+        status.st_ino != inode.number) {
+      return "";
+    }
   }
-  return found->second;
+  return build_ids_[key] = ReadBuildId(fd);
 }
 
 void AddressSpaces::Add(std::int32_t pid, std::uint64_t start,
@@ -78,8 +96,6 @@ void AddressSpaces::Add(std::int32_t pid, std::uint64_t start,
     file = {logformat::kJitCode, "", pid};
     jit_dumps_.OnCode(pid);
     offset = start;  // absolute
-  } else if (path.front() == '/' && file.build_id.empty()) {
-    file.build_id = BuildIdOf(pid, file.path);
   }
   if (file.build_id.empty()) file.build_id = logformat::kNoText;
   space.Map(start, end, offset, files_.Number(file));
@@ -88,8 +104,8 @@ void AddressSpaces::Add(std::int32_t pid, std::uint64_t start,
 void AddressSpaces::Scan(std::int32_t pid, Space& space) {
   for (const ProcessMapping& mapping : ReadProcessMaps(pid)) {
     if (!mapping.is_code) continue;
-    Add(pid, mapping.start, mapping.end, mapping.offset, mapping.path, "",
-        space);
+    Add(pid, mapping.start, mapping.end, mapping.offset, mapping.path,
+        VersionOf(pid, mapping.path, {mapping.device, mapping.inode}), space);
   }
 }
 

@@ -23,8 +23,9 @@ namespace countrace::runtime {
 
 // What code is mapped from; no two of them are equal.
 struct CodeFile {
-  std::string path;      // or one of logformat/sample_points.h
-  std::string build_id;  // hexadecimal; kNoText: none is known
+  std::string path;  // or one of logformat/sample_points.h
+  // Hexadecimal, or base/code/file_version.h's; kNoText: none is known.
+  std::string build_id;
   std::int32_t pid = 0;  // of kJitCode: the process it is of
 };
 
@@ -43,12 +44,17 @@ class CodeFiles {
 
 using base::CodePlace;  // `file` is of CodeFiles
 
+// Which file a path meant when it was mapped, as the kernel has it.
+struct MappedInode {
+  std::string device;        // and what else differs of files of one number
+  std::uint64_t number = 0;  // 0: not known
+};
+
 class AddressSpaces final : public base::CodeMap {
  public:
   explicit AddressSpaces(CodeFiles& files);
 
-  // `path` as the kernel shows it; `build_id` may be empty: it is read from the
-  // file.
+  // `path` as the kernel shows it; `build_id` may be empty: none is known.
   void Map(std::int32_t pid, std::uint64_t start, std::uint64_t bytes,
            std::uint64_t offset, std::string_view path, std::string build_id);
   void NewProgram(std::int32_t pid);
@@ -56,6 +62,11 @@ class AddressSpaces final : public base::CodeMap {
   void End(std::int32_t pid) { spaces_.erase(pid); }
   // Looks its mappings up now: it may have ended when they are needed.
   void ReadMappings(std::int32_t pid) { Known(pid); }
+
+  // What CodeFile::build_id is of a file whose build id the kernel did not
+  // show; empty: none is known.
+  std::string VersionOf(std::int32_t pid, const std::string& path,
+                        const MappedInode& inode);
 
   CodePlace Find(std::int32_t pid, std::uint64_t address) override;
   bool Open(std::int32_t pid, std::uint32_t file,
@@ -73,22 +84,22 @@ class AddressSpaces final : public base::CodeMap {
   void Add(std::int32_t pid, std::uint64_t start, std::uint64_t end,
            std::uint64_t offset, std::string_view path, std::string build_id,
            Space& space);
-  std::string BuildIdOf(std::int32_t pid, const std::string& path);
 
   CodeFiles& files_;
   const std::uint32_t unknown_;
   JitDumps jit_dumps_;
   // A forked process shares its parent's until one of them changes.
   absl::flat_hash_map<std::int32_t, std::shared_ptr<Space>> spaces_;
-  absl::flat_hash_map<std::string, std::string> build_ids_;  // by path
+  // By path and inode: containers have other files of one path.
+  absl::flat_hash_map<std::string, std::string> build_ids_;
 };
 
 // A regular file, to be read; not open: it is none, or cannot be at once.
 base::ScopedFd OpenMappedFile(const std::string& path);
 
-// The build id of an ELF file, hexadecimal; empty: it has none, or is not
-// readable at once.
-std::string ReadBuildId(const std::string& path);
+// The build id of an ELF file, hexadecimal; its version, if it has none; empty:
+// it is no such file.
+std::string ReadBuildId(const base::ScopedFd& fd);
 
 }  // namespace countrace::runtime
 

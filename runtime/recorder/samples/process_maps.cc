@@ -27,6 +27,8 @@ std::vector<ProcessMapping> ReadProcessMaps(std::int32_t pid) {
       continue;
     }
     mapping.is_code = fields[1][2] == 'x';
+    mapping.device = std::string(fields[3]);
+    if (!absl::SimpleAtoi(fields[4], &mapping.inode)) continue;
     absl::string_view path = fields.size() > 5 ? fields[5] : "";
     while (!path.empty() && path.front() == ' ') path.remove_prefix(1);
     mapping.path = std::string(path);

@@ -13,6 +13,8 @@ namespace countrace::runtime {
 struct ProcessMapping {
   std::uint64_t start = 0, end = 0, offset = 0;
   bool is_code = false;
+  std::string device;  // "fe:00"
+  std::uint64_t inode = 0;
   std::string path;  // as the kernel shows it
 };
 

@@ -3,6 +3,7 @@
 #ifndef COUNTRACE_RUNTIME_RECORDER_SAMPLES_SAMPLE_ENTRIES_H_
 #define COUNTRACE_RUNTIME_RECORDER_SAMPLES_SAMPLE_ENTRIES_H_
 
+#include <cstddef>
 #include <cstdint>
 
 #include "logformat/packet_layout.h"
@@ -33,10 +34,16 @@ struct SampleDataWords {
 inline constexpr std::size_t kSampleDataWords = sizeof(SampleDataWords) / 8;
 // Words: pid, start, bytes, offset in the file, build id (20 bytes in 3 words,
 // the size in the top byte, below it 1 if it is code), then the path with its
-// NUL.
+// NUL. A size of 0: MappedFileNumber is in the place of the build id.
 inline constexpr std::uint16_t kMappingEntry = 0x0ff0;
 inline constexpr std::size_t kMappingHeadWords = 7;
 inline constexpr std::size_t kMappingIsCode = 22;  // byte of the three words
+struct MappedFileNumber {
+  std::uint32_t device_major, device_minor;
+  std::uint64_t inode;
+  std::uint32_t generation;  // numbers are used again
+};
+inline constexpr std::size_t kFileNumberBytes = 20;  // without what pads it
 // Words: pid. The process has a new program: its mappings are gone.
 inline constexpr std::uint16_t kNewProgramEntry = 0x0ff1;
 

@@ -24,7 +24,7 @@ using logformat::SamplePoint;
 constexpr std::uint64_t kIdMask = 0xffffff;
 
 std::unique_ptr<logformat::DataAreas> MakeDataAreas(
-    const std::vector<SampleRequest>& requests) {
+    const std::vector<SampleRequest>& requests, AddressSpaces& spaces) {
   if (std::none_of(requests.begin(), requests.end(),
                    [](const SampleRequest& request) {
                      return request.data != SampleData::kNone;
@@ -32,11 +32,13 @@ std::unique_ptr<logformat::DataAreas> MakeDataAreas(
     return nullptr;
   }
   return std::make_unique<logformat::DataAreas>(
-      [](std::int32_t pid) {
+      [&spaces](std::int32_t pid) {
         std::vector<logformat::DataMapping> mappings;
         for (ProcessMapping& one : ReadProcessMaps(pid)) {
+          std::string build_id =
+              spaces.VersionOf(pid, one.path, {one.device, one.inode});
           mappings.push_back({one.start, one.end - one.start, one.offset,
-                              std::move(one.path), ""});
+                              std::move(one.path), std::move(build_id)});
         }
         return mappings;
       },
@@ -69,7 +71,7 @@ SampleRecorder::SampleRecorder(std::vector<SampleRequest> requests,
       outside_(cpus, std::vector<std::uint64_t>(requests_.size() + 2)),
       kernel_names_(std::move(namer)),
       stacks_(files_, kernel_names_),
-      areas_(MakeDataAreas(requests_)),
+      areas_(MakeDataAreas(requests_, stacks_.spaces())),
       definitions_(cpus, files_, kernel_names_) {}
 
 absl::StatusOr<std::unique_ptr<SampleRecorder>> SampleRecorder::Open(
@@ -144,9 +146,20 @@ void SampleRecorder::TakeMapping(const RecordBatch& batch,
   const char* const path =
       reinterpret_cast<const char*>(words + kMappingHeadWords);
   const std::size_t room = (entry.body_words - kMappingHeadWords) * 8;
-  const logformat::DataMapping mapping = {
-      words[1], words[2], words[3], std::string(path, strnlen(path, room)),
-      absl::BytesToHexString(absl::string_view(id.data(), id_bytes))};
+  const std::string name(path, strnlen(path, room));
+  std::string build_id =
+      absl::BytesToHexString(absl::string_view(id.data(), id_bytes));
+  if (id_bytes == 0) {
+    MappedFileNumber number;
+    std::memcpy(&number, id.data(), kFileNumberBytes);
+    build_id = stacks_.spaces().VersionOf(
+        pid, name,
+        {absl::StrFormat("%d:%d %d", number.device_major, number.device_minor,
+                         number.generation),
+         number.inode});
+  }
+  const logformat::DataMapping mapping = {words[1], words[2], words[3], name,
+                                          std::move(build_id)};
   if (areas_ != nullptr) areas_->Map(pid, mapping);
   if (id[kMappingIsCode] != 0) stacks_.Map(pid, mapping);
 }

@@ -43,6 +43,7 @@ class SampleStacks {
   const std::vector<CodePlace>& Find(const std::uint64_t* words,
                                      std::int32_t pid, StackKind kind);
 
+  AddressSpaces& spaces() { return spaces_; }
   const JitDumps& jit_dumps() const { return spaces_.jit_dumps(); }
   // What stacks lack, for the user. `stack_bytes`: that were copied of each.
   void Describe(std::uint32_t stack_bytes,

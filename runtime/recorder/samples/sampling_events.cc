@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <utility>
 
@@ -33,8 +34,9 @@ constexpr std::uint64_t kMostOfAllCpus = 256 << 20;
 struct MappingHead {
   std::uint32_t pid, tid;
   std::uint64_t start, bytes, offset;
+  // With PERF_RECORD_MISC_MMAP_BUILD_ID, else MappedFileNumber.
   std::uint8_t build_id_bytes, reserved[3];
-  std::uint8_t build_id[20];  // with PERF_RECORD_MISC_MMAP_BUILD_ID
+  std::uint8_t build_id[20];
   std::uint32_t protection, flags;
 };
 static_assert(sizeof(MappingHead) == 64);
@@ -137,6 +139,9 @@ void AddMapping(std::span<const std::byte> body, bool has_build_id,
   if (has_build_id) {
     std::copy(std::begin(head.build_id), std::end(head.build_id), id.begin());
     id[23] = std::min<std::uint8_t>(head.build_id_bytes, 20);
+  } else {
+    std::memcpy(id.data(), body.data() + offsetof(MappingHead, build_id_bytes),
+                kFileNumberBytes);
   }
   id[kMappingIsCode] = is_data ? 0 : 1;
   std::memcpy(out + 4, id.data(), id.size());

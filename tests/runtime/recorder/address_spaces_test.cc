@@ -94,9 +94,8 @@ TEST_CASE("address spaces: a running process is looked up") {
   const auto here = reinterpret_cast<std::uint64_t>(&ReadBuildId);
   const CodePlace place = spaces.Find(getpid(), here);
   CHECK(files[place.file].path.ends_with("recorder_unit_test"));
-  CHECK(files[place.file].build_id == (ReadBuildId("/proc/self/exe").empty()
-                                           ? logformat::kNoText
-                                           : ReadBuildId("/proc/self/exe")));
+  CHECK(files[place.file].build_id ==
+        ReadBuildId(OpenMappedFile("/proc/self/exe")));
 }
 
 TEST_CASE("address spaces: what wraps around is no mapping") {
