@@ -58,8 +58,17 @@ std::string EventText(const rmap::Samples& samples, const SampleBooks& books) {
   if (books.outside != 0) parts.push_back("outside " + amount(books.outside));
   if (event.off_cpu) return text + OffCpuBooksText(event.name, books, parts);
   if (books.counted == 0) {
-    return text + absl::StrJoin(parts, " + ") +
-           "; how much was counted is not known\n";
+    text +=
+        absl::StrJoin(parts, " + ") + "; how much was counted is not known\n";
+    if (rmap::MissingIn(samples, books) != 0) {
+      absl::StrAppendFormat(
+          &text,
+          "  %s records were lost, and any may have been a sample: the upper "
+          "limits include %s\n",
+          base::FormatCount(samples.lost_records),
+          amount(rmap::MissingIn(samples, books)));
+    }
+    return text;
   }
   const double residual = static_cast<double>(books.residual);
   absl::StrAppendFormat(

@@ -385,6 +385,7 @@ class Reconstruction final : public logformat::ItemSink {
     lost_until_ns_ = std::max(lost_until_ns_, loss.end_ns);
     if (loss.stream_class == StreamClass::kCpu) {
       dispatches_.OnLoss(loss.cpu, loss.begin_ns, records);
+      if (samples_ != nullptr) samples_->OnLoss(records);
       kernel_hooks_.EndInterrupts(loss.cpu, dispatches_.SeenNs(loss.cpu),
                                   false);
       if (hooks_.has_probes()) registry_.LoseAllHooks(loss.begin_ns);

@@ -26,7 +26,7 @@ std::vector<SampleBooks> SampleBooksOf(const Samples& samples) {
   for (const SampleCount& count : samples.counts) {
     SampleBooks& books = all[count.event];
     if (!samples.of_part) {
-      books.counted += count.counted;
+      if (!samples.ends_lost) books.counted += count.counted;
       books.idle += count.idle;
       books.outside += count.outside;
     }
@@ -70,8 +70,15 @@ std::uint64_t MissingIn(const Samples& samples, const SampleBooks& books) {
   const SampledEvent& event = samples.events[books.event];
   const bool is_clock = event.name == "cpu-clock" || event.name == "task-clock";
   if (is_clock && event.rate.ends_with("user code")) return 0;
+  if (books.counted == 0) {
+    if (books.hits == 0) return 0;
+    const double period =
+        static_cast<double>(books.processes) / static_cast<double>(books.hits);
+    return static_cast<std::uint64_t>(std::min(
+        kMostPeriod, static_cast<double>(samples.lost_records) * period));
+  }
   const auto usual = static_cast<std::int64_t>(books.per_cpu);
-  if (books.counted == 0 || books.residual <= usual) return 0;
+  if (books.residual <= usual) return 0;
   return static_cast<std::uint64_t>(books.residual);
 }
 

@@ -27,7 +27,8 @@ struct SampleBooks {
 std::vector<SampleBooks> SampleBooksOf(const Samples& samples);
 
 // What was counted beyond the periods that each CPU has left at the end, and no
-// sample stands for: samples were lost, or never taken.
+// sample stands for: samples were lost, or never taken. If it is not known what
+// was counted, as much as there may be: each lost record may be a sample.
 std::uint64_t MissingIn(const Samples& samples, const SampleBooks& books);
 
 }  // namespace countrace::rmap

@@ -10,7 +10,7 @@
 namespace countrace::rmap {
 namespace {
 
-constexpr std::string_view kMagic = "countrace samples 1\n";
+constexpr std::string_view kMagic = "countrace samples 2\n";
 enum File : std::uint32_t { kNotKnown, kKernel, kOther };
 
 // Numbers of 7 bits a byte, the lowest first.
@@ -119,6 +119,8 @@ constexpr std::uint64_t kAll32 = std::uint64_t{1} << 32;
 void ReadTables(Reader& in, NamedSamples& out) {
   out.begin_ns = in.Number();
   out.samples.of_part = in.Below(2) == 1;
+  out.samples.lost_records = in.Number();
+  out.samples.ends_lost = in.Below(2) == 1;
   out.refusal = in.Text();
   in.List(out.messages, [&] { return in.Text(); });
   Samples& samples = out.samples;
@@ -196,6 +198,8 @@ std::string EncodeNamedSamples(const NamedSamples& named) {
   const Samples& samples = named.samples;
   out.Number(named.begin_ns);
   out.Number(named.samples.of_part ? 1 : 0);
+  out.Number(named.samples.lost_records);
+  out.Number(named.samples.ends_lost ? 1 : 0);
   out.Text(named.refusal);
   out.List(named.messages, [&](const std::string& text) { out.Text(text); });
   out.List(samples.events, [&](const SampledEvent& event) {

@@ -24,6 +24,8 @@ NamedSamples NameSamples(const Samples& samples,
   out.samples.counts = samples.counts;
   out.samples.shorts = samples.shorts;
   out.samples.of_part = samples.of_part;
+  out.samples.lost_records = samples.lost_records;
+  out.samples.ends_lost = samples.ends_lost;
 
   CodePlaces places(samples, CodeBy::kFunction);
   std::map<std::vector<std::uint32_t>, std::uint32_t> chains;

@@ -9,6 +9,7 @@
 
 #include "logformat/packet_layout.h"
 #include "rmap/samples/timed_frames.h"
+#include "rmap/state/unseen_state.h"
 
 namespace countrace::rmap {
 
@@ -74,6 +75,8 @@ SampleSums::SampleSums(const logformat::TraceInfo& info, std::size_t most_timed,
   samples_.frames.emplace_back();
   is_timed_.push_back(false);
   samples_.areas.resize(2);
+  cpus_.resize(samples_.events.size());
+  streams_.resize(samples_.events.size());
 }
 
 std::uint32_t SampleSums::FileOf(std::uint64_t number) {
@@ -285,6 +288,7 @@ std::uint32_t SampleSums::Add(const EventRecord& record,
     AddData(record, hook_id, in, period);
   }
   const Key key = {events_[hook_id], in, frame};
+  NoteCpu(key.event, record);
   if (samples_.timed.size() < most_timed_ && !too_many_timed_) {
     samples_.timed.push_back({record.time_ns, key.event, key.context, frame,
                               is_second_[hook_id], stack != 0 && frame == 0,
@@ -309,17 +313,46 @@ void SampleSums::AddTo(Sum& sum, std::uint64_t period, bool is_second) {
   sum.squared_periods += weight * weight;
 }
 
+void SampleSums::OnLoss(std::uint64_t records) {
+  samples_.lost_records = AddBounded(samples_.lost_records, records);
+}
+
+void SampleSums::NoteCpu(std::uint32_t event, const EventRecord& record) {
+  std::vector<bool>& known = streams_[event];
+  if (record.stream < known.size() && known[record.stream]) return;
+  if (record.stream >= known.size()) known.resize(record.stream + 1);
+  known[record.stream] = true;
+  cpus_[event].insert(record.cpu);
+}
+
+bool SampleSums::EndsLost() const {
+  std::vector<std::set<std::int32_t>> ended(cpus_.size());
+  for (const SampleCount& count : samples_.counts) {
+    ended[count.event].insert(count.cpu);
+  }
+  for (std::size_t event = 0; event < cpus_.size(); ++event) {
+    if (!std::includes(ended[event].begin(), ended[event].end(),
+                       cpus_[event].begin(), cpus_[event].end())) {
+      return true;
+    }
+  }
+  return false;
+}
+
 void SampleSums::Drop() {
   sums_.clear();
   pending_.clear();
   samples_.timed.clear();
   too_many_timed_ = false;
   data_sums_.clear();
-  samples_.stacks_lost = 0;
+  samples_.stacks_lost = samples_.lost_records = 0;
+  cpus_.assign(cpus_.size(), {});
+  streams_.assign(streams_.size(), {});
 }
 
 Samples SampleSums::Take() const {
   Samples out = samples_;
+  out.ends_lost = EndsLost();
   absl::flat_hash_map<Key, Sum> sums = sums_;
   TimedFrames frames(out);
   for (const PendingSample& sample : pending_) {

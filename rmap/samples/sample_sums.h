@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <tuple>
 #include <vector>
 
@@ -34,6 +35,8 @@ class SampleSums {
   // Returns its innermost frame (Samples::frames); 0: no stack.
   std::uint32_t Add(const logformat::EventRecord& record,
                     const SampleContext& context);
+  // Records of a CPU are lost (kUnbounded: unknown how many).
+  void OnLoss(std::uint64_t records);
   // Forgets the samples, not what was defined: the tables begin here.
   void Drop();
   Samples Take() const;
@@ -94,10 +97,15 @@ class SampleSums {
   void AddData(const logformat::EventRecord& record, std::uint32_t hook_id,
                std::uint32_t context, std::uint64_t period);
   std::uint32_t ContextOf(const SampleContext& context);
+  void NoteCpu(std::uint32_t event, const logformat::EventRecord& record);
+  bool EndsLost() const;
 
   std::vector<logformat::SamplePoint> points_;  // by hook id
   std::vector<std::uint32_t> events_;  // by hook id: of samples_.events
   std::vector<bool> is_second_;        // by hook id: the event's second period
+  // That have samples; by event.
+  std::vector<std::set<std::int32_t>> cpus_;
+  std::vector<std::vector<bool>> streams_;  // by number: its CPU is in cpus_
   const std::size_t most_timed_;
   bool too_many_timed_ = false;
   std::vector<logformat::SampleData> data_;  // by hook id

@@ -138,6 +138,10 @@ struct Samples {
   // Sums are of a range, of what a flight recording kept, or of what was read
   // before an interruption.
   bool of_part = false;
+  // Of CPUs, any of which may have been a sample. Where it is not known when
+  // they were lost (SamplesOfRange()), of the whole recording.
+  std::uint64_t lost_records = 0;
+  bool ends_lost = false;           // `counts` lack a CPU that has samples
   std::vector<SampleCount> counts;  // of the whole recording
   std::vector<ShortWaits> shorts;   // likewise
   // Functions that the recorder named: by file and first address.

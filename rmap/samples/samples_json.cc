@@ -37,6 +37,7 @@ Json BooksJson(const Samples& samples, const SampleBooks& books) {
   one["lost"] = books.lost;
   one["throttled"] = books.throttled;
   one["stacks_lost"] = books.stacks_lost;
+  if (samples.lost_records != 0) one["lost_records"] = samples.lost_records;
   if (event.off_cpu) {
     one["shorter"] = books.shorter;
     one["shorter_ns"] = books.shorter_ns;

@@ -41,6 +41,12 @@ class NumberSum {
   bool exact_ = true;
 };
 
+void OpenEnd(StatNumber& number) {
+  const std::uint64_t lo = number.bounds ? number.bounds->lo : number.value;
+  number.bounds = {lo, Bounds::kNone};
+  number.quality = Quality::kBounded;
+}
+
 StatNumber OnCpu(const Report& report) {
   StatNumber number{.name = "on-cpu", .is_time = true};
   NumberSum sum;
@@ -179,6 +185,9 @@ std::vector<StatNumber> StatNumbersOf(const Report& report,
       numbers.push_back(*std::move(number));
     }
   }
+  if (totals.end_is_lost()) {
+    for (StatNumber& number : numbers) OpenEnd(number);
+  }
   return numbers;
 }
 
@@ -231,8 +240,8 @@ std::vector<StatNumber> UserAndSystem(std::uint64_t user_ns,
   system.bounds = {total_ns - user.bounds->hi, total_ns - user.bounds->lo};
   for (StatNumber* const number : {&user, &system}) {
     number->quality = Quality::kScaled;
-    number->standard_error =
-        total * std::sqrt(share * (1 - share) / std::max(1.0, samples));
+    // Not 0 where no tick found the other one.
+    number->standard_error = total * half / kZ;
   }
   return {user, system};
 }

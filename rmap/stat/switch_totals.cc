@@ -19,6 +19,14 @@ void SwitchTotals::OnDispatch(const DispatchSpan& span) {
   }
 }
 
+void SwitchTotals::OnCounters(const CounterDump& dump) {
+  if (!lossy_.empty()) lossy_.erase(static_cast<std::int32_t>(dump.cpu));
+}
+
+void SwitchTotals::OnLoss(const LossSpan& loss) {
+  if (loss.cpu >= 0) lossy_.insert(loss.cpu);
+}
+
 std::uint64_t SwitchTotals::unknown(std::uint64_t end_ns) const {
   const auto cut = std::count_if(
       last_unknown_ns_.begin(), last_unknown_ns_.end(),

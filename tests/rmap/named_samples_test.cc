@@ -167,9 +167,12 @@ TEST_CASE("named samples: tables of any range are those of its samples") {
     REQUIRE(whole.stacks_lost > 0);
     NamedSamples made = NameSamples(whole, Info());
     made.samples.of_part = seed % 2 == 1;
+    made.samples.lost_records = seed;
     const auto named = DecodeNamedSamples(BytesOf(EncodeNamedSamples(made)));
     REQUIRE(named.ok());
     CHECK(named->samples.of_part == made.samples.of_part);
+    CHECK(named->samples.lost_records == seed);
+    CHECK(named->samples.ends_lost == whole.ends_lost);
     for (int i = 0; i < 4; ++i) {
       std::uint64_t from = recording.Instant(), until = recording.Instant();
       if (from > until) std::swap(from, until);
@@ -179,6 +182,7 @@ TEST_CASE("named samples: tables of any range are those of its samples") {
       const Samples found = SamplesOfRange(*named, from, until);
       CHECK(found.of_part == (i != 0 || made.samples.of_part));
       truth.of_part = found.of_part;
+      truth.lost_records = found.lost_records;
       CHECK(found.stacks_lost == truth.stacks_lost);
       SampleChoice choice;
       for (const SampleContext& context : whole.contexts) {

@@ -107,6 +107,43 @@ TEST_CASE("switch totals: by the state in which a dispatch ended",
   CHECK(totals.unknown(200) == 2);
 }
 
+TEST_CASE("switch totals: counters behind a loss say how much there was",
+          "[rmap][stat]") {
+  SwitchTotals totals;
+  const auto lose = [&totals](std::int32_t cpu) {
+    totals.OnLoss({cpu, kNoThread, 5, 9, 3, "disk_full"});
+  };
+  const auto count = [&totals](std::uint32_t cpu) {
+    totals.OnCounters({cpu, 10, {}, {}});
+  };
+  count(0);
+  lose(-1);  // of a thread's hooks
+  CHECK_FALSE(totals.end_is_lost());
+  lose(0);
+  CHECK(totals.end_is_lost());
+  count(1);
+  CHECK(totals.end_is_lost());
+  count(0);
+  CHECK_FALSE(totals.end_is_lost());
+  lose(1);
+  Report report;
+  report.books.emplace_back().known = false;
+  const auto numbers = StatNumbersOf(report, totals);
+  REQUIRE_FALSE(numbers.empty());
+  for (const StatNumber& number : numbers) {
+    REQUIRE(number.bounds);
+    CHECK(number.bounds->hi == Bounds::kNone);
+    CHECK(number.quality == Quality::kBounded);
+  }
+}
+
+TEST_CASE("user and system: no tick in one of them is no certainty",
+          "[rmap][stat]") {
+  const auto parts = UserAndSystem(2'000'000, 0, 2'000'000);
+  REQUIRE(parts.size() == 2);
+  for (const StatNumber& part : parts) CHECK(*part.standard_error > 100'000);
+}
+
 TEST_CASE("stat text: a bound without an upper limit says so", "[rmap][stat]") {
   StatResult result;
   result.of = "x";

@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""A disk that fills up while samples and counts are taken: the limits of what
+is printed hold what no longer found room.
+
+usage: full_disk_test.py COUNTRACE STAT_WORKLOAD
+"""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+COUNTRACE = WORKLOAD = ''
+CHILDREN, PAGES = 20000, 20
+
+
+class FullDisk(unittest.TestCase):
+    def setUp(self):
+        if os.geteuid() != 0:
+            self.skipTest('SKIPPED: counts of whole CPUs, and mounts, need root')
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix='countrace-full-'))
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def on_a_disk_of(self, size, script):
+        """Runs a script in a folder that takes so much."""
+        words = ['unshare', '-m', 'sh', '-c',
+                 f'mount -t tmpfs -o size={size} none "$1" && cd "$1" && {script}', 'sh',
+                 self.folder, COUNTRACE, WORKLOAD]
+        done = subprocess.run([str(word) for word in words], capture_output=True, check=False,
+                              text=True, timeout=120)
+        if 'unshare' in done.stderr or 'mount:' in done.stderr:
+            self.skipTest('SKIPPED: no mounts here: ' + done.stderr[:100])
+        return done
+
+    def stat(self, size):
+        done = self.on_a_disk_of(size, 'TMPDIR=$1 "$2" stat --json -o /dev/stdout -- '
+                                 f'"$3" forks {CHILDREN} {PAGES}')
+        self.assertEqual(0, done.returncode, done)
+        data = json.loads(done.stdout)
+        return {number['name']: number for number in data['numbers']}, done.stdout
+
+    def check_open(self, numbers, names):
+        for name in names:
+            self.assertEqual('bounded', numbers[name]['quality'], numbers[name])
+            self.assertIsNone(numbers[name]['hi'], numbers[name])
+
+    def test_stat_whose_end_is_lost(self):
+        numbers, said = self.stat('3m')
+        if 'page-faults' not in numbers:
+            self.skipTest('SKIPPED: needs kernel records')
+        self.assertLess(numbers['page-faults']['value'], CHILDREN * PAGES, said)
+        self.check_open(numbers, ('on-cpu', 'page-faults', 'context-switches', 'exec-runtime',
+                                  'voluntary-switches'))
+
+    def test_stat_of_which_all_is_lost(self):
+        numbers, _ = self.stat('2m')
+        self.check_open(numbers, ('on-cpu', 'voluntary-switches'))
+
+    def test_stat_that_has_room(self):
+        numbers, said = self.stat('64m')
+        self.assertGreaterEqual(numbers['page-faults']['value'], CHILDREN * PAGES, said)
+        self.assertIsNotNone(numbers['page-faults'].get('hi', 0), said)
+
+    def test_samples(self):
+        done = self.on_a_disk_of(
+            '3m', '"$2" record -q --sample 997 -o t.ctf -- '
+            f'"$3" forks {CHILDREN} {PAGES} && "$2" report --no-progress --by function t.ctf && '
+            'exec "$2" report --no-progress --by function --format json t.ctf')
+        self.assertEqual(0, done.returncode, done)
+        text, _, rest = done.stdout.partition('{')
+        self.assertIn('any may have been a sample', text)
+        data = json.loads('{' + rest)
+        books = data['books'][0]
+        self.assertIsNone(books['counted'], books)
+        self.assertGreater(books['lost_records'], 1000, books)
+        period = books['processes'] / books['samples']
+        for row in data['rows'][:3]:
+            self.assertGreaterEqual(row['self_hi'] + period,
+                                    row['self'] + books['lost_records'] * period, row)
+
+
+if __name__ == '__main__':
+    COUNTRACE, WORKLOAD = sys.argv[1:3]
+    unittest.main(argv=sys.argv[:1], verbosity=2)

@@ -1,0 +1,110 @@
+// Samples of a trace whose records are lost: limits that hold what may be gone.
+#include <catch2/catch.hpp>
+#include <vector>
+
+#include "logformat/sample_points.h"
+#include "rmap/samples/event_books.h"
+#include "rmap/samples/sample_sums.h"
+#include "rmap/samples/sampled_amount.h"
+#include "rmap/state/unseen_state.h"
+
+namespace countrace::rmap {
+namespace {
+
+using logformat::SamplePoint;
+
+constexpr std::uint32_t kFirst = logformat::kHookIdKernelMin;
+constexpr std::uint64_t kPeriod = 1000;
+
+// A recording of two CPUs, each a stream.
+class TwoCpus {
+ public:
+  void Sample(std::uint32_t cpu) {
+    sums_.Add(Make(0, cpu, {kPeriod, 0}), SampleContext{});
+  }
+  void End(std::uint32_t cpu, std::uint64_t counted, std::uint64_t idle) {
+    sums_.Define(Make(1, cpu, {kFirst, counted, idle, 0, 0, 0}));
+  }
+  SampleSums& sums() { return sums_; }
+  SampleBooks Books() const { return SampleBooksOf(sums_.Take()).at(0); }
+  std::uint64_t Missing() const {
+    const Samples samples = sums_.Take();
+    return MissingIn(samples, SampleBooksOf(samples).at(0));
+  }
+
+ private:
+  static logformat::TraceInfo Info() {
+    logformat::TraceInfo info;
+    std::uint32_t id = kFirst;
+    for (const SamplePoint point :
+         {SamplePoint::kSample, SamplePoint::kCount}) {
+      info.hooks.push_back(
+          logformat::DescribeSamplePoint(point, "cpu-clock", "199 Hz"));
+      info.hooks.back().id = id++;
+    }
+    return info;
+  }
+  const logformat::EventRecord& Make(
+      std::uint32_t point, std::uint32_t cpu,
+      const std::vector<std::uint64_t>& numbers) {
+    bytes_.assign(8, std::byte{0});
+    const auto body = logformat::SampleRecordBody(0, numbers, {});
+    bytes_.insert(bytes_.end(), body.begin(), body.end());
+    record_ = {};
+    record_.stream = cpu;
+    record_.cpu = static_cast<std::int32_t>(cpu);
+    record_.event_id = static_cast<std::uint16_t>((kFirst + point) * 2);
+    record_.bytes = bytes_;
+    return record_;
+  }
+
+  SampleSums sums_{Info()};
+  std::vector<std::byte> bytes_;
+  logformat::EventRecord record_{};
+};
+
+TEST_CASE("lost samples: a CPU whose end is lost leaves the whole unknown") {
+  TwoCpus trace;
+  trace.Sample(0);
+  trace.Sample(1);
+  trace.End(0, 1100, 7);
+  CHECK(trace.Books().counted == 0);
+  CHECK(trace.Books().idle == 7);
+  CHECK(trace.Missing() == 0);  // no record is lost
+  trace.End(1, 1200, 0);
+  CHECK(trace.Books().counted == 2300);
+  CHECK(trace.Books().residual == 293);
+}
+
+TEST_CASE("lost samples: each lost record may be one") {
+  TwoCpus trace;
+  for (int i = 0; i < 30; ++i) trace.Sample(0);
+  trace.sums().OnLoss(20);
+  trace.sums().OnLoss(50);
+  CHECK(trace.Missing() == 70 * kPeriod);
+  const Samples samples = trace.sums().Take();
+  SampleTotal all = EmptyTotals(samples).at(0);
+  all.Add(samples.sums.at(0));
+  SampleWeight weight;
+  weight.Add(samples.sums.at(0));
+  const SampledAmount amount = AmountOf(weight, all);
+  CHECK(amount.value == 30 * kPeriod);
+  CHECK(amount.hi >= 100 * kPeriod);
+  CHECK(amount.share_lo < 0.3);  // all 70 may be of another function
+  SECTION("what was counted says how many are missing") {
+    trace.End(0, 40 * kPeriod, 0);
+    CHECK(trace.Missing() == 10 * kPeriod);
+  }
+  SECTION("the part before the tables does not matter") {
+    trace.sums().Drop();
+    trace.Sample(1);
+    CHECK(trace.Missing() == 0);
+  }
+  SECTION("an unknown number of records") {
+    trace.sums().OnLoss(kUnbounded);
+    CHECK(trace.Missing() > 1'000'000'000'000);
+  }
+}
+
+}  // namespace
+}  // namespace countrace::rmap
