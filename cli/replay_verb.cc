@@ -14,12 +14,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/posix/errno_status.h"
-#include "base/posix/file_output.h"
 #include "base/text/name_escape.h"
 #include "cli/exit_status.h"
 #include "cli/help_texts.h"
 #include "cli/instant.h"
 #include "cli/interruption.h"
+#include "cli/named_output.h"
 #include "cli/progress_bar.h"
 #include "cli/raw_terminal.h"
 #include "cli/terminal.h"
@@ -44,7 +44,7 @@ class Cast {
   absl::Status Open(const std::string& path, viewer::StageSize size,
                     const std::string& title) {
     if (path.empty()) return absl::OkStatus();
-    const absl::Status status = file_.Create(path);
+    const absl::Status status = file_.Open(path);
     if (!status.ok()) return status;
     open_ = true;
     return Write(viewer::CastHeader(size, title));
@@ -55,15 +55,9 @@ class Cast {
   }
 
  private:
-  absl::Status Write(const std::string& text) {
-    const absl::Status status =
-        file_.WriteAt(bytes_, std::as_bytes(std::span(text)));
-    bytes_ += text.size();
-    return status;
-  }
+  absl::Status Write(const std::string& text) { return file_.Write(text); }
 
-  base::FileOutput file_;
-  std::uint64_t bytes_ = 0;
+  NamedOutput file_;
   bool open_ = false;
 };
 

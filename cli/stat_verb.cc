@@ -4,18 +4,17 @@
 #include <csignal>
 #include <cstdio>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_format.h"
-#include "base/posix/file_output.h"
 #include "base/posix/output_width.h"
 #include "base/text/name_escape.h"
 #include "base/text/quantity_format.h"
 #include "cli/exit_status.h"
 #include "cli/help_texts.h"
+#include "cli/named_output.h"
 #include "cli/record_exit.h"
 #include "cli/stat_command_line.h"
 #include "cli/stat_costs.h"
@@ -97,13 +96,10 @@ std::string Render(const StatCommandLine& line, const rmap::StatResult& result,
 }
 
 // Returns: `status`, or kExitFailed with a message.
-int Write(const StatCommandLine& line, const std::string& text, int status) {
+int Write(const StatCommandLine& line, NamedOutput& file,
+          const std::string& text, int status) {
   if (!line.output.empty()) {
-    base::FileOutput file;
-    absl::Status written = file.Create(line.output);
-    if (written.ok()) {
-      written = file.WriteAt(0, std::as_bytes(std::span(text)));
-    }
+    const absl::Status written = file.Write(text);
     if (written.ok()) return status;
     return ReportFailure(kStatVerb.name, written);
   }
@@ -116,6 +112,11 @@ int Write(const StatCommandLine& line, const std::string& text, int status) {
 
 int Count(const StatCommandLine& line, const runtime::RecordOptions& record,
           std::optional<rmap::CostTable> costs) {
+  NamedOutput file;
+  if (!line.output.empty()) {  // now: no run is for nothing
+    const absl::Status opened = file.Open(line.output);
+    if (!opened.ok()) return ReportFailure(kStatVerb.name, opened);
+  }
   rmap::StatResult result;
   result.costs = std::move(costs);
   result.of = CountedBy(line);
@@ -148,7 +149,7 @@ int Count(const StatCommandLine& line, const runtime::RecordOptions& record,
         rmap::RenderJson(last, rmap::ReportBy::kDefault, nullptr), last,
         splits);
   }
-  return Write(line, Render(line, result, last, splits), status);
+  return Write(line, file, Render(line, result, last, splits), status);
 }
 
 int RunStat(const Arguments& arguments) {

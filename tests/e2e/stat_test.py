@@ -286,6 +286,21 @@ class Stat(unittest.TestCase):
         self.assertEqual(1, done.returncode)
         self.assertIn('no/such', done.stderr)
 
+    def test_what_a_name_leads_to_is_written(self):
+        """As /dev/null and /dev/stdout are: not replaced by a file."""
+        link, pipe = self.folder / 'link', self.folder / 'pipe'
+        self.file.write_text('longer than what follows' * 1000)
+        link.symlink_to(self.file)
+        os.mkfifo(pipe)
+        self.assertEqual(0, run(COUNTRACE, 'stat', '--csv', '-o', link, '--', 'true').returncode)
+        self.assertTrue(link.is_symlink())
+        self.assertRegex(self.file.read_text(), r'(?s)\Aname,unit,.*\nelapsed,[^\0]*\Z')
+        with subprocess.Popen(['cat', pipe], stdout=subprocess.PIPE, text=True) as reader:
+            done = run(COUNTRACE, 'stat', '--csv', '-o', pipe, '--', 'true')
+            self.assertEqual(0, done.returncode, done)
+            self.assertTrue(pipe.is_fifo())
+            self.assertTrue(reader.communicate(timeout=60)[0].startswith('name,unit,'))
+
     def test_a_table_of_threads(self):
         done = run(COUNTRACE, 'stat', '--by', 'thread', '--', WORKLOAD, 'threads', 2, 10)
         self.assertRegex(done.stderr, r'(?s)COUNTS of .*\n\nTHREADS\n +tid ')

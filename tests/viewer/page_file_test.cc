@@ -1,6 +1,7 @@
 // The exported page: what it holds is the index, and it names no other file.
 #include "viewer/offline/page_file.h"
 
+#include <sys/stat.h>
 #include <zlib.h>
 
 #include <catch2/catch.hpp>
@@ -156,6 +157,18 @@ TEST_CASE("an index that is too large, and Ctrl-C, leave no file",
   CHECK(WritePageFile(*built.index, options).ok());
   options.path = directory.path() + "/missing/page.html";
   CHECK(!WritePageFile(*built.index, options).ok());
+}
+
+TEST_CASE("a page does not replace what is no file", "[page_file]") {
+  const BuiltIndex built = BuildSyntheticIndex({.seed = 6, .dispatches = 100});
+  const TemporaryDirectory directory;
+  const PageFileOptions options{.path = directory.path() + "/pipe"};
+  REQUIRE(mkfifo(options.path.c_str(), 0600) == 0);
+  const absl::Status status = WritePageFile(*built.index, options);
+  CHECK(absl::IsInvalidArgument(status));
+  struct stat still;
+  REQUIRE(lstat(options.path.c_str(), &still) == 0);
+  CHECK(S_ISFIFO(still.st_mode));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "viewer/offline/page_file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -87,6 +88,14 @@ class PageWriter {
   PageWriter& operator=(const PageWriter&) = delete;
 
   absl::Status Create() {
+    // A device or a pipe would be replaced.
+    struct stat status;
+    if (::lstat(path_.c_str(), &status) == 0 && !S_ISREG(status.st_mode) &&
+        !S_ISLNK(status.st_mode)) {
+      return absl::InvalidArgumentError(
+          "Cannot make " + path_ +
+          ": there is something that is no regular file; name another place");
+    }
     file_ = base::ScopedFd(::mkostemps(temporary_.data(), 4, O_CLOEXEC));
     return file_.is_open() ? absl::OkStatus() : Error("make");
   }
