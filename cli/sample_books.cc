@@ -15,12 +15,19 @@ using rmap::SampleBooks;
 
 // The rest of the line of an event off CPU, behind the parts that all have.
 std::string OffCpuBooksText(const std::string& event, const SampleBooks& books,
+                            std::uint64_t lost_records,
                             std::vector<std::string> parts) {
   const auto time = [](std::uint64_t ns) {
     return base::FormatNanoseconds(static_cast<double>(ns));
   };
   if (books.counted == 0) {
-    return absl::StrJoin(parts, " + ") + "; of the whole are not known\n";
+    return absl::StrJoin(parts, " + ") +
+           (lost_records == 0
+                ? "; how much time was off CPU is not known\n"
+                : absl::StrFormat("; how much time was off CPU is not known\n"
+                                  "  %s records were lost, and any may have "
+                                  "been a wait: there are no upper limits\n",
+                                  base::FormatCount(lost_records)));
   }
   const bool of_waker = event == logformat::kOffCpuWakerEvent;
   if (!of_waker) {
@@ -56,7 +63,9 @@ std::string EventText(const rmap::Samples& samples, const SampleBooks& books) {
   std::vector<std::string> parts = {"processes " + amount(books.processes)};
   if (books.idle != 0) parts.push_back("idle " + amount(books.idle));
   if (books.outside != 0) parts.push_back("outside " + amount(books.outside));
-  if (event.off_cpu) return text + OffCpuBooksText(event.name, books, parts);
+  if (event.off_cpu)
+    return text +
+           OffCpuBooksText(event.name, books, samples.lost_records, parts);
   if (books.counted == 0) {
     text +=
         absl::StrJoin(parts, " + ") + "; how much was counted is not known\n";

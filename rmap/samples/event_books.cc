@@ -70,6 +70,13 @@ std::uint64_t MissingIn(const Samples& samples, const SampleBooks& books) {
   const SampledEvent& event = samples.events[books.event];
   const bool is_clock = event.name == "cpu-clock" || event.name == "task-clock";
   if (is_clock && event.rate.ends_with("user code")) return 0;
+  if (event.off_cpu) {
+    if (samples.lost_records == 0) return books.lost_ns;
+    // A lost wait may be of any length.
+    if (books.counted == 0) return static_cast<std::uint64_t>(kMostPeriod);
+    return books.lost_ns + static_cast<std::uint64_t>(
+                               std::max<std::int64_t>(0, books.residual));
+  }
   if (books.counted == 0) {
     if (books.hits == 0) return 0;
     const double period =

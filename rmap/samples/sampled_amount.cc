@@ -36,7 +36,7 @@ std::vector<SampleTotal> EmptyTotals(const Samples& samples) {
   for (const SampleBooks& books : SampleBooksOf(samples)) {
     SampleTotal& total = totals[books.event];
     total.counted_times = samples.events[books.event].periods;
-    total.exact = samples.events[books.event].off_cpu;
+    total.of_whole_waits = samples.events[books.event].off_cpu;
     total.missing = MissingIn(samples, books);
   }
   return totals;
@@ -50,13 +50,18 @@ SampledAmount AmountOf(const SampleWeight& weight, const SampleTotal& all) {
   }
   amount.hits = weight.hits;
   amount.value = weight.periods / all.counted_times;
-  if (all.exact) {
-    amount.exact = true;
+  const double counted = all.periods / static_cast<double>(all.counted_times);
+  if (all.of_whole_waits) {
+    amount.exact = all.missing == 0;
     amount.share_lo = amount.share_hi = amount.share;
-    amount.lo = amount.hi = amount.value;
+    amount.lo = amount.value;
+    amount.hi = amount.value + all.missing;
+    if (amount.exact) return amount;
+    const double most = counted + static_cast<double>(all.missing);
+    amount.share_lo = static_cast<double>(amount.lo) / most;
+    amount.share_hi = static_cast<double>(amount.hi) / most;
     return amount;
   }
-  const double counted = all.periods / static_cast<double>(all.counted_times);
   amount.lo = Whole(amount.share_lo * counted);
   amount.hi = Whole(std::ceil(amount.share_hi * counted)) + all.missing;
   const auto missing = static_cast<double>(all.missing);

@@ -13,7 +13,7 @@ namespace countrace::rmap {
 // of 100 recordings: the binomial (Wilson) interval of its share of the hits.
 // What was counted but has no sample (MissingIn()) may all be of it, so `hi`
 // and `share_hi` include it, and shares are of all with it. Exact: each sample
-// has its whole amount, and both are `value`.
+// has its whole amount, and none is missing: both are `value`.
 struct SampledAmount {
   std::uint64_t hits = 0;
   std::uint64_t value = 0;  // hits x period
@@ -37,7 +37,7 @@ struct SampleWeight {
 
 // All samples of an event. Samples of unequal periods are worth fewer.
 struct SampleTotal {
-  bool exact = false;
+  bool of_whole_waits = false;  // SampledEvent::off_cpu
   double periods = 0, squared_periods = 0;
   std::uint64_t counted_times = 1;  // SampledEvent::periods
   std::uint64_t missing = 0;        // MissingIn()

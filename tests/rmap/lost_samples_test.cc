@@ -106,5 +106,43 @@ TEST_CASE("lost samples: each lost record may be one") {
   }
 }
 
+TEST_CASE("lost samples: sums of waits are exact while none is lost") {
+  const SampleWeight weight{.hits = 2, .periods = 30};
+  SampleTotal all{.of_whole_waits = true};
+  all.periods = 40;
+  all.squared_periods = 500;
+  const SampledAmount exact = AmountOf(weight, all);
+  CHECK(exact.exact);
+  CHECK(exact.lo == 30);
+  CHECK(exact.hi == 30);
+  CHECK(exact.share_hi == Approx(0.75));
+  all.missing = 60;
+  const SampledAmount open = AmountOf(weight, all);
+  CHECK_FALSE(open.exact);
+  CHECK(open.lo == 30);
+  CHECK(open.hi == 90);
+  CHECK(open.share_lo == Approx(0.3));
+  CHECK(open.share_hi == Approx(0.9));
+}
+
+TEST_CASE("lost samples: a lost wait may be of any length") {
+  Samples samples;
+  samples.events.push_back({.name = "off-cpu", .rate = "", .off_cpu = true});
+  SampleBooks books;
+  books.hits = 1;
+  books.processes = 10;
+  CHECK(MissingIn(samples, books) == 0);
+  samples.lost_records = 1;
+  CHECK(MissingIn(samples, books) > 1'000'000'000'000);
+  books.counted = 25;
+  books.residual = 15;
+  books.per_cpu = 20;
+  CHECK(MissingIn(samples, books) == 15);
+  samples.lost_records = 0;
+  CHECK(MissingIn(samples, books) == 0);
+  books.lost_ns = 5;  // of stacks without room
+  CHECK(MissingIn(samples, books) == 5);
+}
+
 }  // namespace
 }  // namespace countrace::rmap

@@ -171,13 +171,15 @@ Json SampledAll(const rmap::Samples& samples, const ChosenSamples& chosen) {
   for (const rmap::SampleSum& sum : samples.sums) {
     if (choice.Has(sum.context)) all[sum.event].Add(sum);
   }
+  const std::vector<rmap::SampleTotal> totals = rmap::EmptyTotals(samples);
   Json json = Json::array();
   for (std::size_t event = 0; event < all.size(); ++event) {
     json.push_back(
         {{"event", samples.events[event].name},
          {"samples", all[event].hits},
          {"value", all[event].periods / samples.events[event].periods},
-         {"exact", samples.events[event].off_cpu}});
+         {"exact",
+          totals[event].of_whole_waits && totals[event].missing == 0}});
   }
   return json;
 }
