@@ -36,11 +36,11 @@ class FullDisk(unittest.TestCase):
         return done
 
     def stat(self, size):
-        done = self.on_a_disk_of(size, 'TMPDIR=$1 "$2" stat --json -o /dev/stdout -- '
+        done = self.on_a_disk_of(size, 'TMPDIR=$1 "$2" stat --json -- '
                                  f'"$3" forks {CHILDREN} {PAGES}')
         self.assertEqual(0, done.returncode, done)
-        data = json.loads(done.stdout)
-        return {number['name']: number for number in data['numbers']}, done.stdout
+        data = json.loads(done.stderr)
+        return {number['name']: number for number in data['numbers']}, done.stderr
 
     def check_open(self, numbers, names):
         for name in names:
