@@ -17,6 +17,9 @@ import tempfile
 import time
 import unittest
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / 'import'))
+from perf_file import set_flags  # noqa: E402
+
 COUNTRACE = WORKLOAD = ''
 # Pages that libraries, malloc and the begin of threads touch beside.
 BESIDE = 24
@@ -318,6 +321,7 @@ class DataAddresses(unittest.TestCase):
                 break
         if done.returncode != 0:
             self.skipTest('SKIPPED: perf cannot record here: ' + done.stderr[:200])
+        set_flags(file, 0)
         return file, done.stdout
 
     @staticmethod
@@ -326,6 +330,7 @@ class DataAddresses(unittest.TestCase):
             done = run('perf', 'script', '-i', file, '-F', 'addr')
             if done.returncode == 0:
                 break
+        assert done.returncode == 0, done
         return collections.Counter(int(word, 16) for word in done.stdout.split())
 
     def test_import(self):

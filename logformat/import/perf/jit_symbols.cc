@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "absl/strings/str_format.h"
+#include "base/code/file_version.h"
 #include "base/text/name_escape.h"
 
 namespace countrace::importer::perf {
@@ -26,8 +27,8 @@ std::string JitSymbols::WhyNot(const base::JitDump& dump, int fd,
   }
   struct stat status;
   if (fstat(fd, &status) == 0 &&
-      (machine_.recorded_until_s == 0 ||
-       status.st_mtime <= machine_.recorded_until_s)) {
+      (machine_.recorded_until_ns == 0 ||
+       base::ChangedNs(status) <= machine_.recorded_until_ns)) {
     return "";
   }
   return "it was changed after the recording, and its times cannot be compared "
