@@ -121,9 +121,13 @@ class Trust(running.Running):
         self.recorder = self.begin(
             '-p', ','.join(str(process.pid) for process in processes),
             *options)
-        for process in processes:
-            wait_until(lambda process=process:
-                       f'{self.trace}' in maps(process.pid), 'joined')
+        try:
+            for process in processes:
+                wait_until(lambda process=process:
+                           f'{self.trace}' in maps(process.pid), 'joined')
+        except AssertionError as never:
+            self.recorder.terminate()
+            raise AssertionError(self.recorder.communicate()) from never
 
     def folders(self, process):
         """What the other user learns from his own process."""
