@@ -5,7 +5,6 @@
 //
 // Thread: one. Begin and end readings are taken while the calling thread runs
 // on that CPU (thread_placement.h).
-// on that CPU (thread_placement.h).
 #ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_PERF_PERF_CPU_GROUP_H_
 #define COUNTRACE_RUNTIME_RECORDER_KERNEL_PERF_PERF_CPU_GROUP_H_
 
