@@ -26,6 +26,7 @@
 #include "logformat/import/perf/record_reader.h"
 #include "logformat/import/perf/sample.h"
 #include "logformat/sample_points.h"
+#include "logformat/stack_frame.h"
 #include "logformat/trace_info.h"
 
 namespace countrace::importer::perf {
@@ -53,15 +54,7 @@ class SampleStacks {
   void Finish(logformat::TraceInfo& info);
 
  private:
-  struct Frame {
-    std::uint64_t parent, address;
-    std::uint32_t file;
-    bool operator==(const Frame&) const = default;
-    template <typename H>
-    friend H AbslHashValue(H h, const Frame& frame) {
-      return H::combine(std::move(h), frame.parent, frame.address, frame.file);
-    }
-  };
+  using Frame = logformat::StackFrame;
   // What a stream has defined.
   struct Stream {
     absl::flat_hash_set<std::uint32_t> files;

@@ -19,6 +19,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "logformat/data_areas.h"
+#include "logformat/stack_frame.h"
 #include "runtime/recorder/kernel/hooks/kernel_hook_registry.h"
 #include "runtime/recorder/samples/address_spaces.h"
 #include "runtime/recorder/samples/jit_dump_files.h"
@@ -49,15 +50,7 @@ class SampleDefinitions {
                           std::vector<std::string>& messages);
 
  private:
-  struct Frame {
-    std::uint64_t parent, address;
-    std::uint32_t file;
-    bool operator==(const Frame&) const = default;
-    template <typename H>
-    friend H AbslHashValue(H h, const Frame& frame) {
-      return H::combine(std::move(h), frame.parent, frame.address, frame.file);
-    }
-  };
+  using Frame = logformat::StackFrame;
   // What a stream has defined since it began anew.
   struct Stream {
     std::uint64_t packets = 0;
