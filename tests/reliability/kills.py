@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 """Recorder, program, both or their process groups are killed (SIGKILL) at a
 random moment, over the same programs, modes and environments as the matrix. A
-killed recorder's program does its work, its code is as in its file, and once
-the next countrace command has run nothing is left.
+killed recorder's program does its work, its code is as in its file, there is a
+trace that can be read or none, and once the next countrace command has run
+nothing is left.
 
 usage: kills.py COUNTRACE [--hooked HOOK_WORKLOAD] [--rounds N]
-                [--programs A,B] [--seed N]
+                [--programs A,B] [--modes A,B] [--seed N]
 
-Without --rounds: 20, or 10,000 with COUNTRACE_TEST_FULL=1. A failed round
-prints what repeats it. Exit: 0 none failed.
+The modes `everything`, `dwarf` and `flight` record all that can be recorded;
+half of their rounds kill in the first two seconds, while the recording begins.
+Without --rounds: 20, or 1,000 with COUNTRACE_TEST_FULL=1. A failed round prints
+what repeats it. Exit: 0 none failed.
 """
 import argparse
 import collections
@@ -22,12 +25,24 @@ import sys
 import tempfile
 import time
 
-import left_behind
-import matrix
-from cells import Cells, Failed, check_equal
-from programs import PROGRAMS, Hooked
+import campaign
 
-MODES = ('plain', '-p', '-a', 'syscalls', 'uprobe', 'all')
+sys.path.insert(0, str(campaign.HERE.parent / 'real'))
+import left_behind  # noqa: E402
+import matrix  # noqa: E402
+from cells import Cells, Failed, check_equal  # noqa: E402
+from programs import PROGRAMS, Hooked  # noqa: E402
+
+# With all that can be recorded, in three ways.
+FULLEST = {
+    'everything': (),
+    'dwarf': ('--call-graph', 'dwarf'),
+    'flight': ('--flight', '16M', '--snapshots', '64M', '--trigger',
+               'segment syscall:* > 1ms at most every 1s')}
+EVERYTHING = ('--kernel', 'syscalls,faults,wakeups,irq,softirq,block',
+              '--sample', '199', '--offcpu', '1ms', '--wakeup-stacks')
+BEGINNING = 2  # seconds
+MODES = ('plain', '-p', '-a', 'syscalls', 'uprobe', 'all', *FULLEST)
 ENVIRONMENTS = ('host', 'below', 'container')
 VICTIMS = ('recorder', 'program', 'both', 'group')
 OF_COUNTRACE = ('countrace', 'unshare')
@@ -74,6 +89,8 @@ class Site:
         self.offset = offset_of(countrace, file, function)
 
     def options(self, mode):
+        if mode in FULLEST:
+            return [*EVERYTHING, '--hook', self.probe, *FULLEST[mode]]
         return {'syscalls': ['--kernel', 'syscalls'],
                 'uprobe': ['--hook', self.probe],
                 'all': ['--kernel', 'syscalls,faults,irq,softirq', '--hook',
@@ -90,6 +107,8 @@ class Kills:
         self.sites = {}
         self.builds = {}
         self.done = collections.Counter()
+        self.memory = []  # KiB of each killed recorder
+        self.disk = 0  # bytes of a trace at most
 
     def run(self):
         programs = []
@@ -109,8 +128,9 @@ class Kills:
             shutil.rmtree(self.work, ignore_errors=True)
         for (victim, mode), count in sorted(self.done.items()):
             print(f'{victim:9} {mode:9} {count:5}')
-        print(f'{self.options.rounds} rounds, seed {self.options.seed}, '
-              f'{failed} FAILED')
+        campaign.print_line(
+            'kills', seed=self.options.seed, rounds=sum(self.done.values()),
+            failed=failed, memory=self.memory, disk=self.disk)
         return failed
 
     def check_detectors(self):
@@ -156,14 +176,18 @@ class Kills:
     def one(self, number, programs):
         program = self.random.choice(programs)
         environment = self.random.choice(ENVIRONMENTS)
-        mode = self.random.choice(MODES)
+        mode = self.random.choice(self.options.modes)
         victim = self.random.choice(VICTIMS)
         moment = self.random.random()
+        early = mode in FULLEST and self.random.random() < 0.5
         what = (f'round {number}: {program.name} {environment} {mode}, '
                 f'{victim} killed')
         try:
             site = self.site(program, environment)
-            after = moment * (0.2 + 1.3 * site.seconds)
+            seconds = 0.2 + 1.3 * site.seconds
+            if mode in FULLEST:
+                seconds = BEGINNING + (0 if early else seconds)
+            after = moment * seconds
             what += f' after {after:.3f} s'
             self.kill(site, mode, victim, after)
         except (Failed, OSError, subprocess.SubprocessError) as error:
@@ -179,7 +203,8 @@ class Kills:
 
     def kill(self, site, mode, victim, after):
         cells = site.cells
-        shutil.rmtree(cells.trace, ignore_errors=True)
+        for trace in self.traces(cells):
+            shutil.rmtree(trace, ignore_errors=True)
         command = cells.command()
         output = cells.folder / 'output'
         record = [str(cells.countrace_program), 'record', '-q', '--force',
@@ -200,6 +225,9 @@ class Kills:
                 children = [subprocess.Popen(
                     [*site.around, *record, '--', *command], **common)]
         time.sleep(after)
+        self.memory += [kib for pid, name in left_behind.descendants().items()
+                        if name == 'countrace'
+                        and (kib := campaign.own_memory_kib(pid)) is not None]
         self.strike(victim)
         if victim == 'recorder':
             self.check_code(site)
@@ -289,25 +317,37 @@ class Kills:
              'true')))])
         if run.returncode not in (0, 1, 5):
             raise Failed(f'the next command: {run.returncode} {run.stderr}')
-        if (cells.trace / '.session').exists():
-            for verb in ('recover', 'verify'):
-                run = cells.execute([cells.countrace_program, verb,
-                                     cells.trace])
+        for trace in self.traces(cells):
+            self.disk = max(self.disk, campaign.disk_bytes(trace))
+            verbs = ['info', 'report', 'verify']
+            if (trace / '.session').exists():
+                # As it was left, and recovered.
+                verbs = ['report', 'recover', *verbs]
+            for verb in verbs:
+                run = cells.execute([cells.countrace_program, verb, trace])
                 check_equal(run.returncode, 0,
-                            f'{verb}: {run.stdout} {run.stderr}')
+                            f'{verb} {trace.name}: {run.stdout} {run.stderr} '
+                            f'{sorted(os.listdir(trace))}')
+
+    @staticmethod
+    def traces(cells):
+        """With snapshots; also one that is no trace yet."""
+        return sorted(cells.folder.glob(f'*{cells.trace.name}*'))
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('countrace', type=pathlib.Path)
     parser.add_argument('--rounds', type=int,
-                        default=10000 if matrix.FULL else 20)
+                        default=1000 if matrix.FULL else 20)
     parser.add_argument('--seed', type=int, default=1729)
+    parser.add_argument('--modes', default=','.join(MODES))
     parser.add_argument('--programs')
     parser.add_argument('--hooked', type=pathlib.Path)
     parser.add_argument(matrix.INSIDE, action='store_true', dest='inside')
     options = parser.parse_args()
     options.countrace = options.countrace.resolve()
+    options.modes = options.modes.split(',')
     names = (options.programs.split(',') if options.programs else
              [each.name for each in PROGRAMS if each.in_ci or matrix.FULL])
     options.programs = [each for each in PROGRAMS if each.name in names]

@@ -5,9 +5,19 @@ stays where it was; a flight recording with triggers uses no more disk than it
 may.
 
 usage: soak.py COUNTRACE PROCESS_STORM [--minutes N] [--only record|flight]
+               [--piece MINUTES] [--pause SECONDS] [--every SECONDS]
+               [--snapshots MIB]
 
 Each part takes N minutes (default 0.25; 60 with COUNTRACE_TEST_FULL=1). A
-recording is read every 5 minutes, so that the disk holds 5 minutes of it.
+recording is read every --piece minutes (5), so that the disk holds so much of
+it. --pause: seconds between two loads (2). --every: seconds from one snapshot
+to the next at least (1), --snapshots: what they may occupy (128).
+
+Memory is flat if what a recorder keeps differs by no more than 2 MiB in the
+second half of its recording. It keeps the least of what it has in each of
+twenty windows: a recorder that is late reads full rings at once, and returns
+that memory later.
+
 Prints its figures. Exit: 0 all held, 1 not, SKIPPED without root or stress-ng.
 """
 import argparse
@@ -15,7 +25,6 @@ import collections
 import json
 import os
 import pathlib
-import re
 import shutil
 import signal
 import subprocess
@@ -24,6 +33,8 @@ import tempfile
 import threading
 import time
 
+import campaign
+
 FULL = bool(os.environ.get('COUNTRACE_TEST_FULL'))
 # Never --io, --sync or what fills memory: other programs use this machine.
 STRESSORS = ('--switch 2', '--futex 2', '--fork 2', '--vm 1 --vm-bytes 32M',
@@ -31,22 +42,24 @@ STRESSORS = ('--switch 2', '--futex 2', '--fork 2', '--vm 1 --vm-bytes 32M',
              '--fault 1', '--clone 2 --clone-max 32', '--cpu 2', '--signal 1',
              '--mmap 1 --mmap-bytes 16M', '--sock 1', '--exec 1', '--yield 2')
 KERNEL = 'syscalls,irq,softirq,faults,wakeups'
-PIECE_SECONDS = 300
 ACCOUNTS = ('processes', 'own', 'idle', 'interrupts', 'outside',
             'unattributed')
 FLIGHT_BYTES = 32 << 20
-# The memory of a recorder that was late, so that rings of 8 MiB for each CPU
-# were full: twice their size for the records that it reads.
-FULL_RINGS_KIB = (26 << 10) + 2 * (8 << 10) * os.cpu_count()
+WINDOWS = 20
+LEAST_SAMPLES = 10  # of a window
+FLAT_KIB = 2 << 10
+# A recorder that is late reads full rings of 8 MiB for each CPU at once: twice
+# their size for the records.
+FULL_RINGS_KIB = 2 * (8 << 10) * os.cpu_count()
 
 
 class Load(threading.Thread):
-    """One stressor after the other, each for a second of three, beside a storm
-    of processes."""
+    """One stressor after the other, each for a second before a pause, beside a
+    storm of processes."""
 
-    def __init__(self, storm):
+    def __init__(self, storm, pause):
         super().__init__(daemon=True)
-        self.storm, self.end = storm, threading.Event()
+        self.storm, self.pause, self.end = storm, pause, threading.Event()
         self.runs = collections.Counter()
 
     def run(self):
@@ -60,7 +73,7 @@ class Load(threading.Thread):
                                 '/dev/shm', *stressor.split()], **quiet)
                 subprocess.run([self.storm, 'storm', '4', '20', '20'], **quiet)
                 self.runs[stressor] += 1
-                self.end.wait(2)
+                self.end.wait(self.pause)
 
 
 class Memory(threading.Thread):
@@ -72,15 +85,21 @@ class Memory(threading.Thread):
 
     def run(self):
         while True:
-            try:
-                status = pathlib.Path(f'/proc/{self.pid}/status').read_text()
-            except OSError:
+            kib = campaign.own_memory_kib(self.pid)
+            if kib is None:
                 return
-            found = re.search(r'RssAnon:\s+(\d+)', status)
-            if found is None:
-                return
-            self.samples.append(int(found.group(1)))
+            self.samples.append(kib)
             time.sleep(0.5)
+
+
+def kept(samples):
+    """The least of each window, without the end, when a trace is finished.
+    Empty: the recording was too short to say."""
+    samples = samples[:-2]
+    size = len(samples) // WINDOWS
+    if size < LEAST_SAMPLES:
+        return []
+    return [min(samples[i * size:(i + 1) * size]) for i in range(WINDOWS)]
 
 
 class Soak:
@@ -90,6 +109,7 @@ class Soak:
         self.failed = []
         self.figures = collections.Counter()
         self.memory = []  # a list of samples for each recording
+        self.disk = 0  # bytes at most
 
     def check(self, holds, claim):
         if not holds:
@@ -124,14 +144,15 @@ class Soak:
     def record(self, seconds):
         left = seconds
         while left > 0:
-            piece = min(left, PIECE_SECONDS)
+            piece = min(left, self.options.piece * 60)
             left -= piece
             trace = self.work / 'trace.ctf'
             started = self.start('--kernel', KERNEL, '-o', str(trace))
             time.sleep(piece)
             text = self.stop(*started)
-            self.figures['bytes'] += sum(
-                file.stat().st_size for file in trace.iterdir())
+            used = campaign.disk_bytes(trace)
+            self.figures['bytes'] += used
+            self.disk = max(self.disk, used)
             self.check_trace(trace, text)
             shutil.rmtree(trace)
 
@@ -160,70 +181,74 @@ class Soak:
         self.figures['processes'] += len(data['processes'])
 
     def check_memory(self, name):
-        """Flat: no recording's last third needs 4 MiB more than its second, but
-        for records that it took from a full ring at once, once."""
         for samples in self.memory:
-            third = len(samples) // 3
-            if third < 3:
+            windows = kept(samples)
+            if not windows:
                 continue
-            before, after = (max(samples[third:2 * third]),
-                             max(samples[2 * third:-1]))
-            self.check(after <= max(before, FULL_RINGS_KIB) + 4096,
-                       f'{name}: memory grows from {before} to {after} KiB')
-        samples = [sample for each in self.memory for sample in each]
-        if samples:
-            print(f'{name}: recorder\'s own memory at most {max(samples)} KiB')
-        self.memory = []
+            print(f'{name}: kept in each window, KiB: '
+                  f'{" ".join(map(str, windows))}')
+            second = windows[WINDOWS // 2:]
+            self.check(max(second) - min(second) <= FLAT_KIB,
+                       f'{name}: memory from {min(second)} to {max(second)} '
+                       'KiB')
+            most = min(windows) + FULL_RINGS_KIB + FLAT_KIB
+            self.check(max(samples) <= most,
+                       f'{name}: {max(samples)} KiB, at most {most}')
+
+    def end_part(self, name, rounds, failed_before):
+        self.check_memory(name)
+        campaign.print_line(
+            f'soak-{name}', rounds=rounds,
+            failed=len(self.failed) - failed_before, disk=self.disk,
+            memory=[each for samples in self.memory for each in samples])
+        self.memory, self.disk = [], 0
 
     # --- A flight recording with triggers ------------------------------------
 
     def flight(self, seconds):
         trace = self.work / 'flight.ctf'
-        limit = 4 * FLIGHT_BYTES
+        limit = self.options.snapshots << 20
         started = self.start(
             '--flight', str(FLIGHT_BYTES), '--snapshots', str(limit),
             '--kernel', 'syscalls', '--trigger',
-            'segment syscall:futex > 1ms at most every 1s', '-o', str(trace))
-        most = 0
+            f'segment syscall:futex > 1ms at most every {self.options.every}s',
+            '-o', str(trace))
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             time.sleep(0.5)
-            used = 0
-            for file in self.work.rglob('*'):
-                try:
-                    used += file.stat().st_blocks * 512 if file.is_file() else 0
-                except FileNotFoundError:
-                    pass
-            most = max(most, used)
+            self.disk = max(self.disk, campaign.disk_bytes(self.work))
         text = self.stop(*started)
         snapshots = sorted(self.work.glob('flight.ctf.snapshot-*'))
         # One snapshot may begin below the limit and end above it; streams of a
         # flight recording grow by a sub-buffer before they are cut.
         bound = limit + 3 * FLIGHT_BYTES
-        self.check(most <= bound, f'{most} bytes of disk, at most {bound}')
+        self.check(self.disk <= bound,
+                   f'{self.disk} bytes of disk, at most {bound}')
         self.check(snapshots, f'no snapshot: {text[-2000:]}')
         for snapshot in snapshots:
             verified = self.countrace('verify', snapshot)
             self.check(verified.returncode == 0,
                        f'{snapshot.name}: {verified.stdout}')
-        if seconds >= 60:
+        # Once the next snapshot may begin, the limit has been reached.
+        if seconds >= 60 * self.options.every:
             self.check('--snapshots' in text, 'the limit is not said')
         print(f'flight: {len(snapshots)} snapshots, at most '
-              f'{most >> 20} MiB of disk of {bound >> 20}')
+              f'{self.disk >> 20} MiB of disk of {bound >> 20}')
+        return len(snapshots)
 
     def run(self):
         seconds = self.options.minutes * 60
-        load = Load(self.options.storm)
+        load = Load(self.options.storm, self.options.pause)
         load.start()
         try:
             if self.options.only != 'flight':
                 self.record(seconds)
-                self.check_memory('record')
+                self.end_part('record', self.figures['records'], 0)
                 for name, value in sorted(self.figures.items()):
                     print(f'record: {name} {value:,}')
             if self.options.only != 'record':
-                self.flight(seconds)
-                self.check_memory('flight')
+                before = len(self.failed)
+                self.end_part('flight', self.flight(seconds), before)
         finally:
             load.end.set()
             load.join()
@@ -239,6 +264,10 @@ def main():
     parser.add_argument('storm')
     parser.add_argument('--minutes', type=float, default=60 if FULL else 0.25)
     parser.add_argument('--only', choices=('record', 'flight'))
+    parser.add_argument('--piece', type=float, default=5)
+    parser.add_argument('--pause', type=float, default=2)
+    parser.add_argument('--every', type=int, default=1)
+    parser.add_argument('--snapshots', type=int, default=128)
     options = parser.parse_args()
     if os.geteuid() != 0 or not shutil.which('stress-ng'):
         print('SKIPPED: needs root and stress-ng')
