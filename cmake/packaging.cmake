@@ -44,7 +44,7 @@ install(FILES ${PROJECT_SOURCE_DIR}/rmap/metrics/default_metrics.toml
   DESTINATION ${CMAKE_INSTALL_DATADIR}/countrace)
 
 install(TARGETS countrace RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-# Not for users: import_program.cc finds it.
+# Not for users: base/jail/inner_program.cc finds it.
 install(TARGETS countrace-import
   RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/countrace)
 # The folder in which babeltrace2 searches, below our prefix; its pkg-config

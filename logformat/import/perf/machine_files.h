@@ -1,6 +1,6 @@
 // What a perf.data may need of this machine: the files whose code was sampled,
 // and what the kernel says of itself.
-// Who converts may not open them itself (program/import_jail.h).
+// Who converts may not open them itself (base/jail/process_jail.h).
 //
 // Thread: one.
 #ifndef COUNTRACE_LOGFORMAT_IMPORT_PERF_MACHINE_FILES_H_

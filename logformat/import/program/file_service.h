@@ -15,9 +15,6 @@
 
 namespace countrace::importer {
 
-// The program's end of the socket.
-inline constexpr int kFileServiceFd = 3;
-
 enum class FileRequest : char {
   kCreate = 'c',   // a new file of the trace, by its name
   kObject = 'o',   // a program or shared library, by its path; read-only

@@ -4,7 +4,7 @@
 // import_process.cc starts and limits it. stdout: lines `progress BYTES
 // TIME_NS`, `unconfined TEXT`, `error CODE TEXT`, `done`: for that program, not
 // for users. Before it reads what may be hostile it enters its jail
-// (import_jail.h).
+// (process_jail.h).
 #include <babeltrace2/babeltrace.h>
 #include <fcntl.h>
 #include <sys/random.h>
@@ -29,6 +29,8 @@
 
 #include "absl/strings/str_format.h"
 #include "base/code/file_version.h"
+#include "base/jail/inner_program.h"
+#include "base/jail/process_jail.h"
 #include "base/posix/file_mapping.h"
 #include "base/posix/scoped_fd.h"
 #include "logformat/import/ctf/conversion.h"
@@ -37,16 +39,15 @@
 #include "logformat/import/mapping/mapping_file.h"
 #include "logformat/import/perf/perf_conversion.h"
 #include "logformat/import/program/file_service.h"
-#include "logformat/import/program/import_jail.h"
 #include "logformat/import/trace_output.h"
 
 namespace {
 
 using countrace::base::FileMapping;
+using countrace::base::kInnerSocketFd;
 using countrace::base::ScopedFd;
 using countrace::importer::Conversion;
 using countrace::importer::FileRequest;
-using countrace::importer::kFileServiceFd;
 using countrace::importer::Mapping;
 using countrace::importer::TraceOutput;
 using countrace::importer::TraceOutputOptions;
@@ -89,12 +90,12 @@ using ProgressLine = std::function<void(std::uint64_t, std::uint64_t)>;
 void EnterJail(const Arguments& arguments) {
   // A file may pass the limit a little before its size is looked at.
   constexpr std::uint64_t kMore = std::uint64_t{256} << 20;
-  const countrace::importer::Jail jail{
+  const countrace::base::Jail jail{
       .readable = arguments.directories,
       .file_bytes =
           std::max(arguments.max_output, arguments.max_output + kMore),
   };
-  for (const std::string& missing : countrace::importer::Enter(jail)) {
+  for (const std::string& missing : countrace::base::EnterJail(jail)) {
     SayLine("unconfined " + missing + "\n");
   }
 }
@@ -110,13 +111,13 @@ absl::Status ImportPerfData(const Arguments& arguments, const Mapping& mapping,
   if (!data.ok()) return data.status();
   countrace::importer::perf::MachineFiles machine;
   machine.object = [](const std::string& object) {
-    return RequestFile(kFileServiceFd, FileRequest::kObject, object);
+    return RequestFile(kInnerSocketFd, FileRequest::kObject, object);
   };
   machine.jit_dump = [](const std::string& dump) {
-    return RequestFile(kFileServiceFd, FileRequest::kJitDump, dump);
+    return RequestFile(kInnerSocketFd, FileRequest::kJitDump, dump);
   };
   machine.kernel = [](const std::string& what) {
-    return RequestFile(kFileServiceFd, FileRequest::kKernel, what);
+    return RequestFile(kInnerSocketFd, FileRequest::kKernel, what);
   };
   // perf wrote it last; a copy of it is younger.
   struct stat written {};
@@ -213,7 +214,7 @@ absl::Status ImportCtf(const Arguments& arguments, const Mapping& mapping,
   }
   conversion.SetSourceRange(extent.range);
   conversion.OpenObjectsBy([](const std::string& path) {
-    return RequestFile(kFileServiceFd, FileRequest::kObject, path);
+    return RequestFile(kInnerSocketFd, FileRequest::kObject, path);
   });
   for (const auto& [tid, pid] :
        countrace::importer::PeekProcesses(arguments.directories)) {
@@ -235,7 +236,7 @@ absl::Status Import(const Arguments& arguments) {
   options.directory = arguments.output;
   options.max_bytes = arguments.max_output;
   options.create = [](const std::string& file) {
-    return RequestFile(kFileServiceFd, FileRequest::kCreate, file);
+    return RequestFile(kInnerSocketFd, FileRequest::kCreate, file);
   };
   if (getrandom(options.uuid.data(), options.uuid.size(), 0) !=
       static_cast<ssize_t>(options.uuid.size())) {
@@ -268,7 +269,7 @@ absl::Status Import(const Arguments& arguments) {
 
 int main(int argc, char** argv) {
   // What the caller of countrace had open is of no use here.
-  close_range(kFileServiceFd + 1, ~0u, 0);
+  close_range(kInnerSocketFd + 1, ~0u, 0);
   Arguments arguments;
   if (!Parse(argc, argv, arguments)) {
     std::fputs("countrace-import: used by countrace only\n", stderr);

@@ -2,8 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -14,15 +12,14 @@
 #include <charconv>
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "base/jail/inner_program.h"
 #include "base/posix/scoped_fd.h"
 #include "logformat/import/program/file_service.h"
-#include "logformat/import/program/import_program.h"
 #include "logformat/import/trace_output.h"
 #include "logformat/import/trace_search.h"
 #include "logformat/session_layout.h"
@@ -71,37 +68,11 @@ struct Pipe {
   }
 };
 
-void LimitTo(int resource, std::uint64_t value) {
-  rlimit limit{};
-  if (getrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0) return;
-  limit.rlim_cur = std::min<rlim_t>(value, limit.rlim_max);
-  if (resource != RLIMIT_NOFILE) limit.rlim_max = limit.rlim_cur;
-  setrlimit(static_cast<__rlimit_resource>(resource), &limit);
-}
-
-// In the child, between fork and exec: async-signal-safe calls only.
-[[noreturn]] void BecomeImportProgram(const ImportLimits& limits,
-                                      const Pipe& status, const Pipe& errors,
-                                      int files, pid_t parent,
-                                      char* const* arguments) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(127);
-  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-  LimitTo(RLIMIT_CORE, 0);
-  LimitTo(RLIMIT_AS, limits.memory_bytes);
-  LimitTo(RLIMIT_CPU, limits.cpu_seconds);
-  LimitTo(RLIMIT_NOFILE, limits.files);
-  const int nothing = open("/dev/null", O_RDWR);
-  if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0 ||
-      dup2(status.write_end, STDOUT_FILENO) < 0 ||
-      dup2(errors.write_end, STDERR_FILENO) < 0 ||
-      (files == kFileServiceFd ? fcntl(files, F_SETFD, 0)
-                               : dup2(files, kFileServiceFd)) < 0) {
-    _exit(127);
-  }
-  execv(arguments[0], arguments);
-  _exit(127);
-}
+constexpr base::InnerProgram kProgram = {
+    .name = "countrace-import",
+    .variable = "COUNTRACE_IMPORT",
+    .build_folder = "logformat/import",
+    .without = "so traces of others cannot be read"};
 
 // What the child has reported so far.
 struct Talk {
@@ -282,7 +253,7 @@ absl::Status SetLimit(std::string_view text, ImportLimits& limits) {
 }
 
 absl::Status ImportTrace(const ImportRequest& request) {
-  const auto program = FindImportProgram();
+  const auto program = base::FindInnerProgram(kProgram);
   if (!program.ok()) return program.status();
   std::vector<std::string> directories;
   std::uint64_t bytes = 0;
@@ -335,10 +306,6 @@ absl::Status ImportTrace(const ImportRequest& request) {
   }
   words.push_back("--");
   words.insert(words.end(), directories.begin(), directories.end());
-  std::vector<char*> arguments;
-  arguments.reserve(words.size() + 1);
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
 
   Pipe status_pipe, error_pipe;
   if (!status_pipe.Open() || !error_pipe.Open()) {
@@ -351,13 +318,15 @@ absl::Status ImportTrace(const ImportRequest& request) {
   const base::ScopedFd files_end(files[0]);
   base::ScopedFd program_files_end(files[1]);
   FileService service(request.output);
-  const pid_t parent = getpid();
-  const pid_t child = fork();
-  if (child < 0) return absl::ErrnoToStatus(errno, "Cannot start a process");
-  if (child == 0) {
-    BecomeImportProgram(limits, status_pipe, error_pipe, files[1], parent,
-                        arguments.data());
-  }
+  const auto started = base::StartInner({.words = std::move(words),
+                                         .socket = program_files_end.get(),
+                                         .output = status_pipe.write_end,
+                                         .errors = error_pipe.write_end,
+                                         .memory_bytes = limits.memory_bytes,
+                                         .cpu_seconds = limits.cpu_seconds,
+                                         .files = limits.files});
+  if (!started.ok()) return started.status();
+  const pid_t child = *started;
   status_pipe.CloseWrite();
   error_pipe.CloseWrite();
   program_files_end.Reset();

@@ -1,6 +1,6 @@
 // Converts a trace of another tracer in a child process, whose memory, time and
-// rights are limited (import_jail.h): libbabeltrace2 aborts, divides by zero or
-// loops on some damaged traces.
+// rights are limited (process_jail.h): libbabeltrace2 aborts, divides by zero
+// or loops on some damaged traces.
 //
 // In: directories of CTF traces, or a perf.data file. Out: a countrace trace.
 // Thread: one; forks.

@@ -1,4 +1,4 @@
-#include "logformat/import/program/import_jail.h"
+#include "base/jail/process_jail.h"
 
 #include <fcntl.h>
 #include <grp.h>
@@ -21,7 +21,7 @@
 
 #include "base/posix/scoped_fd.h"
 
-namespace countrace::importer {
+namespace countrace::base {
 
 namespace fs = std::filesystem;
 
@@ -135,11 +135,11 @@ bool RestrictFiles(const std::vector<std::string>& readable) {
     all.scoped = 3;  // abstract sockets, signals
     size += sizeof(all.scoped);
   }
-  const base::ScopedFd rules(
+  const ScopedFd rules(
       static_cast<int>(syscall(kCreateRuleset, &all, size, 0)));
   if (!rules.is_open()) return false;
   for (const std::string& path : readable) {
-    const base::ScopedFd place(open(path.c_str(), O_PATH | O_CLOEXEC));
+    const ScopedFd place(open(path.c_str(), O_PATH | O_CLOEXEC));
     struct stat status {};
     // What cannot be opened now need not be read later.
     if (!place.is_open() || fstat(place.get(), &status) != 0) continue;
@@ -213,13 +213,15 @@ scmp_arg_cmp Equals(unsigned argument, std::uint64_t value) {
   return {argument, SCMP_CMP_EQ, value, 0};
 }
 
-bool RestrictCalls() {
+bool RestrictCalls(const Jail& jail) {
   Filter filter;
   for (const char* name : kAllowed) filter.Allow(name);
   constexpr std::uint64_t kWriting =
       O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND | (O_TMPFILE & ~O_DIRECTORY);
-  filter.Allow("open", {Without(1, kWriting)});
-  filter.Allow("openat", {Without(2, kWriting)});
+  if (!jail.readable.empty()) {
+    filter.Allow("open", {Without(1, kWriting)});
+    filter.Allow("openat", {Without(2, kWriting)});
+  }
   for (const char* name : {"mmap", "mmap2", "mprotect"}) {
     filter.Allow(name, {Without(2, PROT_EXEC)});
   }
@@ -228,6 +230,9 @@ bool RestrictCalls() {
   filter.Allow("tgkill", {Equals(0, self)});
   // Reads limits only.
   filter.Allow("prlimit64", {Equals(0, 0), Equals(2, 0)});
+  if (jail.sets_memory_limit) {
+    filter.Allow("prlimit64", {Equals(0, 0), Equals(1, RLIMIT_AS)});
+  }
   return filter.Load();
 }
 
@@ -241,7 +246,7 @@ void Limit(__rlimit_resource resource, std::uint64_t value) {
 
 }  // namespace
 
-std::vector<std::string> Enter(const Jail& jail) {
+std::vector<std::string> EnterJail(const Jail& jail) {
   std::vector<std::string> missing;
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   Limit(RLIMIT_FSIZE, jail.file_bytes);
@@ -249,17 +254,18 @@ std::vector<std::string> Enter(const Jail& jail) {
   // While the process may still open every path of it.
   const bool restricted = RestrictFiles(jail.readable);
   const bool any_file = DropUser(jail, missing);
-  if (!restricted) {
+  const bool calls_restricted = RestrictCalls(jail);
+  if (!restricted && !(calls_restricted && jail.readable.empty())) {
     missing.emplace_back(any_file
                              ? "it can read every file (no Landlock, and the "
                                "trace is not readable by all users)"
                              : "it can read other files of its user (no "
                                "Landlock)");
   }
-  if (!RestrictCalls()) {
+  if (!calls_restricted) {
     missing.emplace_back("it can make all system calls (no seccomp)");
   }
   return missing;
 }
 
-}  // namespace countrace::importer
+}  // namespace countrace::base

@@ -1,6 +1,7 @@
-// What a program can still do in the jail of imports: each attempt runs in a
-// process of its own that entered it.
-#include "logformat/import/program/import_jail.h"
+// What a program can still do in its jail, that of imports (one folder) or that
+// of names of code (no file): each attempt runs in a process of its own that
+// entered it.
+#include "base/jail/process_jail.h"
 
 #include <fcntl.h>
 #include <grp.h>
@@ -28,12 +29,13 @@
 
 #include "base/posix/temporary_directory.h"
 
-namespace countrace::importer {
+namespace countrace::base {
 namespace {
 
 constexpr uid_t kOtherUid = 65533;
 constexpr std::uint64_t kFileBytes = 1 << 20;
 
+enum class Files { kTrace, kNone };
 enum class Start { kRoot, kUser, kRootWithoutLandlock, kUserWithoutLandlock };
 
 // A kernel without Landlock does not know the call.
@@ -46,8 +48,9 @@ void HideLandlock() {
 
 class JailTest {
  public:
-  explicit JailTest(Start start) : start_(start) {
-    auto made = base::TemporaryDirectory::Create();
+  explicit JailTest(Start start, Files files = Files::kTrace)
+      : start_(start), files_(files) {
+    auto made = TemporaryDirectory::Create();
     REQUIRE(made.ok());
     directory_ = *std::move(made);
     const std::string& path = directory_->path();
@@ -74,7 +77,7 @@ class JailTest {
   int Status(const std::function<int()>& attempt) {
     const pid_t child = fork();
     if (child == 0) {
-      EnterJail();
+      Enter();
       _exit(attempt());
     }
     int status = 0;
@@ -98,7 +101,7 @@ class JailTest {
     const pid_t child = fork();
     char byte = 0;
     if (child == 0) {
-      EnterJail();
+      Enter();
       _exit(write(ready[1], "x", 1) == 1 && read(go[0], &byte, 1) == 1 ? 0 : 1);
     }
     REQUIRE(read(ready[0], &byte, 1) == 1);
@@ -122,7 +125,7 @@ class JailTest {
     const pid_t child = fork();
     if (child == 0) {
       std::string text;
-      for (const std::string& one : EnterJail()) text += one + "\n";
+      for (const std::string& one : Enter()) text += one + "\n";
       _exit(write(said[1], text.data(), text.size()) >= 0 ? 0 : 1);
     }
     close(said[1]);
@@ -137,7 +140,7 @@ class JailTest {
   }
 
  private:
-  std::vector<std::string> EnterJail() {
+  std::vector<std::string> Enter() {
     if (start_ == Start::kUser || start_ == Start::kUserWithoutLandlock) {
       // Fails for a user, who is one already.
       if (getuid() == 0 && (setgroups(0, nullptr) != 0 ||
@@ -150,11 +153,16 @@ class JailTest {
         start_ == Start::kUserWithoutLandlock) {
       HideLandlock();
     }
-    return Enter({.readable = {Path("trace")}, .file_bytes = kFileBytes});
+    if (files_ == Files::kNone) {
+      return EnterJail(
+          {.readable = {}, .file_bytes = 0, .sets_memory_limit = true});
+    }
+    return EnterJail({.readable = {Path("trace")}, .file_bytes = kFileBytes});
   }
 
   const Start start_;
-  std::unique_ptr<base::TemporaryDirectory> directory_;
+  const Files files_;
+  std::unique_ptr<TemporaryDirectory> directory_;
 };
 
 bool HasLandlock() { return syscall(444, nullptr, 0, 1) > 0; }
@@ -174,12 +182,14 @@ Start EachStart() {
 
 }  // namespace
 
-TEST_CASE("import jail: no process, socket, code or other process",
-          "[import][import_jail]") {
+TEST_CASE("process jail: no process, socket, code or other process",
+          "[base][process_jail]") {
   const auto start = EachStart();
   CAPTURE(static_cast<int>(start));
   if (Skips(start)) return;
-  JailTest jail(start);
+  const auto files = GENERATE(Files::kTrace, Files::kNone);
+  CAPTURE(static_cast<int>(files));
+  JailTest jail(start, files);
   const pid_t parent = getpid();
   const std::map<std::string, std::function<bool()>> attempts = {
       {"inet socket", [] { return socket(AF_INET, SOCK_STREAM, 0) >= 0; }},
@@ -243,8 +253,8 @@ TEST_CASE("import jail: no process, socket, code or other process",
   }
 }
 
-TEST_CASE("import jail: files are those of the trace, and only read",
-          "[import][import_jail]") {
+TEST_CASE("process jail: files are those of the trace, and only read",
+          "[base][process_jail]") {
   const auto start = EachStart();
   CAPTURE(static_cast<int>(start));
   if (Skips(start)) return;
@@ -264,8 +274,39 @@ TEST_CASE("import jail: files are those of the trace, and only read",
     CHECK(missing == "it can read other files of its user (no Landlock)\n");
 }
 
-TEST_CASE("import jail: a trace of root is read, and nothing else of root",
-          "[import][import_jail]") {
+TEST_CASE("process jail: without files none is opened, on any kernel",
+          "[base][process_jail]") {
+  const auto start = EachStart();
+  CAPTURE(static_cast<int>(start));
+  if (Skips(start)) return;
+  JailTest jail(start, Files::kNone);
+  for (const std::string& path :
+       {jail.Path("trace/stream"), jail.Path("large"), std::string("/dev/null"),
+        std::string("/proc/self/mem"), std::string("/")}) {
+    CAPTURE(path);
+    CHECK(jail.OpenError(path, O_RDONLY) == EPERM);
+    CHECK(jail.OpenError(path, O_PATH) == EPERM);
+  }
+  CHECK(jail.Missing().empty());
+}
+
+TEST_CASE("process jail: the limit of memory moves below the first one",
+          "[base][process_jail]") {
+  JailTest jail(Start::kUser, Files::kNone);
+  const auto set = [](rlim_t soft, rlim_t hard) {
+    const rlimit limit{soft, hard};
+    return setrlimit(RLIMIT_AS, &limit) == 0;
+  };
+  constexpr rlim_t kMost = rlim_t{4} << 30;
+  const auto moved = [&] { return set(kMost / 2, kMost) && set(kMost, kMost); };
+  CHECK(jail.Error(moved) == 0);
+  CHECK(jail.Error([&] {
+    return set(kMost, kMost) && set(2 * kMost, 2 * kMost);
+  }) == EPERM);
+}
+
+TEST_CASE("process jail: a trace of root is read, and nothing else of root",
+          "[base][process_jail]") {
   if (Skips(Start::kRoot)) return;
   {
     JailTest jail(Start::kRoot);
@@ -288,8 +329,8 @@ TEST_CASE("import jail: a trace of root is read, and nothing else of root",
         "all users)\n");
 }
 
-TEST_CASE("import jail: no user, group or capability",
-          "[import][import_jail]") {
+TEST_CASE("process jail: no user, group or capability",
+          "[base][process_jail]") {
   const Start start = GENERATE(Start::kRoot, Start::kUser);
   if (Skips(start)) return;
   JailTest jail(start);
@@ -308,7 +349,7 @@ TEST_CASE("import jail: no user, group or capability",
   }
 }
 
-TEST_CASE("import jail: files have a largest size", "[import][import_jail]") {
+TEST_CASE("process jail: files have a largest size", "[base][process_jail]") {
   const Start start = GENERATE(Start::kRoot, Start::kUser);
   if (Skips(start)) return;
   JailTest jail(start);
@@ -331,11 +372,11 @@ TEST_CASE("import jail: files have a largest size", "[import][import_jail]") {
   close(fd);
 }
 
-TEST_CASE("import jail: the library can still abort", "[import][import_jail]") {
+TEST_CASE("process jail: the library can still abort", "[base][process_jail]") {
   JailTest jail(Start::kUser);
   const int status = jail.Status([]() -> int { std::abort(); });
   REQUIRE(WIFSIGNALED(status));
   CHECK(WTERMSIG(status) == SIGABRT);
 }
 
-}  // namespace countrace::importer
+}  // namespace countrace::base
