@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "absl/strings/str_format.h"
+#include "base/posix/errno_status.h"
 #include "base/posix/file_mapping.h"
 #include "base/posix/scoped_fd.h"
 #include "logformat/description/trace_directory.h"
@@ -76,6 +77,10 @@ TraceOrigin OriginOf(const std::string& path) {
 
 absl::StatusOr<CtfTraces> FindCtfTraces(const std::string& path) {
   std::error_code error;
+  if (faccessat(AT_FDCWD, path.c_str(), R_OK, AT_EACCESS) != 0 &&
+      errno == EACCES) {
+    return base::ErrnoStatus(EACCES, "Cannot open " + path);
+  }
   if (!fs::is_directory(path, error)) {
     if (const absl::Status leased = CheckNotLeased(path); !leased.ok()) {
       return leased;
