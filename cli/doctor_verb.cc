@@ -136,6 +136,7 @@ int RunDoctor(const Arguments& arguments) {
 
 }  // namespace
 
-const Verb kDoctorVerb = {"doctor", kDoctorHelp, RunDoctor};
+const Verb kDoctorVerb = {"doctor", kDoctorHelp, RunDoctor,
+                          runtime::FileRights::kRecord};
 
 }  // namespace countrace::cli

@@ -238,6 +238,7 @@ int RunList(const Arguments& arguments) {
 
 }  // namespace
 
-const Verb kListVerb = {"list", kListHelp, RunList};
+const Verb kListVerb = {"list", kListHelp, RunList,
+                        runtime::FileRights::kRecord};
 
 }  // namespace countrace::cli

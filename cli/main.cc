@@ -13,6 +13,8 @@ namespace {
 using countrace::cli::Arguments;
 using countrace::cli::FindVerb;
 using countrace::cli::Verb;
+using countrace::runtime::FileRights;
+using countrace::runtime::SetFileRights;
 
 int UnknownVerb(const std::string& name) {
   const std::string message =
@@ -26,17 +28,18 @@ int UnknownVerb(const std::string& name) {
 
 int main(int argc, char** argv) {
   countrace::cli::ExitWhenMemoryRunsOut(argc > 1 ? argv[1] : "");
-  Arguments arguments(argv + 1, argv + argc);
-  if (arguments.empty()) {
+  std::string name = argc > 1 ? argv[1] : "";
+  if (name == "--help" || name == "-h") name = "help";
+  if (name == "--version" || name == "-V") name = "version";
+  const Verb* const verb = FindVerb(name);
+  // Before anything is opened.
+  const absl::Status dropped =
+      SetFileRights(verb == nullptr ? FileRights::kGivenUp : verb->rights);
+  if (!dropped.ok()) return countrace::cli::ReportFailure(name, dropped);
+  if (argc < 2) {
     std::fputs("countrace: a verb is missing; see `countrace help`\n", stderr);
     return countrace::cli::kExitUsage;
   }
-  std::string name = arguments.front();
-  arguments.erase(arguments.begin());
-  if (name == "--help" || name == "-h") name = "help";
-  if (name == "--version" || name == "-V") name = "version";
-
-  const Verb* const verb = FindVerb(name);
   if (verb == nullptr) return UnknownVerb(name);
   // `countrace report | head` ends as quietly as any filter, even if the parent
   // ignores SIGPIPE. The command of `record` and `stat` must inherit the
@@ -44,5 +47,5 @@ int main(int argc, char** argv) {
   if (verb->name != "record" && verb->name != "stat") {
     std::signal(SIGPIPE, SIG_DFL);
   }
-  return verb->run(arguments);
+  return verb->run(Arguments(argv + 2, argv + argc));
 }

@@ -157,6 +157,7 @@ int RunRecord(const Arguments& arguments) {
 
 }  // namespace
 
-const Verb kRecordVerb = {"record", kRecordHelp, RunRecord};
+const Verb kRecordVerb = {"record", kRecordHelp, RunRecord,
+                          runtime::FileRights::kRecord};
 
 }  // namespace countrace::cli

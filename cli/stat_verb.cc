@@ -177,6 +177,7 @@ int RunStat(const Arguments& arguments) {
 
 }  // namespace
 
-const Verb kStatVerb = {"stat", kStatHelp, RunStat};
+const Verb kStatVerb = {"stat", kStatHelp, RunStat,
+                        runtime::FileRights::kRecord};
 
 }  // namespace countrace::cli

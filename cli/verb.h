@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/recorder/system/file_rights.h"
+
 namespace countrace::cli {
 
 // What follows the verb on the command line.
@@ -18,6 +20,7 @@ struct Verb {
   std::string_view name;
   const char* text;                        // help/NAME.txt, see HelpText
   int (*run)(const Arguments& arguments);  // returns the exit status
+  runtime::FileRights rights = runtime::FileRights::kGivenUp;
 };
 
 extern const Verb kRecordVerb;

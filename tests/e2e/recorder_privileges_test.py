@@ -14,7 +14,7 @@ import subprocess
 import sys
 import unittest
 
-from trace_checks import Recording
+from trace_checks import Recording, with_tracefs
 
 WORKLOAD = None
 OTHER_USER = 65534
@@ -301,15 +301,10 @@ class Privileges(Recording):
 
     def test_what_doctor_advises_works(self):
         self.needs_back_end('bpf')
-        self.needs('setcap')
+        self.needs('setcap', 'install')
         fix = self.doctor(())['kernel-records']['fix']
-        wanted = re.fullmatch(r'sudo setcap (\S+) \$\(command -v countrace\)',
-                              fix)
-        self.assertIsNotNone(wanted, fix)
-        given = subprocess.run(['setcap', wanted.group(1), self.program],
-                               text=True, capture_output=True, check=False)
-        if given.returncode != 0:
-            self.skipTest(f'SKIPPED: setcap: {given.stderr.strip()}')
+        self.program = self.make_privileged(pathlib.Path(self.program), fix,
+                                            OTHER_USER)
         rows = self.doctor(())
         for name in ('privilege', 'tracefs', 'kernel-records', 'bpf'):
             self.assertEqual(rows[name]['status'], 'ok', rows[name])
@@ -343,5 +338,6 @@ class Privileges(Recording):
 
 
 if __name__ == '__main__':
+    with_tracefs()
     Recording.countrace_program, WORKLOAD = sys.argv[1:3]
     unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)

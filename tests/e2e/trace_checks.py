@@ -6,12 +6,30 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
 FULL = bool(os.environ.get('COUNTRACE_TEST_FULL'))
 ACCOUNTS = ('processes', 'own', 'idle', 'interrupts', 'outside',
             'unattributed')
+
+
+def with_tracefs():
+    """Runs this program again where tracefs is mounted, if it is nowhere: root
+    can do without the mount, users with capabilities cannot."""
+    point = '/sys/kernel/tracing'
+    if os.geteuid() != 0 or os.path.ismount(point) or not shutil.which(
+            'unshare'):
+        return
+    mounted = subprocess.run(
+        ['unshare', '-m', 'mount', '-t', 'tracefs', 'nodev', point],
+        capture_output=True, check=False)
+    if mounted.returncode == 0:
+        os.execvp('unshare', [
+            'unshare', '-m', 'sh', '-c',
+            f'mount -t tracefs nodev {point} && exec "$@"', 'sh',
+            sys.executable, *sys.argv])
 
 
 class Recording(unittest.TestCase):
@@ -57,6 +75,24 @@ class Recording(unittest.TestCase):
                              '--force', '-o', self.work / 'trial.ctf', '--', 'true', check=False)
         if run.returncode != 0:
             self.skipTest(f'SKIPPED: back end {name}: {run.stderr.strip()}')
+
+    def make_privileged(self, program, fix, group):
+        """Runs the command that doctor printed for `program`, a file in a
+        folder of the test, and returns the program for the group."""
+        command = fix.replace('GROUP', str(group)).replace('sudo ', '')
+        path = f'{program.parent}:{os.environ["PATH"]}'
+        made = subprocess.run(['sh', '-c', command], text=True,
+                              capture_output=True, check=False,
+                              env={**os.environ, 'PATH': path})
+        if made.returncode != 0 and 'apabilities' in made.stderr:
+            self.skipTest(f'SKIPPED: {made.stderr.strip()}')
+        self.assertEqual(made.returncode, 0, made.stderr)
+        privileged = program.with_name('countrace-privileged')
+        status = privileged.stat()
+        self.assertEqual(
+            (status.st_uid, status.st_gid, status.st_mode & 0o7777),
+            (0, group, 0o750))
+        return privileged
 
     def report(self, *options):
         return json.loads(self.countrace('report', '--format', 'json',

@@ -1,8 +1,10 @@
 #include "runtime/recorder/doctor/capabilities.h"
 
 #include <linux/capability.h>
+#include <linux/magic.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -29,17 +31,26 @@ namespace countrace::runtime {
 namespace {
 
 constexpr char kParanoidFix[] = "sudo sysctl kernel.perf_event_paranoid=-1";
-constexpr char kCapabilityFix[] =
-    "sudo setcap cap_bpf,cap_perfmon,cap_dac_read_search,cap_sys_nice+ep "
-    "$(command -v countrace)";
+// The only copy: errors and documents print it or refer to it. No other user
+// can run the copy, at no instant.
+constexpr char kGroupProgram[] =
+    "c=$(readlink -f $(command -v countrace)); "
+    "sudo install -g GROUP -m 750 $c $c-privileged && sudo setcap "
+    "cap_bpf,cap_perfmon,cap_dac_read_search,cap_sys_nice+ep $c-privileged";
+constexpr char kGroupRights[] =
+    "members of GROUP can then record every process of the machine with "
+    "countrace-privileged: its dispatches, call stacks, system calls and the "
+    "numbers at its hooks; it opens no file that they cannot open";
 
 // What gives the kernel's records. No capability of a user namespace does.
 constexpr char kOutsideFix[] =
     "record outside this user namespace, as root of the machine: sudo "
     "countrace record -p PID, with the process's number there";
 
-const char* PrivilegeFix() {
-  return InInitialUserNamespace() ? kCapabilityFix : kOutsideFix;
+std::string PrivilegeFix() {
+  return InInitialUserNamespace()
+             ? absl::StrFormat("%s   # %s", kGroupProgram, kGroupRights)
+             : kOutsideFix;
 }
 
 // errno of opening `name` (0 = it opens), for every thread of a CPU (tid -1) or
@@ -76,10 +87,15 @@ Capability ProbePrivilege() {
   item.effect =
       "no kernel records (dispatches, forks, faults), no `record -a`; user "
       "hooks and a process's own counters still work";
-  item.fix =
-      initial ? absl::StrFormat("%s   # or: %s", kCapabilityFix, kParanoidFix)
-              : kOutsideFix;
+  item.fix = PrivilegeFix();
+  if (initial) item.fix += absl::StrFormat("   # or: %s", kParanoidFix);
   return item;
+}
+
+bool TracefsIsMounted() {
+  struct statfs mount {};
+  return statfs("/sys/kernel/tracing", &mount) == 0 &&
+         mount.f_type == TRACEFS_MAGIC;
 }
 
 Capability ProbeTracefs() {
@@ -95,7 +111,7 @@ Capability ProbeTracefs() {
       "no tracepoints as hooks or events, no kernel records from perf rings "
       "(BPF finds the scheduler without it)";
   // When mounted, its files are open to root only, whatever the mount's mode.
-  item.fix = absl::IsPermissionDenied(tracefs.status())
+  item.fix = absl::IsPermissionDenied(tracefs.status()) && TracefsIsMounted()
                  ? PrivilegeFix()
                  : "sudo mount -t tracefs nodev /sys/kernel/tracing";
   return item;
@@ -318,9 +334,9 @@ std::string KernelRecordsRemedy(const absl::Status& status, bool by_perf) {
           ? absl::StrFormat(", or %s", kParanoidFix)
           : "";
   return absl::StrFormat(
-      ". For kernel records: run as root, or %s%s; `countrace doctor` lists "
-      "what is missing",
-      kCapabilityFix, sysctl);
+      ". For kernel records: run as root%s, or make a program for a group: %s "
+      "(%s); `countrace doctor` lists what is missing",
+      sysctl, kGroupProgram, kGroupRights);
 }
 
 std::string KernelRecordsMissingMessage(const absl::Status& status) {

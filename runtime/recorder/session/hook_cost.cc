@@ -26,6 +26,7 @@
 #include "runtime/pid_namespace.h"
 #include "runtime/recorder/control/left_files.h"
 #include "runtime/recorder/directory/session_file.h"
+#include "runtime/recorder/system/file_rights.h"
 #include "runtime/recorder/system/monotonic_clock.h"
 #include "runtime/rules/dump_rule_text.h"
 
@@ -128,6 +129,8 @@ std::uint32_t CpuTimeOfRecords(countrace_hook_site& site) {
 // Runs in the child. Writes its results to `fd`, or nothing.
 [[noreturn]] void Measure(const std::string& folder, const std::string& library,
                           bool counters, int fd) {
+  // Recorded programs have none of the recorder's rights.
+  if (!SetFileRights(FileRights::kGivenUp).ok()) _exit(1);
   unsetenv(logformat::kSessionEnvironment);
   setenv("COUNTRACE_CONTROL", "off", 1);
   void* const runtime = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);

@@ -15,6 +15,7 @@
 #include "base/posix/small_file.h"
 #include "base/text/glob.h"
 #include "base/text/trim.h"
+#include "runtime/recorder/system/file_rights.h"
 
 namespace countrace::runtime {
 namespace {
@@ -32,9 +33,19 @@ int OpenDetached() {
   return fsmount(context.get(), FSMOUNT_CLOEXEC, 0);
 }
 
+// A user's names of tracepoints are in `path`, and tracefs has no links: only
+// ".." leads out.
+absl::Status CheckInside(const std::string& path) {
+  if (("/" + path + "/").find("/../") == std::string::npos) {
+    return absl::OkStatus();
+  }
+  return absl::NotFoundError(path + " is no file of tracefs");
+}
+
 }  // namespace
 
 absl::StatusOr<Tracefs> Tracefs::Open() {
+  const KernelFileScope scope;
   std::string tried;
   int error = ENOENT;
   for (const char* path :
@@ -64,11 +75,17 @@ absl::StatusOr<Tracefs> Tracefs::Open() {
 }
 
 absl::StatusOr<std::string> Tracefs::Read(const std::string& path) const {
+  const absl::Status inside = CheckInside(path);
+  if (!inside.ok()) return inside;
+  const KernelFileScope scope;
   return base::ReadSmallFile(root_.get(), path);
 }
 
 absl::StatusOr<std::vector<std::string>> Tracefs::List(
     const std::string& path) const {
+  const absl::Status inside = CheckInside(path);
+  if (!inside.ok()) return inside;
+  const KernelFileScope scope;
   return base::ListDirectory(root_.get(), path);
 }
 
