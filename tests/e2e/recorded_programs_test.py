@@ -107,6 +107,11 @@ class NothingIsLost(Recording):
                  if ' workload:' in line]
         self.assertEqual(len(lines), sum(emitted(run.stdout).values()))
 
+    def test_nested_signal_handlers_need_little_stack(self):
+        """Else the workload would die where signals are slower than its timer."""
+        subprocess.run(['sh', '-c', 'ulimit -s 256; exec "$@"', 'sh', WORKLOAD, 'storm', '10000',
+                        '1'], check=True, capture_output=True, timeout=120)
+
     def test_hooks_in_nested_signal_handlers_are_all_counted(self):
         """20 million of them in full runs."""
         goal, hooks, handlers = 20_000_000 if FULL else 1, 0, 0

@@ -89,24 +89,45 @@ void Walks(std::uint64_t count, std::uint64_t seed) {
 std::atomic<std::uint64_t> g_in_handler{0};
 std::atomic<bool> g_errno_changed{false};
 
+// Handlers interrupt each other. Where a signal takes longer than the timer's
+// period, they would nest until the stack is full, and what they interrupt
+// would never go on.
+constexpr int kDeepestHandlers = 8;
+int g_handlers = 0, g_most_handlers = 0;
+std::uint64_t g_last_handler = 0;
+
+void SetTimer(long period_us) {
+  const itimerval timer = {{0, period_us}, {0, period_us}};
+  setitimer(ITIMER_REAL, &timer, nullptr);
+}
+
 void OnTimer(int) {
+  sigset_t alarm;
+  sigemptyset(&alarm);
+  sigaddset(&alarm, SIGALRM);
+  if (++g_handlers > g_most_handlers) g_most_handlers = g_handlers;
+  if (g_handlers < kDeepestHandlers) sigprocmask(SIG_UNBLOCK, &alarm, nullptr);
   errno = 4711;
   const std::uint64_t n = g_in_handler.fetch_add(1, std::memory_order_relaxed);
+  if (n >= g_last_handler) SetTimer(0);
   {
     COUNTRACE_SEGMENT("workload", "handler", n);
     COUNTRACE_HOOK("workload", "in_handler", n, "text in a handler");
   }
   if (errno != 4711) g_errno_changed = true;
+  // Until the handler has returned: its frame counts, too.
+  sigprocmask(SIG_BLOCK, &alarm, nullptr);
+  --g_handlers;
 }
 
 // Main hooks with and without payload while a timer interrupts them.
 int Storm(std::uint64_t interrupts, long period_us) {
   struct sigaction action = {};
   action.sa_handler = &OnTimer;
-  action.sa_flags = SA_RESTART | SA_NODEFER;
+  action.sa_flags = SA_RESTART;
   sigaction(SIGALRM, &action, nullptr);
-  const itimerval timer = {{0, period_us}, {0, period_us}};
-  setitimer(ITIMER_REAL, &timer, nullptr);
+  g_last_handler = interrupts;
+  SetTimer(period_us);
   std::uint64_t ticks = 0;
   std::uint64_t pairs = 0;
   while (g_in_handler.load(std::memory_order_relaxed) < interrupts) {
@@ -117,12 +138,12 @@ int Storm(std::uint64_t interrupts, long period_us) {
       ++pairs;
     }
   }
-  const itimerval off = {};
-  setitimer(ITIMER_REAL, &off, nullptr);
+  SetTimer(0);
   signal(SIGALRM, SIG_IGN);
   PrintEmitted(Tid(), ticks + 2 * pairs + 3 * g_in_handler);
-  printf("ticks %llu handlers %llu\n", static_cast<unsigned long long>(ticks),
-         static_cast<unsigned long long>(g_in_handler.load()));
+  printf("ticks %llu handlers %llu\ndeepest %d\n",
+         static_cast<unsigned long long>(ticks),
+         static_cast<unsigned long long>(g_in_handler.load()), g_most_handlers);
   return g_errno_changed ? 1 : 0;
 }
 
