@@ -108,12 +108,21 @@ struct CountableEvents {
   std::vector<std::string> software, hardware;
 };
 
-// Every event that this machine counts on a CPU, but tracepoints.
-CountableEvents EveryCountableEvent() {
+// Every event that this machine counts on a CPU, or else of a thread where
+// `on_task`, but tracepoints.
+CountableEvents EveryCountableEvent(bool on_task) {
   CountableEvents events;
   for (const runtime::ListedEvent& event : runtime::ListEvents().events) {
-    if (!event.opens_on_cpu) continue;
     if (event.kind == runtime::EventKind::kTracepoint) continue;
+    if (!event.opens_on_cpu && !(on_task && event.opens_on_task)) {
+      // The machine names this one itself, in sysfs.
+      if (event.name.ends_with('/')) {
+        Say(kStatVerb.name,
+            absl::StrFormat("--all: %s is left out: %s",
+                            base::EscapeName(event.name), event.why_not));
+      }
+      continue;
+    }
     // task-clock again, on a CPU.
     if (event.name == "cpu-clock") continue;
     if (event.name == logformat::kExecRuntimeEvent &&
@@ -129,7 +138,7 @@ CountableEvents EveryCountableEvent() {
 
 // Without a recording: the kernel multiplexes what does not fit.
 std::vector<std::string> EveryLiveEvent() {
-  CountableEvents events = EveryCountableEvent();
+  CountableEvents events = EveryCountableEvent(/*on_task=*/true);
   std::erase(events.software, logformat::kExecRuntimeEvent);
   std::vector<std::string> names = std::move(events.software);
   names.insert(names.end(), events.hardware.begin(), events.hardware.end());
@@ -139,7 +148,7 @@ std::vector<std::string> EveryLiveEvent() {
 // Software events, which always count, then sets of those of the PMU. What does
 // not fit into a recording is left out, the last in listing order first.
 std::vector<std::string> EveryEvent() {
-  auto [software, hardware] = EveryCountableEvent();
+  auto [software, hardware] = EveryCountableEvent(/*on_task=*/false);
   std::vector<std::string> names = software;
   names.insert(names.end(), hardware.begin(), hardware.end());
   if (hardware.size() < 2) return names;

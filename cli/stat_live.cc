@@ -231,6 +231,7 @@ int StatLive(const VerbParser& parser, const StatCommandLine& line,
   }
   Lines lines(line, file);
   std::optional<CpuTimes> first, last;
+  std::vector<bool> left_out(events->size());
   const auto values = [&](const LiveInterval& interval,
                           const std::optional<CpuTimes>& before,
                           const std::optional<CpuTimes>& now) {
@@ -240,6 +241,7 @@ int StatLive(const VerbParser& parser, const StatCommandLine& line,
       row.push_back({"system", true, now->system_ns - before->system_ns});
     }
     for (std::size_t i = 0; i < events->size(); ++i) {
+      if (left_out[i]) continue;
       row.push_back(ValueOf((*events)[i], interval.counts[i]));
     }
     return row;
@@ -264,6 +266,14 @@ int StatLive(const VerbParser& parser, const StatCommandLine& line,
     if (!cgroup.empty()) return TimesOfCgroup(cgroup);
     return std::nullopt;
   };
+  if (line.all_events) {
+    options.left_out = [&](std::size_t event, const std::string& why) {
+      left_out[event] = true;
+      Say(kStatVerb.name,
+          absl::StrFormat("--all: %s is left out: %s",
+                          base::EscapeName((*events)[event].name), why));
+    };
+  }
   options.begun = [&] { first = last = times_now(); };
   options.interval = [&](const LiveInterval& interval) {
     const std::optional<CpuTimes> now = times_now();

@@ -2,7 +2,7 @@
 """`countrace stat` against programs whose counts are known, and beside
 `perf stat`.
 
-usage: stat_test.py COUNTRACE STAT_WORKLOAD
+usage: stat_test.py COUNTRACE STAT_WORKLOAD REFUSED_EVENT
 """
 import json
 import os
@@ -15,7 +15,7 @@ import tempfile
 import time
 import unittest
 
-COUNTRACE = WORKLOAD = ''
+COUNTRACE = WORKLOAD = REFUSED = ''
 # Faults that differ between two runs of one program: stack, environment.
 BESIDE = 12
 
@@ -350,11 +350,16 @@ class Live(unittest.TestCase):
     def setUp(self):
         needs_root(self)
 
-    def lines(self, *arguments, status=0):
+    def lines(self, *arguments, status=0, refused=(), messages=()):
         """The objects of a run with a command: intervals, and their sum."""
-        done = run(COUNTRACE, 'stat', '--json', '--every', '10ms', *arguments)
+        done = run(*refused, COUNTRACE, 'stat', '--json', '--every', '10ms', *arguments)
         self.assertEqual(status, done.returncode, done)
-        lines = [json.loads(line) for line in done.stderr.splitlines()]
+        said = [line for line in done.stderr.splitlines() if line.startswith('countrace stat: ')]
+        for message in messages:
+            self.assertTrue(any(message in line for line in said), said)
+        # A PMU of the machine may have events that count no process.
+        self.assertTrue(all('--all: ' in line for line in said), said)
+        lines = [json.loads(line) for line in done.stderr.splitlines() if line not in said]
         self.assertEqual(['interval'] * (len(lines) - 1) + ['all'],
                          [line['what'] for line in lines])
         for before, after in zip(lines[:-2], lines[1:-1]):
@@ -420,6 +425,57 @@ class Live(unittest.TestCase):
         for name in ('task-clock', 'context-switches', 'minor-faults'):
             self.assertIn(name, many)
         self.assertAlmostEqual(2000, many['page-faults'] - few['page-faults'], delta=BESIDE)
+
+    def test_every_event_but_those_that_the_kernel_refuses(self):
+        """Of some PMUs it counts CPUs alone, or an event in no group."""
+        alignment_faults = (REFUSED, 1, 7, 'process')
+        many = self.lines(
+            '--all', '--', WORKLOAD, 'touch', 2000, refused=alignment_faults,
+            messages=['--all: alignment-faults is left out: the kernel refuses'])[-1]['counts']
+        self.assertNotIn('alignment-faults', many)
+        self.assertLess(2000, many['page-faults'])
+        many = self.lines('-a', '--all', '--', WORKLOAD, 'touch', 2000,
+                          refused=alignment_faults)[-1]['counts']
+        self.assertIn('alignment-faults', many)
+        # One that was named is not left out.
+        done = run(*alignment_faults, COUNTRACE, 'stat', '--every', '10ms',
+                   '-e', 'page-faults,alignment-faults', '--', 'echo', 'ran')
+        self.assertEqual((2, ''), (done.returncode, done.stdout))
+        self.assertIn('Cannot count alignment-faults: the kernel refuses', done.stderr)
+
+    def test_an_event_that_the_kernel_refuses_is_named(self):
+        for where in ('member', 'always'):
+            with self.subTest(where), tempfile.TemporaryDirectory() as folder:
+                refused = (REFUSED, 1, 7, where)
+                counts = pathlib.Path(folder, 'counts')
+                done = run(*refused, COUNTRACE, 'stat', '--json', '-o', counts, '--all', '--',
+                           WORKLOAD, 'touch', 2000)
+                self.assertEqual(0, done.returncode, done)
+                names = [number['name'] for number in json.loads(counts.read_text())['numbers']]
+                self.assertIn('page-faults', names)
+        self.assertNotIn('alignment-faults', names)
+        done = run(*refused, COUNTRACE, 'list', 'events', '--all', '--format', 'json')
+        event = next(event for event in json.loads(done.stdout)['events']
+                     if event['event'] == 'alignment-faults')
+        self.assertEqual((False, False), (event['kernel'], event['hooks']))
+        self.assertIn('Invalid argument', event['why_not'])
+        done = run(*refused, COUNTRACE, 'doctor', '-e', 'page-faults,alignment-faults')
+        self.assertRegex(done.stdout, 'alignment-faults: errno=22, the kernel refuses')
+
+    def test_an_event_of_a_pmu_that_the_kernel_refuses_is_named(self):
+        with tempfile.TemporaryDirectory() as folder:
+            pmu = pathlib.Path(folder, 'nothing')
+            (pmu / 'events').mkdir(parents=True)
+            (pmu / 'type').write_text('1\n')
+            (pmu / 'events/refused').write_text('config=0xfff\n')
+            here = ('unshare', '-m', 'sh', '-c',
+                    f'mount --bind {folder} /sys/bus/event_source/devices && exec "$@"', 'sh')
+            if run(*here, 'true').returncode:
+                self.skipTest('SKIPPED: no mounts here')
+            for every in ([], ['--every', '10ms']):
+                done = run(*here, COUNTRACE, 'stat', '--all', *every, '--', WORKLOAD, 'touch', 2000)
+                self.assertEqual(0, done.returncode, done)
+                self.assertRegex(done.stderr, '--all: nothing/refused/ is left out: this machine')
 
     def test_running_processes_and_their_end(self):
         with subprocess.Popen([WORKLOAD, 'spin', '20000'], stdout=subprocess.DEVNULL) as victim:
@@ -515,5 +571,5 @@ class Usage(unittest.TestCase):
 
 
 if __name__ == '__main__':
-    COUNTRACE, WORKLOAD = sys.argv[1:3]
-    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)
+    COUNTRACE, WORKLOAD, REFUSED = sys.argv[1:4]
+    unittest.main(argv=sys.argv[:1] + sys.argv[4:], verbosity=2)

@@ -7,6 +7,8 @@
 #include <memory>
 #include <utility>
 
+#include "absl/strings/str_format.h"
+#include "runtime/recorder/events/event_list.h"
 #include "runtime/recorder/session/command.h"
 #include "runtime/recorder/session/stop_signals.h"
 #include "runtime/recorder/system/monotonic_clock.h"
@@ -60,6 +62,8 @@ class LiveCounting {
     auto counters = OpenCounters();
     if (!counters.ok()) return counters.status();
     counters_.emplace(*std::move(counters));
+    absl::Status refused = LeaveOut();
+    if (!refused.ok()) return refused;
     auto before = counters_->Read();
     if (!before.ok()) return before.status();
     last_ = *std::move(before);
@@ -70,6 +74,21 @@ class LiveCounting {
     const absl::Status started = command_->Start();
     result_.command_ran = started.ok();
     return started;
+  }
+
+  absl::Status LeaveOut() const {
+    std::size_t refused = 0;
+    for (std::size_t i = 0; i < options_.events.size(); ++i) {
+      const int error = counters_->Refusal(i);
+      if (error == 0) continue;
+      const std::string why = ExplainOpenError(error);
+      if (!options_.left_out || ++refused == options_.events.size()) {
+        return absl::InvalidArgumentError(absl::StrFormat(
+            "Cannot count %s: %s", options_.events[i].name, why));
+      }
+      options_.left_out(i, why);
+    }
+    return absl::OkStatus();
   }
 
   void Wait(std::uint64_t until_ns) {

@@ -7,6 +7,7 @@
 #ifndef COUNTRACE_RUNTIME_RECORDER_LIVE_COUNT_LIVE_H_
 #define COUNTRACE_RUNTIME_RECORDER_LIVE_COUNT_LIVE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -36,7 +37,10 @@ struct LiveOptions {
   std::vector<std::string> command;
   std::uint64_t every_ns = 1'000'000'000;
   std::uint64_t duration_ns = 0;  // 0: until the command ends or a signal
-  std::function<void()> begun;    // before the command starts; may be empty
+  // Called before `begun` for each event that the kernel refuses: its index and
+  // the reason. Its counts stay 0. Empty: such an event is an error.
+  std::function<void(std::size_t, const std::string&)> left_out;
+  std::function<void()> begun;  // before the command starts; may be empty
   // At the end of each interval, also of the last one, which may be shorter.
   // False ends the counting.
   std::function<bool(const LiveInterval&)> interval;
@@ -51,7 +55,8 @@ struct LiveResult {
 
 // Blocks until it ends. Intervals follow each other without a gap; one that is
 // late is longer, and the next one ends at its time. Signals as in Record().
-// Returns: as LiveCounters and Command.
+// Returns: as LiveCounters and Command; INVALID_ARGUMENT: an event that the
+// kernel refuses, or all of them.
 absl::StatusOr<LiveResult> CountLive(const LiveOptions& options);
 
 }  // namespace countrace::runtime

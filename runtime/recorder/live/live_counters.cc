@@ -12,6 +12,7 @@
 #include "base/posix/errno_status.h"
 #include "runtime/recorder/events/event_list.h"
 #include "runtime/recorder/system/cpu_list.h"
+#include "runtime/recorder/system/descriptor_limit.h"
 #include "runtime/recorder/system/process_scan.h"
 
 namespace countrace::runtime {
@@ -19,6 +20,9 @@ namespace {
 
 // Scans of the threads of processes that start threads all the time.
 constexpr int kScans = 20;
+
+// Beside those of the counters.
+constexpr std::uint64_t kOtherDescriptors = 64;
 
 std::set<std::int32_t> ThreadsOf(const std::vector<std::int32_t>& pids) {
   std::set<std::int32_t> tids;
@@ -30,6 +34,7 @@ std::set<std::int32_t> ThreadsOf(const std::vector<std::int32_t>& pids) {
   return tids;
 }
 
+// OK: the kernel refuses this event alone.
 absl::Status OpenFailure(const EventSpec& event, int error) {
   const std::string message = absl::StrFormat("Cannot count %s: %s", event.name,
                                               ExplainOpenError(error));
@@ -42,7 +47,7 @@ absl::Status OpenFailure(const EventSpec& event, int error) {
     case ENOMEM:
       return absl::ResourceExhaustedError(message);
     default:
-      return absl::InvalidArgumentError(message);
+      return absl::OkStatus();
   }
 }
 
@@ -63,7 +68,10 @@ absl::Status LiveCounters::Open(const std::vector<EventSpec>& events, int tid,
     if (!fd.is_open()) {
       // Ended since the scan.
       if (errno == ESRCH) return absl::OkStatus();
-      return OpenFailure(events[i], errno);
+      errors_[i] = errno;
+      absl::Status failure = OpenFailure(events[i], errors_[i]);
+      if (!failure.ok()) return failure;
+      continue;
     }
     by_event_[i].push_back(std::move(fd));
   }
@@ -73,6 +81,7 @@ absl::Status LiveCounters::Open(const std::vector<EventSpec>& events, int tid,
 absl::StatusOr<LiveCounters> LiveCounters::OfCommand(
     const std::vector<EventSpec>& events, pid_t pid) {
   LiveCounters counters(events.size());
+  RaiseDescriptorLimit(kOtherDescriptors + events.size());
   const absl::Status status = counters.Open(events, pid, -1, true);
   if (!status.ok()) return status;
   return counters;
@@ -92,6 +101,7 @@ absl::StatusOr<LiveCounters> LiveCounters::OfProcesses(
   for (int scan = 0; scan < kScans; ++scan) {
     const std::set<std::int32_t> tids = ThreadsOf(pids);
     LiveCounters counters(events.size());
+    RaiseDescriptorLimit(kOtherDescriptors + tids.size() * events.size());
     for (const std::int32_t tid : tids) {
       const absl::Status status = counters.Open(events, tid, -1, false);
       if (!status.ok()) return status;
@@ -123,6 +133,7 @@ absl::StatusOr<LiveCounters> LiveCounters::OnAllCpus(
   const auto cpus = OnlineCpus();
   if (!cpus.ok()) return cpus.status();
   LiveCounters counters(events.size());
+  RaiseDescriptorLimit(kOtherDescriptors + cpus->size() * events.size());
   for (const std::uint32_t cpu : *cpus) {
     const absl::Status status =
         counters.Open(events, -1, static_cast<int>(cpu), false, cgroup);

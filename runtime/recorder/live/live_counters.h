@@ -8,6 +8,7 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -41,14 +42,20 @@ class LiveCounters final {
   static absl::StatusOr<LiveCounters> OfCgroup(
       const std::vector<EventSpec>& events, const std::string& directory);
   // All may return: PERMISSION_DENIED with the remedy; NOT_FOUND a process or
-  // cgroup is not there; INVALID_ARGUMENT an event that does not open;
-  // RESOURCE_EXHAUSTED.
+  // cgroup is not there; RESOURCE_EXHAUSTED.
+
+  // errno if the kernel refuses the event everywhere: some PMUs count CPUs, but
+  // no processes. 0: it counts.
+  int Refusal(std::size_t event) const {
+    return by_event_[event].empty() ? errors_[event] : 0;
+  }
 
   // Since they were opened; one for each event. Errors: of read(2).
   absl::StatusOr<std::vector<LiveCount>> Read() const;
 
  private:
-  explicit LiveCounters(std::size_t events) : by_event_(events) {}
+  explicit LiveCounters(std::size_t events)
+      : by_event_(events), errors_(events) {}
   // `cgroup`: a descriptor of its directory instead of `tid`; -1: none.
   absl::Status Open(const std::vector<EventSpec>& events, int tid, int cpu,
                     bool at_exec, int cgroup = -1);
@@ -56,6 +63,7 @@ class LiveCounters final {
       const std::vector<EventSpec>& events, int cgroup);
 
   std::vector<std::vector<base::ScopedFd>> by_event_;
+  std::vector<int> errors_;  // of the event's last refusal
 };
 
 }  // namespace countrace::runtime
