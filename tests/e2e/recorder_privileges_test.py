@@ -161,6 +161,27 @@ class Privileges(Recording):
         self.countrace('record', '-a', '-o', self.trace, '--', 'true')
         self.check_books(self.report())
 
+    def test_few_open_files(self):
+        """The limit is raised as far as the user may; else the number that is named is enough."""
+        self.needs_back_end('bpf')
+
+        def record(limit):
+            return subprocess.run(
+                ['sh', '-c', f'ulimit {limit}; exec "$@"', 'sh',
+                 'setpriv', '--bounding-set', '-sys_resource', self.countrace_program,
+                 'record', '--force', '-o', self.trace, '--kernel',
+                 'syscalls,faults,wakeups', '--sample', '199', '--offcpu', '1ms',
+                 '--', 'sh', '-c', 'ulimit -Sn'],
+                text=True, capture_output=True, timeout=120, check=False)
+        run = record('-Sn 64')
+        self.assertEqual((run.returncode, run.stdout), (0, '64\n'), run.stderr)
+        run = record('-n 64')
+        self.assertEqual((run.returncode, run.stdout), (1, ''), run.stderr)
+        needed = re.search(r'the limit is 64: `ulimit -n (\d+)`$', run.stderr, re.M)
+        self.assertIsNotNone(needed, run.stderr)
+        run = record(f'-n {needed[1]}')
+        self.assertEqual((run.returncode, run.stdout), (0, f'{needed[1]}\n'), run.stderr)
+
     def test_cap_bpf_and_cap_perfmon(self):
         self.needs_back_end('bpf')
         self.needs_closed_tracefs()

@@ -13,6 +13,7 @@
 #include "runtime/recorder/events/libpfm_event.h"
 #include "runtime/recorder/events/pmu_event.h"
 #include "runtime/recorder/system/cpu_list.h"
+#include "runtime/recorder/system/descriptor_limit.h"
 #include "runtime/recorder/system/process_capability.h"
 #include "runtime/recorder/system/tracefs.h"
 
@@ -128,7 +129,7 @@ std::string ExplainOpenError(int error) {
           std::strerror(error), paranoid.value_or(2));
     }
     case EMFILE:
-      return "too many open files: raise `ulimit -n`";
+      return TooFewDescriptors();
     case EBUSY:
       return "another user holds the counters exclusively";
     case EINVAL:

@@ -17,12 +17,18 @@ namespace {
 // Beside the perf events of one recording: files, maps, programs, links.
 constexpr std::uint64_t kOtherDescriptors = 512;
 
-// One for each event and CPU, and the recorder's own.
+// One for each event and CPU, one for each place of a dynamic hook, and the
+// recorder's own.
 void MakeRoomForDescriptors(const KernelRecorderOptions& options) {
   const auto cpus = OnlineCpus();
   if (!cpus.ok()) return;  // as the back ends will say
-  RaiseDescriptorLimit(kOtherDescriptors +
-                       cpus->size() * (options.choice.events.size() + 8));
+  std::uint64_t descriptors =
+      kOtherDescriptors + cpus->size() * (options.choice.events.size() +
+                                          options.samples.size() + 8);
+  for (const DynamicHook& hook : options.hooks.dynamic) {
+    descriptors += hook.attachments.size();
+  }
+  RaiseDescriptorLimit(descriptors);
 }
 
 absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenPerf(

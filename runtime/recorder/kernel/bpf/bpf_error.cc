@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_format.h"
 #include "base/posix/errno_status.h"
+#include "runtime/recorder/system/descriptor_limit.h"
 
 namespace countrace::runtime {
 namespace {
@@ -36,6 +37,10 @@ absl::Status BpfError(int error, const std::string& what) {
       error == ENOSYS) {
     return absl::UnimplementedError(
         absl::StrFormat("%s: errno=%d", text, error));
+  }
+  if (error == EMFILE) {
+    return absl::ResourceExhaustedError(
+        absl::StrFormat("%s: %s", what, TooFewDescriptors()));
   }
   return base::ErrnoStatus(error, text);
 }
