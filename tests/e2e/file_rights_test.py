@@ -135,8 +135,9 @@ class FileRights(Recording):
         return trace
 
     def victims(self):
-        """Pairs of a kind and a file of root's with the secret in it: in a
-        closed folder, closed itself, and behind a link of the user's."""
+        """Files of root's with the secret in them, each with what stands for
+        it in a use: in a closed folder, closed itself, and behind a link of
+        the user's (to the one before)."""
         closed = self.work / 'closed'
         closed.mkdir(mode=0o700)
         self.countrace('record', '--no-kernel', '-o', closed / 'TRACE', '--',
@@ -157,7 +158,8 @@ class FileRights(Recording):
             alone.chmod(0o700)
             link = self.out / f'link-{kind}'
             link.symlink_to(alone)
-            yield from ((kind, path), (kind, alone), (kind, link))
+            yield from ((path, (kind, 'FILE')), (alone, (kind,)),
+                        (link, (kind, 'FILE')))
 
     def outcome(self, program, verb, use, **files):
         files['NEW'] = self.out / 'new'
@@ -175,12 +177,11 @@ class FileRights(Recording):
         victims = list(self.victims())
         for verb in self.verbs():
             for use in self.uses(verb):
-                for kind, victim in victims:
+                for victim, names in victims:
+                    if not any(name in use for name in names):
+                        continue
+                    files = {'OWN': own, **dict.fromkeys(names, victim)}
                     with self.subTest(verb=verb, use=use, victim=str(victim)):
-                        files = {'OWN': own, 'FILE': victim, kind: victim}
-                        if not any(re.search(rf'\b{word}\b', use)
-                                   for word in ('FILE', kind)):
-                            continue
                         status, out, err = self.outcome(
                             self.privileged, verb, use, **files)
                         self.assertNotIn(SECRET, out + err)
