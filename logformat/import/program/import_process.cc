@@ -13,13 +13,12 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
-#include <optional>
-#include <utility>
 
 #include "absl/strings/str_format.h"
 #include "base/jail/inner_program.h"
 #include "base/posix/scoped_fd.h"
 #include "logformat/import/program/file_service.h"
+#include "logformat/import/program/import_talk.h"
 #include "logformat/import/trace_output.h"
 #include "logformat/import/trace_search.h"
 #include "logformat/session_layout.h"
@@ -39,7 +38,6 @@ constexpr std::uint64_t kMemoryBytesAtMost = 4096 * kMiB;
 constexpr std::uint64_t kMemoryFactor = 64;
 constexpr std::uint64_t kOutputBytesAtLeast = 256 * kMiB;
 constexpr std::uint64_t kOutputFactor = 16;
-constexpr std::size_t kMaxErrorText = 4096;
 
 // Both ends of a pipe, closed by the destructor.
 struct Pipe {
@@ -74,46 +72,6 @@ constexpr base::InnerProgram kProgram = {
     .build_folder = "logformat/import",
     .without = "so traces of others cannot be read"};
 
-// What the child has reported so far.
-struct Talk {
-  std::string line;  // not yet complete
-  std::uint64_t done_bytes = 0, time_ns = 0;
-  std::optional<absl::Status> error;
-  bool done = false;
-  std::string unconfined;
-  std::string first_errors, errors;  // stderr: its beginning, its end
-
-  // Returns true on progress.
-  bool TakeLine() {
-    const std::string one = std::exchange(line, "");
-    if (one.starts_with("progress ")) {
-      const char* const end = one.data() + one.size();
-      std::uint64_t bytes = 0, time = 0;
-      const auto first = std::from_chars(one.data() + 9, end, bytes);
-      if (first.ptr != end) std::from_chars(first.ptr + 1, end, time);
-      const bool further = bytes != done_bytes || time != time_ns;
-      done_bytes = bytes;
-      time_ns = time;
-      return further;
-    }
-    if (one.starts_with("error ")) {
-      int code = 0;
-      const char* const end = one.data() + one.size();
-      const auto parsed = std::from_chars(one.data() + 6, end, code);
-      std::string text;
-      if (parsed.ptr != end) text.assign(parsed.ptr + 1, end);
-      std::replace(text.begin(), text.end(), '\1', '\n');
-      if (code <= 0 || code > 16) code = 2;
-      error = absl::Status(static_cast<absl::StatusCode>(code), text);
-    } else if (one.starts_with("unconfined ")) {
-      unconfined += (unconfined.empty() ? "" : "; ") + one.substr(11);
-    } else if (one == "done") {
-      done = true;
-    }
-    return true;
-  }
-};
-
 std::string LastLine(std::string text) {
   while (!text.empty() && text.back() == '\n') text.pop_back();
   return text.substr(text.rfind('\n') + 1).substr(0, 300);
@@ -139,7 +97,8 @@ std::string Sources(const ImportRequest& request) {
 }
 
 absl::Status OfDeath(const ImportRequest& request, const ImportLimits& limits,
-                     std::uint64_t source_bytes, const Talk& talk, int status) {
+                     std::uint64_t source_bytes, const ImportTalk& talk,
+                     int status) {
   const std::string what = "Cannot read " + Sources(request);
   const bool perf = IsPerfDataFile(request.sources.front());
   const char* const reader = perf ? "the import program" : "libbabeltrace2";
@@ -331,7 +290,7 @@ absl::Status ImportTrace(const ImportRequest& request) {
   error_pipe.CloseWrite();
   program_files_end.Reset();
 
-  Talk talk;
+  ImportTalk talk;
   absl::Status stopped;
   auto last_progress = Clock::now();
   bool status_open = true, errors_open = true, files_open = true;
@@ -345,23 +304,12 @@ absl::Status ImportTrace(const ImportRequest& request) {
     if (watched[1].revents != 0) {
       std::string text;
       errors_open = Drain(error_pipe.read_end, text);
-      talk.errors += text;
-      talk.first_errors +=
-          text.substr(0, kMaxErrorText - talk.first_errors.size());
-      if (talk.errors.size() > kMaxErrorText) {
-        talk.errors.erase(0, talk.errors.size() - kMaxErrorText);
-      }
+      talk.TakeErrors(text);
     }
     if (watched[0].revents != 0) {
       std::string text;
       status_open = Drain(status_pipe.read_end, text);
-      for (const char c : text) {
-        if (c != '\n') {
-          talk.line += c;
-        } else if (talk.TakeLine()) {
-          last_progress = Clock::now();
-        }
-      }
+      if (talk.TakeOutput(text)) last_progress = Clock::now();
     }
     if (request.progress != nullptr &&
         !request.progress({std::min(talk.done_bytes, bytes), bytes})) {
