@@ -30,6 +30,8 @@ namespace {
 
 constexpr std::uint64_t kAnswerNs = 2'000'000'000;
 constexpr std::uint64_t kMillisecond = 1'000'000;
+// Some million hooks. A process may answer without end.
+constexpr std::uint32_t kMostListPages = 8192;
 constexpr char kRestart[] =
     "start it again with the runtime library in it: link countrace::runtime, "
     "or use `countrace record -- COMMAND`";
@@ -275,7 +277,12 @@ absl::StatusOr<std::vector<RunningHook>> ProcessControl::List() {
   std::vector<RunningHook> hooks;
   absl::flat_hash_set<std::string> addresses;
   std::uint32_t from = 0;
+  std::uint32_t pages = 0;
   do {
+    if (++pages > kMostListPages) {
+      return absl::ResourceExhaustedError(absl::StrFormat(
+          "%s lists more than %d pages of hooks", Name(), kMostListPages));
+    }
     const auto page = Ask(ControlCommand::kList, "", from);
     if (!page.ok()) return page.status();
     const std::string text(

@@ -53,7 +53,8 @@ class ProcessControl {
   // (a stopped process); FAILED_PRECONDITION refused, with reason and remedy.
   absl::Status AwaitJoin(const std::string& trace, std::uint64_t deadline_ns);
 
-  // All hooks, each site once, in the order of provider:name.
+  // All hooks, each site once, in the order of provider:name. Returns:
+  // RESOURCE_EXHAUSTED a list without end; as Await.
   absl::StatusOr<std::vector<RunningHook>> List();
   // Switches the hooks whose provider:name matches. Returns: NOT_FOUND none
   // matches; RESOURCE_EXHAUSTED more globs than the process can store; as

@@ -24,6 +24,9 @@
 namespace countrace::runtime {
 namespace {
 
+// Parts of all functions of a file.
+constexpr std::size_t kMostMoved = 1'000'000;
+
 struct DwflEnd {
   void operator()(Dwfl* session) const { dwfl_end(session); }
 };
@@ -168,9 +171,11 @@ std::string_view OwnerOfPart(std::string_view symbol) {
 // each has all of them.
 void GiveParts(const std::multimap<std::string, CodeRange>& parts,
                std::vector<FunctionSymbol>& functions) {
+  // A file may have as many functions of a name as parts.
+  std::size_t room = kMostMoved;
   for (FunctionSymbol& function : functions) {
     const auto [first, last] = parts.equal_range(function.symbol);
-    for (auto part = first; part != last; ++part) {
+    for (auto part = first; part != last && room != 0; ++part, --room) {
       function.moved.push_back(part->second);
     }
   }

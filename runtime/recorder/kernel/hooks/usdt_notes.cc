@@ -21,6 +21,8 @@ constexpr char kSection[] = ".note.stapsdt";
 constexpr char kBaseSection[] = ".stapsdt.base";
 constexpr char kOwner[] = "stapsdt";
 constexpr std::uint32_t kNoteType = 3;
+// Sections may share their bytes, so all of them together have this limit.
+constexpr std::uint64_t kMostBytes = 4 << 20;
 
 struct ElfEnd {
   void operator()(Elf* elf) const { elf_end(elf); }
@@ -163,6 +165,7 @@ absl::StatusOr<std::vector<UsdtNote>> ReadUsdtNotes(const std::string& path) {
 
   std::vector<UsdtNote> notes;
   std::vector<Elf_Scn*> sections;
+  std::uint64_t bytes = 0;
   Elf_Scn* section = nullptr;
   while ((section = elf_nextscn(elf.get(), section)) != nullptr) {
     GElf_Shdr header;
@@ -170,7 +173,15 @@ absl::StatusOr<std::vector<UsdtNote>> ReadUsdtNotes(const std::string& path) {
     const char* const name = elf_strptr(elf.get(), names, header.sh_name);
     if (name == nullptr) continue;
     if (std::strcmp(name, kBaseSection) == 0) layout.base = header.sh_addr;
-    if (std::strcmp(name, kSection) == 0) sections.push_back(section);
+    if (std::strcmp(name, kSection) != 0) continue;
+    if (header.sh_size > kMostBytes - bytes) {
+      return absl::DataLossError(
+          absl::StrFormat("cannot read the hooks of %s: its sections %s have "
+                          "more than %d bytes",
+                          path, kSection, kMostBytes));
+    }
+    bytes += header.sh_size;
+    sections.push_back(section);
   }
   for (Elf_Scn* const notes_section : sections) {
     Elf_Data* data = nullptr;

@@ -9,6 +9,9 @@
 #include <set>
 #include <string>
 
+#include "tests/runtime/recorder/kernel/hooks/elf_sections.h"
+#include "tests/support/trace_builder.h"
+
 namespace countrace::runtime {
 namespace {
 
@@ -60,6 +63,18 @@ TEST_CASE(
     if (!notes.ok()) CHECK_FALSE(notes.status().message().empty());
   }
   fs::remove(path);
+}
+
+TEST_CASE("usdt_notes: sections that share their bytes have a bound",
+          "[recorder][usdt_notes]") {
+  const test_support::TempDirectory folder;
+  ElfSections program(COUNTRACE_PROGRAM_WITH_HOOKS);
+  const Elf64_Shdr notes = program.Find(".note.stapsdt");
+  program.headers.resize(60'000, notes);
+  REQUIRE(program.headers.size() * notes.sh_size > 4 << 20);
+  program.Write(folder / "program");
+  const auto read = ReadUsdtNotes(folder / "program");
+  CHECK(absl::IsDataLoss(read.status()));
 }
 
 }  // namespace
