@@ -1,8 +1,10 @@
 // Writes the first inputs of trace_read_fuzz: small real traces, finished and
-// abandoned. Run it once after the format changed; review its output.
+// abandoned; and of user_folder_fuzz: the folder of another user. Run it once
+// after the format changed; review its output.
 //
-// Usage: make_corpus FOLDER
+// Usage: make_corpus CORPUS
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <string>
@@ -74,6 +76,21 @@ void FillTurns(TraceBuilder& trace) {
   }
 }
 
+// As user_folder_fuzz has its recording.
+void FillFolder(TraceBuilder& trace) {
+  trace.SetPacketBytes(2 * countrace::logformat::kPacketAlignBytes);
+  trace.session().sub_buffer_bytes =
+      2 * countrace::logformat::kPacketAlignBytes;
+  trace.session().begin_ns = 1000;
+  trace.session().scope = countrace::logformat::SessionScope::kHooksOnly;
+  const std::uint32_t hook = trace.AddSegment("app", "users", "us");
+  auto& thread = trace.Thread(100, 100);
+  for (std::uint64_t i = 0; i < 5; ++i) {
+    thread.Enter(hook, 1105 + 20 * i, {i, std::string("text")});
+    thread.Exit(hook, 1115 + 20 * i);
+  }
+}
+
 bool Write(const std::string& file, const std::string& directory) {
   const auto files = countrace::logformat::ReadDirectory(directory);
   const std::string image = countrace::fuzz::ToImage(files);
@@ -95,7 +112,7 @@ bool Write(const std::string& file, const std::string& directory) {
 
 int main(int argc, char** argv) {
   if (argc != 2) return 2;
-  const std::string folder = argv[1];
+  const std::string corpus = argv[1];
   const TempDirectory temporary;
   {
     TraceBuilder trace(temporary / "finished");
@@ -112,8 +129,18 @@ int main(int argc, char** argv) {
     FillTurns(trace);
     trace.Finish();
   }
-  const bool written = Write(folder + "/finished", temporary / "finished") &&
-                       Write(folder + "/abandoned", temporary / "abandoned") &&
-                       Write(folder + "/turns", temporary / "turns");
+  {
+    TraceBuilder trace(temporary / "folder");
+    FillFolder(trace);
+    trace.Abandon();
+    // Only its counts are read; most of an input would be its room.
+    std::filesystem::remove(temporary / "folder/.session");
+  }
+  const std::string traces = corpus + "/trace_read";
+  const bool written =
+      Write(traces + "/finished", temporary / "finished") &&
+      Write(traces + "/abandoned", temporary / "abandoned") &&
+      Write(traces + "/turns", temporary / "turns") &&
+      Write(corpus + "/user_folder/records", temporary / "folder");
   return written ? 0 : 1;
 }

@@ -5,7 +5,6 @@
 #include <cstdlib>
 
 #include "absl/strings/str_format.h"
-#include "tests/viewer/synthetic_trace.h"
 #include "viewer/index/index_builder.h"
 
 namespace countrace::fuzz {
@@ -14,8 +13,13 @@ using viewer::HttpRequest;
 using viewer::TimelineIndex;
 
 std::string WriteSmallIndex(const std::string& folder) {
-  const auto trace = viewer::MakeSyntheticTrace(
-      {.processes = 2, .threads_per_process = 2, .dispatches = 300});
+  return WriteIndex(
+      folder, {.processes = 2, .threads_per_process = 2, .dispatches = 300});
+}
+
+std::string WriteIndex(const std::string& folder,
+                       const viewer::SyntheticOptions& options) {
+  const auto trace = viewer::MakeSyntheticTrace(options);
   const std::string path = folder + "/" + viewer::kIndexFile;
   auto builder = viewer::IndexBuilder::Create(viewer::kSyntheticEvents, folder);
   absl::Status status = builder.status();

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/viewer/synthetic_trace.h"
 #include "viewer/index/timeline_index.h"
 #include "viewer/server/http_message.h"
 
@@ -13,6 +14,8 @@ namespace countrace::fuzz {
 
 // Written into the folder, which exists. Ends the program if that fails.
 std::string WriteSmallIndex(const std::string& folder);
+std::string WriteIndex(const std::string& folder,
+                       const viewer::SyntheticOptions& options);
 
 // A request for each address of the API, with every form of its parameters.
 std::vector<viewer::HttpRequest> ApiRequests(
