@@ -1,7 +1,5 @@
 #include "base/code/unwind_files.h"
 
-#include <elfutils/libdwelf.h>
-#include <fcntl.h>
 #include <gelf.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
@@ -10,28 +8,16 @@
 #include <cstring>
 #include <utility>
 
-#include "absl/strings/escaping.h"
+#include "base/code/elf_identity.h"
 #include "base/code/file_version.h"
+#include "base/posix/regular_file.h"
 
 namespace countrace::base {
 namespace {
 
-ScopedFd OpenRegular(const std::string& path) {
-  ScopedFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  struct stat status;
-  if (fd.is_open() &&
-      (fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode))) {
-    fd = ScopedFd();
-  }
-  return fd;
-}
-
-std::string BuildIdOf(Elf* elf) {
-  const void* id = nullptr;
-  const ssize_t bytes = dwelf_elf_gnu_build_id(elf, &id);
-  if (bytes <= 0) return kNoBuildId;
-  return absl::BytesToHexString(absl::string_view(
-      static_cast<const char*>(id), static_cast<std::size_t>(bytes)));
+std::string BuildIdOf(const ReadAt& read) {
+  const ElfIdentity identity = ReadElfIdentity(read);
+  return identity.build_id.empty() ? kNoBuildId : identity.build_id;
 }
 
 // The kernel maps the same vdso into each program of this processor. Its
@@ -64,10 +50,9 @@ std::optional<std::uint64_t> UnwindFile::AddressOf(std::uint64_t offset) const {
   return std::nullopt;
 }
 
-// The kernel shows 20 bytes of a longer build id.
-bool UnwindFile::TakeElf(Elf* elf, const std::string& build_id) {
+bool UnwindFile::TakeElf(Elf* elf) {
   if (elf == nullptr) return false;
-  if (elf_kind(elf) != ELF_K_ELF || !BuildIdOf(elf).starts_with(build_id)) {
+  if (elf_kind(elf) != ELF_K_ELF) {
     elf_end(elf);
     return false;
   }
@@ -96,27 +81,28 @@ bool UnwindFile::TakeVdso(const std::string& build_id) {
   elf_version(EV_CURRENT);
   image_ = OwnVdso();
   return !image_.empty() &&
-         TakeElf(elf_memory(image_.data(), image_.size()), build_id);
+         BuildIdOf(ReadAtOf(std::string_view(image_))).starts_with(build_id) &&
+         TakeElf(elf_memory(image_.data(), image_.size()));
 }
 
 bool UnwindFile::Take(const std::string& path, const std::string& build_id) {
-  return Take(OpenRegular(path), build_id);
+  auto fd = OpenRegularFile(path);
+  return fd.ok() && Take(*std::move(fd), build_id);
 }
 
 bool UnwindFile::Take(ScopedFd fd, const std::string& build_id) {
   elf_version(EV_CURRENT);
   if (!fd.is_open()) return false;
-  const bool is_version = IsFileVersion(build_id);
-  if (is_version) {
+  if (IsFileVersion(build_id)) {
     struct stat status;
     if (fstat(fd.get(), &status) != 0 || FileVersion(status) != build_id) {
       return false;
     }
-  }
-  if (!TakeElf(elf_begin(fd.get(), ELF_C_READ, nullptr),
-               is_version ? "" : build_id)) {
+    // The kernel shows 20 bytes of a longer build id.
+  } else if (!BuildIdOf(ReadAtOf(fd.get())).starts_with(build_id)) {
     return false;
   }
+  if (!TakeElf(elf_begin(fd.get(), ELF_C_READ, nullptr))) return false;
   fd_ = std::move(fd);
   return true;
 }

@@ -49,7 +49,7 @@ class UnwindFile {
   std::uint64_t entry() const { return entry_; }
 
  private:
-  bool TakeElf(Elf* elf, const std::string& build_id);
+  bool TakeElf(Elf* elf);
 
   struct Part {
     std::uint64_t offset, bytes, address;
