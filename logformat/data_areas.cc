@@ -19,9 +19,9 @@ constexpr std::uint64_t kHeapDistance = 1 << 30;
 
 }  // namespace
 
-DataAreas::DataAreas(Look look, Open open)
+DataAreas::DataAreas(Look look, Parts parts)
     : look_(std::move(look)),
-      open_(std::move(open)),
+      parts_(std::move(parts)),
       sources_(1),
       areas_(1),
       kernel_(AreaOf({.path = kKernelCode})),
@@ -171,17 +171,14 @@ void DataAreas::FindZeros(std::int32_t pid, Space& space, Ranges::iterator at) {
   range.zeros_known = true;
   const Kind kind = sources_[range.source].kind;
   if ((kind != Kind::kAnonymous && kind != Kind::kHeap) ||
-      at == space.ranges.begin() || open_ == nullptr) {
+      at == space.ranges.begin() || parts_ == nullptr) {
     return;
   }
   const auto& [below_start, below] = *std::prev(at);
   const Source& source = sources_[below.source];
   if (below.end != at->first || source.kind != Kind::kFile) return;
   const auto [image, added] = images_.try_emplace(below.source);
-  if (added) {
-    const base::ScopedFd fd = open_(pid, source.path);
-    if (fd.is_open()) image->second = ReadImageParts(fd.get());
-  }
+  if (added) image->second = parts_(pid, source.path);
   const std::uint64_t offset = below.offset + (at->first - below_start);
   const std::uint64_t end = ImageEnd(image->second, offset);
   if (end <= offset) return;

@@ -16,7 +16,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/posix/scoped_fd.h"
 #include "logformat/image_parts.h"
 
 namespace countrace::logformat {
@@ -46,11 +45,12 @@ class DataAreas {
  public:
   // The mappings of a process as they are now; empty: not known. May be null.
   using Look = std::function<std::vector<DataMapping>(std::int32_t pid)>;
-  // A file of a process, to be read; not open: it cannot be. May be null: .bss
-  // is then that of mappings that were seen from the program's begin on.
-  using Open =
-      std::function<base::ScopedFd(std::int32_t pid, const std::string& path)>;
-  DataAreas(Look look, Open open);
+  // The loaded parts of a file of a process; empty: they are not known. May be
+  // null: .bss is then that of mappings that were seen from the program's begin
+  // on.
+  using Parts = std::function<std::vector<ImagePart>(std::int32_t pid,
+                                                     const std::string& path)>;
+  DataAreas(Look look, Parts parts);
 
   void Map(std::int32_t pid, const DataMapping& mapping);
   void NewProgram(std::int32_t pid);
@@ -106,7 +106,7 @@ class DataAreas {
                        Ranges::iterator at);
 
   const Look look_;
-  const Open open_;
+  const Parts parts_;
   std::vector<Source> sources_;  // [0]: none
   std::unordered_map<std::string, std::uint32_t> source_numbers_;
   std::vector<DataArea> areas_;  // [0]: no address

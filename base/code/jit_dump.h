@@ -2,50 +2,44 @@
 // jit-PID.dump (tools/perf/Documentation/jitdump-specification.txt of the
 // kernel), which it maps executable so that tracers see it.
 //
-// In: a file. Out: names of addresses. Its writer may have put anything into
-// it. Thread: any.
+// In: a file, in parts, and the addresses that matter. Out: names of these. Its
+// writer may have put anything into it. Thread: any.
 #ifndef COUNTRACE_BASE_CODE_JIT_DUMP_H_
 #define COUNTRACE_BASE_CODE_JIT_DUMP_H_
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <set>
-#include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "base/code/code_history.h"
 #include "base/code/local_symbols.h"
+#include "base/code/name_limits.h"
+#include "base/code/read_at.h"
 
 namespace countrace::base {
-
-// Bytes from `offset` on, as many as there are; fewer than `out` at the end.
-using ReadAt =
-    std::function<std::size_t(std::uint64_t offset, std::span<std::byte> out)>;
 
 // Limits of what is read of a file.
 inline constexpr std::uint64_t kLargestJitDump = std::uint64_t{4} << 30;
 inline constexpr std::size_t kMostJitFunctions = 1'000'000;
-inline constexpr std::size_t kLongestJitName = 4096;
 
 struct JitDump {
-  LocalSymbols symbols;  // the last one at each address
-  CodeHistory history;
+  CodeHistory history;  // of the addresses that matter
   // The times of `history` are CLOCK_MONOTONIC's, as far as the file says.
   bool has_times = false;
-  std::uint64_t last_ns = 0;  // of its functions
+  std::uint64_t first_ns = 0, last_ns = 0;  // of all functions
   // Not OK: the file is damaged, or has more than the limits, from a place on
-  // that the message names. What comes before is in `symbols`.
+  // that the message names. What comes before is in `history`.
   absl::Status status;
 };
 // Functions by the order in which they were made or moved: a later one replaces
 // earlier ones at its addresses. The last record may be torn: its writer may
-// have been killed.
-JitDump ReadJitDump(const ReadAt& read);
-JitDump ReadJitDump(int fd);
+// have been killed. Takes of `limits` what `history` needs.
+JitDump ReadJitDump(const ReadAt& read,
+                    const std::set<std::uint64_t>& addresses,
+                    NameLimits& limits);
 
 // "/tmp/jit-5.dump": the name of such a file.
 bool IsJitDumpPath(std::string_view path);

@@ -96,37 +96,12 @@ LocalSymbols LocalSymbols::OfKernel(std::string_view kallsyms) {
   return out;
 }
 
-void LocalSymbolsBuilder::Add(std::uint64_t begin, std::uint64_t bytes,
-                              std::string_view name) {
-  if (bytes == 0 || begin + bytes < begin) return;
-  auto at = symbols_.upper_bound(begin);
-  if (at != symbols_.begin()) {
-    const auto before = std::prev(at);
-    if (before->first + before->second.bytes > begin) at = before;
-  }
-  while (at != symbols_.end() && at->first < begin + bytes) {
-    at = symbols_.erase(at);
-  }
-  symbols_[begin] = {begin, bytes, std::string(name)};
-}
-
-LocalSymbols LocalSymbolsBuilder::Take() && {
+LocalSymbols LocalSymbols::Of(std::map<std::uint64_t, LocalSymbol> symbols) {
   LocalSymbols out;
-  for (auto& [begin, symbol] : symbols_) {
+  for (auto& [begin, symbol] : symbols) {
     out.symbols_.push_back(std::move(symbol));
   }
   return out;
-}
-
-LocalSymbols LocalSymbols::OfJit(std::string_view map) {
-  LocalSymbolsBuilder builder;
-  while (!map.empty()) {
-    std::string_view line = NextLine(map);
-    const auto begin = Hex(NextWord(line));
-    const auto bytes = Hex(NextWord(line));
-    if (begin && bytes && !line.empty()) builder.Add(*begin, *bytes, line);
-  }
-  return std::move(builder).Take();
 }
 
 const LocalSymbol* LocalSymbols::Find(std::uint64_t address) const {

@@ -23,29 +23,16 @@ class LocalSymbols {
   // are none. A function ends where the next symbol begins; of a module it is
   // "NAME [MODULE]".
   static LocalSymbols OfKernel(std::string_view kallsyms);
-  // Text of a perf-PID.map, as its writer made it: lines "START BYTES NAME" in
-  // base 16. A later line replaces earlier ones at its addresses.
-  static LocalSymbols OfJit(std::string_view map);
+
+  // By begin; no two overlap.
+  static LocalSymbols Of(std::map<std::uint64_t, LocalSymbol> symbols);
 
   // Null: none is there.
   const LocalSymbol* Find(std::uint64_t address) const;
   std::size_t size() const { return symbols_.size(); }
 
  private:
-  friend class LocalSymbolsBuilder;
   std::vector<LocalSymbol> symbols_;  // ascending, no two overlap
-};
-
-// Functions in the order in which they were made.
-class LocalSymbolsBuilder {
- public:
-  // Replaces those at its addresses. Without effect if it has no bytes, or
-  // would end behind the last address.
-  void Add(std::uint64_t begin, std::uint64_t bytes, std::string_view name);
-  LocalSymbols Take() &&;
-
- private:
-  std::map<std::uint64_t, LocalSymbol> symbols_;  // by begin; no two overlap
 };
 
 }  // namespace countrace::base

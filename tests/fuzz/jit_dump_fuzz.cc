@@ -1,31 +1,32 @@
-// Any bytes as a jit-PID.dump: names are short and of what the file says.
-#include <algorithm>
+// Any bytes as a jit-PID.dump: names are short, of what the file says, and
+// within their room.
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
+#include <string_view>
 
 #include "base/code/jit_dump.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
-  using countrace::base::LocalSymbol;
-  const auto dump = countrace::base::ReadJitDump(
-      [&](std::uint64_t offset, std::span<std::byte> out) -> std::size_t {
-        if (offset >= size) return 0;
-        const std::size_t bytes =
-            std::min<std::size_t>(out.size(), size - offset);
-        std::memcpy(out.data(), data + offset, bytes);
-        return bytes;
-      });
-  // The smallest record has 64 bytes.
-  if (dump.symbols.size() > size / 32) std::abort();
-  for (const std::uint64_t address : {0x1000ul, 0x2000ul}) {
-    const LocalSymbol* const symbol = dump.symbols.Find(address);
-    if (symbol != nullptr &&
-        (symbol->name.empty() ||
-         symbol->name.size() > countrace::base::kLongestJitName)) {
-      std::abort();
+  namespace base = countrace::base;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const std::set<std::uint64_t> addresses = {0x1000, 0x2000};
+  for (const std::uint64_t room :
+       {std::uint64_t{700}, base::NameLimits::kBytes}) {
+    base::NameLimits limits(room);
+    const auto dump =
+        base::ReadJitDump(base::ReadAtOf(text), addresses, limits);
+    // The smallest record has 64 bytes.
+    if (dump.history.size() > size / 32 || limits.bytes() > room) std::abort();
+    bool times_missing = false;
+    for (const auto& [function, has_times] : base::JitFunctionsAt(
+             dump, dump.has_times, {}, addresses, times_missing)) {
+      if (function.name.empty() ||
+          function.name.size() > base::kLongestJitName) {
+        std::abort();
+      }
     }
+    if (dump.history.size() * 300 > room) std::abort();
   }
   return 0;
 }

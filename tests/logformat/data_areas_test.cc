@@ -165,7 +165,8 @@ TEST_CASE("data areas: zeros of a program that ran before are in its file") {
         return maps;
       },
       [&](std::int32_t, const std::string&) {
-        return base::ScopedFd(open(program.c_str(), O_RDONLY | O_CLOEXEC));
+        const base::ScopedFd fd(open(program.c_str(), O_RDONLY | O_CLOEXEC));
+        return ReadImageParts(fd.get());
       });
   CHECK(At(areas, 0x101200).path == "/w");
   // Data and zeros end at offset 0x1100 + 0x1234 + 0x3000 = 0x5334.

@@ -75,6 +75,21 @@ class Feeder {
   logformat::EventRecord record_{};
 };
 
+TEST_CASE("sample sums: a file has the build id of its last record") {
+  SampleSums sums(InfoWithPoints());
+  Feeder feeder(sums);
+  feeder.Define(2, 0, {1}, {"-", "/bin/program"});
+  feeder.Define(1, 0, {1, 0, 1, 0x10});
+  feeder.Sample(0, 7, 1, {}, 1);
+  feeder.Define(2, 1, {1}, {"-", "/bin/program"});
+  feeder.Define(2, 0, {1}, {"abcd", "/bin/program"});
+  const Samples all = sums.Take();
+  REQUIRE(all.sums.size() == 1);
+  const CodeFile& file = all.files[all.frames[all.sums[0].frame].file];
+  CHECK(file.path == "/bin/program");
+  CHECK(file.build_id == "abcd");
+}
+
 TEST_CASE("sample sums: code has the name that it had at a sample's time") {
   SampleSums sums(InfoWithPoints());
   Feeder feeder(sums);

@@ -20,9 +20,7 @@ std::string JitSymbols::WhyNot(const base::JitDump& dump, int fd,
                                std::uint64_t last_ns) const {
   if (monotonic_ && dump.has_times) {
     // The process may go on, and a later one may have its number.
-    if (dump.history.size() == 0 || dump.history[0].from_ns <= last_ns) {
-      return "";
-    }
+    if (dump.first_ns <= last_ns) return "";
     return "it is of a later program";
   }
   struct stat status;
@@ -37,7 +35,7 @@ std::string JitSymbols::WhyNot(const base::JitDump& dump, int fd,
 
 std::vector<base::JitFunction> JitSymbols::Names(
     std::int32_t pid, const std::set<std::uint64_t>& addresses,
-    std::uint64_t last_ns) {
+    std::uint64_t last_ns, base::NameLimits& limits) {
   const auto path = paths_.find(pid);
   if (path == paths_.end() || machine_.jit_dump == nullptr) return {};
   const auto say = [&](std::string_view why) {
@@ -51,7 +49,8 @@ std::vector<base::JitFunction> JitSymbols::Names(
     say(std::strerror(errno));
     return {};
   }
-  const base::JitDump dump = base::ReadJitDump(fd.get());
+  const base::JitDump dump =
+      base::ReadJitDump(base::ReadAtOf(fd.get()), addresses, limits);
   if (const std::string why = WhyNot(dump, fd.get(), last_ns); !why.empty()) {
     say(why);
     return {};

@@ -28,10 +28,11 @@ class JitSymbols {
   void Map(const MappingRecord& mapping);
   // Those of the process at these addresses; none if there is no such file, or
   // one of another time than that of the samples, of which the last one was at
-  // `last_ns`.
+  // `last_ns`. Takes of `limits` what they need.
   std::vector<base::JitFunction> Names(std::int32_t pid,
                                        const std::set<std::uint64_t>& addresses,
-                                       std::uint64_t last_ns);
+                                       std::uint64_t last_ns,
+                                       base::NameLimits& limits);
   // What Names() did not find, for the user.
   const std::vector<std::string>& messages() const { return messages_; }
 

@@ -92,8 +92,11 @@ void SampleStacks::Prepare(const EventAttribute& attribute,
   if (data != SampleData::kNone && areas_ == nullptr) {
     areas_ = std::make_unique<logformat::DataAreas>(
         nullptr, [this](std::int32_t /*pid*/, const std::string& path) {
-          return machine_.object != nullptr ? machine_.object(path)
-                                            : base::ScopedFd();
+          const base::ScopedFd fd = machine_.object != nullptr
+                                        ? machine_.object(path)
+                                        : base::ScopedFd();
+          return fd.is_open() ? logformat::ReadImageParts(fd.get())
+                              : std::vector<logformat::ImagePart>();
         });
   }
   if (hook != 0) hooks_[&attribute] = hook;
@@ -360,12 +363,15 @@ void SampleStacks::StoreJitSymbols() {
   for (const auto& [number, stream] : streams_) {
     last_ns = std::max(last_ns, stream.last_ns);
   }
+  base::NameLimits limits;
+  std::size_t left = jit_addresses_.size();
   for (const auto& [file, addresses] : jit_addresses_) {
+    base::NameLimits share = limits.TakeShare(left--);
     auto& [number, stream] = *streams_.begin();
     CpuBooks& cpu = records_.CpuOf(number, stream.last_ns);
     stream.files.clear();
-    for (const auto& [function, is_timed] :
-         jit_symbols_.Names(mappings_.files()[file].pid, addresses, last_ns)) {
+    for (const auto& [function, is_timed] : jit_symbols_.Names(
+             mappings_.files()[file].pid, addresses, last_ns, share)) {
       DefineFile(cpu, stream, cpu.last_ns, file);
       const std::array<std::uint64_t, logformat::kTimedSymbolNumbers> numbers =
           {file, function.begin, function.bytes, function.from_ns,
@@ -378,6 +384,7 @@ void SampleStacks::StoreJitSymbols() {
                                             : logformat::kSymbolNumbers),
           {&function.name, 1});
     }
+    limits.Return(share.bytes());
   }
 }
 

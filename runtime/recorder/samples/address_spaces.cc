@@ -1,88 +1,96 @@
 #include "runtime/recorder/samples/address_spaces.h"
 
-#include <elfutils/libdwelf.h>
-#include <fcntl.h>
-#include <libelf.h>
-#include <sys/stat.h>
-
-#include <algorithm>
+#include <future>
 #include <utility>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_format.h"
-#include "base/code/file_version.h"
 #include "base/code/unwind_files.h"
-#include "base/posix/scoped_fd.h"
+#include "base/posix/regular_file.h"
 #include "logformat/sample_points.h"
 #include "runtime/recorder/samples/process_maps.h"
 
 namespace countrace::runtime {
+namespace {
 
-base::ScopedFd OpenMappedFile(const std::string& path) {
-  // Not of a device nor a pipe; of a leased file at once or not at all.
-  base::ScopedFd fd(
-      open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  struct stat status;
-  if (fd.is_open() &&
-      (fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode))) {
-    fd = base::ScopedFd();
-  }
-  return fd;
-}
+// The files of a machine are looked at in a fraction of it.
+constexpr std::chrono::milliseconds kLastLooks(500);
+// For the parts of one file.
+constexpr std::chrono::milliseconds kMostWait(20);
 
-std::string ReadBuildId(const base::ScopedFd& fd) {
-  struct stat status;
-  if (!fd.is_open() || elf_version(EV_CURRENT) == EV_NONE ||
-      fstat(fd.get(), &status) != 0) {
-    return "";
-  }
-  Elf* const elf = elf_begin(fd.get(), ELF_C_READ, nullptr);
-  if (elf == nullptr) return "";
-  const void* id = nullptr;
-  const ssize_t bytes = dwelf_elf_gnu_build_id(elf, &id);
-  std::string text;
-  if (bytes > 0 && bytes <= 64) {
-    text = absl::BytesToHexString(absl::string_view(
-        static_cast<const char*>(id), static_cast<std::size_t>(bytes)));
-  } else if (elf_kind(elf) == ELF_K_ELF) {
-    text = base::FileVersion(status);
-  }
-  elf_end(elf);
-  return text;
-}
+}  // namespace
 
 std::uint32_t CodeFiles::Number(const CodeFile& file) {
   const auto [found, added] = numbers_.try_emplace(
       absl::StrFormat("%d\n%s\n%s", file.pid, file.build_id, file.path),
       static_cast<std::uint32_t>(files_.size()));
-  if (added) files_.push_back(file);
+  if (!added) return found->second;
+  files_.push_back(file);
+  if (IsIdentityStandIn(file.build_id)) {
+    const auto known = known_.find(file.build_id);
+    files_.back().is_awaited = known == known_.end();
+    if (known == known_.end()) awaited_[file.build_id] = found->second;
+    files_.back().build_id =
+        known == known_.end() ? logformat::kNoText : known->second;
+  }
   return found->second;
+}
+
+void CodeFiles::Complete(const std::string& stand_in,
+                         const std::string& build_id) {
+  const std::string& text = known_[stand_in] =
+      build_id.empty() ? logformat::kNoText : build_id;
+  const auto file = awaited_.find(stand_in);
+  if (file == awaited_.end()) return;
+  files_[file->second].build_id = text;
+  files_[file->second].is_awaited = false;
+  if (!build_id.empty()) completed_.push_back(file->second);
+  awaited_.erase(file);
 }
 
 AddressSpaces::AddressSpaces(CodeFiles& files)
     : files_(files),
       unknown_(files.Number({logformat::kUnknownCode, logformat::kNoText})) {}
 
-std::string AddressSpaces::VersionOf(std::int32_t pid, const std::string& path,
+std::string AddressSpaces::StandInOf(std::int32_t pid, const std::string& path,
                                      const MappedInode& inode) {
   if (!path.starts_with('/') || logformat::IsJitMapping(path)) return "";
-  const std::string key =
-      absl::StrFormat("%d\n%s\n%s", inode.number, inode.device, path);
-  const auto known = build_ids_.find(key);
-  if (known != build_ids_.end()) return known->second;
-  // A container's process has another root.
-  base::ScopedFd fd =
-      OpenMappedFile(absl::StrFormat("/proc/%d/root%s", pid, path));
-  if (!fd.is_open()) {
-    // It has ended, and may have had another one.
-    fd = OpenMappedFile(path);
-    struct stat status;
-    if (!fd.is_open() || fstat(fd.get(), &status) != 0 ||
-        status.st_ino != inode.number) {
-      return "";
-    }
+  return identities_.Find(pid, path, inode);
+}
+
+void AddressSpaces::TakeIdentities() {
+  for (const FileIdentities::Known& one : identities_.TakeKnown()) {
+    files_.Complete(one.stand_in, one.identity);
   }
-  return build_ids_[key] = ReadBuildId(fd);
+}
+
+std::vector<logformat::ImagePart> AddressSpaces::ImagePartsOf(
+    std::int32_t pid, const std::string& path) {
+  using Parts = std::vector<logformat::ImagePart>;
+  const auto result = std::make_shared<std::promise<Parts>>();
+  std::future<Parts> parts = result->get_future();
+  const bool waits = thread_.Add(pid, [pid, path, result] {
+    // A container's process has another root.
+    const auto fd =
+        base::OpenRegularFile(absl::StrFormat("/proc/%d/root%s", pid, path));
+    result->set_value(fd.ok() ? logformat::ReadImageParts(fd->get()) : Parts());
+    return std::uint64_t{0};
+  });
+  const bool known =
+      waits && parts.wait_for(kMostWait) == std::future_status::ready;
+  return known ? parts.get() : Parts();
+}
+
+void AddressSpaces::EndIdentities(std::vector<std::string>& messages) {
+  const std::size_t missing =
+      thread_.Finish(kLastLooks) + identities_.refused();
+  TakeIdentities();
+  if (missing != 0) {
+    messages.push_back(absl::StrFormat(
+        "Mapped files were not looked at, so their build ids are not known: "
+        "files=%d (at most %d wait, and %d MiB a second are read, for one "
+        "process)",
+        missing, FileThread::kMostWaiting, FileThread::kMostBytes >> 20));
+  }
 }
 
 void AddressSpaces::Add(std::int32_t pid, std::uint64_t start,
@@ -105,7 +113,7 @@ void AddressSpaces::Scan(std::int32_t pid, Space& space) {
   for (const ProcessMapping& mapping : ReadProcessMaps(pid)) {
     if (!mapping.is_code) continue;
     Add(pid, mapping.start, mapping.end, mapping.offset, mapping.path,
-        VersionOf(pid, mapping.path, {mapping.device, mapping.inode}), space);
+        StandInOf(pid, mapping.path, {mapping.device, mapping.inode}), space);
   }
 }
 
@@ -157,8 +165,8 @@ bool AddressSpaces::Open(std::int32_t pid, std::uint32_t number,
   // As the process sees it; if it has ended, as the recorder does.
   return code.path.starts_with('/') &&
          (out.Take(absl::StrFormat("/proc/%d/root%s", pid, code.path),
-                   code.build_id) ||
-          out.Take(code.path, code.build_id));
+                   code.is_awaited ? "" : code.build_id) ||
+          (!code.is_awaited && out.Take(code.path, code.build_id)));
 }
 
 bool AddressSpaces::OpenOwn(base::UnwindFile& out) {

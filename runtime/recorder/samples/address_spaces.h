@@ -15,8 +15,10 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "base/code/code_map.h"
-#include "base/posix/scoped_fd.h"
 #include "logformat/code_ranges.h"
+#include "logformat/image_parts.h"
+#include "runtime/recorder/samples/file_identities.h"
+#include "runtime/recorder/samples/file_thread.h"
 #include "runtime/recorder/samples/jit_dump_files.h"
 
 namespace countrace::runtime {
@@ -24,14 +26,20 @@ namespace countrace::runtime {
 // What code is mapped from; no two of them are equal.
 struct CodeFile {
   std::string path;  // or one of logformat/sample_points.h
-  // Hexadecimal, or base/code/file_version.h's; kNoText: none is known.
+  // Hexadecimal, or base/code/file_version.h's; kNoText: none is known (yet).
   std::string build_id;
-  std::int32_t pid = 0;  // of kJitCode: the process it is of
+  std::int32_t pid = 0;     // of kJitCode: the process it is of
+  bool is_awaited = false;  // its build id may become known
 };
 
 class CodeFiles {
  public:
+  // Its build id may be a stand-in of FileIdentities.
   std::uint32_t Number(const CodeFile& file);
+  // A stand-in stands for this; empty: it will not be known.
+  void Complete(const std::string& stand_in, const std::string& build_id);
+  // Those that got their build ids later, in this order.
+  const std::vector<std::uint32_t>& completed() const { return completed_; }
   const CodeFile& operator[](std::uint32_t number) const {
     return files_[number];
   }
@@ -40,15 +48,12 @@ class CodeFiles {
  private:
   std::vector<CodeFile> files_;
   absl::flat_hash_map<std::string, std::uint32_t> numbers_;
+  absl::flat_hash_map<std::string, std::string> known_;      // by stand-in
+  absl::flat_hash_map<std::string, std::uint32_t> awaited_;  // by stand-in
+  std::vector<std::uint32_t> completed_;
 };
 
 using base::CodePlace;  // `file` is of CodeFiles
-
-// Which file a path meant when it was mapped, as the kernel has it.
-struct MappedInode {
-  std::string device;        // and what else differs of files of one number
-  std::uint64_t number = 0;  // 0: not known
-};
 
 class AddressSpaces final : public base::CodeMap {
  public:
@@ -63,10 +68,19 @@ class AddressSpaces final : public base::CodeMap {
   // Looks its mappings up now: it may have ended when they are needed.
   void ReadMappings(std::int32_t pid) { Known(pid); }
 
-  // What CodeFile::build_id is of a file whose build id the kernel did not
-  // show; empty: none is known.
-  std::string VersionOf(std::int32_t pid, const std::string& path,
+  // What stands for the build id of a file, for CodeFiles, where the kernel did
+  // not show one; empty: it has none.
+  std::string StandInOf(std::int32_t pid, const std::string& path,
                         const MappedInode& inode);
+  // Completes the files of which became known what they are.
+  void TakeIdentities();
+  // The loaded parts of a file of the process; empty: they are not known, or it
+  // takes too long to read them.
+  std::vector<logformat::ImagePart> ImagePartsOf(std::int32_t pid,
+                                                 const std::string& path);
+  // At the end: waits a moment for the others. Appends to `messages` what is
+  // missing.
+  void EndIdentities(std::vector<std::string>& messages);
 
   CodePlace Find(std::int32_t pid, std::uint64_t address) override;
   bool Open(std::int32_t pid, std::uint32_t file,
@@ -87,19 +101,12 @@ class AddressSpaces final : public base::CodeMap {
 
   CodeFiles& files_;
   const std::uint32_t unknown_;
-  JitDumps jit_dumps_;
+  FileThread thread_;
+  FileIdentities identities_{thread_};
+  JitDumps jit_dumps_{thread_};
   // A forked process shares its parent's until one of them changes.
   absl::flat_hash_map<std::int32_t, std::shared_ptr<Space>> spaces_;
-  // By path and inode: containers have other files of one path.
-  absl::flat_hash_map<std::string, std::string> build_ids_;
 };
-
-// A regular file, to be read; not open: it is none, or cannot be at once.
-base::ScopedFd OpenMappedFile(const std::string& path);
-
-// The build id of an ELF file, hexadecimal; its version, if it has none; empty:
-// it is no such file.
-std::string ReadBuildId(const base::ScopedFd& fd);
 
 }  // namespace countrace::runtime
 

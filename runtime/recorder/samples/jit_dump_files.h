@@ -8,13 +8,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/code/jit_dump.h"
-#include "base/posix/scoped_fd.h"
+#include "runtime/recorder/samples/file_thread.h"
 
 namespace countrace::runtime {
 
@@ -22,24 +24,29 @@ using base::JitDump;
 
 class JitDumps {
  public:
-  // Opens the file, if it is a regular one and its owner is the process's
-  // user: that it may be removed, and the process end.
+  // `thread` must outlive this.
+  explicit JitDumps(FileThread& thread);
+
+  // Has the thread open the file, if it is a regular one and its owner is the
+  // process's user: it may be removed, and the process end.
   void OnMapping(std::int32_t pid, std::string_view path);
   // The process has code that was made at run time; it has a new program.
   void OnCode(std::int32_t pid);
   void OnNewProgram(std::int32_t pid) { users_.erase(pid); }
   // Whose it was when it had such code; absent: it ended before that was known.
   std::optional<std::uint32_t> UserOf(std::int32_t pid) const;
-  // At the end. Appends to `messages` what is wrong with the file.
-  JitDump Read(std::int32_t pid, std::vector<std::string>& messages) const;
+  // At the end. As base::ReadJitDump(); appends to `messages` what is wrong
+  // with the file.
+  JitDump Read(std::int32_t pid, const std::set<std::uint64_t>& addresses,
+               base::NameLimits& limits,
+               std::vector<std::string>& messages) const;
 
  private:
   static constexpr std::size_t kMostFiles = 256;
-  struct File {
-    std::string path;
-    base::ScopedFd fd;
-  };
-  std::map<std::int32_t, File> files_;  // by process; its latest
+  struct Files;
+
+  FileThread& thread_;
+  const std::shared_ptr<Files> files_;
   std::map<std::int32_t, std::uint32_t> users_;
 };
 

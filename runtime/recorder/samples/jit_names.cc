@@ -8,9 +8,11 @@ namespace countrace::runtime {
 
 std::vector<JitFunction> NameJitCode(const JitDumps& dumps, std::int32_t pid,
                                      const std::set<std::uint64_t>& addresses,
+                                     base::NameLimits& limits,
                                      std::vector<std::string>& messages) {
-  const JitDump dumped = dumps.Read(pid, messages);
-  const LocalSymbols mapped = ReadJitSymbols(pid, dumps.UserOf(pid), messages);
+  const JitDump dumped = dumps.Read(pid, addresses, limits, messages);
+  const LocalSymbols mapped =
+      ReadJitSymbols(pid, dumps.UserOf(pid), addresses, limits, messages);
   // Another clock's times would say nothing.
   const bool has_times = dumped.has_times && dumped.last_ns <= MonotonicNs();
   bool other_clock = false;

@@ -1,16 +1,16 @@
 #include "runtime/recorder/samples/local_symbols.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <string>
-#include <string_view>
+#include <utility>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_format.h"
-#include "base/posix/scoped_fd.h"
+#include "base/code/perf_map.h"
+#include "base/posix/regular_file.h"
 #include "base/posix/small_file.h"
 #include "runtime/recorder/system/pid_namespace.h"
 
@@ -19,22 +19,19 @@ namespace {
 
 constexpr std::uint64_t kLargestMap = 256 << 20;
 
-base::ScopedFd OpenMapAt(const std::string& path) {
-  return base::ScopedFd(open(
-      path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY));
-}
-
 // As the process sees it, that has another /tmp and number in a container; if
-// it has ended, as the recorder does. Sets errno; `path` is for the user.
-base::ScopedFd OpenMap(std::int32_t pid, std::string& path) {
+// it has ended, as the recorder does. `path` is for the user. Returns: as
+// OpenRegularFile().
+absl::StatusOr<base::ScopedFd> OpenMap(std::int32_t pid, std::string& path) {
   if (const std::int32_t number = OwnNumber(pid, pid); number != 0) {
     path = absl::StrFormat("/tmp/perf-%d.map", number);
-    base::ScopedFd fd =
-        OpenMapAt(absl::StrFormat("/proc/%d/root%s", pid, path));
-    if (fd.is_open() || errno == ELOOP) return fd;
+    auto fd =
+        base::OpenRegularFile(absl::StrFormat("/proc/%d/root%s", pid, path),
+                              base::LastLink::kRefused);
+    if (fd.ok() || absl::IsFailedPrecondition(fd.status())) return fd;
   }
   path = absl::StrFormat("/tmp/perf-%d.map", pid);
-  return OpenMapAt(path);
+  return base::OpenRegularFile(path, base::LastLink::kRefused);
 }
 
 }  // namespace
@@ -46,16 +43,18 @@ LocalSymbols ReadKernelSymbols() {
 }
 
 LocalSymbols ReadJitSymbols(std::int32_t pid, std::optional<std::uint32_t> user,
+                            const std::set<std::uint64_t>& addresses,
+                            base::NameLimits& limits,
                             std::vector<std::string>& messages) {
   std::string path;
-  const base::ScopedFd fd = OpenMap(pid, path);
-  if (!fd.is_open() && errno == ENOENT) return {};
+  const auto fd = OpenMap(pid, path);
+  if (absl::IsNotFound(fd.status())) return {};
   struct stat status {};
   std::string why;
-  if (!fd.is_open()) {
-    why = errno == ELOOP ? "it is a symbolic link" : std::strerror(errno);
-  } else if (fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
-    why = "it is no regular file";
+  if (!fd.ok()) {
+    why = std::string(fd.status().message());
+  } else if (fstat(fd->get(), &status) != 0) {
+    why = std::strerror(errno);
   } else if (!user) {
     why = "the program ended before its user was known";
   } else if (status.st_uid != *user) {
@@ -70,15 +69,12 @@ LocalSymbols ReadJitSymbols(std::int32_t pid, std::optional<std::uint32_t> user,
         "%s: its names of code made at run time are not taken: %s", path, why));
     return {};
   }
-  std::string text(static_cast<std::size_t>(status.st_size), '\0');
-  std::size_t have = 0;
-  while (have < text.size()) {
-    const ssize_t bytes =
-        read(fd.get(), text.data() + have, text.size() - have);
-    if (bytes <= 0) break;
-    have += static_cast<std::size_t>(bytes);
+  base::PerfMap map =
+      base::ReadPerfMap(base::ReadAtOf(fd->get()), addresses, limits);
+  if (!map.status.ok()) {
+    messages.push_back(path + ": " + std::string(map.status.message()));
   }
-  return LocalSymbols::OfJit(std::string_view(text).substr(0, have));
+  return std::move(map.symbols);
 }
 
 }  // namespace countrace::runtime

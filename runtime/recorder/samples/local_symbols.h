@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/code/local_symbols.h"
+#include "base/code/name_limits.h"
 
 namespace countrace::runtime {
 
@@ -16,10 +18,13 @@ using base::LocalSymbols;
 
 // The kernel's functions, of /proc/kallsyms.
 LocalSymbols ReadKernelSymbols();
-// Of /tmp/perf-PID.map, as the process sees it. None if it is no regular file,
-// not of this user (the program's; absent: not known), or larger than 256 MiB:
-// then `messages` gets why. Its writer may have put anything into it.
+// Those at `addresses` of /tmp/perf-PID.map, as the process sees it. None if it
+// is no regular file, not of this user (the program's; absent: not known), or
+// larger than 256 MiB: then, and if `limits` end them, `messages` gets why. Its
+// writer may have put anything into it.
 LocalSymbols ReadJitSymbols(std::int32_t pid, std::optional<std::uint32_t> user,
+                            const std::set<std::uint64_t>& addresses,
+                            base::NameLimits& limits,
                             std::vector<std::string>& messages);
 
 }  // namespace countrace::runtime

@@ -49,6 +49,7 @@ std::uint64_t SampleDefinitions::DefineStack(
     const std::vector<CodePlace>& stack, const SampleOutput& out) {
   Stream& stream = streams_[out.cpu];
   BeginPacket(stream, out.writer);
+  CompleteFiles(out);
   // They are defined from the outermost on.
   std::uint64_t frame = 0;
   std::size_t depth = 0;
@@ -87,7 +88,18 @@ std::uint64_t SampleDefinitions::DefineFrame(std::uint64_t parent,
 
 void SampleDefinitions::DefineFile(std::uint32_t file,
                                    const SampleOutput& out) {
-  if (!streams_[out.cpu].files.insert(file).second) return;
+  if (streams_[out.cpu].files.insert(file).second) StoreFile(file, out);
+}
+
+void SampleDefinitions::CompleteFiles(const SampleOutput& out) {
+  Stream& stream = streams_[out.cpu];
+  for (; stream.completed < files_.completed().size(); ++stream.completed) {
+    const std::uint32_t file = files_.completed()[stream.completed];
+    if (stream.files.contains(file)) StoreFile(file, out);
+  }
+}
+
+void SampleDefinitions::StoreFile(std::uint32_t file, const SampleOutput& out) {
   const std::uint64_t number = file;
   const std::array<std::string, 2> texts = {files_[file].build_id,
                                             files_[file].path};
@@ -122,11 +134,15 @@ void SampleDefinitions::DefineArea(std::uint32_t number,
 void SampleDefinitions::DefineJitFunctions(const JitDumps& dumps,
                                            const SampleOutput& out,
                                            std::vector<std::string>& messages) {
+  base::NameLimits limits;
+  std::size_t left = jit_addresses_.size();
   for (const auto& [file, addresses] : jit_addresses_) {
+    base::NameLimits share = limits.TakeShare(left--);
     for (const JitFunction& function :
-         NameJitCode(dumps, files_[file].pid, addresses, messages)) {
+         NameJitCode(dumps, files_[file].pid, addresses, share, messages)) {
       DefineJitFunction(file, function, out);
     }
+    limits.Return(share.bytes());
   }
   jit_addresses_.clear();
 }

@@ -44,6 +44,8 @@ class SampleDefinitions {
                             const SampleOutput& out);
   void DefineArea(std::uint32_t number, const logformat::DataArea& area,
                   const SampleOutput& out);
+  // Defines the files of the stream again that got their build ids meanwhile.
+  void CompleteFiles(const SampleOutput& out);
   // At the end: names of the code in all stacks so far that compilers at run
   // time made. Appends to `messages` what is wrong with their files.
   void DefineJitFunctions(const JitDumps& dumps, const SampleOutput& out,
@@ -57,6 +59,7 @@ class SampleDefinitions {
     std::uint64_t begun_bytes = 0;  // of the stream, when it began anew
     std::uint64_t last_frame = 0;   // numbers are never used again
     absl::flat_hash_set<std::uint32_t> files;
+    std::size_t completed = 0;  // of CodeFiles::completed()
     absl::flat_hash_set<std::uint64_t> kernel_symbols;  // by begin
     absl::flat_hash_set<std::uint32_t> areas;
     absl::flat_hash_map<Frame, std::uint64_t> frames;
@@ -70,6 +73,7 @@ class SampleDefinitions {
   std::uint64_t DefineFrame(std::uint64_t parent, CodePlace place,
                             const SampleOutput& out);
   void DefineFile(std::uint32_t file, const SampleOutput& out);
+  void StoreFile(std::uint32_t file, const SampleOutput& out);
   void DefineKernelSymbol(std::uint64_t address, const SampleOutput& out);
   void DefineJitFunction(std::uint32_t file, const JitFunction& function,
                          const SampleOutput& out);

@@ -36,15 +36,14 @@ std::unique_ptr<logformat::DataAreas> MakeDataAreas(
         std::vector<logformat::DataMapping> mappings;
         for (ProcessMapping& one : ReadProcessMaps(pid)) {
           std::string build_id =
-              spaces.VersionOf(pid, one.path, {one.device, one.inode});
+              spaces.StandInOf(pid, one.path, {one.device, one.inode});
           mappings.push_back({one.start, one.end - one.start, one.offset,
                               std::move(one.path), std::move(build_id)});
         }
         return mappings;
       },
-      // A container's process has another root.
-      [](std::int32_t pid, const std::string& path) {
-        return OpenMappedFile(absl::StrFormat("/proc/%d/root%s", pid, path));
+      [&spaces](std::int32_t pid, const std::string& path) {
+        return spaces.ImagePartsOf(pid, path);
       });
 }
 
@@ -127,6 +126,7 @@ void SampleRecorder::ReadMappings(std::int32_t pid) {
 }
 
 void SampleRecorder::Drain(std::size_t cpu, RecordBatch& batch) {
+  stacks_.spaces().TakeIdentities();
   events_.Drain(cpu, batch);
   batch.SortFrom(0);
 }
@@ -152,7 +152,7 @@ void SampleRecorder::TakeMapping(const RecordBatch& batch,
   if (id_bytes == 0) {
     MappedFileNumber number;
     std::memcpy(&number, id.data(), kFileNumberBytes);
-    build_id = stacks_.spaces().VersionOf(
+    build_id = stacks_.spaces().StandInOf(
         pid, name,
         {absl::StrFormat("%d:%d %d", number.device_major, number.device_minor,
                          number.generation),
@@ -255,7 +255,7 @@ void SampleRecorder::Describe(std::vector<std::string>& messages) const {
       std::max(off_cpu_.stack_bytes,
                requests_.empty() ? 0 : requests_.front().stack_bytes),
       messages);
-  messages.insert(messages.end(), jit_messages_.begin(), jit_messages_.end());
+  messages.insert(messages.end(), end_messages_.begin(), end_messages_.end());
 }
 
 void SampleRecorder::DescribeOffCpu(std::vector<std::string>& messages) const {
@@ -282,7 +282,11 @@ void SampleRecorder::DescribeOffCpu(std::vector<std::string>& messages) const {
 void SampleRecorder::StoreEnd(std::size_t cpu, std::uint64_t time_ns,
                               std::uint64_t ids, PacketWriter& writer) {
   const SampleOutput out = {cpu, time_ns, ids, writer};
-  definitions_.DefineJitFunctions(stacks_.jit_dumps(), out, jit_messages_);
+  if (!std::exchange(ended_, true)) {
+    stacks_.spaces().EndIdentities(end_messages_);
+    definitions_.DefineJitFunctions(stacks_.jit_dumps(), out, end_messages_);
+  }
+  definitions_.CompleteFiles(out);
   for (std::size_t event = 0; event < requests_.size(); ++event) {
     const SamplingTotals& totals = events_.totals(cpu, event);
     const std::array<std::uint64_t, logformat::kCountNumbers> numbers = {

@@ -90,7 +90,8 @@ class SampleRecorder {
 
   // Ends sampling; what is in the rings stays there.
   void Stop() { events_.Disable(); }
-  // Behind the last sample of a CPU: what only the end shows. `ids` as in
+  // Behind the last sample of a CPU: what only the end shows. Reads files of
+  // sampled programs, for up to 6 s: no ring waits for it. `ids` as in
   // KernelHookRecord.
   void StoreEnd(std::size_t cpu, std::uint64_t time_ns, std::uint64_t ids,
                 logformat::PacketWriter& writer);
@@ -115,7 +116,9 @@ class SampleRecorder {
   SampleStacks stacks_;
   std::unique_ptr<logformat::DataAreas> areas_;  // null: without --data
   SampleDefinitions definitions_;
-  std::vector<std::string> jit_messages_;  // what is wrong with their files
+  // What is not known of files, and of code made at run time.
+  std::vector<std::string> end_messages_;
+  bool ended_ = false;
   // Event ids of the points.
   std::vector<std::uint16_t> sample_ids_;  // by event
   std::uint16_t count_id_ = 0, short_id_ = 0;

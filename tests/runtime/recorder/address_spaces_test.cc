@@ -3,13 +3,18 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <map>
 #include <random>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "base/code/elf_identity.h"
+#include "base/posix/regular_file.h"
 #include "logformat/sample_points.h"
+#include "runtime/recorder/samples/process_maps.h"
 #include "tests/support/property_runs.h"
 
 namespace countrace::runtime {
@@ -91,11 +96,37 @@ TEST_CASE("address spaces: memory without a file is code made at run time") {
 TEST_CASE("address spaces: a running process is looked up") {
   CodeFiles files;
   AddressSpaces spaces(files);
-  const auto here = reinterpret_cast<std::uint64_t>(&ReadBuildId);
+  const auto here = reinterpret_cast<std::uint64_t>(&ReadProcessMaps);
   const CodePlace place = spaces.Find(getpid(), here);
   CHECK(files[place.file].path.ends_with("recorder_unit_test"));
-  CHECK(files[place.file].build_id ==
-        ReadBuildId(OpenMappedFile("/proc/self/exe")));
+  std::vector<std::string> messages;
+  spaces.EndIdentities(messages);
+  CHECK(messages.empty());
+  const auto own = base::OpenRegularFile("/proc/self/exe");
+  REQUIRE(own.ok());
+  std::uint64_t read = 0;
+  CHECK(files[place.file].build_id == base::ReadFileIdentity(own->get(), read));
+  CHECK_FALSE(files[place.file].is_awaited);
+  const auto& completed = files.completed();
+  CHECK(std::count(completed.begin(), completed.end(), place.file) == 1);
+}
+
+TEST_CASE("address spaces: a file gets its build id when it is known") {
+  CodeFiles files;
+  const std::uint32_t first = files.Number({"/lib/a", "?1"});
+  const std::uint32_t plain = files.Number({"/lib/a", "ab"});
+  CHECK(first != plain);
+  CHECK(files[first].build_id == logformat::kNoText);
+  CHECK(files[first].is_awaited);
+  files.Complete("?1", "ab");
+  files.Complete("?2", "cd");  // before it is met
+  files.Complete("?3", "");
+  CHECK(files[first].build_id == "ab");
+  CHECK_FALSE(files[first].is_awaited);
+  CHECK(files.Number({"/lib/a", "?1"}) == first);
+  CHECK(files[files.Number({"/lib/b", "?2"})].build_id == "cd");
+  CHECK(files[files.Number({"/lib/c", "?3"})].build_id == logformat::kNoText);
+  CHECK(files.completed() == std::vector<std::uint32_t>{first});
 }
 
 TEST_CASE("address spaces: what wraps around is no mapping") {

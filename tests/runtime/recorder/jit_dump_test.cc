@@ -11,7 +11,9 @@
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_format.h"
 #include "runtime/recorder/samples/jit_dump_files.h"
@@ -22,7 +24,7 @@ namespace countrace::runtime {
 namespace {
 
 using base::IsJitDumpPath;
-using base::LocalSymbol;
+using base::NameLimits;
 using base::ReadJitDump;
 using base::TimedFunction;
 
@@ -54,19 +56,17 @@ class Dump {
   void SetTime(std::uint64_t time_ns) { time_ns_ = time_ns; }
   std::string& text() { return text_; }
 
-  JitDump Read() const {
-    return ReadJitDump([this](std::uint64_t offset, std::span<std::byte> out) {
-      if (offset >= text_.size()) return std::size_t{0};
-      const std::size_t bytes =
-          std::min<std::size_t>(out.size(), text_.size() - offset);
-      std::memcpy(out.data(), text_.data() + offset, bytes);
-      return bytes;
-    });
+  JitDump Read(const std::set<std::uint64_t>& addresses = {0x1000, 0x2000,
+                                                           0x3000},
+               NameLimits limits = NameLimits()) const {
+    return ReadJitDump(base::ReadAtOf(text_), addresses, limits);
   }
+  // The last one there; empty: there is none.
   std::string NameAt(std::uint64_t address) const {
-    const JitDump dump = Read();
-    const LocalSymbol* const symbol = dump.symbols.Find(address);
-    return symbol == nullptr ? "" : symbol->name;
+    bool times_missing = false;
+    const auto names = base::JitFunctionsAt(Read({address}), false, {},
+                                            {address}, times_missing);
+    return names.empty() ? "" : names.front().function.name;
   }
 
  private:
@@ -99,7 +99,8 @@ TEST_CASE("jit dump: functions are named where they were made and moved to") {
   CHECK(dump.NameAt(0x1010).empty());
   CHECK(dump.NameAt(0x3001) == "First(int)");
   CHECK(dump.NameAt(0x4000).empty());
-  CHECK(dump.NameAt(0x2000).empty());
+  // It was there until then.
+  CHECK(dump.NameAt(0x2000) == "Second");
   CHECK(dump.NameAt(0x2008) == "InItsPlace");
 }
 
@@ -110,8 +111,9 @@ TEST_CASE("jit dump: functions have the times of their records") {
   dump.Move(0x1000, 0x3000, 16, 1);
   dump.SetTime(20);
   dump.Load(0x1008, 16, 2, "Second");
-  const JitDump read = dump.Read();
+  const JitDump read = dump.Read({0x1008, 0x1017, 0x3000});
   CHECK(read.has_times);
+  CHECK(read.first_ns == 5);
   CHECK(read.last_ns == 20);
   REQUIRE(read.history.size() == 3);
   CHECK(read.history[0].from_ns == 5);
@@ -122,6 +124,70 @@ TEST_CASE("jit dump: functions have the times of their records") {
   CHECK(read.history.At(0x1017) == std::vector<std::size_t>{2});
   dump.text()[32] = 1;  // ticks
   CHECK_FALSE(dump.Read().has_times);
+}
+
+TEST_CASE("jit dump: only addresses that matter have names") {
+  for (unsigned seed = 0; seed < test_support::PropertyRuns(300u); ++seed) {
+    std::mt19937 random(seed);
+    Dump dump;
+    std::vector<std::uint64_t> loaded;
+    for (unsigned i = 0; i < 40; ++i) {
+      dump.SetTime(10 + i);
+      const std::uint64_t at = 0x1000 + random() % 64;
+      if (i != 0 && random() % 4 == 0) {
+        dump.Move(0x1000 + random() % 64, at, random() % 9,
+                  loaded[random() % loaded.size()]);
+      } else {
+        dump.Load(at, random() % 9, i, "f" + std::to_string(i));
+        loaded.push_back(i);
+      }
+    }
+    std::set<std::uint64_t> all, some;
+    for (std::uint64_t at = 0x1000; at < 0x1050; ++at) {
+      all.insert(at);
+      if (random() % 8 == 0) some.insert(at);
+    }
+    // The same as if all others were read, too.
+    const JitDump of_all = dump.Read(all), of_some = dump.Read(some);
+    INFO("seed " << seed);
+    CHECK(of_some.history.size() <= of_all.history.size());
+    for (const std::uint64_t at : some) {
+      const auto expected = of_all.history.At(at), got = of_some.history.At(at);
+      REQUIRE(expected.size() == got.size());
+      for (std::size_t i = 0; i < got.size(); ++i) {
+        const TimedFunction &a = of_all.history[expected[i]],
+                            &b = of_some.history[got[i]];
+        REQUIRE(a.name == b.name);
+        REQUIRE(std::pair(a.begin, a.bytes) == std::pair(b.begin, b.bytes));
+        REQUIRE(a.from_ns == b.from_ns);
+        REQUIRE(a.until_ns == b.until_ns);
+      }
+    }
+  }
+}
+
+TEST_CASE("jit dump: names have their room and their time") {
+  const std::string name(4000, 'x');
+  Dump dump, moved;
+  for (std::uint64_t i = 0; i < 100; ++i) {
+    dump.Load(0x1000, 16, i, name);
+    moved.Load(0x9000, 16, i, name);
+  }
+  moved.Move(0x9000, 0x1000, 16, 99);
+  const std::set<std::uint64_t> one = {0x1000};
+  CHECK(dump.Read({0x5000}, NameLimits(100)).status.ok());
+  const JitDump few = dump.Read(one, NameLimits(10 * 8300));
+  CHECK(few.history.size() == 10);
+  CHECK(few.status.message().find(
+            "from byte 40730 on are missing: those of all "
+            "processes together have at most 64 MiB") != std::string::npos);
+  // Where the names lie takes room, too: 80 bytes each.
+  CHECK(moved.Read(one, NameLimits(100 * 80 + 8300)).history.size() == 1);
+  CHECK(moved.Read(one, NameLimits(100 * 80 + 8299)).history.size() == 0);
+  const JitDump late =
+      dump.Read(one, NameLimits(NameLimits::kBytes, std::chrono::seconds(0)));
+  CHECK(absl::IsDeadlineExceeded(late.status));
+  CHECK(late.history.size() < 100);
 }
 
 TEST_CASE("jit dump: what is behind the close record is not read") {
@@ -183,7 +249,7 @@ TEST_CASE("jit dump: a flipped byte costs at most the rest of the file") {
     dump.text()[at] = static_cast<char>(random());
     const JitDump read = dump.Read();
     INFO("seed " << seed << " byte " << at);
-    CHECK(read.symbols.size() <= 3);
+    CHECK(read.history.size() <= 3);
     // Behind the first record: another function may now lie in its place.
     if (at >= 40 + 16 + 46 + 3) CHECK_FALSE(dump.NameAt(0x1000).empty());
   }
@@ -208,9 +274,12 @@ TEST_CASE("jit dump: only a regular file of the process's user is read") {
   std::ofstream(path) << dump.text();
   std::vector<std::string> messages;
   const auto named = [&](const std::string& file) {
-    JitDumps dumps;
+    FileThread thread;
+    JitDumps dumps(thread);
     dumps.OnMapping(getpid(), file);
-    return dumps.Read(getpid(), messages).symbols.size() == 1;
+    CHECK(thread.Finish(std::chrono::minutes(1)) == 0);
+    NameLimits limits;
+    return dumps.Read(getpid(), {0x1000}, limits, messages).history.size() == 1;
   };
   CHECK(named(path));
   const std::string link = folder.path() + "/jit-6.dump";

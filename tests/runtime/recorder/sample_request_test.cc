@@ -2,14 +2,11 @@
 #include "runtime/recorder/samples/sample_request.h"
 
 #include <catch2/catch.hpp>
-#include <map>
-#include <random>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_format.h"
 #include "runtime/recorder/samples/local_symbols.h"
-#include "tests/support/property_runs.h"
 
 namespace countrace::runtime {
 namespace {
@@ -125,41 +122,6 @@ TEST_CASE("local symbols: the kernel's end where the next begins") {
   CHECK(symbols.Find(0xffff180) == nullptr);
   CHECK(symbols.Find(0xffff2ff)->name == "second [module]");
   CHECK(LocalSymbols::OfKernel("0 T a\n0 T b\n").size() == 0);
-}
-
-TEST_CASE("local symbols: a later function replaces those it covers") {
-  for (unsigned seed = 0; seed < test_support::PropertyRuns(200u); ++seed) {
-    std::mt19937 random(seed);
-    std::string text;
-    std::map<std::uint64_t, std::string> model;  // each address
-    for (int i = 0; i < 40; ++i) {
-      const std::uint64_t begin = 1 + random() % 200;
-      const std::uint64_t bytes = random() % 20;
-      const std::string name = absl::StrFormat("f%d of this", i);
-      absl::StrAppendFormat(&text, "%x %x %s\n", begin, bytes, name);
-      if (random() % 8 == 0) text += "no line\n-1 5\n";
-      if (bytes == 0) continue;
-      // What it overlaps is gone as a whole.
-      for (std::uint64_t at = begin; at < begin + bytes; ++at) {
-        const auto old = model.find(at);
-        if (old == model.end()) continue;
-        const std::string gone = old->second;
-        std::erase_if(model,
-                      [&](const auto& entry) { return entry.second == gone; });
-      }
-      for (std::uint64_t at = begin; at < begin + bytes; ++at) {
-        model[at] = name;
-      }
-    }
-    const LocalSymbols symbols = LocalSymbols::OfJit(text);
-    for (std::uint64_t at = 0; at < 230; ++at) {
-      const LocalSymbol* const found = symbols.Find(at);
-      const auto expected = model.find(at);
-      INFO("seed " << seed << " address " << at);
-      REQUIRE((found == nullptr) == (expected == model.end()));
-      if (found != nullptr) REQUIRE(found->name == expected->second);
-    }
-  }
 }
 
 TEST_CASE("sample request: which events give data addresses") {

@@ -274,7 +274,6 @@ absl::Status BpfKernelRecorder::End() {
   // The last record of a CPU is its last dump.
   streams_.StopSamples();
   const std::uint64_t horizon_ns = StoreRead();
-  streams_.EndSamples();
   streams_.StoreOwners(horizon_ns);
   ended_ = true;
   for (const CpuStream& stream : streams_.all()) {
@@ -286,6 +285,7 @@ absl::Status BpfKernelRecorder::End() {
   for (std::size_t i = 0; i < readers_.size(); ++i) {
     readers_[i].DrainLosses(streams_.all()[i].batch);
   }
+  streams_.EndSamples();
   streams_.StoreUntil(std::numeric_limits<std::uint64_t>::max());
   result.Update(streams_.Close());
   const KernelRecorderStatistics now = statistics();

@@ -288,7 +288,6 @@ absl::Status PerfKernelRecorder::End() {
   // The last record of a CPU is its last dump.
   streams_.StopSamples();
   const std::uint64_t horizon_ns = StoreRead();
-  streams_.EndSamples();
   streams_.StoreOwners(horizon_ns);
   ended_ = true;
   struct Last {
@@ -322,6 +321,7 @@ absl::Status PerfKernelRecorder::End() {
           .running_tid = moved ? static_cast<std::uint32_t>(gettid()) : 0};
     }
   }
+  streams_.EndSamples();
   streams_.StoreUntil(std::numeric_limits<std::uint64_t>::max());
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     if (!last[i].known) continue;
