@@ -28,6 +28,7 @@ SECRET = 'rosebud'
 # They keep what records, but no right over files in effect.
 RECORDERS = {'record', 'stat', 'doctor', 'list'}
 DAC_READ_SEARCH = 1 << 2
+BPF_AND_PERFMON = 1 << 39 | 1 << 38
 OVER_FILES = DAC_READ_SEARCH | 1 << 1  # CAP_DAC_OVERRIDE
 # What the help texts call a file.
 FILE_WORDS = r'(?:[A-Z]+=)?(?:FILE|DIR|PATH|TRACE|TABLE|SOURCE|PROGRAM)\b'
@@ -252,6 +253,32 @@ class FileRights(Recording):
         recorded = self.user(self.privileged, 'record', '-q', '-o',
                              self.out / 'own.ctf', '--', *show)
         self.assertEqual(recorded.stdout, self.user(*show).stdout)
+
+    def test_more_rights_than_the_command_gives(self):
+        """An administrator gave the file also rights to write files, or made
+        it set-user-ID."""
+        closed = self.work / 'closed'
+        closed.mkdir(mode=0o700)
+        generous = shutil.copy(self.plain, self.bin / 'countrace-generous')
+        subprocess.run(['setcap', 'cap_bpf,cap_perfmon,cap_dac_override,'
+                        'cap_dac_read_search,cap_chown,cap_fowner+ep',
+                        generous], check=True)
+        sets = self.capabilities_of(generous, 'record', '--help')
+        self.assertEqual(sets['Eff'], BPF_AND_PERFMON)
+        self.assertEqual(sets['Prm'], BPF_AND_PERFMON | OVER_FILES)
+        set_user_id = shutil.copy(self.plain, self.bin / 'countrace-setuid')
+        os.chmod(set_user_id, 0o4755)
+        for verb in ('record', 'report'):
+            self.assertEqual(set(self.capabilities_of(
+                set_user_id, verb, '--help').values()), {0})
+        for program in (generous, set_user_id):
+            refused = self.user(program, 'record', '--no-kernel', '-o',
+                                closed / 'trace', '--', 'true')
+            self.assertIn('Permission denied', refused.stderr)
+            trace = self.out / f'of-{pathlib.Path(program).name}'
+            self.user(program, 'record', '--no-kernel', '-o', trace, '--',
+                      'true')
+            self.assertEqual(trace.stat().st_uid, USER)
 
     def test_a_program_names_a_source_file_that_is_closed(self):
         self.needs('gcc')
