@@ -5,6 +5,7 @@ before, whatever the verb.
 
 usage: file_rights_test.py COUNTRACE HOOK_WORKLOAD
 """
+import contextlib
 import fcntl
 import json
 import os
@@ -102,8 +103,11 @@ class FileRights(Recording):
             run(program, 'doctor', '--format', 'json').stdout)['capabilities']
 
     def command(self, *command, user=USER, options=()):
+        # By a shell without capabilities, as users start programs: setpriv
+        # has all until it executes one.
         return ['setpriv', '--reuid', str(user), '--regid', str(user),
-                '--clear-groups', *options, *map(str, command)]
+                '--clear-groups', *options, 'sh', '-c', 'exec "$0" "$@"',
+                *map(str, command)]
 
     def user(self, *command, **kwargs):
         return subprocess.run(
@@ -194,8 +198,9 @@ class FileRights(Recording):
                                 (status, out, err),
                                 self.outcome(self.plain, verb, use, **files))
 
-    def capabilities_of(self, *command, **kwargs):
-        """Sets of a process that waits at its first output."""
+    @contextlib.contextmanager
+    def held(self, *command, **kwargs):
+        """Its number and status, while it waits at its first output."""
         reader, writer = os.pipe()
         fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
         os.write(writer, b'x' * 4096)
@@ -209,16 +214,28 @@ class FileRights(Recording):
                              status.read_text().splitlines() if ':\t' in line)
                 if (lines['Name'].startswith('countrace') and
                         lines['State'].startswith('S')):
-                    return {name: int(lines[f'Cap{name}'], 16)
-                            for name in ('Inh', 'Prm', 'Eff', 'Amb')}
+                    break
                 self.assertLess(time.monotonic(), end)
                 self.assertIsNone(process.poll())
                 time.sleep(0.005)
+            yield process.pid, lines
         finally:
             process.kill()
             process.wait()
             os.close(reader)
             os.close(writer)
+
+    def capabilities_of(self, *command, **kwargs):
+        with self.held(*command, **kwargs) as (_, lines):
+            return {name: int(lines[f'Cap{name}'], 16)
+                    for name in ('Inh', 'Prm', 'Eff', 'Amb')}
+
+    def test_its_user_does_not_look_into_it(self):
+        for verb in ('record', 'report'):
+            for program, status in ((self.plain, 0), (self.privileged, 1)):
+                with self.held(program, verb, '--help') as (pid, _):
+                    looked = self.user('head', '-c', '1', f'/proc/{pid}/maps')
+                    self.assertEqual(looked.returncode, status, looked.stderr)
 
     def test_verbs_that_do_not_record_have_no_capability(self):
         inherit = ('--inh-caps', '+dac_read_search')
@@ -326,8 +343,7 @@ class FileRights(Recording):
                 self.assertNotEqual(run.returncode, 0)
 
     def test_the_group_records_the_machine(self):
-        denied = self.user('sh', '-c', '"$0" version', self.privileged,
-                           user=STRANGER)
+        denied = self.user(self.privileged, 'version', user=STRANGER)
         self.assertIn('Permission denied', denied.stderr)
         rows = {row['name']: row
                 for row in self.doctor(self.privileged, self.user)}

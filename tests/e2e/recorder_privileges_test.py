@@ -60,7 +60,8 @@ class Privileges(Recording):
         return subprocess.run(
             ['setpriv', '--reuid', str(OTHER_USER), '--regid', str(OTHER_USER),
              '--clear-groups', '--inh-caps', '-all' + names, '--ambient-caps',
-             '-all' + names, program or self.program,
+             '-all' + names, 'sh', '-c', 'exec "$0" "$@"',
+             program or self.program,
              *map(str, arguments)], text=True, capture_output=True,
             timeout=120, check=False)
 
