@@ -15,6 +15,8 @@ inline constexpr int kSharesThreadStorage = ESRCH;
 inline constexpr int kNoStreamLeft = ENOSR;
 // Another process held the lock on `.hooks` when the program started.
 inline constexpr int kRegistryIsLocked = EWOULDBLOCK;
+// The recording refused the hook: its name, its number.
+inline constexpr int kHookRefused = EBADMSG;
 
 }  // namespace countrace::logformat
 

@@ -129,6 +129,12 @@ HookRegistry::~HookRegistry() {
   if (text_ != nullptr) munmap(text_, capacity_);
 }
 
+void HookRegistry::Fail(lf::DiscardCause cause, int error) noexcept {
+  cause_ = cause;
+  g_session->last_errno.store(static_cast<std::uint32_t>(error),
+                              std::memory_order_relaxed);
+}
+
 bool HookRegistry::Open() noexcept {
   if (failed_) return false;
   if (text_ != nullptr) return true;
@@ -139,7 +145,7 @@ bool HookRegistry::Open() noexcept {
   struct stat status;
   if (fd_ < 0 || !LockSoon(fd_) || fstat(fd_, &status) != 0) {
     const int error = errno;
-    CountSessionDiscard(lf::DiscardCause::kNoResource, error);
+    Fail(lf::DiscardCause::kNoResource, error);
     if (error != lf::kRegistryIsLocked) {
       fprintf(stderr, "countrace: hooks stay off: cannot open %s: %s\n", path,
               strerror(error));
@@ -147,7 +153,7 @@ bool HookRegistry::Open() noexcept {
     return false;
   }
   if (!S_ISREG(status.st_mode) || status.st_size > kMaxRegistryBytes) {
-    CountSessionDiscard(lf::DiscardCause::kNoResource, EFBIG);
+    Fail(lf::DiscardCause::kNoResource, EFBIG);
     return false;
   }
   capacity_ = static_cast<std::size_t>(status.st_size) + 65536;
@@ -156,7 +162,7 @@ bool HookRegistry::Open() noexcept {
   void* text = mmap(nullptr, capacity_, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (text == MAP_FAILED) {
-    CountSessionDiscard(lf::DiscardCause::kNoResource, errno);
+    Fail(lf::DiscardCause::kNoResource, errno);
     return false;
   }
   text_ = static_cast<char*>(text);
@@ -168,7 +174,7 @@ bool HookRegistry::Open() noexcept {
   // A process died while it appended: ignore its incomplete line.
   while (text_bytes_ > 0 && text_[text_bytes_ - 1] != '\n') --text_bytes_;
   if (ftruncate(fd_, static_cast<off_t>(text_bytes_)) != 0) {
-    CountSessionDiscard(lf::DiscardCause::kNoResource, errno);
+    Fail(lf::DiscardCause::kNoResource, errno);
     return false;
   }
   failed_ = false;
@@ -180,21 +186,20 @@ bool HookRegistry::Append(const char* line, std::size_t bytes) noexcept {
     const std::size_t capacity = (text_bytes_ + bytes) * 2;
     void* larger = mremap(text_, capacity_, capacity, MREMAP_MAYMOVE);
     if (larger == MAP_FAILED) {
-      CountSessionDiscard(lf::DiscardCause::kNoResource, errno);
+      Fail(lf::DiscardCause::kNoResource, errno);
       return false;
     }
     text_ = static_cast<char*>(larger);
     capacity_ = capacity;
   }
   if (!FileMayHave(text_bytes_ + bytes)) {
-    CountSessionDiscard(lf::DiscardCause::kNoResource, EFBIG);
+    Fail(lf::DiscardCause::kNoResource, EFBIG);
     return false;
   }
   const ssize_t wrote =
       pwrite(fd_, line, bytes, static_cast<off_t>(text_bytes_));
   if (wrote != static_cast<ssize_t>(bytes)) {
-    CountSessionDiscard(lf::DiscardCause::kDiskFull,
-                        wrote < 0 ? errno : ENOSPC);
+    Fail(lf::DiscardCause::kDiskFull, wrote < 0 ? errno : ENOSPC);
     return false;
   }
   memcpy(text_ + text_bytes_, line, bytes);
@@ -216,7 +221,11 @@ void HookRegistry::AddProcess(std::int32_t pid) noexcept {
 
 bool HookRegistry::Register(const countrace_hook_site& site,
                             RegisteredHook* hook) noexcept {
-  if (!IsWellFormed(site) || !Open()) return false;
+  if (!IsWellFormed(site)) {
+    Fail(lf::DiscardCause::kNoResource, lf::kHookRefused);
+    return false;
+  }
+  if (!Open()) return false;
   char name[2 * kMaxNameBytes + 2];
   snprintf(name, sizeof(name), "%s:%s", site.provider, site.name);
   char types[COUNTRACE_MAX_PAYLOAD_VALUES + 1];
@@ -252,6 +261,7 @@ bool HookRegistry::Register(const countrace_hook_site& site,
                 "give each hook its own id\n",
                 name, site.file, site.line, site.hook_id,
                 static_cast<int>(line.name_bytes), line.name);
+        Fail(lf::DiscardCause::kNoResource, lf::kHookRefused);
         return false;
       }
       if (line.id > highest && line.id < lf::kHookIdKernelMin) {
@@ -266,6 +276,7 @@ bool HookRegistry::Register(const countrace_hook_site& site,
             "countrace: hook %s stays off: all ids up to %u are taken; select "
             "fewer with --hooks\n",
             name, lf::kHookIdKernelMin - 1);
+    Fail(lf::DiscardCause::kNoResource, lf::kHookRefused);
     return false;
   }
   char line[1024];

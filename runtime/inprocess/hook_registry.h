@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "countrace/hook_site.h"
+#include "logformat/packet_layout.h"
 
 namespace countrace::runtime {
 
@@ -27,16 +28,20 @@ class HookRegistry {
   // Finds or adds the hook of `site`: same kind, provider:name and payload
   // types = same id. An exit site takes the first segment with its name, or
   // adds one without payload. False, with a message on stderr: malformed
-  // descriptor, explicit id of another hook, no id left, registry unreadable.
+  // descriptor, explicit id of another hook, no id left, registry unreadable;
+  // cause() is then that of the hook's records.
   bool Register(const countrace_hook_site& site, RegisteredHook* hook) noexcept;
+  logformat::DiscardCause cause() const noexcept { return cause_; }
   // Adds the name of the calling process.
   void AddProcess(std::int32_t pid) noexcept;
 
  private:
   bool Open() noexcept;
+  void Fail(logformat::DiscardCause cause, int error) noexcept;
   bool Append(const char* line, std::size_t bytes) noexcept;
 
   int fd_ = -1;
+  logformat::DiscardCause cause_ = logformat::DiscardCause::kNoResource;
   bool failed_ = false;
   char* text_ = nullptr;  // whole lines read so far
   std::size_t text_bytes_ = 0;

@@ -7,6 +7,7 @@
 #include "runtime/inprocess/hook_registry.h"
 #include "runtime/inprocess/hook_selection.h"
 #include "runtime/inprocess/process_state.h"
+#include "runtime/inprocess/refused_hooks.h"
 
 namespace countrace::runtime {
 
@@ -70,7 +71,12 @@ void RegisterObject(HookRegistry& registry, SiteList start, SiteList stop) {
       if ((site.kind == COUNTRACE_SITE_EXIT) != exits) continue;
       if (IsRegistered(site)) continue;  // listed more than once
       RegisteredHook hook;
-      if (registry.Register(site, &hook)) OpenGate(site, hook);
+      if (registry.Register(site, &hook)) {
+        OpenGate(site, hook);
+      } else if (IsKnownLayout(site)) {
+        site.sink = RefusedSink(registry.cause());
+        SetGate(site);
+      }
     }
   }
 }
@@ -160,8 +166,10 @@ ControlStatus SwitchSites(const char* glob, bool on) noexcept {
   if (!AddHookSwitch(glob, on)) return ControlStatus::kTooManySwitches;
   if (!SessionIsRecording()) return ControlStatus::kOk;
   ForEachSite([](countrace_hook_site& site) {
-    // A site that the registry refused stays off.
-    if (IsKnownLayout(site) && IsRegistered(site)) SetGate(site);
+    if (IsKnownLayout(site) &&
+        (IsRegistered(site) || IsRefusedSink(site.sink))) {
+      SetGate(site);
+    }
   });
   return ControlStatus::kOk;
 }

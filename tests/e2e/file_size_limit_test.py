@@ -56,6 +56,16 @@ class FileSizeLimit(Recording):
             self.assertFalse(self.trace.exists())
         self.countrace_program = program
 
+    def test_records_of_hooks_that_no_file_takes_are_counted(self):
+        run = self.countrace(
+            'record', '--no-kernel', '--fail-on-loss', '-o', self.trace, '--',
+            'sh', '-c', f'ulimit -f 0; "{PROGRAM}" 0 30000; true', check=False)
+        self.assertEqual(run.returncode, 3, run.stderr)
+        self.assertIn('ulimit -f', run.stderr)
+        self.assertIn('60,000 event records were lost', run.stderr)
+        self.assertEqual(self.report()['loss']['by_cause'],
+                         {'no_resource': 60_000})
+
     def test_the_command_has_the_users_disposition(self):
         run = self.countrace('record', '--no-kernel', '-o', self.trace, '--',
                              'prlimit', '--fsize=1000', 'dd', 'if=/dev/zero',
