@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "logformat/loss.h"
 
 namespace countrace::cli {
 
@@ -12,11 +13,17 @@ enum ExitStatus : int {
   kExitOk = 0,
   kExitFailed = 1,
   kExitUsage = 2,
-  kExitLoss = 3,        // complete, but records were lost (--fail-on-loss)
+  kExitLoss = 3,        // not all that was asked for (--fail-on-loss)
   kExitRegression = 4,  // `diff`; `report --validate`
   kExitPrivilege = 5,
   kExitInterrupted = 130,  // Ctrl-C during reading; the shells' number
 };
+
+// kExitLoss if `statement` is of a loss and the user said --fail-on-loss.
+inline int ExitOf(const logformat::LossStatement& statement,
+                  bool fail_on_loss) {
+  return fail_on_loss && statement.is_loss ? kExitLoss : kExitOk;
+}
 
 // Prints "countrace VERB: message" on stderr.
 // Returns: kExitPrivilege for PERMISSION_DENIED, kExitInterrupted for

@@ -148,7 +148,21 @@ Json LimitsJson(const std::vector<logformat::CounterLimit>& limits,
   return out;
 }
 
-std::string Text(const TraceInfo& info, const StreamTotals& totals) {
+// What the heads of the packets and the description say.
+logformat::LossStatement LossOf(const logformat::TraceReader& reader) {
+  logformat::Loss loss;
+  loss.AddDiscarded(reader.session_discarded());
+  for (const StreamInfo& stream : reader.streams()) loss.Add(stream);
+  for (const auto& what : logformat::NotRecordedOf(reader.info())) {
+    loss.Add(what);
+  }
+  loss.damaged = reader.messages().size();
+  loss.unfinished = reader.info().finished ? 0 : 1;
+  return logformat::StateLoss(loss);
+}
+
+std::string Text(const TraceInfo& info, const StreamTotals& totals,
+                 const logformat::LossStatement& loss) {
   std::string out;
   const auto line = [&](const char* name, const std::string& value) {
     absl::StrAppendFormat(&out, "%-14s %s\n", name, base::EscapeName(value));
@@ -192,6 +206,8 @@ std::string Text(const TraceInfo& info, const StreamTotals& totals) {
   line("streams", absl::StrFormat("%d of CPUs, %d of threads; %d packets, %s",
                                   totals.cpu_streams, totals.thread_streams,
                                   totals.packets, SizeText(totals)));
+  line("loss", loss.text);
+  for (const auto& what : info.not_recorded) line("not recorded", what.text);
   // Only the heads of packets were read.
   if (info.source.empty()) {
     line("records", "not checked here; `countrace verify` checks them");
@@ -200,7 +216,8 @@ std::string Text(const TraceInfo& info, const StreamTotals& totals) {
 }
 
 std::string JsonText(const TraceInfo& info, const StreamTotals& totals,
-                     const std::vector<StreamInfo>& streams) {
+                     const std::vector<StreamInfo>& streams,
+                     const logformat::LossStatement& loss) {
   const bool times = info.has_times;
   Json out = {{"schema", "countrace.info/1"},
               {"path", info.path},
@@ -232,6 +249,8 @@ std::string JsonText(const TraceInfo& info, const StreamTotals& totals,
     out["hook_counters"] =
         LimitsJson(info.thread_counter_limits, info.thread_events);
   }
+  Json& lost = out["loss"] = {{"text", loss.text}, {"is_loss", loss.is_loss}};
+  for (const auto& [name, number] : loss.numbers) lost[name] = number;
   out["records_checked"] = false;  // only the heads of packets were read
   out["hooks"] = info.hooks.size();
   out["packets"] = totals.packets;
@@ -266,9 +285,10 @@ int RunInfo(const Arguments& arguments) {
   const TraceInfo& info = (*reader)->info();
   const std::vector<StreamInfo>& streams = (*reader)->streams();
   const StreamTotals totals = Sum(streams);
+  const logformat::LossStatement loss = LossOf(**reader);
   return PrintData(kInfoVerb.name, format == "json"
-                                       ? JsonText(info, totals, streams)
-                                       : Text(info, totals));
+                                       ? JsonText(info, totals, streams, loss)
+                                       : Text(info, totals, loss));
 }
 
 }  // namespace

@@ -62,7 +62,8 @@ int RecordIntoLttng(const VerbParser& parser, const RecordCommandLine& line) {
   if (!result.ok()) {
     return RecordFailure(kRecordVerb.name, result.status());
   }
-  if (!line.quiet || result->discarded > 0) {
+  const logformat::LossStatement loss = logformat::StateLoss(result->loss);
+  if (!line.quiet || !loss.complete) {
     for (const std::string& message : result->messages) {
       Say(kRecordVerb.name, message);
     }
@@ -71,13 +72,11 @@ int RecordIntoLttng(const VerbParser& parser, const RecordCommandLine& line) {
             "%s: an LTTng trace, %s, %s; %s", result->path,
             base::FormatBytes(result->bytes),
             base::FormatNanoseconds(static_cast<double>(result->elapsed_ns)),
-            result->discarded == 0
-                ? std::string("nothing was lost")
-                : base::FormatCount(result->discarded) + " events were lost"));
+            loss.text));
   }
   const int status = CommandExitStatus(result->command_status);
   if (status != 0) return status;
-  return line.fail_on_loss && result->discarded != 0 ? kExitLoss : kExitOk;
+  return ExitOf(loss, line.fail_on_loss);
 }
 
 }  // namespace countrace::cli

@@ -3,7 +3,6 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
 #include "base/text/quantity_format.h"
 #include "cli/dump_rules_dry_run.h"
 #include "cli/exit_status.h"
@@ -23,38 +22,7 @@
 namespace countrace::cli {
 namespace {
 
-// What the trace does not have, or that it has all.
-std::string LossOf(const runtime::RecordResult& result) {
-  std::vector<std::string> parts;
-  if (result.failed) parts.emplace_back("the trace is incomplete");
-  if (result.discarded != 0 && result.discarded == result.overwritten) {
-    parts.push_back(base::FormatCount(result.overwritten) +
-                    " older event records were overwritten");
-  } else if (result.discarded != 0) {
-    parts.push_back(base::FormatCount(result.discarded) +
-                    " event records were lost");
-  }
-  if (result.lost_packets != 0) {
-    parts.push_back(base::FormatCount(result.lost_packets) +
-                    " packets were lost");
-  }
-  if (result.lost_samples != 0) {
-    parts.push_back(base::FormatCount(result.lost_samples) +
-                    " samples were lost");
-  }
-  if (result.not_joined != 0) {
-    parts.push_back(base::FormatCount(result.not_joined) +
-                    " processes with hooks did not join");
-  }
-  return parts.empty() ? "nothing was lost" : absl::StrJoin(parts, ", ");
-}
-
-bool LostAny(const runtime::RecordResult& result) {
-  return result.discarded > result.overwritten || result.lost_packets != 0 ||
-         result.lost_samples != 0 || result.not_joined != 0;
-}
-
-void SaySummary(const runtime::RecordResult& result) {
+void SaySummary(const runtime::RecordResult& result, const std::string& loss) {
   Say(kRecordVerb.name,
       absl::StrFormat(
           "%s: %s records, %s in %s streams, %s", result.path,
@@ -63,8 +31,7 @@ void SaySummary(const runtime::RecordResult& result) {
           base::FormatNanoseconds(static_cast<double>(result.elapsed_ns))));
   Say(kRecordVerb.name,
       absl::StrFormat("%s processes with hooks joined; %s",
-                      base::FormatCount(result.processes_joined),
-                      LossOf(result)));
+                      base::FormatCount(result.processes_joined), loss));
 }
 
 int TryDumpRules(const VerbParser& parser, const RecordCommandLine& line) {
@@ -117,21 +84,22 @@ int Record(runtime::RecordOptions record, bool quiet, bool fail_on_loss) {
     return RecordFailure(kRecordVerb.name, result.status());
   }
 
-  if (!quiet || result->discarded > 0 || LostAny(*result) || result->failed) {
+  const logformat::LossStatement loss = logformat::StateLoss(result->loss);
+  if (!quiet || !loss.complete) {
     for (const std::string& message : result->messages) {
       Say(kRecordVerb.name, message);
     }
     for (const std::string& snapshot : result->snapshots) {
       Say(kRecordVerb.name, "snapshot: " + snapshot);
     }
-    SaySummary(*result);
+    SaySummary(*result, loss.text);
   }
   if (result->command_ran) {
     const int status = CommandExitStatus(result->command_status);
     if (status != 0) return status;
   }
   if (result->failed) return kExitFailed;
-  return fail_on_loss && LostAny(*result) ? kExitLoss : kExitOk;
+  return ExitOf(loss, fail_on_loss);
 }
 
 int RunRecord(const Arguments& arguments) {

@@ -7,6 +7,7 @@
 #include "cli/trace_options.h"
 #include "cli/verb.h"
 #include "cli/verb_parser.h"
+#include "logformat/loss.h"
 #include "logformat/repair/trace_finish.h"
 
 namespace countrace::cli {
@@ -26,13 +27,12 @@ std::string Summary(const std::string& trace,
       base::FormatCount(result.closed_packets),
       base::FormatCount(result.dropped_packets),
       base::FormatBytes(result.cut_bytes));
-  for (std::size_t i = 0; i < logformat::kDiscardCauses; ++i) {
-    if (result.discarded[i] == 0) continue;
-    absl::StrAppendFormat(&text, "lost %s records: %s\n",
-                          base::FormatCount(result.discarded[i]),
-                          logformat::kDiscardCauseNames[i]);
-  }
-  return text;
+  logformat::Loss loss;
+  loss.AddDiscarded(result.discarded);
+  for (const auto& what : result.not_recorded) loss.Add(what);
+  loss.discarded_packets = result.dropped_packets;
+  loss.damaged = result.failed;
+  return text + logformat::StateLoss(loss).text + "\n";
 }
 
 int RunRecover(const Arguments& arguments) {
@@ -44,8 +44,8 @@ int RunRecover(const Arguments& arguments) {
   if (const auto status = parser.Parse(arguments)) return *status;
 
   // A process of the recording may still run after its recorder has died.
-  const auto result =
-      logformat::FinishTrace(trace, {.processes_may_be_alive = true}, force);
+  const auto result = logformat::FinishTrace(
+      trace, {.processes_may_be_alive = true, .recorder_died = true}, force);
   if (!result.ok()) return ReportFailure(kRecoverVerb.name, result.status());
   for (const std::string& message : result->messages) {
     Say(kRecoverVerb.name, message);

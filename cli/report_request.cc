@@ -31,10 +31,8 @@ bool IsUsage(const absl::Status& status) {
 }
 
 ReportAnswer AnswerOf(const rmap::Report& report, std::string text) {
-  const rmap::Loss& loss = report.loss;
   return {.text = std::move(text),
-          .has_loss = loss.discarded_events > 0 || loss.discarded_packets > 0 ||
-                      loss.clock_errors > 0,
+          .has_loss = logformat::StateLoss(report.loss).is_loss,
           .interrupted = report.interrupted,
           .records = report.records};
 }

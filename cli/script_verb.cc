@@ -18,6 +18,7 @@
 #include "logformat/read/record_filter.h"
 #include "logformat/read/script_json.h"
 #include "logformat/read/script_render.h"
+#include "rmap/tables/loss_ledger.h"
 
 namespace countrace::cli {
 namespace {
@@ -60,16 +61,18 @@ class Printer final : public logformat::ItemSink {
   // All that comes is after the range.
   bool done() const { return done_; }
   std::size_t hooks_matched() const { return filter_.hooks_matched(); }
-  bool has_loss() const { return has_loss_; }
+  logformat::LossStatement Loss(const logformat::TraceReader& reader) const {
+    return logformat::StateLoss(ledger_.Finish(reader));
+  }
 
  private:
   static constexpr std::size_t kWriteBytes = 256 << 10;
 
-  template <typename Loss>
-  void SayLoss(const Loss& loss) {
+  template <typename Lost>
+  void SayLoss(const Lost& loss) {
     // Whose records were lost is not known: only the time excludes a loss.
     if (loss.end_ns < from_ns_ || loss.begin_ns >= to_ns_) return;
-    has_loss_ = true;
+    ledger_.Add(loss);
     // Keep the order on a terminal that shows both.
     Flush();
     std::string line;
@@ -83,7 +86,8 @@ class Printer final : public logformat::ItemSink {
   const std::uint64_t from_ns_, to_ns_;
   const bool json_;
   std::string text_;
-  bool failed_ = false, has_loss_ = false, done_ = false;
+  rmap::LossLedger ledger_;
+  bool failed_ = false, done_ = false;
 };
 
 int RunScript(const Arguments& arguments) {
@@ -141,7 +145,7 @@ int RunScript(const Arguments& arguments) {
   if (printer.failed()) return kExitFailed;
   if (!status.ok() && !printer.done())
     return ReportFailure(kScriptVerb.name, status);
-  return fail_on_loss && printer.has_loss() ? kExitLoss : kExitOk;
+  return ExitOf(printer.Loss(**reader), fail_on_loss);
 }
 
 }  // namespace

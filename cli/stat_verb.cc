@@ -46,10 +46,11 @@ void AddNotes(const StatRun& run, std::vector<std::string>& notes) {
         "missing "
         "for the rest");
   }
-  if (run.report.loss.discarded_events != 0) {
-    notes.push_back(absl::StrFormat(
-        "%s records were lost: what they held is in the intervals",
-        base::FormatCount(run.report.loss.discarded_events)));
+  const logformat::LossStatement loss = logformat::StateLoss(run.report.loss);
+  if (!loss.complete) {
+    notes.push_back(loss.text + (run.report.loss.discarded_events != 0
+                                     ? ": what records held is in the intervals"
+                                     : ""));
   }
   for (std::string& note : rmap::NotCountedNotes(run.report)) {
     notes.push_back(std::move(note));

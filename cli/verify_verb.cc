@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cstdint>
-#include <numeric>
 #include <string>
 
 #include "absl/strings/str_format.h"
@@ -19,11 +18,6 @@ namespace {
 
 using logformat::VerifyFinding;
 using logformat::VerifyResult;
-
-std::uint64_t Discarded(const VerifyResult& result) {
-  return std::accumulate(result.discarded.begin(), result.discarded.end(),
-                         std::uint64_t{0});
-}
 
 std::string Text(const std::string& trace, const VerifyResult& result) {
   std::string out;
@@ -49,11 +43,11 @@ std::string Text(const std::string& trace, const VerifyResult& result) {
   }
   absl::StrAppendFormat(
       &out,
-      "%s: %s; %s records in %s packets of %s streams, %s discarded; checksums "
-      "by their writers: %s\n",
+      "%s: %s; %s records in %s packets of %s streams; %s; checksums by their "
+      "writers: %s\n",
       base::EscapeName(trace), result.ok ? "sound" : "not sound",
       base::FormatCount(result.records), base::FormatCount(result.packets),
-      base::FormatCount(result.streams), base::FormatCount(Discarded(result)),
+      base::FormatCount(result.streams), logformat::StateLoss(result.loss).text,
       base::FormatCount(result.checked_packets));
   return out;
 }
@@ -80,12 +74,9 @@ int RunVerify(const Arguments& arguments) {
 
   const auto result = logformat::VerifyTrace(trace);
   if (!result.ok()) return ReportFailure(kVerifyVerb.name, result.status());
-  bool lossy = Discarded(*result) > 0;
-  for (const VerifyFinding& finding : result->findings) {
-    lossy = lossy || finding.is_loss;
-  }
-  int exit_status = result->ok ? kExitOk : kExitFailed;
-  if (result->ok && lossy && fail_on_loss) exit_status = kExitLoss;
+  const int exit_status =
+      result->ok ? ExitOf(logformat::StateLoss(result->loss), fail_on_loss)
+                 : kExitFailed;
   return PrintData(
       kVerifyVerb.name,
       format == "text" ? Text(trace, *result) : Rows(*result).Render(format),

@@ -52,14 +52,22 @@ struct TriggerFiring {
 
 // What was asked for, could not be recorded, and has no place in a stream.
 struct NotRecorded {
-  std::string cause;        // one of the two below
-  std::uint64_t count = 0;  // of records, or of processes
+  std::string cause;        // one of kNotRecordedCauses
+  std::uint64_t count = 0;  // of what the cause says
   std::string text;         // what, why, remedy
 };
 // Event records that the kernel's guard against recursion dropped.
 inline constexpr char kKernelRecursion[] = "kernel_recursion";
 // Processes with hooks that did not join the recording.
 inline constexpr char kNotJoined[] = "not_joined";
+// Samples that found no room in the kernel's rings.
+inline constexpr char kLostSamples[] = "lost_samples";
+// Requests that could not be recorded at all: hooks, events, CPUs.
+inline constexpr char kUnavailable[] = "unavailable";
+// Processes of the command that lived on when it had ended.
+inline constexpr char kWentOn[] = "went_on";
+inline constexpr const char* kNotRecordedCauses[] = {
+    kKernelRecursion, kNotJoined, kLostSamples, kUnavailable, kWentOn};
 
 // A trace's description: from `metadata` of a finished trace, from `.session`
 // and `.hooks` of an unfinished one.
@@ -131,6 +139,10 @@ struct StreamInfo {
   // Without the holes that overwritten packets left (FORMAT.md, section 6).
   std::uint64_t disk_bytes = 0;
   std::uint64_t packets = 0;
+  // From the heads of its packets: event records, those of them that a flight
+  // recording overwrote, and packets that are missing.
+  std::array<std::uint64_t, kDiscardCauses> discarded{};
+  std::uint64_t overwritten = 0, lost_packets = 0;
 };
 
 // What the trace counts. By default: the processes of a command, which are

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <iterator>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_format.h"
@@ -313,12 +314,34 @@ std::optional<NotRecorded> ParseNotRecordedText(std::string_view text) {
   const auto parsed = std::from_chars(count.data(), end, what.count);
   what.text = text;
   // Other spellings could not be written back byte for byte.
-  if ((what.cause != kKernelRecursion && what.cause != kNotJoined) ||
+  if (std::find(std::begin(kNotRecordedCauses), std::end(kNotRecordedCauses),
+                what.cause) == std::end(kNotRecordedCauses) ||
       parsed.ec != std::errc() || parsed.ptr != end || what.count == 0 ||
       NotRecordedText(what) != whole) {
     return std::nullopt;
   }
   return what;
+}
+
+std::vector<NotRecorded> FitNotRecorded(std::vector<NotRecorded> all) {
+  if (all.size() <= kMaxNotRecorded) return all;
+  std::vector<NotRecorded> fit;
+  for (NotRecorded& what : all) {
+    if (fit.size() < kMaxNotRecorded - std::size(kNotRecordedCauses)) {
+      fit.push_back(std::move(what));
+      continue;
+    }
+    const auto same = std::find_if(
+        fit.begin() + kMaxNotRecorded - std::size(kNotRecordedCauses),
+        fit.end(),
+        [&what](const NotRecorded& one) { return one.cause == what.cause; });
+    if (same == fit.end()) {
+      fit.push_back({what.cause, what.count, "more of this cause"});
+    } else {
+      same->count += what.count;
+    }
+  }
+  return fit;
 }
 
 std::string FormatUuid(const Uuid& uuid) {

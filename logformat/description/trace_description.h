@@ -89,6 +89,8 @@ std::optional<TriggerFiring> ParseTriggerText(std::string_view text);
 // "CAUSE\tCOUNT\tTEXT", a line of `.not_recorded`, as above.
 std::string NotRecordedText(const NotRecorded& what);
 std::optional<NotRecorded> ParseNotRecordedText(std::string_view text);
+// At most kMaxNotRecorded of them: the last ones are one for each cause.
+std::vector<NotRecorded> FitNotRecorded(std::vector<NotRecorded> all);
 
 using Uuid = std::array<std::uint8_t, 16>;
 // "01234567-89ab-cdef-0123-456789abcdef", both ways.

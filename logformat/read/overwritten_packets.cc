@@ -1,6 +1,7 @@
 #include "logformat/read/overwritten_packets.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "logformat/read/record_walk.h"
 #include "logformat/running_thread.h"
@@ -41,6 +42,24 @@ bool IsOverwritten(const StreamScan& scan, std::size_t index) {
   return packet.records.empty() &&
          packet.head.discarded_by_cause[kFull] >
              scan.packets[index - 1].head.discarded_by_cause[kFull];
+}
+
+void DescribeLoss(const StreamScan& scan, StreamInfo& stream) {
+  const auto add = [&stream](const std::vector<ScanFinding>& findings) {
+    for (const ScanFinding& finding : findings) {
+      stream.lost_packets += finding.missing_packets;
+    }
+  };
+  for (std::size_t i = 0; i < scan.packets.size(); ++i) {
+    add(scan.packets[i].findings);
+    const auto& discarded = scan.packets[i].head.discarded_by_cause;
+    std::copy(std::begin(discarded), std::end(discarded),
+              stream.discarded.begin());
+    if (!IsOverwritten(scan, i)) continue;
+    stream.overwritten = stream.discarded[kFull] -
+                         scan.packets[i - 1].head.discarded_by_cause[kFull];
+  }
+  add(scan.findings_at_end);
 }
 
 std::uint64_t OverwrittenUntilNs(const StreamScan& scan, std::size_t index) {

@@ -19,6 +19,9 @@ namespace countrace::logformat {
 // True if packet `index` stands for overwritten ones.
 bool IsOverwritten(const StreamScan& scan, std::size_t index);
 
+// Stores what the heads of the stream's packets say of lost records.
+void DescribeLoss(const StreamScan& scan, StreamInfo& stream);
+
 // A time not before the last overwritten record. Requires: IsOverwritten().
 std::uint64_t OverwrittenUntilNs(const StreamScan& scan, std::size_t index);
 

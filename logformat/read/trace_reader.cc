@@ -183,6 +183,7 @@ class MappedTraceReader final : public TraceReader {
     stream.info.bytes = stream.mapping.bytes().size();
     stream.info.disk_bytes = stream.mapping.disk_bytes();
     stream.info.packets = stream.scan.packets.size();
+    DescribeLoss(stream.scan, stream.info);
     total_bytes_ += stream.info.bytes;
     if (!stream.scan.packets.empty()) {
       end_ns_ = std::max(end_ns_, stream.scan.packets.back().head.end_ns);

@@ -18,6 +18,7 @@
 #include "logformat/description/metadata_writer.h"
 #include "logformat/description/trace_directory.h"
 #include "logformat/event_schema.h"
+#include "logformat/loss.h"
 #include "logformat/read/packet_scanner.h"
 #include "logformat/read/record_table.h"
 #include "logformat/read/stream_identity.h"
@@ -81,7 +82,12 @@ class Finisher {
   absl::StatusOr<FinishResult> Run() {
     result_.messages = description_.messages;
     result_.discarded = description_.discarded;
-    result_.not_recorded = description_.info.not_recorded;
+    std::vector<NotRecorded>& left_out = description_.info.not_recorded;
+    if (options_.recorder_died && !description_.from_metadata &&
+        left_out.size() < kMaxNotRecorded) {
+      left_out.push_back(AfterRecorderDied());
+    }
+    result_.not_recorded = left_out;
     for (const std::string& name : directory_.temporaries) Remove(name);
     bool changed = false;
     // The listed ones come first: of two that hold the same packets, a later

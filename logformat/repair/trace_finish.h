@@ -20,6 +20,9 @@ struct FinishOptions {
   // (the process's next store would be a SIGBUS); cover unwritten tails with an
   // empty packet instead.
   bool processes_may_be_alive = false;
+  // The recorder did not end the recording: an unfinished trace lacks what came
+  // after its death, and says so.
+  bool recorder_died = false;
   // AdoptOptions::now_ns of repair/user_streams.h.
   std::uint64_t now_ns = 0;
 };

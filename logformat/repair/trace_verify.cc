@@ -9,6 +9,7 @@
 #include "logformat/description/metadata_writer.h"
 #include "logformat/description/trace_directory.h"
 #include "logformat/event_schema.h"
+#include "logformat/read/overwritten_packets.h"
 #include "logformat/read/packet_scanner.h"
 #include "logformat/read/record_table.h"
 #include "logformat/read/stream_identity.h"
@@ -39,7 +40,10 @@ class Verifier {
       Add(description->from_metadata ? kMetadataFile : kHooksFile, 0, message);
     }
     if (directory_.has_metadata) CheckMetadata(*description);
-    result_.discarded = description->discarded;
+    result_.loss.AddDiscarded(description->discarded);
+    for (const NotRecorded& what : NotRecordedOf(description->info)) {
+      result_.loss.Add(what);
+    }
     const std::vector<EventClass> classes = EventClasses(description->info);
     CheckMissing(*description);
     const RecordTable cpu(classes, StreamClass::kCpu);
@@ -49,6 +53,7 @@ class Verifier {
       CheckStream(file, file.stream_class == StreamClass::kCpu ? cpu : thread,
                   *description, expected);
     }
+    result_.loss.damaged = result_.ok ? 0 : 1;
     return std::move(result_);
   }
 
@@ -188,9 +193,9 @@ class Verifier {
                           mapping->bytes().size()));
     }
     if (scan.packets.empty()) return;
-    for (std::size_t i = 0; i < kDiscardCauses; ++i) {
-      result_.discarded[i] += scan.packets.back().head.discarded_by_cause[i];
-    }
+    StreamInfo stream;
+    DescribeLoss(scan, stream);
+    result_.loss.Add(stream);
   }
 
   const TraceDirectory directory_;

@@ -2,13 +2,12 @@
 #ifndef COUNTRACE_LOGFORMAT_REPAIR_TRACE_VERIFY_H_
 #define COUNTRACE_LOGFORMAT_REPAIR_TRACE_VERIFY_H_
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "logformat/packet_layout.h"
+#include "logformat/loss.h"
 
 namespace countrace::logformat {
 
@@ -24,7 +23,7 @@ struct VerifyResult {
   bool ok = true;  // all findings are losses
   std::uint64_t streams = 0, packets = 0, records = 0;
   std::uint64_t checked_packets = 0;  // with their writer's checksum
-  std::array<std::uint64_t, kDiscardCauses> discarded{};  // whole trace
+  Loss loss;                          // without its messages
   std::vector<VerifyFinding> findings;
 };
 

@@ -131,17 +131,15 @@ Json LossObject(const Report& report) {
   const BoundsSummary bounds = SummaryOfBounds(report);
   Json by_cause = Json::object();
   for (const auto& [cause, records] : loss.by_cause) by_cause[cause] = records;
-  return {{"discarded_events", loss.discarded_events},
-          {"by_cause", by_cause},
-          {"overwritten", loss.overwritten},
-          {"discarded_packets", loss.discarded_packets},
-          {"clock_errors", loss.clock_errors},
-          {"not_joined", loss.not_joined},
-          {"inexact",
-           {{"numbers", bounds.numbers},
-            {"without_limit", bounds.without_limit},
-            {"mean_width", bounds.mean_width}}},
-          {"messages", loss.messages}};
+  const logformat::LossStatement statement = logformat::StateLoss(loss);
+  Json out = {{"text", statement.text}, {"is_loss", statement.is_loss}};
+  for (const auto& [name, number] : statement.numbers) out[name] = number;
+  out["by_cause"] = by_cause;
+  out["inexact"] = {{"numbers", bounds.numbers},
+                    {"without_limit", bounds.without_limit},
+                    {"mean_width", bounds.mean_width}};
+  out["messages"] = loss.messages;
+  return out;
 }
 
 // The counter was in doubt: the account holds lower bounds.

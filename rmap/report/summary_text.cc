@@ -117,31 +117,11 @@ std::string LossText(const Report& report, bool color) {
     out += "note: " + base::EscapeName(message) + "\n";
   }
   out += LimitsLine(report);
-  std::string line = absl::StrFormat("captured %s records, discarded %s",
-                                     base::FormatCount(report.records),
-                                     base::FormatCount(loss.discarded_events));
-  std::string causes;
-  for (const auto& [cause, records] : loss.by_cause) {
-    causes +=
-        absl::StrFormat("%s%s %s", causes.empty() ? "" : ", ",
-                        base::EscapeName(cause), base::FormatCount(records));
-  }
-  if (!causes.empty()) line += " (" + causes + ")";
-  if (loss.discarded_packets != 0) {
-    line += absl::StrFormat(", %s packets unreadable",
-                            base::FormatCount(loss.discarded_packets));
-  }
-  if (loss.clock_errors != 0) {
-    line += absl::StrFormat(", %s clock errors",
-                            base::FormatCount(loss.clock_errors));
-  }
-  if (loss.not_joined != 0) {
-    line += absl::StrFormat(", %s processes with hooks did not join",
-                            base::FormatCount(loss.not_joined));
-  }
-  const bool lost = loss.discarded_events != 0 || loss.discarded_packets != 0 ||
-                    loss.clock_errors != 0 || loss.not_joined != 0;
-  if (color && lost) line = "\x1b[31m" + line + "\x1b[0m";
+  const logformat::LossStatement statement = logformat::StateLoss(loss);
+  std::string line =
+      absl::StrFormat("captured %s records; %s",
+                      base::FormatCount(report.records), statement.text);
+  if (color && !statement.complete) line = "\x1b[31m" + line + "\x1b[0m";
   out += line + "\n";
   return out;
 }

@@ -173,15 +173,8 @@ std::string TopScreen::Heading() const {
   absl::StrAppendFormat(&text, " of %s; countrace itself %s",
                         base::FormatNanoseconds(static_cast<double>(wall)),
                         base::FormatShare(own, wall));
-  if (report_.loss.not_joined != 0) {
-    absl::StrAppendFormat(&text, "; %s with hooks did not join",
-                          base::FormatCount(report_.loss.not_joined));
-  }
-  if (report_.loss.discarded_events != report_.loss.overwritten) {
-    absl::StrAppendFormat(&text, "; %s records lost",
-                          base::FormatCount(report_.loss.discarded_events -
-                                            report_.loss.overwritten));
-  }
+  const logformat::LossStatement statement = logformat::StateLoss(report_.loss);
+  if (statement.is_loss) text += "; " + statement.text;
   return text;
 }
 

@@ -40,7 +40,7 @@ class LossLedger {
   };
   std::array<Worst, logformat::kDiscardCauses> worst_{};
   std::uint64_t packets_ = 0;
-  std::uint64_t packet_gaps_ = 0;
+  std::uint64_t packet_gaps_ = 0, uncounted_gaps_ = 0;
   std::uint64_t clock_errors_ = 0;
   std::vector<std::string> places_;
   std::vector<std::string> messages_;

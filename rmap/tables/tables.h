@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "logformat/loss.h"
 #include "logformat/trace_info.h"
 #include "rmap/state/scaled_count.h"
 #include "rmap/tables/bounds.h"
@@ -378,16 +379,7 @@ struct OwnCost {
   std::uint64_t hook_records = 0, hook_dumps = 0;  // sums over all processes
 };
 
-struct Loss {
-  std::uint64_t discarded_events = 0;
-  // Part of them: before the tables, overwritten by a flight recording.
-  std::uint64_t overwritten = 0;
-  std::map<std::string, std::uint64_t> by_cause;
-  std::uint64_t discarded_packets = 0;
-  std::uint64_t clock_errors = 0;     // records whose time went back
-  std::uint64_t not_joined = 0;       // processes whose hooks are not recorded
-  std::vector<std::string> messages;  // what, where, remedy
-};
+using logformat::Loss;
 
 // What a row of wakers or preemptors is for: a thread, a process, or all
 // processes of one name.

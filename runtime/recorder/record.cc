@@ -68,6 +68,7 @@ absl::StatusOr<RecordResult> Record(const RecordOptions& options) {
   if (!stack_bytes.ok()) return stack_bytes.status();
   for (SampleRequest& request : *samples) request.stack_bytes = *stack_bytes;
   std::vector<std::string> messages;
+  std::vector<logformat::NotRecorded> left_out;
   if (options.sample_data) {
     const auto without = RequestData(*samples);
     if (!without.ok()) return without.status();
@@ -99,9 +100,15 @@ absl::StatusOr<RecordResult> Record(const RecordOptions& options) {
   auto marks = ProcessMarks::Resolve(options.marks);
   if (!marks.ok()) return marks.status();
   EventChoice kept_hook_events =
-      KeepHookEvents(*std::move(hook_events), messages);
+      KeepHookEvents(*std::move(hook_events), messages, left_out);
+  std::vector<std::string> named_events;
+  if (!defaults && options.kernel) {
+    for (const EventSpec& event : events->events) {
+      named_events.push_back(event.name);
+    }
+  }
 
-  auto hooks = KernelHooks(options, messages);
+  auto hooks = KernelHooks(options, messages, left_out);
   if (!hooks.ok()) return hooks.status();
   auto hook_rules = ResolveKernelHookRules(*dump_rules, *hooks, KernelTickNs());
   if (!hook_rules.ok()) return hook_rules.status();
@@ -146,11 +153,6 @@ absl::StatusOr<RecordResult> Record(const RecordOptions& options) {
                           KernelRecordsMissingMessage(opened.status()));
     } else {
       messages.push_back(KernelRecordsMissingMessage(opened.status()));
-      if (const std::string hooks_left_out = WrittenKernelHooks(options);
-          !hooks_left_out.empty()) {
-        messages.push_back("Not recorded: " + hooks_left_out +
-                           ": without kernel records there are none");
-      }
     }
   }
 
@@ -165,6 +167,7 @@ absl::StatusOr<RecordResult> Record(const RecordOptions& options) {
                       std::move(kernel), std::move(kept_hook_events),
                       *std::move(dump_rules), *std::move(triggers));
   recording.AddMessages(std::move(messages));
+  recording.AskFor(std::move(named_events), std::move(left_out));
   const absl::Status started = recording.Start(clock);
   if (!started.ok()) return started;
   recording.Run();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "logformat/gating.h"
+#include "logformat/loss.h"
 #include "logformat/mark_spec.h"
 #include "logformat/session_layout.h"
 #include "runtime/recorder/session/kernel_backend.h"
@@ -114,11 +115,7 @@ struct RecordResult {
   std::uint64_t records = 0, bytes = 0, streams = 0;
   std::uint64_t elapsed_ns = 0;
   std::uint64_t processes_joined = 0;
-  std::uint64_t discarded = 0;
-  std::uint64_t overwritten = 0;  // of them; flight mode
-  std::uint64_t lost_packets = 0;
-  std::uint64_t lost_samples = 0;
-  std::uint64_t not_joined = 0;  // processes with hooks
+  logformat::Loss loss;  // without its messages
   // The trace is not finished, or a part of it was refused or could not be
   // read.
   bool failed = false;

@@ -363,7 +363,7 @@ class JoinAndLeave(Running):
                              controlled=False)
         run = self.record(process, '--for', '10ms')
         self.assertIn('no countrace runtime library', run.stderr)
-        self.assertIn('1 processes with hooks did not join', run.stderr)
+        self.assertIn('1 process with hooks did not join', run.stderr)
         self.assertNotIn('nothing was lost', run.stderr)
         loss = json.loads(countrace('report', '--format', 'json',
                                     self.trace).stdout)['loss']

@@ -254,7 +254,7 @@ class Trust(running.Running):
         other = self.start_other('long', 1)
         run = self.record(other, '--flight', '1M', '--for', '10ms')
         self.assertIn(f'belongs to user {OTHER_USER}', run.stderr)
-        self.assertIn('1 processes with hooks did not join', run.stderr)
+        self.assertIn('1 process with hooks did not join', run.stderr)
         self.assertNotIn('nothing was lost', run.stderr)
 
     def test_the_control_page_of_a_killed_program(self):
@@ -277,7 +277,7 @@ class Trust(running.Running):
             run = countrace('record', '--no-kernel', '-a', '--for', '10ms',
                             '-o', self.trace)
         self.assertIn(f'process {other.pid}, whose control page', run.stderr)
-        self.assertRegex(run.stderr, r'\d+ processes with hooks did not join')
+        self.assertRegex(run.stderr, r'\d+ process(es)? with hooks did not join')
 
     def test_a_control_page_that_its_user_leases(self):
         """An open of a leased file waits for its owner, up to 45 s."""

@@ -71,7 +71,7 @@ class Unjoined(unittest.TestCase):
         said = self.record()
         self.assertIn(f'{self.program} has hooks but is static', said)
         self.assertIn('link countrace::runtime_static', said)
-        self.assertIn('1 processes with hooks did not join', said)
+        self.assertIn('1 process with hooks did not join', said)
         self.assertNotIn('nothing was lost', said)
         loss = json.loads(subprocess.run(
             [COUNTRACE, 'report', '--format', 'json',
@@ -178,7 +178,7 @@ class Unjoined(unittest.TestCase):
         self.assertIn(f'{self.program} has hooks but did not join: it ran as '
                       'another user', said)
         self.assertIn(f"--hook 'usdt:{self.program}:*'", said)
-        self.assertIn('1 processes with hooks did not join', said)
+        self.assertIn('1 process with hooks did not join', said)
         self.assertFalse(self.place().exists())
 
     def place(self):
@@ -261,7 +261,7 @@ class Unjoined(unittest.TestCase):
         said = self.record('sh', '-c', f'cd /; env -i {self.program} & '
                            f'{self.program}; wait')
         self.assertIn(f'{self.program} has hooks but did not join', said)
-        self.assertIn('1 processes with hooks joined; 1 processes with hooks '
+        self.assertIn('1 processes with hooks joined; 1 process with hooks '
                       'did not join', said)
 
     def test_programs_that_run_during_a_recording_of_the_machine(self):

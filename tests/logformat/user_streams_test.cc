@@ -13,6 +13,7 @@
 #include <random>
 
 #include "logformat/description/trace_directory.h"
+#include "logformat/loss.h"
 #include "logformat/repair/trace_finish.h"
 #include "logformat/repair/trace_verify.h"
 #include "logformat/repair/user_folder.h"
@@ -361,6 +362,24 @@ TEST_CASE("session files: what was not recorded is in the trace",
   CHECK(kept[1].cause == kNotJoined);
   CHECK(kept[1].text == "static");
   (void)Read(both.trace);
+}
+
+TEST_CASE("session files: the recorder's death is a loss, before and after",
+          "[logformat]") {
+  const TwoUsers both;
+  std::unique_ptr<TraceReader> reader;
+  (void)ReadAll(both.trace, reader);
+  const std::string text = AfterRecorderDied().text;
+  REQUIRE(NotRecordedOf(reader->info()).size() == 1);
+  CHECK(NotRecordedOf(reader->info())[0].text == text);
+  for (int times = 0; times < 2; ++times) {
+    const auto result = FinishTrace(both.trace, {.recorder_died = true});
+    REQUIRE(result.ok());
+    REQUIRE(result->not_recorded.size() == 1);
+    CHECK(result->not_recorded[0].text == text);
+    (void)ReadAll(both.trace, reader);
+    CHECK(NotRecordedOf(reader->info()).size() == 1);
+  }
 }
 
 TEST_CASE("session files: a damaged list of what was not recorded is named",

@@ -214,8 +214,9 @@ TEST_CASE("text: the loss line comes last and says every cause",
                             ReportBy::kPath, ReportBy::kCpu}) {
     const std::string text = RenderReport(report, {.by = by});
     const std::string last =
-        "\ncaptured 1,234,567 records, discarded 1,500 (disk_full 300, "
-        "no_sub_buffer 1,200)\n";
+        "\ncaptured 1,234,567 records; 1,500 event records were lost "
+        "(disk_full "
+        "300, no_sub_buffer 1,200)\n";
     REQUIRE(text.size() > last.size());
     CHECK(text.substr(text.size() - last.size()) == last);
   }

@@ -48,9 +48,10 @@ std::string TraceFacts(const rmap::Report& report,
          {"what", trigger.what}});
   }
   nlohmann::json& loss = facts["loss"];
-  loss["discarded_events"] = report.loss.discarded_events;
-  loss["discarded_packets"] = report.loss.discarded_packets;
-  loss["clock_errors"] = report.loss.clock_errors;
+  const logformat::LossStatement statement = logformat::StateLoss(report.loss);
+  loss["text"] = statement.text;
+  loss["complete"] = statement.complete;
+  for (const auto& [name, number] : statement.numbers) loss[name] = number;
   loss["by_cause"] = report.loss.by_cause;
   loss["intervals"] = losses;
   // Bounded, as every answer is.

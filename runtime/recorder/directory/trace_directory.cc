@@ -195,6 +195,38 @@ absl::StatusOr<TraceDirectory> TraceDirectory::Create(const std::string& path,
   return directory;
 }
 
+base::ScopedFd TraceDirectory::OpenDirectory(const std::string& path) {
+  return base::ScopedFd(
+      open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+}
+
+std::string TraceDirectory::steady_path() const {
+  // The dot: a link is refused as a trace.
+  const std::string path =
+      absl::StrFormat("/proc/self/fd/%d/.", directory_.get());
+  return access(path.c_str(), F_OK) == 0 ? path : path_;
+}
+
+bool TraceDirectory::FollowRename() {
+  char name[PATH_MAX];
+  const std::string link =
+      absl::StrFormat("/proc/self/fd/%d", directory_.get());
+  const ssize_t bytes = readlink(link.c_str(), name, sizeof(name));
+  // A removed one has the name of none, "PATH (deleted)".
+  const std::string now(name, bytes > 0 ? static_cast<std::size_t>(bytes) : 0);
+  if (now.empty() || now == path_) return false;
+  const base::ScopedFd there = OpenDirectory(now);
+  struct stat ours {
+  }, theirs{};
+  if (!there.is_open() || fstat(there.get(), &theirs) != 0 ||
+      fstat(directory_.get(), &ours) != 0 || ours.st_ino != theirs.st_ino ||
+      ours.st_dev != theirs.st_dev) {
+    return false;
+  }
+  path_ = now;
+  return true;
+}
+
 std::uint64_t TraceDirectory::DiskBytes() const {
   const base::ScopedFd directory(
       open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));

@@ -34,6 +34,10 @@ class TraceDirectory {
 
   // Absolute, without symbolic links.
   const std::string& path() const { return path_; }
+  // For files that this process opens later: the same under every name.
+  std::string steady_path() const;
+  // Whether it has another name than path(), which is then the new one.
+  bool FollowRename();
   // Bytes on disk of all stream files.
   std::uint64_t DiskBytes() const;
   // Removes the recording's files and the directory, because nothing was
@@ -42,8 +46,12 @@ class TraceDirectory {
 
  private:
   TraceDirectory(std::string path, base::ScopedFd lock)
-      : path_(std::move(path)), lock_(std::move(lock)) {}
+      : path_(std::move(path)),
+        directory_(OpenDirectory(path_)),
+        lock_(std::move(lock)) {}
+  static base::ScopedFd OpenDirectory(const std::string& path);
   std::string path_;
+  base::ScopedFd directory_;  // path only: it stays the same under every name
   base::ScopedFd lock_;  // of `.incomplete`; the kernel unlocks it if we die
 };
 

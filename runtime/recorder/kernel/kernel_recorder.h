@@ -16,6 +16,7 @@
 #include "absl/status/status.h"
 #include "logformat/gating.h"
 #include "logformat/session_layout.h"
+#include "logformat/trace_info.h"
 #include "runtime/recorder/events/event_set_choice.h"
 #include "runtime/recorder/kernel/hooks/kernel_hook_request.h"
 #include "runtime/recorder/kernel/hooks/kernel_hook_rules.h"
@@ -109,6 +110,18 @@ class KernelRecorder {
   // Messages for the user: events left out, smaller rings, CPUs without
   // records.
   virtual const std::vector<std::string>& messages() const = 0;
+
+  // Kernel segments, dynamic hooks and wake-ups. BPF only.
+  virtual bool records_hooks() const { return false; }
+  // The marked processes that live now, without namespaces. BPF only.
+  virtual std::vector<std::int32_t> MarkedProcesses() const { return {}; }
+  // Parts of the request that are in no stream; not among messages().
+  const std::vector<logformat::NotRecorded>& left_out() const {
+    return left_out_;
+  }
+
+ protected:
+  std::vector<logformat::NotRecorded> left_out_;
 };
 
 }  // namespace countrace::runtime

@@ -193,17 +193,20 @@ void LttngRecording::TearDown() {
     result_.messages.push_back(
         "lttng-sessiond ended during the recording: the trace holds what it "
         "had written by then");
+    result_.loss.damaged = 1;
     daemon_.reset();
     return;
   }
   if (const absl::Status stopped = Tell({"stop"}); !stopped.ok()) {
     result_.messages.push_back("The trace may lack its last events: " +
                                base::StatusText(stopped));
+    result_.loss.damaged = 1;
   }
   const auto list = daemon_->Run({"--mi", "xml", "list", kSession});
   if (list.ok()) {
     const LttngLosses losses = ParseLttngLosses(*list);
-    result_.discarded = losses.events;
+    result_.loss.AddDiscarded("lttng", losses.events);
+    result_.loss.discarded_packets = losses.packets;
     if (losses.packets != 0) {
       result_.messages.push_back(absl::StrFormat(
           "LTTng lost %d packets with an unknown number of events",
@@ -212,8 +215,9 @@ void LttngRecording::TearDown() {
   } else {
     result_.messages.push_back("The number of lost events is unknown: " +
                                base::StatusText(list.status()));
+    result_.loss.damaged = 1;
   }
-  if (result_.discarded != 0) {
+  if (result_.loss.discarded_events != 0) {
     result_.messages.push_back(
         "Events were lost because LTTng's buffers were full: make them larger "
         "with --sub-buffer-size and --sub-buffers");

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "logformat/loss.h"
 
 namespace countrace::runtime {
 
@@ -33,7 +34,7 @@ struct LttngRecordResult {
   std::string path;
   int command_status = 0;  // wait(2) status
   std::uint64_t bytes = 0, elapsed_ns = 0;
-  std::uint64_t discarded = 0;
+  logformat::Loss loss;  // without its messages
   std::vector<std::string> messages;
 };
 

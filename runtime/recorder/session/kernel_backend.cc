@@ -55,10 +55,8 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenKernelRecorder(
   if (bpf.ok() || backend == KernelBackend::kBpf) return bpf;
   // Perf rings have no stacks of threads that leave their CPU.
   if (options.off_cpu.any()) return bpf;
-  // The user requires what BPF may not record: perf rings do not have it
-  // either.
-  if ((options.hooks.any() || options.wakeups) && !options.hooks.optional &&
-      absl::IsPermissionDenied(bpf.status())) {
+  // The user requires what BPF cannot record: perf rings do not have it either.
+  if ((options.hooks.any() || options.wakeups) && !options.hooks.optional) {
     return bpf;
   }
   auto perf = OpenPerf(options);

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "base/posix/errno_status.h"
 #include "base/posix/scoped_fd.h"
+#include "logformat/loss.h"
 #include "runtime/recorder/doctor/capabilities.h"
 #include "runtime/recorder/events/event_list.h"
 #include "runtime/recorder/events/set_turns.h"
@@ -19,39 +22,85 @@ namespace countrace::runtime {
 
 using logformat::SessionControl;
 
+namespace {
+
 constexpr char kBestEffortHint[] =
     "; --best-effort records what can be had without";
+
+// The kernel hooks that the user asked for, as options.
+std::vector<std::string> WrittenKernelHooks(const RecordOptions& options) {
+  std::vector<std::string> names;
+  for (const std::string& word : options.kernel_segments) {
+    names.push_back("--kernel " + word);
+  }
+  if (options.wakeups) names.emplace_back("--kernel wakeups");
+  for (const std::string& spec : options.dynamic_hooks) {
+    names.push_back("--hook " + spec);
+  }
+  return names;
+}
+
+}  // namespace
 
 bool NeedsKernel(const RecordOptions& options) {
   return options.kernel && (options.system_wide || !options.pids.empty());
 }
 
-std::string WrittenKernelHooks(const RecordOptions& options) {
-  std::string names;
-  const auto add = [&names](const std::string& name) {
-    names += (names.empty() ? "" : ", ") + name;
-  };
-  for (const std::string& word : options.kernel_segments) {
-    add("--kernel " + word);
-  }
-  if (options.wakeups) add("--kernel wakeups");
-  for (const std::string& spec : options.dynamic_hooks) add("--hook " + spec);
-  return names;
-}
-
 absl::Status RefuseKernelHooks(const RecordOptions& options,
                                const absl::Status& status) {
-  std::string names = WrittenKernelHooks(options);
-  const bool refuses = !names.empty() && !options.best_effort &&
-                       absl::IsPermissionDenied(status);
-  if (!refuses) return absl::OkStatus();
+  std::string names = absl::StrJoin(WrittenKernelHooks(options), ", ");
+  if (names.empty() || options.best_effort || status.ok()) {
+    return absl::OkStatus();
+  }
   // One that could not be attached has named itself.
   if (status.GetPayload(kHookDeniedPayload).has_value()) {
     names = "these hooks";
   }
-  return absl::PermissionDeniedError(absl::StrFormat(
-      "Cannot record %s: %s%s%s", names, base::StatusText(status),
-      KernelRecordsRemedy(status, /*by_perf=*/false), kBestEffortHint));
+  return absl::Status(
+      status.code(),
+      absl::StrFormat("Cannot record %s: %s%s%s", names,
+                      base::StatusText(status),
+                      absl::IsPermissionDenied(status)
+                          ? KernelRecordsRemedy(status, /*by_perf=*/false)
+                          : "; `countrace doctor` lists what is missing",
+                      kBestEffortHint));
+}
+
+std::vector<logformat::NotRecorded> LeftOutBy(
+    const KernelRecorder* kernel, const RecordOptions& options,
+    const std::vector<std::string>& events) {
+  std::vector<logformat::NotRecorded> left_out;
+  const auto add = [&left_out](const std::vector<std::string>& names,
+                               const char* why) {
+    if (names.empty()) return;
+    left_out.push_back(
+        logformat::Unavailable(absl::StrFormat("Not recorded: %s: %s",
+                                               absl::StrJoin(names, ", "), why),
+                               names.size()));
+  };
+  std::vector<std::string> missing;
+  for (const std::string& name : events) {
+    const auto has = [&name](const EventSpec& event) {
+      return event.name == name;
+    };
+    if (kernel == nullptr || std::none_of(kernel->choice().events.begin(),
+                                          kernel->choice().events.end(), has)) {
+      missing.push_back("-e " + name);
+    }
+  }
+  if (kernel == nullptr) {
+    std::vector<std::string> names = WrittenKernelHooks(options);
+    names.insert(names.end(), missing.begin(), missing.end());
+    add(names, "without kernel records there are none");
+    return left_out;
+  }
+  if (!kernel->records_hooks()) {
+    add(WrittenKernelHooks(options),
+        "kernel segments and dynamic hooks need the BPF back end (`countrace "
+        "doctor` shows why it does not work here)");
+  }
+  add(missing, "this machine does not count them in this recording");
+  return left_out;
 }
 
 std::string NamesOf(const std::vector<std::int32_t>& pids) {
@@ -65,7 +114,8 @@ std::string NamesOf(const std::vector<std::int32_t>& pids) {
 }
 
 EventChoice KeepHookEvents(EventChoice choice,
-                           std::vector<std::string>& messages) {
+                           std::vector<std::string>& messages,
+                           std::vector<logformat::NotRecorded>& left_out) {
   std::vector<bool> keep(choice.events.size(), false);
   for (std::size_t i = 0; i < choice.events.size(); ++i) {
     EventSpec& event = choice.events[i];
@@ -87,8 +137,9 @@ EventChoice KeepHookEvents(EventChoice choice,
       keep[i] = true;
       continue;
     }
-    messages.push_back(absl::StrFormat("%s is not counted at user hooks: %s",
-                                       event.name, ExplainOpenError(error)));
+    left_out.push_back(logformat::Unavailable(
+        absl::StrFormat("%s is not counted at user hooks: %s", event.name,
+                        ExplainOpenError(error))));
   }
   return Keep(choice, keep);
 }
@@ -106,14 +157,16 @@ absl::Status CheckOptions(const RecordOptions& options) {
   }
   const bool hooks =
       !options.kernel_segments.empty() || !options.dynamic_hooks.empty();
-  if (hooks && !options.kernel) {
+  if ((hooks || options.wakeups) && !options.kernel) {
     return absl::InvalidArgumentError(
-        "Kernel segments and dynamic hooks are kernel records: leave out the "
+        "Kernel segments, wake-ups and dynamic hooks are kernel records: leave "
+        "out the "
         "option that switches those off");
   }
-  if (hooks && options.backend == KernelBackend::kPerf) {
+  if ((hooks || options.wakeups) && options.backend == KernelBackend::kPerf) {
     return absl::InvalidArgumentError(
-        "Kernel segments and dynamic hooks need the BPF back end: leave out "
+        "Kernel segments, wake-ups and dynamic hooks need the BPF back end: "
+        "leave out "
         "--backend perf");
   }
   if (options.off_cpu_ns != 0 && options.backend == KernelBackend::kPerf) {
@@ -212,9 +265,9 @@ std::vector<std::string> TriggersOfMissingHooks(
 }
 
 absl::StatusOr<KernelHookRequest> KernelHooks(
-    const RecordOptions& options, std::vector<std::string>& messages) {
+    const RecordOptions& options, std::vector<std::string>& messages,
+    std::vector<logformat::NotRecorded>& left_out) {
   KernelHookRequest request;
-  request.written = WrittenKernelHooks(options);
   request.optional = options.best_effort;
   request.attaching = options.attaching;
   std::string denied;  // all of them, so that the user hears of them at once
@@ -224,7 +277,7 @@ absl::StatusOr<KernelHookRequest> KernelHooks(
     const std::string text =
         absl::StrFormat("%s: %s", what, base::StatusText(status));
     if (request.optional) {
-      messages.push_back("Not recorded: " + text);
+      left_out.push_back(logformat::Unavailable("Not recorded: " + text));
     } else {
       denied += (denied.empty() ? "" : "; ") + text;
     }
@@ -244,6 +297,9 @@ absl::StatusOr<KernelHookRequest> KernelHooks(
   }
   for (std::string& note : request.notes) messages.push_back(std::move(note));
   request.notes.clear();
+  std::move(request.left_out.begin(), request.left_out.end(),
+            std::back_inserter(left_out));
+  request.left_out.clear();
   return request;
 }
 

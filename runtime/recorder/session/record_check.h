@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "runtime/recorder/events/event_set_choice.h"
 #include "runtime/recorder/kernel/hooks/kernel_hook_request.h"
+#include "runtime/recorder/kernel/kernel_recorder.h"
 #include "runtime/recorder/record_options.h"
 #include "runtime/rules/trigger_text.h"
 
@@ -42,25 +43,30 @@ std::vector<std::string> TriggersOfMissingHooks(
 std::string NamesOf(const std::vector<std::int32_t>& pids);
 
 // The hook events that a thread can open for itself, without their kernel part
-// where only user counts are allowed. The others are named in `messages`.
+// where only user counts are allowed. The others are added to `left_out`.
 EventChoice KeepHookEvents(EventChoice choice,
-                           std::vector<std::string>& messages);
+                           std::vector<std::string>& messages,
+                           std::vector<logformat::NotRecorded>& left_out);
 
 // Looks up the requested kernel hooks on this machine. With `best_effort`,
-// those that may not be looked up are left out and named in `messages`.
+// those that may not be looked up are left out and added to `left_out`.
 // Returns: as AddKernelSegments() and AddDynamicHooks(); PERMISSION_DENIED
 // names all that may not be.
 absl::StatusOr<KernelHookRequest> KernelHooks(
-    const RecordOptions& options, std::vector<std::string>& messages);
+    const RecordOptions& options, std::vector<std::string>& messages,
+    std::vector<logformat::NotRecorded>& left_out);
 
-// What the user asked for, as options; empty: nothing.
-std::string WrittenKernelHooks(const RecordOptions& options);
-
-// The error for requested kernel hooks that `status` of opening the kernel
-// recorder makes impossible; OK if privilege is not the reason, if none were
-// requested, or with `best_effort`.
+// The error for requested kernel hooks that `status` of opening or beginning
+// the kernel recorder makes impossible; OK if none were requested, or with
+// `best_effort`.
 absl::Status RefuseKernelHooks(const RecordOptions& options,
                                const absl::Status& status);
+
+// The requests that `kernel`, null: none, did not record at all: kernel hooks,
+// and `events`, those that the user named.
+std::vector<logformat::NotRecorded> LeftOutBy(
+    const KernelRecorder* kernel, const RecordOptions& options,
+    const std::vector<std::string>& events);
 
 }  // namespace countrace::runtime
 

@@ -59,7 +59,8 @@ class Recording {
         hook_events_(std::move(hook_events)),
         dump_rules_(std::move(dump_rules)),
         triggers_(std::move(triggers)),
-        signals_(SignalsOf(triggers_)) {
+        signals_(SignalsOf(triggers_)),
+        session_name_(directory_.path()) {
     result_.path = directory_.path();
   }
 
@@ -67,6 +68,12 @@ class Recording {
     for (std::string& message : messages) {
       result_.messages.push_back(std::move(message));
     }
+  }
+  // What the user named, and what cannot be recorded of it already.
+  void AskFor(std::vector<std::string> events,
+              std::vector<logformat::NotRecorded> left_out) {
+    named_events_ = std::move(events);
+    AddNotRecorded(std::move(left_out));
   }
   // Returns an error only if nothing was recorded; then the directory is
   // removed.
@@ -100,6 +107,9 @@ class Recording {
   void Notice(const std::string& text) const;
   void CloseKernel();
   bool WaitForProcesses();
+  void AddNotRecorded(std::vector<logformat::NotRecorded> left_out);
+  void FollowRename();
+  void NameProcessesThatGoOn(const std::vector<std::int32_t>& attached);
   void NoteMissedRecords();
   void StoreNotRecorded() const;
   bool IsCovered(const ProgramStart& start,
@@ -109,6 +119,7 @@ class Recording {
   void DescribeHooks(const logformat::SessionControl& control);
   void CalibrateHooks(logformat::SessionControl& control);
   void DescribeDumpRules();
+  void DescribeDiscards(std::uint32_t last_errno);
 
   const RecordOptions& options_;
   TraceDirectory directory_;
@@ -128,6 +139,8 @@ class Recording {
   std::optional<PriorityGuard> priority_;
   bool preloaded_ = false;
   std::string program_;  // the command's file, if known
+  std::vector<std::string> named_events_;
+  const std::string session_name_;  // the directory's first name
   bool kernel_began_ = false;
   bool stop_ = false;
   int signals_taken_ = 0;

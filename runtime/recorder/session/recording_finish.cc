@@ -1,6 +1,6 @@
+#include <algorithm>
 #include <filesystem>
 #include <map>
-#include <numeric>
 #include <set>
 #include <span>
 #include <utility>
@@ -9,12 +9,16 @@
 #include "base/posix/errno_status.h"
 #include "base/posix/file_output.h"
 #include "logformat/description/trace_description.h"
+#include "logformat/loss.h"
 #include "logformat/read/trace_reader.h"
 #include "logformat/repair/trace_finish.h"
 #include "runtime/recorder/session/hook_cost.h"
-#include "runtime/recorder/session/record_messages.h"
+#include "runtime/recorder/session/record_check.h"
 #include "runtime/recorder/session/recording.h"
+#include "runtime/recorder/session/session_processes.h"
 #include "runtime/recorder/session/unjoined_program.h"
+#include "runtime/recorder/system/pid_namespace.h"
+#include "runtime/recorder/system/process_scan.h"
 #include "runtime/rules/rule_remarks.h"
 
 namespace countrace::runtime {
@@ -38,13 +42,18 @@ void Recording::CloseKernel() {
   const absl::Status status = kernel_->End();
   started_.Add(kernel_->TakePrograms());
   if (!status.ok()) {
-    result_.messages.push_back(
+    AddNotRecorded({logformat::Unavailable(
         absl::StrFormat("The kernel's last counters are incomplete: %s",
-                        base::StatusText(status)));
+                        base::StatusText(status)))});
   }
   AddMessages(kernel_->messages());
+  AddNotRecorded(kernel_->left_out());
   const KernelRecorderStatistics statistics = kernel_->statistics();
-  result_.lost_samples = statistics.lost_samples;
+  if (statistics.lost_samples != 0) {
+    not_recorded_.push_back({logformat::kLostSamples, statistics.lost_samples,
+                             absl::StrFormat("Samples without room: samples=%d",
+                                             statistics.lost_samples)});
+  }
   SessionControl& control = session_.control();
   for (std::size_t i = 0; i < statistics.unplaced.size(); ++i) {
     control.discarded_by_cause[i].fetch_add(statistics.unplaced[i],
@@ -59,24 +68,76 @@ void Recording::CloseKernel() {
   }
 }
 
+// The recorder's own files follow. Programs do not: those that have joined
+// count what they could not store, and the others are not known.
+void Recording::FollowRename() {
+  const std::string before = directory_.path();
+  if (!directory_.FollowRename()) return;
+  result_.path = directory_.path();
+  AddNotRecorded({logformat::Unavailable(
+      absl::StrFormat("The trace was renamed while it was recorded, from %s "
+                      "to %s, where it is finished: programs that started "
+                      "since then, and new streams, did not find it",
+                      before, directory_.path()))});
+}
+
+// A daemon, or a job in the background: the command's end is the recording's.
+// `attached`: those with hooks that had joined.
+void Recording::NameProcessesThatGoOn(
+    const std::vector<std::int32_t>& attached) {
+  const bool of_command = !options_.system_wide && options_.pids.empty();
+  if (!of_command || !result_.command_usage) return;
+  std::set<std::int32_t> pids = ProcessesOfSession(session_name_);
+  pids.insert(attached.begin(), attached.end());
+  // The kernel's numbers, which are ours in its first pid namespace alone.
+  if (kernel_ != nullptr && options_.marks.empty() && IsHostPidNamespace()) {
+    for (const std::int32_t pid : kernel_->MarkedProcesses()) pids.insert(pid);
+  }
+  std::vector<std::int32_t> alive;
+  for (const std::int32_t pid : pids) {
+    if (IsProcessAlive(pid)) alive.push_back(pid);
+  }
+  if (alive.empty()) return;
+  const std::size_t count = alive.size();
+  alive.resize(std::min(count, kMostNamed));
+  AddNotRecorded(
+      {{logformat::kWentOn, count,
+        absl::StrFormat(
+            "Processes of the command go on after its end, and from then on "
+            "are not recorded: %s%s; a command that waits for them, or -p, "
+            "records them",
+            NamesOf(alive),
+            count > alive.size()
+                ? absl::StrFormat(" and %d more", count - alive.size())
+                : std::string())}});
+}
+
 void Recording::NoteMissedRecords() {
   if (kernel_ == nullptr) return;
   const std::uint64_t missed = kernel_->statistics().recursion_missed;
   if (missed == 0) return;
-  std::string text = absl::StrFormat(
-      "%d kernel records discarded: the kernel was writing another one on that "
-      "CPU; their kind is unknown; fewer --kernel records at a time have fewer",
-      missed);
-  result_.messages.push_back(text);
-  not_recorded_.push_back(
-      {logformat::kKernelRecursion, missed, std::move(text)});
+  AddNotRecorded(
+      {{logformat::kKernelRecursion, missed,
+        absl::StrFormat("%d kernel records discarded: the kernel was writing "
+                        "another one on that CPU; their kind is unknown; fewer "
+                        "--kernel records at a time have fewer",
+                        missed)}});
+}
+
+// For the trace and for the user.
+void Recording::AddNotRecorded(std::vector<logformat::NotRecorded> left_out) {
+  for (logformat::NotRecorded& what : left_out) {
+    result_.messages.push_back(what.text);
+    not_recorded_.push_back(std::move(what));
+  }
 }
 
 // For the trace's description. Without room for it, it is on stderr only.
 void Recording::StoreNotRecorded() const {
   if (not_recorded_.empty()) return;
   std::string lines;
-  for (const logformat::NotRecorded& what : not_recorded_) {
+  for (const logformat::NotRecorded& what :
+       logformat::FitNotRecorded(not_recorded_)) {
     lines += logformat::NotRecordedText(what) + "\n";
   }
   base::FileOutput out;
@@ -170,11 +231,9 @@ bool Recording::NameUnjoined() {
         {logformat::kNotJoined, more,
          absl::StrFormat("%d more processes with hooks did not join", more)});
   }
-  for (logformat::NotRecorded& what : programs) {
-    result_.messages.push_back(what.text);
-    not_recorded_.push_back(std::move(what));
-  }
-  return !programs.empty();
+  const bool any = !programs.empty();
+  AddNotRecorded(std::move(programs));
+  return any;
 }
 
 void Recording::DescribeHooks(const SessionControl& control) {
@@ -225,12 +284,27 @@ void Recording::DescribeDumpRules() {
   AddMessages(RuleRemarks(dump_rules_, (*trace)->info().hooks));
 }
 
+void Recording::DescribeDiscards(std::uint32_t last_errno) {
+  for (std::size_t i = 0; i < logformat::kDiscardCauses; ++i) {
+    const auto cause =
+        result_.loss.by_cause.find(logformat::kDiscardCauseNames[i]);
+    if (cause == result_.loss.by_cause.end()) continue;
+    result_.messages.push_back(absl::StrFormat(
+        "Discarded events: cause=%s count=%d: %s", cause->first, cause->second,
+        logformat::LossRemedy(static_cast<logformat::DiscardCause>(i),
+                              last_errno)));
+  }
+}
+
 RecordResult Recording::Finish() {
+  const std::vector<std::int32_t> attached = session_.AttachedProcesses();
+  FollowRename();
   // Hooks first, so that all their records lie within the kernel's coverage.
   session_.Stop();
   if (invitation_) invitation_->users().Stop();
   // Probes may take seconds to detach.
   result_.elapsed_ns = MonotonicNs() - begin_ns_;
+  NameProcessesThatGoOn(attached);
   CloseKernel();
   if (overflow_signals_ != nullptr) {
     overflow_signals_->End();
@@ -243,6 +317,7 @@ RecordResult Recording::Finish() {
   }
   SessionControl& control = session_.control();
   NoteMissedRecords();
+  AddNotRecorded(LeftOutBy(kernel_.get(), options_, named_events_));
   if (invitation_) {
     invitation_->GiveUp();
     for (logformat::NotRecorded& what : invitation_->NotJoined()) {
@@ -255,32 +330,21 @@ RecordResult Recording::Finish() {
   CalibrateHooks(control);
   invitation_.reset();  // from now on no other user may write here
 
-  LossFacts facts;
-  facts.sub_buffer_bytes = control.sub_buffer_bytes;
-  facts.sub_buffers = control.sub_buffers;
-  facts.max_bytes = control.max_bytes;
-  facts.kernel_ring_bytes =
-      kernel_ != nullptr ? kernel_->statistics().ring_bytes : 0;
-  facts.path = directory_.path();
-
   if (flight_) {
     flight_->Keep();
-    result_.overwritten = flight_->overwritten_records();
-    facts.overwritten = result_.overwritten;
-    facts.max_bytes = options_.max_bytes;
+    result_.loss.overwritten = flight_->overwritten_records();
     AddMessages(flight_->Finish());
   }
   auto finished = logformat::FinishTrace(
       directory_.path(),
       {.processes_may_be_alive = !all_left, .now_ns = MonotonicNs()},
       /*force_locked=*/true);
-  facts.last_errno = control.last_errno.load(std::memory_order_relaxed);
   if (finished.ok()) {
     result_.records = finished->records;
     result_.streams = finished->streams;
-    facts.discarded = finished->discarded;
+    result_.loss.AddDiscarded(finished->discarded);
     result_.failed = finished->failed != 0;
-    result_.lost_packets = finished->dropped_packets;
+    result_.loss.discarded_packets = finished->dropped_packets;
     AddMessages(std::move(finished->messages));
   } else {
     // The records are on disk; the reading verbs recover them in memory.
@@ -295,13 +359,9 @@ RecordResult Recording::Finish() {
   if (watcher_) AddMessages(watcher_->Describe());
   DescribeSnapshots();
   result_.bytes = directory_.DiskBytes();
-  result_.discarded = std::accumulate(facts.discarded.begin(),
-                                      facts.discarded.end(), std::uint64_t{0});
-  for (const logformat::NotRecorded& what : not_recorded_) {
-    (what.cause == logformat::kNotJoined ? result_.not_joined
-                                         : result_.discarded) += what.count;
-  }
-  AddMessages(DescribeLosses(facts));
+  result_.loss.damaged = result_.failed ? 1 : 0;
+  DescribeDiscards(control.last_errno.load(std::memory_order_relaxed));
+  for (const auto& what : not_recorded_) result_.loss.Add(what);
   return std::move(result_);
 }
 

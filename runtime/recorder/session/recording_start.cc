@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_format.h"
 #include "base/posix/errno_status.h"
+#include "logformat/loss.h"
 #include "runtime/recorder/control/left_files.h"
 #include "runtime/recorder/doctor/capabilities.h"
 #include "runtime/recorder/session/record_check.h"
@@ -47,7 +48,7 @@ absl::Status Recording::StartOrFail(const ClockPair& clock) {
   begin_ns_ = MonotonicNs();
   session_.control().begin_ns = begin_ns_;
   if (!triggers_.empty()) {
-    watcher_.emplace(directory_.path(), triggers_, begin_ns_,
+    watcher_.emplace(directory_.steady_path(), triggers_, begin_ns_,
                      [this](const std::string& text) { Notice(text); });
     for (const std::string& text :
          TriggersOfMissingHooks(options_, triggers_)) {
@@ -87,14 +88,14 @@ absl::Status Recording::ForkCommand() {
     // ld.so splits LD_PRELOAD at these characters. It reports libraries that it
     // cannot load on the command's stderr.
     if (library.find_first_of(" :\t\n") != std::string::npos) {
-      result_.messages.push_back(absl::StrFormat(
-          "User hooks are not recorded: the path of the runtime library has a "
-          "blank or a colon: %s",
-          library));
+      AddNotRecorded({logformat::Unavailable(
+          absl::StrFormat("User hooks are not recorded: the path of the "
+                          "runtime library has a blank or a colon: %s",
+                          library))});
     } else if (access(library.c_str(), R_OK) != 0) {
-      result_.messages.push_back(
+      AddNotRecorded({logformat::Unavailable(
           absl::StrFormat("User hooks are not recorded: cannot read %s: %s",
-                          library, std::strerror(errno)));
+                          library, std::strerror(errno)))});
     } else {
       std::string preload = library;
       if (const char* old = std::getenv("LD_PRELOAD");
@@ -134,6 +135,8 @@ void Recording::BeginKernel(absl::Status& status) {
     kernel_began_ = true;
     return;
   }
+  status = RefuseKernelHooks(options_, began);
+  if (!status.ok()) return;
   // Without the kernel's side, a recording of running processes is empty if
   // none of them has hooks. A command can still be recorded by its own hooks,
   // unless the disk is full.

@@ -103,7 +103,7 @@ TEST_CASE("back ends: the same programs, the same dispatches and counts",
   int status = 0;
   REQUIRE(waitpid(perf, &status, 0) == perf);
   REQUIRE(status == 0);
-  REQUIRE(result.discarded == 0);
+  REQUIRE(result.loss.discarded_events == 0);
 
   const TraceContents by_bpf = ReadTrace(result.path);
   const TraceContents by_perf = ReadTrace(perf_path);

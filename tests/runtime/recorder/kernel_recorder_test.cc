@@ -129,7 +129,7 @@ TEST_CASE(
                                directory.File("report")));
   options.system_wide = true;
   const RecordResult result = MustRecord(options);
-  REQUIRE(result.discarded == 0);
+  REQUIRE(result.loss.discarded_events == 0);
   const TraceContents trace = ReadTrace(result.path);
   CHECK(trace.info.finished);
   CHECK(trace.info.scope == logformat::SessionScope::kSystem);
@@ -261,7 +261,7 @@ TEST_CASE("kernel recorder: on-CPU time agrees with /proc/PID/schedstat",
     result = MustRecord(options);
     stolen_ns = StolenNs(LastCpu()) - stolen_before;
   }
-  REQUIRE(result.discarded == 0);
+  REQUIRE(result.loss.discarded_events == 0);
   const TraceContents trace = ReadTrace(result.path);
   const std::vector<ReportLine> lines = ReadReport(report, "account");
   REQUIRE(lines.size() == processes);
@@ -305,7 +305,7 @@ TEST_CASE("kernel recorder: switches agree with /proc/PID/status",
   const RecordOptions options = Options(
       directory, {WorkloadPath(), report, "pingpong", "20000", LastCpuText()});
   const RecordResult result = MustRecord(options);
-  REQUIRE(result.discarded == 0);
+  REQUIRE(result.loss.discarded_events == 0);
   const TraceContents trace = ReadTrace(result.path);
   const std::vector<ReportLine> lines = ReadReport(report, "switches");
   REQUIRE(lines.size() == 2);
@@ -343,7 +343,7 @@ TEST_CASE(
       directory, {WorkloadPath(), report, "faults", std::to_string(kPages)});
   SECTION("with fault records") {
     const RecordResult result = MustRecord(options);
-    REQUIRE(result.discarded == 0);
+    REQUIRE(result.loss.discarded_events == 0);
     const TraceContents trace = ReadTrace(result.path);
     const ReportLine line = ReadReport(report, "faults").at(0);
     std::set<std::uint64_t> pages;
@@ -448,7 +448,7 @@ TEST_CASE(
                                report)));
   kill(neighbour, SIGKILL);
   waitpid(neighbour, nullptr, 0);
-  REQUIRE(result.discarded == 0);
+  REQUIRE(result.loss.discarded_events == 0);
   const TraceContents trace = ReadTrace(result.path);
   CHECK(trace.info.scope == logformat::SessionScope::kCommand);
   const std::set<std::int32_t> members = Descendants(trace);

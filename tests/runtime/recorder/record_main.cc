@@ -71,7 +71,7 @@ int main(int argc, char** argv) {
                static_cast<unsigned long long>(result->records),
                static_cast<unsigned long long>(result->bytes),
                static_cast<unsigned long long>(result->streams),
-               static_cast<unsigned long long>(result->discarded));
+               static_cast<unsigned long long>(result->loss.discarded_events));
   if (WIFSIGNALED(result->command_status)) {
     signal(WTERMSIG(result->command_status), SIG_DFL);
     raise(WTERMSIG(result->command_status));

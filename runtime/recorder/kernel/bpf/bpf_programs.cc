@@ -11,12 +11,14 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_format.h"
 #include "base/posix/errno_status.h"
 #include "kernel_programs.skel.h"
+#include "logformat/loss.h"
 #include "runtime/recorder/events/event_list.h"
 #include "runtime/recorder/kernel/bpf/bpf_error.h"
 #include "runtime/recorder/kernel/bpf/hook_programs.h"
@@ -29,7 +31,7 @@ namespace {
 
 // Leaves out the programs that `options` do not need. Returns: 0 or an errno.
 int SelectPrograms(const BpfProgramOptions& options, kernel_programs& skeleton,
-                   std::vector<std::string>& messages) {
+                   std::vector<logformat::NotRecorded>& left_out) {
   const auto& programs = skeleton.progs;
   int error = bpf_program__set_autoload(
       programs.on_waking, options.wakeups || options.off_cpu.wakers);
@@ -41,16 +43,17 @@ int SelectPrograms(const BpfProgramOptions& options, kernel_programs& skeleton,
     error = bpf_program__set_autoload(programs.name_code, options.names_code);
   }
   if (error != 0) return -error;
-  return SelectHookPrograms(options.hooks, skeleton, messages);
+  return SelectHookPrograms(options.hooks, skeleton, left_out);
 }
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<BpfPrograms>> BpfPrograms::Load(
-    const BpfProgramOptions& options, std::vector<std::string>& messages) {
+    const BpfProgramOptions& options,
+    std::vector<logformat::NotRecorded>& left_out) {
   std::unique_ptr<BpfPrograms> programs(new BpfPrograms);
   const KeptWarnings kept;
-  absl::Status status = programs->Open(options, messages);
+  absl::Status status = programs->Open(options, left_out);
   if (status.ok()) status = programs->MapMemory();
   if (status.ok()) status = programs->FindPidNamespace();
   if (status.ok()) {
@@ -58,13 +61,13 @@ absl::StatusOr<std::unique_ptr<BpfPrograms>> BpfPrograms::Load(
   }
   if (status.ok()) status = StoreMarks(options.marks, *programs->skeleton_);
   if (status.ok()) status = programs->OpenCounters(options);
-  if (status.ok()) status = programs->Attach(options, messages);
+  if (status.ok()) status = programs->Attach(options, left_out);
   if (!status.ok()) return status;
   return programs;
 }
 
 absl::Status BpfPrograms::Open(const BpfProgramOptions& options,
-                               std::vector<std::string>& messages) {
+                               std::vector<logformat::NotRecorded>& left_out) {
   cpus_ = options.cpus;
   for (const DynamicHook& hook : options.hooks.dynamic) {
     probes_measured_ |= hook.cost && *hook.cost != logformat::kUnknownProbeCost;
@@ -78,10 +81,10 @@ absl::Status BpfPrograms::Open(const BpfProgramOptions& options,
   ring_bytes_ = std::bit_ceil(
       std::clamp<std::uint64_t>(options.ring_bytes, page, 256ull << 20));
   for (;;) {
-    std::vector<std::string> found;
+    std::vector<logformat::NotRecorded> found;
     const int error = OpenAndLoad(options, found);
     if (error == 0) {
-      for (std::string& message : found) messages.push_back(std::move(message));
+      std::move(found.begin(), found.end(), std::back_inserter(left_out));
       return absl::OkStatus();
     }
     // Before Linux 6.5 an element of an array is at most 4 MiB.
@@ -100,12 +103,12 @@ absl::Status BpfPrograms::Open(const BpfProgramOptions& options,
 }
 
 int BpfPrograms::OpenAndLoad(const BpfProgramOptions& options,
-                             std::vector<std::string>& messages) {
+                             std::vector<logformat::NotRecorded>& left_out) {
   kernel_programs__destroy(skeleton_);
   skeleton_ = kernel_programs__open();
   if (skeleton_ == nullptr) return errno;
   int error = SetInputs(options, ring_bytes_, *skeleton_);
-  if (error == 0) error = SelectPrograms(options, *skeleton_, messages);
+  if (error == 0) error = SelectPrograms(options, *skeleton_, left_out);
   if (error != 0) return error;
   error = kernel_programs__load(skeleton_);
   // Where libbpf finds no memory, it loads programs whose variables no one can
@@ -160,13 +163,14 @@ absl::Status BpfPrograms::OpenCounters(const BpfProgramOptions& options) {
   return absl::OkStatus();
 }
 
-absl::Status BpfPrograms::Attach(const BpfProgramOptions& options,
-                                 std::vector<std::string>& messages) {
+absl::Status BpfPrograms::Attach(
+    const BpfProgramOptions& options,
+    std::vector<logformat::NotRecorded>& left_out) {
   const int error = kernel_programs__attach(skeleton_);
   if (error != 0) return BpfError(-error, "Cannot attach BPF programs");
   const absl::Status hooks =
       AttachHookPrograms(options.hooks, options.hook_rules, options.cpus,
-                         *skeleton_, links_, joint_links_, messages);
+                         *skeleton_, links_, joint_links_, left_out);
   if (!hooks.ok() || !options.fault_records) return hooks;
   return AttachFaults(options);
 }
@@ -300,6 +304,20 @@ bool BpfPrograms::IsMarked(std::int32_t pid) const {
                              &key, &mark) == 0;
 }
 
+std::vector<std::int32_t> BpfPrograms::MarkedProcesses() const {
+  const int map = bpf_map__fd(skeleton_->maps.marked_processes);
+  std::vector<std::int32_t> pids;
+  std::uint32_t key = 0;
+  // One that is removed meanwhile begins the list again: bounded.
+  constexpr std::size_t kMostMarked = 65536;
+  for (const std::uint32_t* last = nullptr;
+       pids.size() < kMostMarked && bpf_map_get_next_key(map, last, &key) == 0;
+       last = &key) {
+    pids.push_back(static_cast<std::int32_t>(key));
+  }
+  return pids;
+}
+
 void BpfPrograms::SetStarting(std::int32_t pid) {
   skeleton_->bss->starting_pid = static_cast<std::uint32_t>(pid);
 }
@@ -341,28 +359,34 @@ std::uint64_t BpfPrograms::run_time_ns() const {
   return all - std::min<std::uint64_t>(all, info.run_time_ns);
 }
 
-void BpfPrograms::Describe(std::vector<std::string>& messages) const {
+void BpfPrograms::Describe(
+    std::vector<logformat::NotRecorded>& left_out) const {
   if (const std::uint64_t refused = skeleton_->bss->marks_refused;
       refused > 0) {
-    messages.push_back(absl::StrFormat(
-        "Kernel hooks of some processes were not recorded: there were more "
-        "than 65,536 at a time: processes=%d",
+    left_out.push_back(logformat::Unavailable(
+        absl::StrFormat("Kernel hooks of some processes were not recorded: "
+                        "there were more than 65,536 at a time: processes=%d",
+                        refused),
         refused));
   }
   if (const std::uint64_t refused = skeleton_->bss->rule_entries_refused;
       refused > 0) {
-    messages.push_back(absl::StrFormat(
-        "Dump rules could not be evaluated at some kernel-side hooks, whose "
-        "records carry no counters: no room for the state of a hook in a "
-        "thread, at most 262,144 at a time: records=%d; rules for fewer hooks "
-        "need less",
+    left_out.push_back(logformat::Unavailable(
+        absl::StrFormat(
+            "Dump rules could not be evaluated at some kernel-side hooks, "
+            "whose records carry no counters: no room for the state of a hook "
+            "in a thread, at most 262,144 at a time: records=%d; rules for "
+            "fewer hooks need less",
+            refused),
         refused));
   }
   if (const std::uint64_t unknown = skeleton_->bss->callers_unknown;
       unknown > 0) {
-    messages.push_back(absl::StrFormat(
-        "Dump rules with `from` did not hold at records whose caller could not "
-        "be looked up because its process was changing its memory: records=%d",
+    left_out.push_back(logformat::Unavailable(
+        absl::StrFormat("Dump rules with `from` did not hold at records whose "
+                        "caller could not be looked up because its process was "
+                        "changing its memory: records=%d",
+                        unknown),
         unknown));
   }
 }

@@ -32,11 +32,12 @@ namespace countrace::runtime {
 class BpfPrograms {
  public:
   // Loads and attaches them; they record nothing before DumpCounters(). Adds to
-  // `messages` the parts of `options.hooks` that this kernel cannot do.
+  // `left_out` the parts of `options.hooks` that this kernel cannot do.
   // Returns: PERMISSION_DENIED (CAP_BPF, CAP_PERFMON); UNIMPLEMENTED a kernel
   // without BPF, BTF or one of the tracepoints; RESOURCE_EXHAUSTED memory.
   static absl::StatusOr<std::unique_ptr<BpfPrograms>> Load(
-      const BpfProgramOptions& options, std::vector<std::string>& messages);
+      const BpfProgramOptions& options,
+      std::vector<logformat::NotRecorded>& left_out);
   ~BpfPrograms();
   BpfPrograms(const BpfPrograms&) = delete;
   BpfPrograms& operator=(const BpfPrograms&) = delete;
@@ -64,6 +65,7 @@ class BpfPrograms {
   // Marks a process; its later children inherit the mark.
   absl::Status Mark(std::int32_t pid);
   bool IsMarked(std::int32_t pid) const;
+  std::vector<std::int32_t> MarkedProcesses() const;
   // Leaves out the hooks of process `pid` until it calls exec. 0: of none.
   void SetStarting(std::int32_t pid);
   // Times that a program did not run because it was already running on that
@@ -74,7 +76,7 @@ class BpfPrograms {
   std::uint64_t run_time_ns() const;
   // What they had no room for or could not look up, for the user: marks, states
   // of dump rules, callers.
-  void Describe(std::vector<std::string>& messages) const;
+  void Describe(std::vector<logformat::NotRecorded>& left_out) const;
 
   // `slot`: index of the CPU in BpfProgramOptions::cpus.
   std::byte* ring(std::size_t slot) const;
@@ -90,15 +92,15 @@ class BpfPrograms {
       std::uint64_t (*value)(const bpf_prog_info& info)) const;
   // Returns: 0 or an errno.
   int OpenAndLoad(const BpfProgramOptions& options,
-                  std::vector<std::string>& messages);
+                  std::vector<logformat::NotRecorded>& left_out);
   absl::Status Open(const BpfProgramOptions& options,
-                    std::vector<std::string>& messages);
+                    std::vector<logformat::NotRecorded>& left_out);
   absl::Status MapMemory();
   // Makes ids of records those of this process's pid namespace.
   absl::Status FindPidNamespace();
   absl::Status OpenCounters(const BpfProgramOptions& options);
   absl::Status Attach(const BpfProgramOptions& options,
-                      std::vector<std::string>& messages);
+                      std::vector<logformat::NotRecorded>& left_out);
   absl::Status AttachFaults(const BpfProgramOptions& options);
 
   kernel_programs* skeleton_ = nullptr;

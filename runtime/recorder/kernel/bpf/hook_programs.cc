@@ -11,6 +11,7 @@
 #include "base/posix/errno_status.h"
 #include "base/posix/scoped_fd.h"
 #include "kernel_programs.skel.h"
+#include "logformat/loss.h"
 #include "runtime/recorder/events/event_list.h"
 #include "runtime/recorder/kernel/bpf/joint_attachment.h"
 #include "runtime/recorder/kernel/bpf/uprobe_multi.h"
@@ -148,7 +149,7 @@ absl::Status AttachFaultEnds(const std::vector<std::uint32_t>& cpus,
 
 int SelectHookPrograms(const KernelHookRequest& request,
                        kernel_programs& skeleton,
-                       std::vector<std::string>& messages) {
+                       std::vector<logformat::NotRecorded>& left_out) {
   const auto& programs = skeleton.progs;
   bool no_syscalls = false, no_faults = false, no_irqs = false;
   int error = Select({{programs.on_syscall_enter, "sys_enter"},
@@ -213,8 +214,8 @@ int SelectHookPrograms(const KernelHookRequest& request,
        "only x86 has)"}};
   for (const auto& [is_missing, what] : missing) {
     if (!is_missing) continue;
-    messages.push_back(absl::StrFormat(
-        "Not recorded as segments: %s: this kernel does not have them", what));
+    left_out.push_back(logformat::Unavailable(absl::StrFormat(
+        "Not recorded as segments: %s: this kernel does not have them", what)));
   }
   return error;
 }
@@ -225,7 +226,7 @@ absl::Status AttachHookPrograms(const KernelHookRequest& request,
                                 kernel_programs& skeleton,
                                 std::vector<bpf_link*>& links,
                                 std::vector<base::ScopedFd>& joint_links,
-                                std::vector<std::string>& messages) {
+                                std::vector<logformat::NotRecorded>& left_out) {
 #ifdef __x86_64__
   if (request.faults) {
     const absl::Status status = AttachFaultEnds(cpus, skeleton, links);
@@ -257,8 +258,8 @@ absl::Status AttachHookPrograms(const KernelHookRequest& request,
     if (absl::IsPermissionDenied(failure) && ++denied <= kNamedFailures) {
       denied_names += (denied == 1 ? "" : "; ") + base::StatusText(failure);
     }
-    if (++failures <= kNamedFailures)
-      messages.push_back(base::StatusText(failure));
+    if (++failures > kNamedFailures) continue;
+    left_out.push_back(logformat::Unavailable(base::StatusText(failure)));
   }
   if (failures == 0) return absl::OkStatus();
   if (denied != 0 && !request.optional) {
@@ -271,10 +272,11 @@ absl::Status AttachHookPrograms(const KernelHookRequest& request,
   }
   if (failures == request.dynamic.size() && denied == 0) return last_failure;
   if (failures > kNamedFailures) {
-    messages.push_back(absl::StrFormat(
-        "%d of %d dynamic hooks could not be attached; the first are named "
-        "above",
-        failures, request.dynamic.size()));
+    left_out.push_back(logformat::Unavailable(
+        absl::StrFormat("%d of %d dynamic hooks could not be attached; the "
+                        "first are named above",
+                        failures, request.dynamic.size()),
+        failures - kNamedFailures));
   }
   return absl::OkStatus();
 }

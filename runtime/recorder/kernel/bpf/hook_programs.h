@@ -22,12 +22,12 @@ namespace countrace::runtime {
 // errno.
 int SelectHookPrograms(const KernelHookRequest& request,
                        kernel_programs& skeleton,
-                       std::vector<std::string>& messages);
+                       std::vector<logformat::NotRecorded>& left_out);
 
 // Attaches the programs that the skeleton does not attach by itself: ends of
 // page faults and dynamic hooks. The caller destroys the links; `joint_links`
 // are those of many probes of a file. A dynamic hook that cannot be attached is
-// left out and named in `messages`. Returns: errors of the kernel; NOT_FOUND no
+// left out and named in `left_out`. Returns: errors of the kernel; NOT_FOUND no
 // dynamic hook could be attached.
 absl::Status AttachHookPrograms(const KernelHookRequest& request,
                                 const KernelHookRules& rules,
@@ -35,7 +35,7 @@ absl::Status AttachHookPrograms(const KernelHookRequest& request,
                                 kernel_programs& skeleton,
                                 std::vector<bpf_link*>& links,
                                 std::vector<base::ScopedFd>& joint_links,
-                                std::vector<std::string>& messages);
+                                std::vector<logformat::NotRecorded>& left_out);
 
 }  // namespace countrace::runtime
 

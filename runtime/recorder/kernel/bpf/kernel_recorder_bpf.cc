@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "base/posix/errno_status.h"
+#include "logformat/loss.h"
 #include "runtime/recorder/directory/thread_ids_file.h"
 #include "runtime/recorder/events/event_list.h"
 #include "runtime/recorder/events/set_turns.h"
@@ -43,7 +44,8 @@ class BpfKernelRecorder final : public KernelRecorder {
                     std::unique_ptr<KernelHookRegistry> hooks,
                     std::unique_ptr<SampleRecorder> samples,
                     std::unique_ptr<OffCpuReader> off_cpu,
-                    std::vector<std::string> messages)
+                    std::vector<std::string> messages,
+                    std::vector<logformat::NotRecorded> left_out)
       : choice_(std::move(choice)),
         programs_(std::move(programs)),
         rotation_(std::move(turns), *programs_, cpus),
@@ -57,6 +59,7 @@ class BpfKernelRecorder final : public KernelRecorder {
                   !rotation_.rotates() &&
                   programs_->ring_bytes() >= kRingOfLongest),
         messages_(std::move(messages)) {
+    left_out_ = std::move(left_out);
     for (std::size_t slot = 0; slot < cpus.size(); ++slot) {
       streams_.Add(cpus[slot], programs_->counters().present(slot));
     }
@@ -73,6 +76,10 @@ class BpfKernelRecorder final : public KernelRecorder {
     return std::exchange(program_starts_, {});
   }
   bool reports_programs() const override { return true; }
+  bool records_hooks() const override { return true; }
+  std::vector<std::int32_t> MarkedProcesses() const override {
+    return programs_->MarkedProcesses();
+  }
   std::uint64_t drain_ns() const override { return drain_ns_; }
   std::vector<int> WakeDescriptors() const override;
   KernelRecorderStatistics statistics() const override;
@@ -290,12 +297,14 @@ absl::Status BpfKernelRecorder::End() {
   result.Update(streams_.Close());
   const KernelRecorderStatistics now = statistics();
   if (now.malformed > 0) {
-    messages_.push_back(absl::StrFormat(
-        "A kernel ring held invalid data; its rest was dropped: rings=%d",
+    left_out_.push_back(logformat::Unavailable(
+        absl::StrFormat("A kernel ring held invalid data; its rest was "
+                        "dropped: rings=%d",
+                        now.malformed),
         now.malformed));
   }
   recursion_missed_ = programs_->missed_runs();
-  programs_->Describe(messages_);
+  programs_->Describe(left_out_);
   rotation_.Describe(choice_, messages_);
   DescribeRefusals();
   streams_.DescribeClockErrors(messages_);
@@ -363,7 +372,8 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenBpfKernelRecorder(
   programs.ring_bytes = options.ring_bytes;
   // Before the recording's own programs, which would count the same events.
   const absl::Status calibrated = CalibrateProbes(programs, programs.hooks);
-  auto loaded = BpfPrograms::Load(programs, messages);
+  std::vector<logformat::NotRecorded> left_out;
+  auto loaded = BpfPrograms::Load(programs, left_out);
   if (!loaded.ok()) return loaded.status();
   if (!calibrated.ok()) {
     messages.push_back(absl::StrFormat(
@@ -408,7 +418,7 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenBpfKernelRecorder(
   return std::make_unique<BpfKernelRecorder>(
       options, *std::move(choice), std::move(turns), *std::move(loaded),
       *online, std::move(hooks), *std::move(samples), std::move(off_cpu),
-      std::move(messages));
+      std::move(messages), std::move(left_out));
 }
 
 }  // namespace countrace::runtime

@@ -317,7 +317,7 @@ absl::StatusOr<PartsOfKinds> Measure(BpfProgramOptions& options,
   const absl::Status held_up = absl::UnavailableError(
       "the process that measures it did not answer within 2 s");
   if (!child->Run([] {})) return held_up;
-  std::vector<std::string> ignored;
+  std::vector<logformat::NotRecorded> ignored;
   const auto programs = BpfPrograms::Load(options, ignored);
   if (!programs.ok()) return programs.status();
   if (options.follow_marks && options.gating.marked) {

@@ -18,6 +18,7 @@
 #include "absl/strings/str_split.h"
 #include "base/posix/errno_status.h"
 #include "base/text/glob.h"
+#include "logformat/loss.h"
 #include "runtime/recorder/kernel/hooks/function_exits.h"
 #include "runtime/recorder/kernel/hooks/function_symbols.h"
 #include "runtime/recorder/kernel/hooks/probed_instruction.h"
@@ -210,9 +211,10 @@ absl::Status AddUprobes(std::string_view spec, const std::string& file,
   if (found) {
     NotePoints(*path, spec, points, request);
     if (!left_out.empty()) {
-      request.notes.push_back(absl::StrFormat("Not recorded: %s of %s: %s",
-                                              SomeOf(left_out), *path,
-                                              kTakenForAJump));
+      request.left_out.push_back(logformat::Unavailable(
+          absl::StrFormat("Not recorded: %s of %s: %s", SomeOf(left_out), *path,
+                          kTakenForAJump),
+          left_out.size()));
     }
     return absl::OkStatus();
   }

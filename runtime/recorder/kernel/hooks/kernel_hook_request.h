@@ -12,6 +12,7 @@
 
 #include "logformat/packet_layout.h"
 #include "logformat/probe_cost.h"
+#include "logformat/trace_info.h"
 
 namespace countrace::runtime {
 
@@ -56,11 +57,10 @@ struct KernelHookRequest {
   bool softirqs = false;
   bool faults = false;  // page faults, as segments
   std::vector<DynamicHook> dynamic;
-  // What the user asked for, as options: "--kernel syscalls, --hook
-  // uprobe:...".
-  std::string written;
   // How hooks were placed otherwise than their text says, for the user.
   std::vector<std::string> notes;
+  // Hooks that the text names and that cannot be placed.
+  std::vector<logformat::NotRecorded> left_out;
   // Hooks without their privilege are left out; else they are an error.
   bool optional = false;
   // Called after each attachment of a dynamic hook, which takes the kernel up

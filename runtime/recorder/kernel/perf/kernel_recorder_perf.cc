@@ -12,6 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "base/posix/errno_status.h"
+#include "logformat/loss.h"
 #include "runtime/recorder/events/event_list.h"
 #include "runtime/recorder/events/set_turns.h"
 #include "runtime/recorder/kernel/cpu_streams.h"
@@ -38,13 +39,15 @@ class PerfKernelRecorder final : public KernelRecorder {
   PerfKernelRecorder(const KernelRecorderOptions& options, EventChoice choice,
                      SetTurns turns, std::vector<PerfCpuGroup> groups,
                      std::unique_ptr<SampleRecorder> samples,
-                     std::vector<std::string> messages)
+                     std::vector<std::string> messages,
+                     std::vector<logformat::NotRecorded> left_out)
       : choice_(std::move(choice)),
         turns_(std::move(turns)),
         refused_(choice_.set_sizes.size(), 0),
         groups_(std::move(groups)),
         streams_(options.gating, options.marks),
         messages_(std::move(messages)) {
+    left_out_ = std::move(left_out);
     for (const PerfCpuGroup& group : groups_) {
       streams_.Add(group.cpu(), group.present());
     }
@@ -332,8 +335,10 @@ absl::Status PerfKernelRecorder::End() {
   result.Update(streams_.Close());
   const KernelRecorderStatistics now = statistics();
   if (now.malformed > 0) {
-    messages_.push_back(absl::StrFormat(
-        "Kernel records of unknown layout were left out: records=%d",
+    left_out_.push_back(logformat::Unavailable(
+        absl::StrFormat(
+            "Kernel records of unknown layout were left out: records=%d",
+            now.malformed),
         now.malformed));
   }
   DescribeSets();
@@ -403,17 +408,7 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenPerfKernelRecorder(
   if (online->empty()) return absl::UnavailableError("No CPU is online");
 
   std::vector<std::string> messages;
-  if (options.wakeups) {
-    messages.push_back(
-        "Wake-ups are not recorded: that needs the BPF back end (`countrace "
-        "doctor` shows why it does not work here)");
-  }
-  if (options.hooks.any()) {
-    messages.push_back(absl::StrFormat(
-        "Not recorded: %s: kernel segments and dynamic hooks need the BPF back "
-        "end (`countrace doctor` shows why it does not work here)",
-        options.hooks.written));
-  }
+  std::vector<logformat::NotRecorded> left_out;
   auto choice = CountableEvents(options, *online, messages);
   if (!choice.ok()) return choice.status();
   choice = WithoutExecRuntime(*choice, messages);
@@ -430,8 +425,9 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenPerfKernelRecorder(
     if (!opened.ok()) {
       // It went offline after we read the list, or is going offline.
       if (absl::IsNotFound(opened.status()) && online->size() > 1) {
-        messages.push_back(absl::StrFormat("CPU %d is not recorded: %s", cpu,
-                                           base::StatusText(opened.status())));
+        left_out.push_back(logformat::Unavailable(
+            absl::StrFormat("CPU %d is not recorded: %s", cpu,
+                            base::StatusText(opened.status()))));
         continue;
       }
       return opened.status();
@@ -461,7 +457,7 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenPerfKernelRecorder(
                  static_cast<std::uint32_t>(MonotonicNs()));
   return std::make_unique<PerfKernelRecorder>(
       options, *std::move(choice), std::move(turns), std::move(cpus),
-      *std::move(samples), std::move(messages));
+      *std::move(samples), std::move(messages), std::move(left_out));
 }
 
 }  // namespace countrace::runtime

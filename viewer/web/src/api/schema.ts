@@ -51,6 +51,8 @@ export interface Growth {
 }
 
 export interface LossSummary {
+  text: string; // what is missing, in one sentence
+  complete: boolean; // it is "nothing was lost"
   discarded_events: number;
   discarded_packets: number;
   clock_errors: number;

@@ -13,15 +13,7 @@ export function QualityBanner({model}: {model: AppModel}) {
   const trace = model.names.trace;
   const loss = trace.loss;
   const parts: string[] = [];
-  if (trace.finished === false) parts.push('the recording was not finished; what was committed is shown');
-  if (loss && loss.discarded_events > 0) {
-    const causes = Object.entries(loss.by_cause)
-                       .filter(([, count]) => count > 0)
-                       .map(([cause, count]) => `${clean(cause).replaceAll('_', ' ')} ${formatCount(count)}`);
-    parts.push(`${formatCount(loss.discarded_events)} event records discarded${causes.length ? ` (${causes.join(', ')})` : ''}`);
-  }
-  if (loss && loss.discarded_packets > 0) parts.push(`${formatCount(loss.discarded_packets)} packets unreadable`);
-  if (loss && loss.clock_errors > 0) parts.push(`${formatCount(loss.clock_errors)} records whose time went back`);
+  if (loss && !loss.complete) parts.push(clean(loss.text));
   if (loss && parts.length === 0 && loss.intervals > 0) {
     parts.push(`${formatCount(loss.intervals)} intervals in which records are missing`);
   }
