@@ -6,7 +6,7 @@
 //          address, if the line is "code". After 0.3 s of CPU time it maps
 //          FILE.later, if there is one
 //        hostile_code_workload calls
-//          makes system calls, some 100,000 a second
+//          makes system calls, some 25,000 a second
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,7 +29,7 @@ int main(int argc, char** argv) {
   if (argc == 2) {
     const struct timespec pause = {0, 1000000};
     for (;;) {
-      for (int i = 0; i < 120; ++i) syscall(SYS_getppid);
+      for (int i = 0; i < 30; ++i) syscall(SYS_getppid);
       nanosleep(&pause, NULL);
     }
   }

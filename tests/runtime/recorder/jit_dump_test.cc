@@ -179,7 +179,7 @@ TEST_CASE("jit dump: names have their room and their time") {
   const JitDump few = dump.Read(one, NameLimits(10 * 8300));
   CHECK(few.history.size() == 10);
   CHECK(few.status.message().find(
-            "from byte 40730 on are missing: those of all "
+            "from byte 40640 on are missing: those of all "
             "processes together have at most 64 MiB") != std::string::npos);
   // Where the names lie takes room, too: 80 bytes each.
   CHECK(moved.Read(one, NameLimits(100 * 80 + 8300)).history.size() == 1);

@@ -195,6 +195,9 @@ TEST_CASE("stack unwinder: damaged rules cost frames, nothing else") {
     }
   }
   REQUIRE(caller_in_libc != 0);
+  std::vector<std::string> messages;
+  real.EndIdentities(messages);
+  REQUIRE(messages.empty());
   // As if it had been sampled when the call returned: the stack begins behind
   // the return address. (Of the other registers its rules need none.)
   const std::size_t words = taken.stack.size() / 8;
