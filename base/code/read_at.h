@@ -14,10 +14,10 @@ namespace countrace::base {
 using ReadAt =
     std::function<std::size_t(std::uint64_t offset, std::span<std::byte> out)>;
 
-// Of an open file, which must stay open: by pread(2), as another program may
+// Reads an open file, which must stay open, by pread(2), as another program may
 // cut it at any time.
 ReadAt ReadAtOf(int fd);
-// Of memory, which must stay as it is.
+// Reads memory, which must stay as it is.
 ReadAt ReadAtOf(std::string_view bytes);
 
 }  // namespace countrace::base
