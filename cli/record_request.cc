@@ -24,6 +24,9 @@ namespace {
 using absl::InvalidArgumentError;
 using runtime::RecordOptions;
 
+constexpr std::uint64_t kLeastPacketBytes = 64 << 10;
+constexpr std::uint64_t kLeastFlightBytes = 4 * kLeastPacketBytes;
+
 // Checks options that exclude or require each other.
 absl::Status CheckCombination(const VerbParser& parser,
                               const RecordCommandLine& line,
@@ -86,6 +89,12 @@ absl::Status CheckCombination(const VerbParser& parser,
       (parser.is_given("--mode") || parser.is_given("--size"))) {
     return InvalidArgumentError(
         "--flight is a mode with its own size: leave out --mode and --size");
+  }
+  if (line.flight_bytes != 0 && line.flight_bytes < kLeastFlightBytes) {
+    return InvalidArgumentError(absl::StrFormat(
+        "--flight %d: less than one packet for each of four streams: want %dK "
+        "or more",
+        line.flight_bytes, kLeastFlightBytes >> 10));
   }
   if (line.mode == "stream" && parser.is_given("--size")) {
     return InvalidArgumentError(
@@ -151,8 +160,8 @@ void SetMode(const VerbParser& parser, const RecordCommandLine& line,
   // Small against the whole, so that storing a record overwrites little more
   // than one record.
   if (!parser.is_given("--sub-buffer-size")) {
-    record.sub_buffer_bytes =
-        std::clamp<std::uint64_t>(line.flight_bytes / 64, 64 << 10, 1 << 20);
+    record.sub_buffer_bytes = std::clamp<std::uint64_t>(
+        line.flight_bytes / 64, kLeastPacketBytes, 1 << 20);
   }
 }
 

@@ -2,23 +2,29 @@
 
 #include <unistd.h>
 
+#include <cstdint>
 #include <string_view>
 
 #include "base/posix/output_width.h"
-#include "base/posix/small_file.h"
+#include "base/posix/regular_file.h"
 #include "cli/exit_status.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
 #include "rmap/stat/costs.h"
 
 namespace countrace::cli {
+namespace {
+
+constexpr std::uint64_t kMostBytes = 16 << 20;
+
+}  // namespace
 
 absl::StatusOr<rmap::CostTable> OpenCostTable(const std::string& name) {
   if (const std::string_view shipped = rmap::ShippedCostTable(name);
       !shipped.empty()) {
     return rmap::ParseCostTable(shipped, name);
   }
-  const auto text = base::ReadSmallFile(name);
+  const auto text = base::ReadNamedFile(name, kMostBytes);
   if (!text.ok()) return text.status();
   return rmap::ParseCostTable(*text, name);
 }
@@ -35,7 +41,7 @@ int StatOfCounts(const VerbParser& parser, const StatCommandLine& line) {
   }
   const auto table = OpenCostTable(line.cost);
   if (!table.ok()) return ReportFailure(kStatVerb.name, table.status());
-  const auto text = base::ReadSmallFile(line.counts);
+  const auto text = base::ReadNamedFile(line.counts, kMostBytes);
   if (!text.ok()) return ReportFailure(kStatVerb.name, text.status());
   const auto counts = rmap::ParseCounts(*text, line.counts);
   if (!counts.ok()) return ReportFailure(kStatVerb.name, counts.status());

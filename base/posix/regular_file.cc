@@ -19,6 +19,11 @@ absl::Status Reason(int error) {
   return {ErrnoStatus(error, "").code(), std::strerror(error)};
 }
 
+absl::Status Named(const std::string& path, const absl::Status& reason) {
+  return {reason.code(),
+          absl::StrFormat("Cannot open %s: %s", path, reason.message())};
+}
+
 }  // namespace
 
 absl::StatusOr<ScopedFd> OpenRegularFile(const std::string& path,
@@ -61,6 +66,19 @@ absl::StatusOr<std::string> ReadRegularFile(const std::string& path,
           absl::StrFormat("it has more than %d bytes", most_bytes));
     }
   }
+}
+
+absl::StatusOr<ScopedFd> OpenNamedFile(const std::string& path) {
+  auto file = OpenRegularFile(path);
+  if (!file.ok()) return Named(path, file.status());
+  return file;
+}
+
+absl::StatusOr<std::string> ReadNamedFile(const std::string& path,
+                                          std::uint64_t most_bytes) {
+  auto text = ReadRegularFile(path, most_bytes);
+  if (!text.ok()) return Named(path, text.status());
+  return text;
 }
 
 }  // namespace countrace::base

@@ -30,6 +30,11 @@ absl::StatusOr<ScopedFd> OpenRegularFile(const std::string& path,
 absl::StatusOr<std::string> ReadRegularFile(const std::string& path,
                                             std::uint64_t most_bytes);
 
+// The same of a file that the user named: errors name it, too.
+absl::StatusOr<ScopedFd> OpenNamedFile(const std::string& path);
+absl::StatusOr<std::string> ReadNamedFile(const std::string& path,
+                                          std::uint64_t most_bytes);
+
 }  // namespace countrace::base
 
 #endif  // COUNTRACE_BASE_POSIX_REGULAR_FILE_H_

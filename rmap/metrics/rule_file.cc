@@ -1,14 +1,13 @@
 #include "rmap/metrics/rule_file.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <iterator>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "base/posix/errno_status.h"
+#include "base/posix/regular_file.h"
 #include "base/text/name_escape.h"
 #include "base/text/nearest_name.h"
 #include "base/toml/untrusted_toml.h"
@@ -219,21 +218,13 @@ absl::Status AddRules(std::string_view text, const std::string& file,
 }
 
 absl::Status AddRuleFile(const std::string& path, RuleSet& rules) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    return absl::NotFoundError(absl::StrFormat("cannot open the rules %s: %s",
-                                               base::EscapeName(path),
-                                               std::strerror(errno)));
+  const auto text = base::ReadRegularFile(path, kMaxRuleFileBytes);
+  if (!text.ok()) {
+    return absl::NotFoundError(
+        absl::StrFormat("cannot open the rules %s: %s", base::EscapeName(path),
+                        base::StatusText(text.status())));
   }
-  // One byte more than the limit shows that the file is too long.
-  std::string text(kMaxRuleFileBytes + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  if (file.bad()) {
-    return absl::UnavailableError(
-        absl::StrFormat("cannot read the rules %s", base::EscapeName(path)));
-  }
-  return AddRules(text, path, rules);
+  return AddRules(*text, path, rules);
 }
 
 absl::Status AddDefaultRules(RuleSet& rules) {

@@ -220,6 +220,7 @@ class WrongUsage(InFolder):
             (["record", "--size", "64M", "true"], "--mode discard"),
             (["record", "--for", "soon", "-a"], "soon", "10s"),
             (["record", "--mode", "flight", "true"], "flight", "discard"),
+            (["record", "--flight", "64", "true"], "--flight 64", "256K"),
             (["record", "-o"], "-o"),
             (["record", "--hook-events", "page-faults", "--dump",
               "hello:* evry 5", "true"], "--dump:1:9", "evry", "at most every"),
@@ -283,6 +284,27 @@ class WrongInput(InFolder):
                            "evil\x1b]0;x\x07.ctf")
                 self.assertNotIn("\x1b", done.stderr)
                 self.assertIn("evil\\x1b]0;x\\x07.ctf", done.stderr)
+
+    def test_files_that_are_named_are_regular_ones(self):
+        """Others can wait for ever, have no end, or do something when they are opened."""
+        os.mkfifo("pipe")
+        os.symlink("/dev/zero", "device")
+        os.mkdir("trace.ctf")
+        for file in ("./pipe", "./device"):
+            for words in (["stat", "--cost", file, "--", "true"],
+                          ["stat", "--cost", "r10000", "--counts", file],
+                          ["report", "--rules", file, "trace.ctf"],
+                          ["list", "metrics", "--rules", file],
+                          ["import", "--map", file, "-o", "new.ctf", "trace.ctf"],
+                          ["record", "-o", "new.ctf", "--hook", f"uprobe:{file}:x", "--", "true"],
+                          ["record", "-o", "new.ctf", "--hook", f"usdt:{file}:a:b", "--", "true"],
+                          ["list", "functions", file],
+                          ["list", "probes", file],
+                          ["list", "hooks", file]):
+                with self.subTest(words=words):
+                    done = run(*words)
+                    self.assertIn(done.returncode, (1, 2), done)
+                    self.assertIn("no regular file", done.stderr)
 
     def test_list_hooks_of_neither_trace_nor_program(self):
         pathlib.Path("text").write_text("plain")

@@ -1,14 +1,12 @@
 #include "logformat/import/mapping/mapping_file.h"
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
-#include <cstdio>
-#include <memory>
 #include <set>
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "base/posix/errno_status.h"
+#include "base/posix/regular_file.h"
 #include "base/text/name_escape.h"
 #include "base/text/nearest_name.h"
 #include "base/text/source_place.h"
@@ -292,24 +290,13 @@ absl::StatusOr<Mapping> ParseMapping(std::string_view text,
 }
 
 absl::StatusOr<Mapping> ReadMappingFile(const std::string& path) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(
-      std::fopen(path.c_str(), "re"), std::fclose);
-  if (file == nullptr) {
-    return absl::ErrnoToStatus(
-        errno, absl::StrFormat("Cannot read mapping file %s", path));
+  const auto text = base::ReadRegularFile(path, kMaxMappingBytes);
+  if (!text.ok()) {
+    return absl::Status(text.status().code(),
+                        absl::StrFormat("Cannot read mapping file %s: %s", path,
+                                        base::StatusText(text.status())));
   }
-  std::string text;
-  std::array<char, 16384> block;
-  std::size_t got = 0;
-  while ((got = std::fread(block.data(), 1, block.size(), file.get())) > 0 &&
-         text.size() <= kMaxMappingBytes) {
-    text.append(block.data(), got);
-  }
-  if (std::ferror(file.get()) != 0) {
-    return absl::ErrnoToStatus(
-        EIO, absl::StrFormat("Cannot read mapping file %s", path));
-  }
-  return ParseMapping(text, path);
+  return ParseMapping(*text, path);
 }
 
 bool MatchesEventGlob(std::string_view glob, std::string_view name) {

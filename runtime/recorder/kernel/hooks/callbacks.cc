@@ -1,13 +1,12 @@
 #include "runtime/recorder/kernel/hooks/callbacks.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <set>
 
-#include "base/posix/scoped_fd.h"
+#include "base/posix/regular_file.h"
 #include "runtime/recorder/kernel/hooks/unwound_functions.h"
 
 namespace countrace::runtime {
@@ -121,9 +120,9 @@ bool MayBeUnwound(const std::string& path, const ObjectFunctions& object,
   }
   constexpr std::uint8_t kReturn[] = {0xc3};
   if (!CallsOf({kReturn, 0}).is_known) return false;
-  const base::ScopedFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd.is_open()) return true;
-  Reach reach(fd.get(), object);
+  const auto fd = base::OpenRegularFile(path);
+  if (!fd.ok()) return true;
+  Reach reach(fd->get(), object);
   reach.Add(function);
   return reach.MayBeUnwound();
 }

@@ -1,16 +1,13 @@
 #include "runtime/recorder/kernel/hooks/caller_range.h"
 
-#include <fcntl.h>
 #include <gelf.h>
 #include <libelf.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <memory>
 
 #include "absl/strings/str_format.h"
-#include "base/posix/errno_status.h"
-#include "base/posix/scoped_fd.h"
+#include "base/posix/regular_file.h"
 
 namespace countrace::runtime {
 namespace {
@@ -24,11 +21,11 @@ struct ElfEnd {
 absl::StatusOr<FileRange> CodeRangeInFile(const std::string& path,
                                           std::uint64_t begin,
                                           std::uint64_t end) {
-  const base::ScopedFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.is_open()) return base::ErrnoStatus(errno, "Cannot open " + path);
+  const auto file = base::OpenNamedFile(path);
+  if (!file.ok()) return file.status();
   elf_version(EV_CURRENT);
   const std::unique_ptr<Elf, ElfEnd> elf(
-      elf_begin(file.get(), ELF_C_READ, nullptr));
+      elf_begin(file->get(), ELF_C_READ, nullptr));
   std::size_t count = 0;
   if (elf == nullptr || elf_kind(elf.get()) != ELF_K_ELF ||
       elf_getphdrnum(elf.get(), &count) != 0) {

@@ -1,13 +1,12 @@
 #include "runtime/recorder/kernel/hooks/function_exits.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <string_view>
 #include <utility>
 
-#include "base/posix/scoped_fd.h"
+#include "base/posix/regular_file.h"
 #include "runtime/recorder/kernel/hooks/callbacks.h"
 
 namespace countrace::runtime {
@@ -46,14 +45,14 @@ std::optional<std::vector<std::uint64_t>> LeavingInstructionsIn(
     const std::string& path, const FunctionSymbol& function) {
   std::vector<CodeRange> ranges = {{function.offset, function.bytes}};
   ranges.insert(ranges.end(), function.moved.begin(), function.moved.end());
-  const base::ScopedFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd.is_open()) return std::nullopt;
+  const auto fd = base::OpenRegularFile(path);
+  if (!fd.ok()) return std::nullopt;
   std::vector<std::vector<std::uint8_t>> codes;
   std::vector<FunctionPart> parts;
   for (const CodeRange& range : ranges) {
     if (range.bytes == 0 || range.bytes > kLargestFunction) return std::nullopt;
     std::vector<std::uint8_t> code(range.bytes);
-    if (pread(fd.get(), code.data(), code.size(),
+    if (pread(fd->get(), code.data(), code.size(),
               static_cast<off_t>(range.offset)) !=
         static_cast<ssize_t>(code.size())) {
       return std::nullopt;

@@ -2,13 +2,11 @@
 
 #include <cxxabi.h>
 #include <elfutils/libdwfl.h>
-#include <fcntl.h>
 #include <gelf.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
-#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -18,8 +16,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
-#include "base/posix/errno_status.h"
-#include "base/posix/scoped_fd.h"
+#include "base/posix/regular_file.h"
 
 namespace countrace::runtime {
 namespace {
@@ -184,10 +181,8 @@ void GiveParts(const std::multimap<std::string, CodeRange>& parts,
 }  // namespace
 
 absl::StatusOr<ObjectFunctions> ReadFunctionSymbols(const std::string& path) {
-  base::ScopedFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.is_open()) {
-    return base::ErrnoStatus(errno, "Cannot open " + path);
-  }
+  auto file = base::OpenNamedFile(path);
+  if (!file.ok()) return file.status();
   static const Dwfl_Callbacks kCallbacks = {
       .find_elf = dwfl_build_id_find_elf,
       .find_debuginfo = dwfl_standard_find_debuginfo,
@@ -198,13 +193,13 @@ absl::StatusOr<ObjectFunctions> ReadFunctionSymbols(const std::string& path) {
   if (session != nullptr) {
     // Takes ownership of the descriptor, unless it fails.
     module = dwfl_report_offline(session.get(), path.c_str(), path.c_str(),
-                                 file.get());
+                                 file->get());
   }
   if (module == nullptr) {
     return absl::InvalidArgumentError(absl::StrFormat(
         "%s is no program or library (ELF file): %s", path, dwfl_errmsg(-1)));
   }
-  file.Release();
+  file->Release();
   dwfl_report_end(session.get(), nullptr, nullptr);
   GElf_Addr bias = 0;
   Elf* const elf = dwfl_module_getelf(module, &bias);

@@ -1,12 +1,11 @@
 #include "runtime/recorder/kernel/hooks/probed_instruction.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <initializer_list>
 
-#include "base/posix/scoped_fd.h"
+#include "base/posix/regular_file.h"
 
 namespace countrace::runtime {
 
@@ -75,10 +74,10 @@ bool IsTakenForAJump(std::span<const std::uint8_t> code) {
 
 std::array<std::uint8_t, 8> CodeAt(const std::string& file,
                                    std::uint64_t offset) {
-  const base::ScopedFd fd(open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  const auto fd = base::OpenRegularFile(file);
   std::array<std::uint8_t, 8> code{};
-  if (!fd.is_open() || pread(fd.get(), code.data(), code.size(),
-                             static_cast<off_t>(offset)) < 0) {
+  if (!fd.ok() || pread(fd->get(), code.data(), code.size(),
+                        static_cast<off_t>(offset)) < 0) {
     return {};
   }
   return code;

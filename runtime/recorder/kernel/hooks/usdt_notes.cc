@@ -1,18 +1,15 @@
 #include "runtime/recorder/kernel/hooks/usdt_notes.h"
 
-#include <fcntl.h>
 #include <gelf.h>
 #include <libelf.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstring>
 #include <memory>
 #include <string_view>
 
 #include "absl/strings/str_format.h"
-#include "base/posix/errno_status.h"
-#include "base/posix/scoped_fd.h"
+#include "base/posix/regular_file.h"
 
 namespace countrace::runtime {
 namespace {
@@ -147,12 +144,10 @@ absl::Status DecodeSection(const std::string& path, Elf_Data* data,
 }  // namespace
 
 absl::StatusOr<std::vector<UsdtNote>> ReadUsdtNotes(const std::string& path) {
-  const base::ScopedFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.is_open()) {
-    return base::ErrnoStatus(errno, "Cannot open " + path);
-  }
+  const auto file = base::OpenNamedFile(path);
+  if (!file.ok()) return file.status();
   elf_version(EV_CURRENT);
-  const ElfHandle elf(elf_begin(file.get(), ELF_C_READ, nullptr));
+  const ElfHandle elf(elf_begin(file->get(), ELF_C_READ, nullptr));
   if (elf == nullptr || elf_kind(elf.get()) != ELF_K_ELF) {
     return absl::InvalidArgumentError(absl::StrFormat(
         "%s is neither a trace nor a program or library (ELF file)", path));
