@@ -531,6 +531,25 @@ class CtfShapes(unittest.TestCase):
         self.assertEqual(1, failed.returncode)
         self.assertIn('never ends: it gave more events', failed.stderr)
 
+    def test_a_packet_of_less_than_a_byte_is_refused_at_once(self):
+        """The library goes round in it. The issue's limit is 1 s: of CPU time, as others may use
+        the CPUs."""
+        folder = self.work / 'bit'
+        folder.mkdir()
+        (folder / 'metadata').write_text(
+            '/* CTF 1.8 */ typealias integer { size = 8; align = 8; signed = false; } := u8;\n'
+            'trace { major = 1; minor = 8; byte_order = le; };\n'
+            'stream { packet.context := struct { u8 content_size; u8 packet_size; };\n'
+            '  event.header := struct { u8 id; }; };\n'
+            'event { name = "x"; id = 0; fields := struct { u8 a; }; };\n')
+        (folder / 'stream').write_bytes(b'\x01\x01' + bytes(6))
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        failed = self.countrace('script', folder, check=False)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        self.assertEqual((1, ''), (failed.returncode, failed.stdout))
+        self.assertIn('did not find the end of their packets', failed.stderr)
+        self.assertLess(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, 1)
+
     def test_progress_is_the_share_of_the_time(self):
         """The first report comes after 32,768 messages."""
         trace, one = self.simple('long')
