@@ -2,7 +2,7 @@
 """A disk that fills up while samples and counts are taken: the limits of what
 is printed hold what no longer found room.
 
-usage: full_disk_test.py COUNTRACE STAT_WORKLOAD
+usage: full_disk_test.py COUNTRACE STAT_WORKLOAD HOOK_WORKLOAD
 """
 import json
 import os
@@ -13,7 +13,7 @@ import sys
 import tempfile
 import unittest
 
-COUNTRACE = WORKLOAD = ''
+COUNTRACE = WORKLOAD = HOOKS = ''
 CHILDREN, PAGES = 20000, 20
 
 
@@ -28,7 +28,7 @@ class FullDisk(unittest.TestCase):
         """Runs a script in a folder that takes so much."""
         words = ['unshare', '-m', 'sh', '-c',
                  f'mount -t tmpfs -o size={size} none "$1" && cd "$1" && {script}', 'sh',
-                 self.folder, COUNTRACE, WORKLOAD]
+                 self.folder, COUNTRACE, WORKLOAD, HOOKS]
         done = subprocess.run([str(word) for word in words], capture_output=True, check=False,
                               text=True, timeout=120)
         if 'unshare' in done.stderr or 'mount:' in done.stderr:
@@ -64,6 +64,19 @@ class FullDisk(unittest.TestCase):
         self.assertGreaterEqual(numbers['page-faults']['value'], CHILDREN * PAGES, said)
         self.assertIsNotNone(numbers['page-faults'].get('hi', 0), said)
 
+    def test_a_small_disk_is_used_before_it_is_full(self):
+        """Packets of the usual size are most of it: for each CPU one, for each thread some."""
+        for what in ('--no-kernel', '--kernel syscalls'):
+            with self.subTest(what):
+                done = self.on_a_disk_of(
+                    '3m', f'"$2" record -q {what} -o t.ctf -- "$4" pairs 2 400000 >/dev/null && '
+                    'df --output=pcent . && exec "$2" report --format json t.ctf')
+                self.assertEqual(0, done.returncode, done)
+                used, _, rest = done.stdout.partition('{')
+                loss = json.loads('{' + rest)['loss']
+                self.assertGreater(loss['by_cause']['disk_full'], 100_000, loss)
+                self.assertGreaterEqual(int(used.split()[-1].rstrip('%')), 90)
+
     def test_samples(self):
         done = self.on_a_disk_of(
             '3m', '"$2" record -q --sample 997 -o t.ctf -- '
@@ -83,5 +96,5 @@ class FullDisk(unittest.TestCase):
 
 
 if __name__ == '__main__':
-    COUNTRACE, WORKLOAD = sys.argv[1:3]
-    unittest.main(argv=sys.argv[:1], verbosity=2)
+    COUNTRACE, WORKLOAD, HOOKS = sys.argv[1:4]
+    unittest.main(argv=sys.argv[:1] + sys.argv[4:], verbosity=2)

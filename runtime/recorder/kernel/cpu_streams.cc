@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_format.h"
 #include "logformat/packet_layout.h"
+#include "runtime/recorder/directory/disk_room.h"
 #include "runtime/recorder/samples/sample_entries.h"
 #include "runtime/recorder/system/monotonic_clock.h"
 
@@ -72,6 +73,7 @@ absl::Status CpuStreams::Create(const KernelRecorderTarget& target) {
     writer.uuid = target.uuid;
     writer.cpu = static_cast<std::int32_t>(stream.cpu);
     writer.present = stream.present;
+    writer.packet_bytes = PacketBytesOn(target.directory, writer.packet_bytes);
     auto created = logformat::PacketWriter::Create(writer);
     if (!created.ok()) return created.status();
     stream.writer = *std::move(created);

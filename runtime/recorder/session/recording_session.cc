@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/posix/file_output.h"
+#include "runtime/recorder/directory/disk_room.h"
 #include "runtime/recorder/events/event_set_choice.h"
 #include "runtime/recorder/events/set_turns.h"
 #include "runtime/recorder/session/record_check.h"
@@ -41,8 +42,10 @@ absl::Status Recording::FillSession() {
   // A sub-buffer is a packet: whole pages.
   const auto page = std::max(logformat::kPacketAlignBytes,
                              static_cast<std::size_t>(sysconf(_SC_PAGESIZE)));
-  control.sub_buffer_bytes =
+  const std::uint64_t sub_buffer_bytes =
       std::max(page, (options_.sub_buffer_bytes + page - 1) / page * page);
+  control.sub_buffer_bytes = std::min(
+      sub_buffer_bytes, PacketBytesOn(directory_.path(), sub_buffer_bytes));
   control.sub_buffers = std::max(2u, options_.sub_buffers);
   control.max_bytes = options_.max_bytes;
   if (options_.mode == logformat::SessionMode::kFlight) {
