@@ -81,6 +81,34 @@ bool IsName(const char* name) {
   return true;
 }
 
+// A text for a terminal, of which the program may have made anything.
+class Printable {
+ public:
+  explicit Printable(const char* text) noexcept
+      : Printable(text, text != nullptr ? strlen(text) : 0) {}
+  Printable(const char* text, std::size_t bytes) noexcept {
+    static constexpr char kDigits[] = "0123456789abcdef";
+    char* to = text_;
+    for (std::size_t i = 0; i < bytes && i < kMost; ++i) {
+      const auto byte = static_cast<unsigned char>(text[i]);
+      if (byte >= ' ' && byte <= '~' && byte != '\\') {
+        *to++ = text[i];
+        continue;
+      }
+      *to++ = '\\';
+      *to++ = 'x';
+      *to++ = kDigits[byte >> 4];
+      *to++ = kDigits[byte & 15];
+    }
+    *to = '\0';
+  }
+  const char* text() const noexcept { return text_; }
+
+ private:
+  static constexpr std::size_t kMost = 200;
+  char text_[4 * kMost + 1];
+};
+
 bool IsWellFormed(const countrace_hook_site& site) {
   if (site.bytes != sizeof(countrace_hook_site)) {
     fprintf(stderr,
@@ -91,19 +119,18 @@ bool IsWellFormed(const countrace_hook_site& site) {
   }
   if (!IsName(site.provider) || !IsName(site.name)) {
     fprintf(stderr,
-            "countrace: hook %.100s:%.100s (%s:%u) stays off: provider and "
+            "countrace: hook %s:%s (%s:%u) stays off: provider and "
             "name must be 1 to %zu characters of [A-Za-z0-9_.-]\n",
-            site.provider != nullptr ? site.provider : "(null)",
-            site.name != nullptr ? site.name : "(null)", site.file, site.line,
-            kMaxNameBytes);
+            Printable(site.provider).text(), Printable(site.name).text(),
+            Printable(site.file).text(), site.line, kMaxNameBytes);
     return false;
   }
   if (site.hook_id >= lf::kHookIdAutomaticMin) {
     fprintf(stderr,
             "countrace: hook %s:%s (%s:%u) stays off: explicit id %u, allowed "
             "%u to %u\n",
-            site.provider, site.name, site.file, site.line, site.hook_id,
-            lf::kHookIdMin, lf::kHookIdAutomaticMin - 1);
+            site.provider, site.name, Printable(site.file).text(), site.line,
+            site.hook_id, lf::kHookIdMin, lf::kHookIdAutomaticMin - 1);
     return false;
   }
   return site.count <= COUNTRACE_MAX_PAYLOAD_VALUES;
@@ -257,10 +284,10 @@ bool HookRegistry::Register(const countrace_hook_site& site,
       }
       if (site.hook_id != 0 && line.id == site.hook_id) {
         fprintf(stderr,
-                "countrace: hook %s (%s:%u) stays off: id %u is already %.*s; "
+                "countrace: hook %s (%s:%u) stays off: id %u is already %s; "
                 "give each hook its own id\n",
-                name, site.file, site.line, site.hook_id,
-                static_cast<int>(line.name_bytes), line.name);
+                name, Printable(site.file).text(), site.line, site.hook_id,
+                Printable(line.name, line.name_bytes).text());
         Fail(lf::DiscardCause::kNoResource, lf::kHookRefused);
         return false;
       }
