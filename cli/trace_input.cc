@@ -6,6 +6,7 @@
 #include "cli/exit_status.h"
 #include "cli/progress_bar.h"
 #include "logformat/import/trace_search.h"
+#include "runtime/recorder/control/left_files.h"
 
 namespace countrace::cli {
 
@@ -42,6 +43,7 @@ absl::StatusOr<std::unique_ptr<logformat::TraceReader>> TraceInput::Open(
         absl::StrFormat("%s is still being recorded; this is what it holds now",
                         path));
   } else if (!info.finished) {
+    runtime::RemoveLeftPipe(*directory);
     Say(verb_, absl::StrFormat("the recorder of %s died; what it had stored is "
                                "read, `countrace recover %s` makes it a "
                                "finished trace",

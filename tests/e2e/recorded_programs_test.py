@@ -248,6 +248,8 @@ class Killed(Recording):
             return
         before = self.count(f'"{COUNTRACE}" script "{self.trace}"')
         data = report(self.trace)
+        # Programs that copy files would wait for the recorder's pipe.
+        self.assertFalse((self.trace / '.unjoined').exists())
         lost = data['loss']['discarded_events']
         hits = sum(row['hits'] for row in data['hooks']
                    if row['hook'] == 'workload:tick')

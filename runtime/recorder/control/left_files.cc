@@ -17,6 +17,7 @@
 #include "absl/strings/str_format.h"
 #include "base/posix/scoped_fd.h"
 #include "base/posix/small_file.h"
+#include "logformat/session_layout.h"
 #include "runtime/control_layout.h"
 #include "runtime/pid_namespace.h"
 #include "runtime/recorder/control/control_file.h"
@@ -165,6 +166,10 @@ void RemoveUnjoinedPlace(const std::string& path) {
 }
 
 }  // namespace
+
+void RemoveLeftPipe(const std::string& directory) {
+  RemoveUnjoinedPlace(directory + "/" + logformat::kUnjoinedPipe);
+}
 
 void RemoveLeftFiles() {
   const std::string unfinished = absl::StrFormat(".%snew-", kControlPrefix);

@@ -2,6 +2,8 @@
 #ifndef COUNTRACE_RUNTIME_RECORDER_CONTROL_LEFT_FILES_H_
 #define COUNTRACE_RUNTIME_RECORDER_CONTROL_LEFT_FILES_H_
 
+#include <string>
+
 namespace countrace::runtime {
 
 // A folder in which a recorder measures the cost of hooks has this name, its
@@ -15,6 +17,10 @@ inline constexpr char kCostFolderPrefix[] = "countrace-cost-";
 // process any more; unfinished pages, and folders of other namespaces, that are
 // a minute old. Thread: any.
 void RemoveLeftFiles();
+
+// A pipe of our user that no recorder reads any more: of a killed one, in the
+// trace at `directory`. Programs that copy files would wait for it.
+void RemoveLeftPipe(const std::string& directory);
 
 }  // namespace countrace::runtime
 
