@@ -10,7 +10,7 @@
 namespace countrace::runtime {
 namespace {
 
-// Of the free space, what packets that are not full may hold.
+// Packets that are not full may hold this part of the free space.
 constexpr std::uint64_t kPart = 16;
 // Beside one for each CPU: those of a thread that are ready.
 constexpr std::uint64_t kReady = 4;
