@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_format.h"
@@ -19,6 +20,7 @@
 #include "rmap/samples/event_books.h"
 #include "rmap/samples/listing.h"
 #include "rmap/samples/listing_json.h"
+#include "viewer/server/source_files.h"
 
 namespace countrace::cli {
 namespace {
@@ -27,25 +29,26 @@ struct AnnotateOptions {
   TraceOptions trace;
   RangeOptions range;
   std::string function, dso, process, thread, only, format;
+  std::vector<std::string> sources;
   bool all = false, wide = false, fail_on_loss = false;
 };
 
 absl::StatusOr<rmap::Listing> Make(const AnnotateOptions& options,
                                    const SampleInput& input) {
+  const auto sources = viewer::SourceFiles::Open(options.sources);
+  if (!sources.ok()) return sources.status();
   auto listing = rmap::MakeListing(*input.report.samples,
                                    {.annotation = {.function = options.function,
                                                    .dso = options.dso,
                                                    .chosen = input.chosen},
                                     .lines = options.only != "instructions",
-                                    .instructions = options.only != "lines"});
+                                    .instructions = options.only != "lines",
+                                    .sources = sources->Texts()});
   if (!listing.ok()) return listing.status();
-  if (absl::IsNotFound(listing->disassembler)) {
+  if (!listing->disassembler.ok()) {
     return absl::FailedPreconditionError(absl::StrFormat(
-        "%s, which shows instructions (Debian's package binutils has it); "
-        "--only lines does without",
-        listing->disassembler.message()));
+        "%s; --only lines does without", listing->disassembler.message()));
   }
-  if (!listing->disassembler.ok()) return listing->disassembler;
   return listing;
 }
 
@@ -59,6 +62,7 @@ int RunAnnotate(const Arguments& arguments) {
   parser.AddText("--thread", options.thread);
   AddRangeOptions(parser, options.range);
   parser.AddChoice("--only", options.only, {"lines", "instructions"});
+  parser.AddTexts("--source", options.sources);
   parser.AddFlag("--all", options.all);
   parser.AddFlag("--wide", options.wide);
   parser.AddFormat(options.format, {"text", "json"});

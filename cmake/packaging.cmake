@@ -45,7 +45,7 @@ install(FILES ${PROJECT_SOURCE_DIR}/rmap/metrics/default_metrics.toml
 
 install(TARGETS countrace RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 # Not for users: base/jail/inner_program.cc finds it.
-install(TARGETS countrace-import
+install(TARGETS countrace-import countrace-code
   RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/countrace)
 # The folder in which babeltrace2 searches, below our prefix; its pkg-config
 # file may name it.

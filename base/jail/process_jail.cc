@@ -161,7 +161,7 @@ constexpr const char* kAllowed[] = {
     "fstatfs64", "access", "faccessat", "faccessat2", "getdents", "getdents64",
     "readlink", "readlinkat", "getcwd", "fadvise64", "ftruncate", "ftruncate64",
     "fallocate", "fsync", "fdatasync", "flock", "fcntl", "fcntl64", "dup",
-    "recvmsg",
+    "recvmsg", "sendmsg",
     // Memory.
     "munmap", "mremap", "madvise", "msync", "brk", "membarrier",
     // Time, signals, the process itself.

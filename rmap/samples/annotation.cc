@@ -97,6 +97,7 @@ absl::StatusOr<Annotation> Annotate(const Samples& samples,
                                     Symbolizer& symbolizer) {
   CodePlaces places(samples, CodeBy::kAddress, &symbolizer);
   CodePlaces functions(samples, CodeBy::kFunction, &symbolizer);
+  places.Expect(request.chosen);
   std::vector<SampleTotal> events = EmptyTotals(samples);
   std::map<std::pair<std::uint32_t, std::uint32_t>, SampleWeight> sums;
   // By the number of a place: its file, and the functions that have its code,

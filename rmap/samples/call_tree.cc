@@ -28,6 +28,7 @@ class TreeBuilder {
   }
 
   CallTree Build() {
+    places_.Expect(request_.choice.chosen);
     for (const SampleSum& sum : samples_.sums) {
       if (!request_.choice.Has(sum.context)) continue;
       events_[sum.event].Add(sum);

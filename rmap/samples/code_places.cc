@@ -9,7 +9,8 @@ namespace countrace::rmap {
 namespace {
 
 constexpr char kStripped[] = "[stripped]";
-constexpr char kNoLines[] = "[no lines]";  // names, but no source lines
+constexpr char kNotNamed[] = "[not named: ";  // symbolizer.h
+constexpr char kNoLines[] = "[no lines]";     // names, but no source lines
 
 // Places of the other tables differ by the source.
 bool HasFunctions(CodeBy by) {
@@ -32,6 +33,26 @@ std::uint32_t CodePlaces::NumberOf(CodePlace place) {
       std::move(place), static_cast<std::uint32_t>(places_.size()));
   if (added) places_.push_back(found->first);
   return found->second;
+}
+
+void CodePlaces::Expect(const std::vector<bool>& chosen) {
+  if (by_ == CodeBy::kDso) return;
+  std::vector<bool> seen(samples_.frames.size());
+  std::map<std::uint32_t, std::vector<std::uint64_t>> addresses;  // by file
+  for (const SampleSum& sum : samples_.sums) {
+    if (!chosen.empty() && !chosen[sum.context]) continue;
+    for (std::uint32_t at = sum.frame; at != 0 && !seen[at];
+         at = samples_.frames[at].parent) {
+      seen[at] = true;
+      const StackFrame& frame = samples_.frames[at];
+      if (samples_.files[frame.file].path.starts_with('/')) {
+        addresses[frame.file].push_back(frame.address);
+      }
+    }
+  }
+  for (const auto& [file, of_file] : addresses) {
+    symbolizer_->Expect(samples_.files[file], of_file);
+  }
 }
 
 const std::vector<std::uint32_t>& CodePlaces::Of(std::uint32_t number) {
@@ -90,7 +111,9 @@ std::vector<CodePlace> CodePlaces::Look(const StackFrame& frame) {
     if (by_ != CodeBy::kFile) one.line = name.line;
     if (by_ == CodeBy::kAddress) break;
     if (one.source.empty()) {
-      one.source = name.function.empty() ? kStripped : kNoLines;
+      one.source = name.function.empty()                  ? kStripped
+                   : name.function.starts_with(kNotNamed) ? name.function
+                                                          : kNoLines;
     }
   }
   return places;

@@ -30,6 +30,7 @@ CodeTable MakeCodeTable(const Samples& samples,
                         const logformat::TraceInfo& info, CodeBy by,
                         const SampleChoice& choice) {
   CodePlaces places(samples, by);
+  places.Expect(choice.chosen);
   return MakePlaceTable(samples, ContextTexts(samples, info), places, choice);
 }
 

@@ -7,25 +7,14 @@
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
-#include "base/posix/small_file.h"
 #include "base/text/name_escape.h"
+#include "rmap/samples/source_text.h"
 
 namespace countrace::rmap {
 namespace {
 
-// A regular file of a sensible size. Its name comes from debug information.
-ListedFile ReadSource(const std::string& path) {
-  constexpr off_t kMostBytes = off_t{16} << 20;
-  ListedFile file;
-  struct stat status;
-  if (path.empty() || path.front() != '/' || stat(path.c_str(), &status) != 0 ||
-      !S_ISREG(status.st_mode) || status.st_size > kMostBytes) {
-    return file;
-  }
-  const auto text = base::ReadSmallFile(path);
-  if (!text.ok()) return file;
-  file.is_here = true;
-  file.lines = absl::StrSplit(*text, '\n');
+ListedFile FileOf(const std::string& text) {
+  ListedFile file{.is_here = true, .lines = absl::StrSplit(text, '\n')};
   if (!file.lines.empty() && file.lines.back().empty()) file.lines.pop_back();
   return file;
 }
@@ -38,21 +27,43 @@ bool IsNewer(const std::string& path, const std::string& other) {
            one.st_mtim.tv_nsec > two.st_mtim.tv_nsec));
 }
 
-void ReadSources(Listing& listing) {
+// The names are of debug information: they count only if it is that of the
+// program that ran, and for what its user may read.
+ListedFile ReadSource(const std::string& path, const ListingRequest& request,
+                      std::optional<std::uint32_t> owner, Listing& listing) {
+  const std::string name = base::EscapeName(path);
+  if (request.sources != nullptr) {
+    if (const auto text = request.sources(path)) return FileOf(*text);
+  }
+  if (!owner) {
+    listing.notes.push_back(absl::StrFormat(
+        "%s has no text: %s was not read at its own place; --source names the "
+        "folder of its sources",
+        name, base::EscapeName(listing.annotation.dso.path)));
+    return {};
+  }
+  const auto text = SourceText(path, *owner);
+  if (absl::IsNotFound(text.status())) {
+    listing.notes.push_back(absl::StrFormat(
+        "%s is not here: its lines have numbers, but no text", name));
+  } else if (!text.ok()) {
+    listing.notes.push_back(absl::StrFormat(
+        "%s has no text: %s (read for user %d, whose program names it)", name,
+        text.status().message(), *owner));
+  } else if (IsNewer(path, listing.annotation.dso.path)) {
+    listing.notes.push_back(absl::StrFormat(
+        "%s was changed after %s was built: its lines may be others", name,
+        base::EscapeName(listing.annotation.dso.path)));
+  }
+  return text.ok() ? FileOf(*text) : ListedFile();
+}
+
+void ReadSources(const ListingRequest& request,
+                 std::optional<std::uint32_t> owner, Listing& listing) {
   for (const AnnotatedLine& line : listing.annotation.lines) {
     if (line.file.empty() || listing.sources.contains(line.file)) continue;
-    ListedFile file = ReadSource(line.file);
-    if (!file.is_here) {
-      listing.notes.push_back(
-          absl::StrFormat("%s is not here: its lines have numbers, but no text",
-                          base::EscapeName(line.file)));
-    } else if (IsNewer(line.file, listing.annotation.dso.path)) {
-      listing.notes.push_back(absl::StrFormat(
-          "%s was changed after %s was built: its lines may be others",
-          base::EscapeName(line.file),
-          base::EscapeName(listing.annotation.dso.path)));
-    }
-    listing.sources.emplace(line.file, std::move(file));
+    listing.sources.emplace(line.file,
+                            ReadSource(line.file, request, owner, listing));
   }
 }
 
@@ -65,7 +76,7 @@ void ListInstructions(Symbolizer& symbolizer, Listing& listing) {
     return;
   }
   for (const CodeRange& range : annotation.ranges) {
-    auto instructions = Disassemble(range);
+    auto instructions = symbolizer.InstructionsOf(annotation.dso, range);
     if (!instructions.ok()) {
       listing.disassembler = instructions.status();
       listing.instructions.clear();
@@ -97,7 +108,9 @@ absl::StatusOr<Listing> MakeListing(const Samples& samples,
     listing.events.push_back(event.name);
   }
   listing.annotation = *std::move(annotation);
-  if (request.lines) ReadSources(listing);
+  if (request.lines) {
+    ReadSources(request, symbolizer.OwnerOf(listing.annotation.dso), listing);
+  }
   if (request.instructions) ListInstructions(symbolizer, listing);
   if (!request.lines) listing.annotation.lines.clear();
   return listing;

@@ -1,12 +1,13 @@
 // Source lines and instructions of one function, with the samples of each: what
 // `countrace annotate` prints, and the timeline's page shows.
 //
-// In: Samples. Reads the source files that the debug information names, and
-// starts the disassembler. Thread: any.
+// In: Samples. Reads the source files that the debug information names, if it
+// may (source_text.h). Thread: any.
 #ifndef COUNTRACE_RMAP_SAMPLES_LISTING_H_
 #define COUNTRACE_RMAP_SAMPLES_LISTING_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -15,8 +16,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "rmap/code/code_messages.h"
 #include "rmap/samples/annotation.h"
-#include "rmap/samples/disassembly.h"
 #include "rmap/samples/samples.h"
 #include "rmap/samples/symbolizer.h"
 
@@ -25,6 +26,10 @@ namespace countrace::rmap {
 struct ListingRequest {
   AnnotationRequest annotation;
   bool lines = true, instructions = true;
+  // The text of a source file below folders that the reader named; absent: they
+  // have none. Null: no folder was named.
+  std::function<std::optional<std::string>(const std::string& file)> sources =
+      nullptr;
 };
 
 struct ListedInstruction {
@@ -42,7 +47,7 @@ struct Listing {
   Annotation annotation;            // without lines if they are not wanted
   // By address; empty: not wanted, or not possible.
   std::vector<ListedInstruction> instructions;
-  // Why the disassembler shows none. NOT_FOUND: there is no such program.
+  // Why the disassembler shows none.
   absl::Status disassembler;
   std::map<std::string, ListedFile> sources;  // by name
   std::vector<std::string> notes;             // safe to print

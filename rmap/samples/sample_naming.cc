@@ -28,6 +28,7 @@ NamedSamples NameSamples(const Samples& samples,
   out.samples.ends_lost = samples.ends_lost;
 
   CodePlaces places(samples, CodeBy::kFunction);
+  places.Expect({});
   std::map<std::vector<std::uint32_t>, std::uint32_t> chains;
   std::uint32_t most = 0;  // of the numbers of places
   for (std::uint32_t frame = 0; frame < samples.frames.size(); ++frame) {

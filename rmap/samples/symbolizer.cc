@@ -1,94 +1,48 @@
 #include "rmap/samples/symbolizer.h"
 
-#include <elfutils/libdwfl.h>
-#include <fcntl.h>
-#include <gelf.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
-#include <cstring>
 #include <map>
-#include <optional>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_format.h"
 #include "base/code/file_version.h"
-#include "base/code/kept_files.h"
 #include "base/posix/scoped_fd.h"
-#include "base/text/demangled.h"
 #include "base/text/name_escape.h"
-#include "rmap/samples/source_frames.h"
-#include "rmap/samples/symbol_table.h"
+#include "rmap/samples/code_files.h"
+#include "rmap/samples/code_process.h"
 
 namespace countrace::rmap {
-namespace {
 
-// A regular file; of a leased one at once or not at all. Its name comes from a
-// trace, which may be anyone's.
-int OpenCode(const std::string& path, std::string& why) {
-  base::ScopedFd fd(
-      open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (!fd.is_open()) {
-    why = std::strerror(errno);
-    return -1;
-  }
-  struct stat status;
-  if (fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
-    why = "it is no regular file";
-    return -1;
-  }
-  return fd.Release();
-}
-
-// A file that is readable, and no program: what it holds has no symbols.
-bool IsOtherFile(const std::string& path) {
-  std::string why;
-  const base::ScopedFd fd(OpenCode(path, why));
-  std::array<char, SELFMAG> magic{};
-  return fd.is_open() &&
-         (pread(fd.get(), magic.data(), SELFMAG, 0) != SELFMAG ||
-          std::memcmp(magic.data(), ELFMAG, SELFMAG) != 0);
-}
-
-}  // namespace
+using base::MessageReader;
+using base::MessageWriter;
+using base::ScopedFd;
 
 struct Symbolizer::OpenFile {
-  std::string path;
-  Dwfl* dwfl = nullptr;
-  Dwfl_Module* module = nullptr;
-  GElf_Addr bias = 0;
-  std::optional<SourceFrames> source;
-  std::optional<SymbolTable> symbols;
-  // Loaded parts: file offset, bytes, address in the file's own terms.
-  struct Part {
-    std::uint64_t offset, bytes, address;
-    bool is_code;
-  };
-  std::vector<Part> parts;
+  CodeFile code;
+  std::string place;         // CodeFilePlaces(); empty: it was fetched
+  std::uint64_t number = 0;  // of CodeProcess; 0: not open there
+  std::string limit;         // "[not named: LIMIT]": it came to a limit
+  std::optional<std::uint32_t> owner;
+  std::vector<CodePart> parts;  // loaded
+  // Batches of names, and by address in the file's own terms: batch, number in
+  // the batch.
+  std::vector<NamedAddresses> batches;
+  std::unordered_map<std::uint64_t, std::pair<std::uint32_t, std::uint32_t>>
+      named;
+  std::unordered_map<std::uint64_t, CodeSymbolAt> symbols;
 
-  OpenFile() = default;
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-  ~OpenFile() {
-    if (dwfl != nullptr) dwfl_end(dwfl);
-  }
-  bool ReportPath(const std::string& where, const std::string& build_id,
-                  std::string& why);
-  bool ReportBuildId(const CodeFile& code);
-  bool Read(const CodeFile& code, std::string& why);
-  // In the file's own terms, without `bias`.
   std::optional<std::uint64_t> AddressOf(std::uint64_t offset) const {
-    const Part* const part = PartOf(offset);
+    const CodePart* const part = PartOf(offset);
     if (part == nullptr) return std::nullopt;
     return part->address + (offset - part->offset);
   }
   // Null: none has it.
-  const Part* PartOf(std::uint64_t offset) const {
-    for (const Part& part : parts) {
+  const CodePart* PartOf(std::uint64_t offset) const {
+    for (const CodePart& part : parts) {
       if (offset - part.offset < part.bytes && offset >= part.offset) {
         return &part;
       }
@@ -98,119 +52,71 @@ struct Symbolizer::OpenFile {
 };
 
 struct Symbolizer::Impl {
-  char* debug_path = nullptr;  // the system's
-  Dwfl_Callbacks callbacks{};
   std::map<std::pair<std::string, std::string>, std::unique_ptr<OpenFile>>
       files;
   std::map<std::string, bool> is_other;  // by path: IsOtherFile()
-  // What NamesOf() said last.
-  CodeFile last_file;
-  std::uint64_t last_offset = 0;
-  std::vector<CodeName> last_names;
 };
 
-Symbolizer::Symbolizer() : impl_(std::make_unique<Impl>()) {
-  impl_->callbacks.find_elf = dwfl_build_id_find_elf;
-  impl_->callbacks.find_debuginfo = dwfl_standard_find_debuginfo;
-  impl_->callbacks.section_address = dwfl_offline_section_address;
-  impl_->callbacks.debuginfo_path = &impl_->debug_path;
-}
+Symbolizer::Symbolizer() : impl_(std::make_unique<Impl>()) {}
 
-Symbolizer::~Symbolizer() = default;
-
-namespace {
-
-// As libdwfl reports it: hexadecimal; empty: the file has none.
-std::string BuildIdOf(Dwfl_Module* module) {
-  const unsigned char* id = nullptr;
-  GElf_Addr at = 0;
-  const int bytes = dwfl_module_build_id(module, &id, &at);
-  if (bytes <= 0) return "";
-  return absl::BytesToHexString(absl::string_view(
-      reinterpret_cast<const char*>(id), static_cast<std::size_t>(bytes)));
-}
-
-}  // namespace
-
-// The module of the file at `path`. False: `why` has the reason.
-bool Symbolizer::OpenFile::ReportPath(const std::string& where,
-                                      const std::string& build_id,
-                                      std::string& why) {
-  const int fd = OpenCode(where, why);
-  if (fd < 0) return false;
-  struct stat status;
-  if (base::IsFileVersion(build_id) && fstat(fd, &status) == 0 &&
-      base::FileVersion(status) != build_id) {
-    close(fd);
-    why = absl::StrFormat("it is another file: %s, recorded was %s",
-                          base::FileVersion(status), build_id);
-    return false;
-  }
-  module = dwfl_report_offline(dwfl, where.c_str(), where.c_str(),
-                               fd);  // takes the descriptor
-  if (module == nullptr) {
-    close(fd);
-    why = dwfl_errmsg(-1);
-    return false;
-  }
-  return true;
-}
-
-// The module of a file that libdwfl looks for by its build id: where
-// DEBUGINFOD_URLS says, too.
-bool Symbolizer::OpenFile::ReportBuildId(const CodeFile& code) {
-  const bool is_build_id = !base::DebugFile(code.build_id).empty();
-  if (!is_build_id || code.build_id.size() % 2 != 0) return false;
-  const std::string id = absl::HexStringToBytes(code.build_id);
-  constexpr GElf_Addr kBegin = 0, kEnd = GElf_Addr{1} << 40;
-  module = dwfl_report_module(dwfl, code.path.c_str(), kBegin, kEnd);
-  return module != nullptr &&
-         dwfl_module_report_build_id(
-             module, reinterpret_cast<const unsigned char*>(id.data()),
-             id.size(), 0) == 0;
-}
-
-// Reads what was reported. False: `why` has the reason.
-bool Symbolizer::OpenFile::Read(const CodeFile& code, std::string& why) {
-  dwfl_report_end(dwfl, nullptr, nullptr);
-  Elf* const elf = dwfl_module_getelf(module, &bias);
-  if (elf == nullptr) {
-    why = dwfl_errmsg(-1);
-    return false;
-  }
-  const std::string build_id = BuildIdOf(module);
-  // The kernel shows 20 bytes of a longer one.
-  if (!code.build_id.empty() && !base::IsFileVersion(code.build_id) &&
-      !build_id.starts_with(code.build_id)) {
-    why =
-        absl::StrFormat("its build id is %s, recorded was %s",
-                        build_id.empty() ? "absent" : build_id, code.build_id);
-    return false;
-  }
-  std::size_t count = 0;
-  elf_getphdrnum(elf, &count);
-  for (std::size_t i = 0; i < count; ++i) {
-    GElf_Phdr part;
-    if (gelf_getphdr(elf, static_cast<int>(i), &part) == nullptr ||
-        part.p_type != PT_LOAD) {
-      continue;
+Symbolizer::~Symbolizer() {
+  for (const auto& [key, file] : impl_->files) {
+    if (file != nullptr && file->number != 0) {
+      CodeProcess::Get().Close(file->number);
     }
-    // A file of symbols alone (objcopy --only-keep-debug) has addresses, and
-    // not the places of the program's file that they are of.
-    if (part.p_filesz == 0 && part.p_memsz != 0 && (part.p_flags & PF_X) != 0) {
-      why = "it has symbols, but no code";
+  }
+}
+
+// False: `why` says it. True: the file is open, or came to a limit.
+bool Symbolizer::Take(const CodeFile& code, const std::string& place,
+                      OpenFile& file, std::string& why) {
+  const ScopedFd fd = OpenCodeFile(code, place, why);
+  if (!fd.is_open()) return false;
+  const bool is_own = place == code.path;
+  const auto find = [&](const DebugFileQuestion& question) {
+    return OpenDebugFile(question, is_own ? place : "", fd.get());
+  };
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    const std::uint64_t number = CodeProcess::Get().NextNumber();
+    MessageWriter request = Begin(CodeMessage::kOpen);
+    request.Number(number);
+    const CodeAnswer answer =
+        CodeProcess::Get().Call(request.text(), fd.get(), find);
+    if (!answer.missing.empty()) {
+      why = answer.missing;
       return false;
     }
-    parts.push_back({part.p_offset, part.p_memsz, part.p_vaddr,
-                     (part.p_flags & PF_X) != 0});
+    if (!answer.limit.empty()) {
+      // Perhaps of another file.
+      if (answer.is_shared && attempt == 0) continue;
+      GiveUp(file, answer.limit);
+      return true;
+    }
+    MessageReader reader(answer.text);
+    if (KindOf(reader) != CodeMessage::kAnswer) {
+      why = reader.Text();
+      return false;
+    }
+    auto opened = ReadOpened(reader);
+    // The kernel shows 20 bytes of a longer one.
+    if (!opened ||
+        (!code.build_id.empty() && !base::IsFileVersion(code.build_id) &&
+         !opened->build_id.starts_with(code.build_id))) {
+      CodeProcess::Get().Close(number);
+      why = absl::StrFormat(
+          "its build id is %s, recorded was %s",
+          !opened || opened->build_id.empty() ? "absent" : opened->build_id,
+          code.build_id);
+      return false;
+    }
+    struct stat status {};
+    if (is_own && fstat(fd.get(), &status) == 0) file.owner = status.st_uid;
+    file.place = place;
+    file.number = number;
+    file.parts = std::move(opened->parts);
+    return true;
   }
-  const char* found = nullptr;  // the path that was opened
-  dwfl_module_info(module, nullptr, nullptr, nullptr, nullptr, nullptr, &found,
-                   nullptr);
-  path = found != nullptr ? found : code.path;
-  source.emplace(module);
-  symbols.emplace(module);
-  return true;
+  return false;
 }
 
 Symbolizer::OpenFile* Symbolizer::Open(const CodeFile& code) {
@@ -218,89 +124,130 @@ Symbolizer::OpenFile* Symbolizer::Open(const CodeFile& code) {
       impl_->files.try_emplace({code.path, code.build_id});
   std::unique_ptr<OpenFile>& slot = found->second;
   if (!added) return slot.get();
-  std::string why;
-  // Empty: by build id.
-  const auto take = [&](const std::string& path) {
-    auto file = std::make_unique<OpenFile>();
-    file->dwfl = dwfl_begin(&impl_->callbacks);
-    if (file->dwfl == nullptr) {
-      why = dwfl_errmsg(-1);
-      return false;
+  auto file = std::make_unique<OpenFile>();
+  file->code = code;
+  std::string first, why;
+  for (const std::string& place : CodeFilePlaces(code)) {
+    if (Take(code, place, *file, why)) {
+      slot = std::move(file);
+      return slot.get();
     }
-    const bool reported = path.empty()
-                              ? file->ReportBuildId(code)
-                              : file->ReportPath(path, code.build_id, why);
-    if (!reported || !file->Read(code, why)) return false;
-    slot = std::move(file);
-    return true;
-  };
-  if (take(code.path)) return slot.get();
-  const std::string first = why;
-  for (const std::string& kept :
-       {base::DebugFile(code.build_id), base::KeptFile(code.build_id, "elf")}) {
-    if (!kept.empty() && take(kept)) return slot.get();
+    if (first.empty()) first = why;
   }
-  if (take("")) return slot.get();
   messages_.push_back(
       absl::StrFormat("%s has no names here, its addresses are [stripped]: %s",
-                      base::EscapeName(code.path), first));
+                      base::EscapeName(code.path), base::EscapeName(first)));
   return nullptr;
 }
 
-namespace {
-
-// The symbol whose code is at an address. Absent: none covers it.
-std::optional<FoundSymbol> FindSymbol(const SymbolTable& symbols,
-                                      GElf_Addr address) {
-  auto found = symbols.At(address);
-  // Assembly may have symbols without a size.
-  if (!found || (found->bytes != 0 && found->into >= found->bytes)) {
-    return std::nullopt;
-  }
-  // "clock_gettime@@GLIBC_2.17" is clock_gettime.
-  found->name.resize(std::min(found->name.size(), found->name.find('@')));
-  return found;
+void Symbolizer::GiveUp(OpenFile& file, const std::string& limit) {
+  file.limit = absl::StrFormat("[not named: %s]", limit);
+  messages_.push_back(absl::StrFormat(
+      "%s has no names here, its addresses are %s: reading it came to a limit",
+      base::EscapeName(file.code.path), file.limit));
 }
 
-}  // namespace
-
-std::vector<CodeName> Symbolizer::NamesIn(OpenFile& file,
-                                          std::uint64_t address) {
-  const GElf_Addr there = file.bias + address;
-  std::vector<CodeName> names;
-  for (SourceFrame& frame : file.source->Of(there)) {
-    names.push_back({base::Demangled(frame.function), /*inlined=*/true,
-                     std::move(frame.file), frame.line});
+std::optional<std::string> Symbolizer::Ask(
+    OpenFile& file, CodeMessage kind, const std::vector<std::uint64_t>& numbers,
+    std::string* why) {
+  for (int attempt = 0; attempt < 3 && file.limit.empty(); ++attempt) {
+    std::string reason;
+    if (file.number == 0 && !Take(file.code, file.place, file, reason)) break;
+    if (!file.limit.empty()) break;
+    MessageWriter request = Begin(kind);
+    request.Number(file.number);
+    for (const std::uint64_t number : numbers) request.Number(number);
+    CodeAnswer answer =
+        CodeProcess::Get().Call(request.text(), -1, [](const auto&) {
+          return ScopedFd();  // they were found when it was opened
+        });
+    if (!answer.missing.empty()) break;
+    if (!answer.limit.empty()) {
+      file.number = 0;
+      if (!answer.is_shared || attempt > 0) GiveUp(file, answer.limit);
+      continue;
+    }
+    MessageReader reader(answer.text);
+    switch (KindOf(reader)) {
+      case CodeMessage::kAnswer:
+        return std::move(answer.text);
+      case CodeMessage::kNoFile:
+        file.number = 0;  // another file ended the process that had it
+        continue;
+      default:
+        if (why != nullptr) *why = reader.Text();
+        return std::nullopt;
+    }
   }
-  if (names.empty()) names.emplace_back();
-  CodeName& last = names.back();
-  last.inlined = false;
-  if (const auto symbol = FindSymbol(*file.symbols, there)) {
-    last.function = base::Demangled(symbol->name);
-  }
-  return names;
+  return std::nullopt;
 }
 
-std::vector<CodeName> Symbolizer::NamesOf(const CodeFile& code,
-                                          std::uint64_t offset) {
-  if (!impl_->last_names.empty() && offset == impl_->last_offset &&
-      code.path == impl_->last_file.path &&
-      code.build_id == impl_->last_file.build_id) {
-    return impl_->last_names;
+void Symbolizer::Look(OpenFile& file, std::vector<std::uint64_t> addresses) {
+  std::erase_if(addresses, [&](std::uint64_t address) {
+    return file.named.contains(address);
+  });
+  std::sort(addresses.begin(), addresses.end());
+  addresses.erase(std::unique(addresses.begin(), addresses.end()),
+                  addresses.end());
+  for (std::size_t at = 0; at < addresses.size() && file.limit.empty();
+       at += kMostAddresses) {
+    const std::vector<std::uint64_t> part(
+        addresses.begin() + static_cast<std::ptrdiff_t>(at),
+        addresses.begin() + static_cast<std::ptrdiff_t>(std::min(
+                                addresses.size(), at + kMostAddresses)));
+    const auto answer = Ask(file, CodeMessage::kNames, part);
+    if (!answer) return;
+    MessageReader reader(*answer);
+    KindOf(reader);
+    auto names = ReadNames(reader, part.size());
+    if (!names) continue;
+    const auto batch = static_cast<std::uint32_t>(file.batches.size());
+    file.batches.push_back(*std::move(names));
+    for (std::uint32_t i = 0; i < part.size(); ++i) {
+      file.named[part[i]] = {batch, i};
+    }
   }
-  const auto address = AddressOf(code, offset);
-  if (!address) return {{}};
-  impl_->last_file = code;
-  impl_->last_offset = offset;
-  impl_->last_names = NamesIn(*Open(code), *address);
-  return impl_->last_names;
+}
+
+void Symbolizer::Expect(const CodeFile& code,
+                        const std::vector<std::uint64_t>& offsets) {
+  OpenFile* const file = Open(code);
+  if (file == nullptr) return;
+  std::vector<std::uint64_t> addresses;
+  for (const std::uint64_t offset : offsets) {
+    if (const auto address = file->AddressOf(offset)) {
+      addresses.push_back(*address);
+    }
+  }
+  Look(*file, std::move(addresses));
 }
 
 std::vector<CodeName> Symbolizer::NamesAt(const CodeFile& code,
                                           std::uint64_t address) {
   OpenFile* const file = Open(code);
   if (file == nullptr) return {{}};
-  return NamesIn(*file, address);
+  if (!file->named.contains(address)) Look(*file, {address});
+  const auto found = file->named.find(address);
+  if (found == file->named.end()) return {{file->limit, false, {}, 0}};
+  const auto& [batch, number] = found->second;
+  const NamedAddresses& names = file->batches[batch];
+  std::vector<CodeName> out;
+  for (std::uint64_t i = number == 0 ? 0 : names.ends[number - 1];
+       i < names.ends[number]; ++i) {
+    const NamedAddresses::Frame& frame = names.frames[i];
+    out.push_back({names.texts[frame.function], frame.inlined,
+                   names.texts[frame.file], frame.line});
+  }
+  return out;
+}
+
+std::vector<CodeName> Symbolizer::NamesOf(const CodeFile& code,
+                                          std::uint64_t offset) {
+  OpenFile* const file = Open(code);
+  if (file == nullptr) return {{}};
+  const auto address = file->AddressOf(offset);
+  if (!address) return {{file->limit, false, {}, 0}};
+  return NamesAt(code, *address);
 }
 
 std::optional<std::uint64_t> Symbolizer::AddressOf(const CodeFile& code,
@@ -309,33 +256,71 @@ std::optional<std::uint64_t> Symbolizer::AddressOf(const CodeFile& code,
   return file == nullptr ? std::nullopt : file->AddressOf(offset);
 }
 
+CodeSymbolAt Symbolizer::SymbolAt(OpenFile& file, std::uint64_t address) {
+  const auto [found, added] = file.symbols.try_emplace(address);
+  if (!added) return found->second;
+  if (const auto answer = Ask(file, CodeMessage::kSymbols, {address})) {
+    MessageReader reader(*answer);
+    KindOf(reader);
+    found->second = ReadSymbol(reader).value_or(CodeSymbolAt());
+  }
+  return found->second;
+}
+
 DataObject Symbolizer::ObjectAt(const CodeFile& code, std::uint64_t offset) {
   using Kind = DataObject::Kind;
   const auto [known, added] = impl_->is_other.try_emplace(code.path, false);
   if (added) known->second = IsOtherFile(code.path);
   if (known->second) return {Kind::kNotProgram};
-  const OpenFile* const file = Open(code);
+  OpenFile* const file = Open(code);
   if (file == nullptr) return {Kind::kNoSymbol};
-  const OpenFile::Part* const part = file->PartOf(offset);
+  if (!file->limit.empty()) return {Kind::kObject, file->limit};
+  const CodePart* const part = file->PartOf(offset);
   if (part == nullptr) return {Kind::kNoSymbol};
-  const auto symbol = FindSymbol(
-      *file->symbols, file->bias + part->address + (offset - part->offset));
-  if (symbol && symbol->bytes != 0 && !symbol->is_function) {
-    return {Kind::kObject, base::Demangled(symbol->name)};
+  const CodeSymbolAt symbol =
+      SymbolAt(*file, part->address + (offset - part->offset));
+  if (!symbol.name.empty() && symbol.bytes != 0 && !symbol.is_function) {
+    return {Kind::kObject, symbol.name};
   }
   return {part->is_code ? Kind::kCode : Kind::kNoSymbol};
 }
 
 std::optional<CodeRange> Symbolizer::RangeOf(const CodeFile& code,
                                              std::uint64_t address) {
-  const OpenFile* const file = Open(code);
+  OpenFile* const file = Open(code);
   if (file == nullptr) return std::nullopt;
-  const auto symbol = FindSymbol(*file->symbols, file->bias + address);
-  if (!symbol) return std::nullopt;
-  const std::uint64_t begin = address - symbol->into;
+  const CodeSymbolAt symbol = SymbolAt(*file, address);
+  if (symbol.name.empty() || symbol.into > address) return std::nullopt;
+  const std::uint64_t begin = address - symbol.into;
   // A symbol without a size has at least the code at this address.
-  return CodeRange{file->path, begin,
-                   std::max(begin + symbol->bytes, address + 1)};
+  return CodeRange{begin, std::max(begin + symbol.bytes, address + 1)};
+}
+
+absl::StatusOr<std::vector<Instruction>> Symbolizer::InstructionsOf(
+    const CodeFile& code, const CodeRange& range) {
+  OpenFile* const file = Open(code);
+  std::string why = "it cannot be read";
+  if (file != nullptr) {
+    const auto answer =
+        Ask(*file, CodeMessage::kInstructions, {range.begin, range.end}, &why);
+    if (answer) {
+      MessageReader reader(*answer);
+      KindOf(reader);
+      auto instructions = ReadInstructions(reader);
+      if (instructions && !instructions->empty()) {
+        return *std::move(instructions);
+      }
+    }
+    if (!file->limit.empty()) why = file->limit;
+  }
+  return absl::UnavailableError(
+      absl::StrFormat("no code of %s at 0x%x: %s", base::EscapeName(code.path),
+                      range.begin, base::EscapeName(why)));
+}
+
+std::optional<std::uint32_t> Symbolizer::OwnerOf(const CodeFile& code) {
+  const OpenFile* const file = Open(code);
+  return file == nullptr ? std::nullopt : file->owner;
 }
 
 }  // namespace countrace::rmap

@@ -1,5 +1,6 @@
 // Names of addresses in files: functions, also inlined ones, source file and
-// line, by elfutils' libdwfl.
+// line, and their instructions, from a process with few rights
+// (code_process.h).
 //
 // Files are opened as they lie on this machine, when the first address in them
 // is asked for, and only if they have the build id that was recorded. Another
@@ -16,20 +17,23 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
+#include "rmap/code/code_messages.h"
 #include "rmap/samples/samples.h"
 
 namespace countrace::rmap {
 
 struct CodeName {
-  std::string function;  // demangled; empty: no symbol covers the address
+  // Demangled. Empty: no symbol covers the address. "[not named: LIMIT]": its
+  // file came to a limit.
+  std::string function;
   bool inlined = false;
   std::string file;        // of the source; empty: not known
   std::uint32_t line = 0;  // there; 0: not known
 };
 
-// The code of one function, as disassemblers show it.
+// The code of one function.
 struct CodeRange {
-  std::string path;                  // of the file that was opened
   std::uint64_t begin = 0, end = 0;  // addresses in the file's own terms
   auto operator<=>(const CodeRange&) const = default;
 };
@@ -57,21 +61,38 @@ class Symbolizer {
   // first, the function that has the code last: at least this one. Asked again
   // for the same place it does not look again.
   std::vector<CodeName> NamesOf(const CodeFile& file, std::uint64_t offset);
-  // The same of an address in the file's own terms, and that of an offset.
+  // Looks for many at once, which costs less than one after the other.
+  void Expect(const CodeFile& file, const std::vector<std::uint64_t>& offsets);
+  // The names of an address in the file's own terms, and that of an offset.
   std::vector<CodeName> NamesAt(const CodeFile& file, std::uint64_t address);
   std::optional<std::uint64_t> AddressOf(const CodeFile& file,
                                          std::uint64_t offset);
   // The function that has the code at an address. Absent: no symbol covers it.
   std::optional<CodeRange> RangeOf(const CodeFile& file, std::uint64_t address);
+  // By address. Errors: why there are none, in words.
+  absl::StatusOr<std::vector<Instruction>> InstructionsOf(
+      const CodeFile& file, const CodeRange& range);
   // `offset` is a place in the file itself, or behind what it has of .data.
   DataObject ObjectAt(const CodeFile& file, std::uint64_t offset);
+  // The user of the file, if it was opened where it was recorded.
+  std::optional<std::uint32_t> OwnerOf(const CodeFile& file);
   // Files that were not read, with the reason, for the user.
   const std::vector<std::string>& messages() const { return messages_; }
 
  private:
   struct OpenFile;
+  // Null: it has no names.
   OpenFile* Open(const CodeFile& file);
-  std::vector<CodeName> NamesIn(OpenFile& file, std::uint64_t address);
+  bool Take(const CodeFile& code, const std::string& place, OpenFile& file,
+            std::string& why);
+  // The answer behind its kind; absent: there is none, and if the file came to
+  // a limit there will be none.
+  std::optional<std::string> Ask(OpenFile& file, CodeMessage kind,
+                                 const std::vector<std::uint64_t>& numbers,
+                                 std::string* why = nullptr);
+  void Look(OpenFile& file, std::vector<std::uint64_t> addresses);
+  CodeSymbolAt SymbolAt(OpenFile& file, std::uint64_t address);
+  void GiveUp(OpenFile& file, const std::string& limit);
 
   struct Impl;
   std::unique_ptr<Impl> impl_;

@@ -88,6 +88,7 @@ class FileRights(Recording):
         build = pathlib.Path(self.countrace_program).parent.parent
         for importer in (build / 'logformat/import').glob(IMPORTER):
             shutil.copy(importer, self.bin)
+        shutil.copy(build / 'rmap/countrace-code', self.bin)
         fix = next((row['fix'] for row in self.doctor(self.plain, self.user)
                     if 'setcap' in row['fix']), None)
         if fix is None:

@@ -21,7 +21,7 @@ EXPECTED = [
     ((), ('main', 'BurnHalf(unsigned long)', 'books of cpu-clock')),
     ((), ('books of page-faults (every 163 and 263',)),
     ((), ('[code]', '[no symbol]', '[anon] ', 'self of all', '0x')),
-    (('objdump',), ('self of all', 'line  source', 'instructions', 'countrace.annotation/1')),
+    ((), ('self of all', 'line  source', 'instructions', 'countrace.annotation/1')),
     ((), ()),
     (('perf',), ('BurnHalf(unsigned long)', 'how much was counted is not known', 'line  source')),
     ((), ('books of off-cpu (1.00 ms or longer', 'shorter waits')),

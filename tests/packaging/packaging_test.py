@@ -195,6 +195,11 @@ class Packaging(unittest.TestCase):
                                       rules, "--format", "json"))["metrics"]
         self.assertEqual({str(rules)}, {row["source"] for row in rows})
 
+    def test_inner_programs_are_installed(self):
+        for name in ("countrace-import", "countrace-code"):
+            program = self.prefix / "libexec/countrace" / name
+            self.assertTrue(os.access(program, os.X_OK), program)
+
     def test_manual_pages_are_installed(self):
         manuals = self.prefix / "share/man"
         for page in ("man1/countrace.1", "man1/countrace-record.1",

@@ -1,5 +1,5 @@
 // The search for symbols against libdwfl's, which looks at all of them.
-#include "rmap/samples/symbol_table.h"
+#include "rmap/code/symbol_table.h"
 
 #include <elfutils/libdwfl.h>
 #include <fcntl.h>

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -21,6 +22,7 @@
 #include "viewer/server/api_answer.h"
 #include "viewer/server/api_bounds.h"
 #include "viewer/server/function_table.h"
+#include "viewer/server/http_server.h"
 #include "viewer/server/index_api.h"
 #include "viewer/server/sampled_ranges.h"
 #include "viewer/server/trace_report.h"
@@ -37,20 +39,61 @@ SampledRanges& Ranges() {
   return ranges;
 }
 
-// Names of code come from libdw, which is asked by one thread at a time.
-std::mutex& Naming() {
-  static auto& mutex = *new std::mutex;
-  return mutex;
-}
-
 // A page that selects another range has no use for the last answer.
 std::atomic<std::uint64_t> newest_table{0}, newest_listing{0};
+
+// The right to name code, which one request has at a time, since files may need
+// long. A later request of its kind takes the place of one that waits: one that
+// names and one of each kind that waits leave threads for the rest of the page.
+class Naming {
+ public:
+  Naming(const std::atomic<std::uint64_t>& newest, std::uint64_t own) {
+    std::unique_lock lock(Line().mutex);
+    Line().moved.wait(lock, [&] { return !Line().is_busy || newest != own; });
+    is_admitted_ = newest == own;
+    if (is_admitted_) Line().is_busy = true;
+  }
+  ~Naming() {
+    if (!is_admitted_) return;
+    const std::lock_guard lock(Line().mutex);
+    Line().is_busy = false;
+    Line().moved.notify_all();
+  }
+  Naming(const Naming&) = delete;
+  Naming& operator=(const Naming&) = delete;
+  bool is_admitted() const { return is_admitted_; }
+
+  // The number of a request that has come.
+  static std::uint64_t Arrive(std::atomic<std::uint64_t>& newest) {
+    const std::lock_guard lock(Line().mutex);
+    Line().moved.notify_all();
+    return ++newest;
+  }
+
+ private:
+  struct WaitingLine {
+    std::mutex mutex;
+    std::condition_variable moved;
+    bool is_busy = false;
+  };
+  static WaitingLine& Line() {
+    static auto& line = *new WaitingLine;
+    return line;
+  }
+  bool is_admitted_ = false;
+};
+static_assert(HttpLimits().threads > 3);
+
+HttpResponse Replaced() {
+  return Refuse(409, "A later request took the place of this one");
+}
 
 // What a request is about, and its samples.
 struct Wanted {
   SampledRangeKey key;
   ChosenSamples chosen;
   std::shared_ptr<const SampledRange> range = nullptr;
+  std::uint64_t number = 0;  // Naming::Arrive()
 };
 
 // Absent: `refused` says why.
@@ -70,13 +113,14 @@ std::optional<Wanted> Want(const TimelineIndex& index,
     return std::nullopt;
   }
   wanted.chosen = *chosen;
-  const std::uint64_t own = ++newest;
+  const std::uint64_t own = Naming::Arrive(newest);
+  wanted.number = own;
   auto range = Ranges().SamplesOf(
       wanted.key,
       [&newest, own](const logformat::Progress&) { return newest == own; });
   if (!range.ok()) {
     refused = absl::IsCancelled(range.status())
-                  ? Refuse(409, "A later request took the place of this one")
+                  ? Replaced()
                   : Refuse(500, std::string(range.status().message()));
     return std::nullopt;
   }
@@ -94,7 +138,8 @@ HttpResponse Functions(const TimelineIndex& index, const TraceEvents& events,
   const rmap::Samples& samples = wanted->range->samples;
   std::shared_ptr<const NamedFunctions> functions;
   if (!samples.events.empty()) {
-    const std::lock_guard lock(Naming());
+    const Naming naming(newest_table, wanted->number);
+    if (!naming.is_admitted()) return Replaced();
     functions =
         Ranges().FunctionsOf(wanted->key, wanted->range, wanted->chosen);
   }
@@ -137,8 +182,9 @@ Json SourcesOf(const rmap::Listing& listing, std::vector<std::string>& notes) {
 }
 
 HttpResponse Annotate(const TimelineIndex& index, const TraceEvents& events,
-                      ApiQuery& query) {
+                      ApiQuery& query, const SourceFiles* sources) {
   rmap::ListingRequest request;
+  if (sources != nullptr) request.sources = sources->Texts();
   for (const auto& [name, to] :
        {std::pair("function", &request.annotation.function),
         std::pair("dso", &request.annotation.dso)}) {
@@ -154,19 +200,18 @@ HttpResponse Annotate(const TimelineIndex& index, const TraceEvents& events,
   if (!wanted) return refused;
   const rmap::Samples& samples = wanted->range->samples;
   request.annotation.chosen = ContextsOf(samples, wanted->chosen);
-  const auto listing = [&] {
-    const std::lock_guard lock(Naming());
-    return rmap::MakeListing(samples, request);
-  }();
+  absl::StatusOr<rmap::Listing> listing;
+  {
+    const Naming naming(newest_listing, wanted->number);
+    if (!naming.is_admitted()) return Replaced();
+    listing = rmap::MakeListing(samples, request);
+  }
   if (!listing.ok()) return Refuse(listing.status());
   Json answer(rmap::ListingJson(*listing));
   std::vector<std::string> notes = listing->notes;
   if (!listing->disassembler.ok()) {
-    notes.push_back(absl::StrFormat("No instructions: %s%s",
-                                    listing->disassembler.message(),
-                                    absl::IsNotFound(listing->disassembler)
-                                        ? " (Debian's package binutils has it)"
-                                        : ""));
+    notes.push_back(absl::StrFormat("No instructions: %s",
+                                    listing->disassembler.message()));
   }
   answer["sources"] = SourcesOf(*listing, notes);
   answer["notes"] = std::move(notes);
@@ -179,11 +224,13 @@ HttpResponse Annotate(const TimelineIndex& index, const TraceEvents& events,
 std::optional<HttpResponse> AnswerFunctions(const TimelineIndex& index,
                                             const TraceEvents* events,
                                             std::string_view name,
-                                            ApiQuery& query) {
+                                            ApiQuery& query,
+                                            const SourceFiles* sources) {
   if (name != "functions" && name != "annotate") return std::nullopt;
   if (events == nullptr) return Refuse(404, "No trace beside the index");
-  HttpResponse response = name == "functions" ? Functions(index, *events, query)
-                                              : Annotate(index, *events, query);
+  HttpResponse response = name == "functions"
+                              ? Functions(index, *events, query)
+                              : Annotate(index, *events, query, sources);
   malloc_trim(0);
   return response;
 }

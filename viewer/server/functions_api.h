@@ -8,15 +8,18 @@
 
 #include "viewer/index/timeline_index.h"
 #include "viewer/server/api_query.h"
+#include "viewer/server/source_files.h"
 #include "viewer/server/trace_events.h"
 
 namespace countrace::viewer {
 
 // Absent: `name` is none of its requests. `events`: null if there is no trace.
+// `sources`: of functions, below them first; null: no directory was named.
 std::optional<HttpResponse> AnswerFunctions(const TimelineIndex& index,
                                             const TraceEvents* events,
                                             std::string_view name,
-                                            ApiQuery& query);
+                                            ApiQuery& query,
+                                            const SourceFiles* sources);
 
 }  // namespace countrace::viewer
 

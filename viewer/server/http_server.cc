@@ -1,5 +1,7 @@
 #include "viewer/server/http_server.h"
 
+#include <unistd.h>
+
 #include <array>
 #include <atomic>
 #include <boost/asio/dispatch.hpp>
@@ -10,7 +12,9 @@
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <chrono>
+#include <condition_variable>
 #include <csignal>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -32,6 +36,8 @@ using Response = http::response<http::string_body>;
 // Seconds for a peer whose request was refused or that is done.
 constexpr int kDrainSeconds = 2;
 constexpr std::uint64_t kDrainBytes = 1 << 20;
+// For requests that are in work when a signal ends the server.
+constexpr auto kPatience = std::chrono::milliseconds(500);
 
 std::string Text(beast::string_view text) {
   return std::string(text.data(), text.size());
@@ -194,7 +200,7 @@ class BeastServer final : public HttpServer {
       : limits_(limits),
         context_(limits.threads),
         acceptor_(asio::make_strand(context_)),
-        signals_(context_) {}
+        signals_(signal_context_) {}
 
   absl::Status Bind(std::uint16_t port) {
     const tcp::endpoint endpoint(asio::ip::address_v4::loopback(), port);
@@ -220,12 +226,14 @@ class BeastServer final : public HttpServer {
 
   void Run(const Handler& handler, bool stop_on_signals) override {
     handler_ = handler;
+    std::thread signalled;
     if (stop_on_signals) {
       signals_.add(SIGINT);
       signals_.add(SIGTERM);
       signals_.async_wait([this](beast::error_code error, int) {
-        if (!error) Stop();
+        if (!error) StopSoon();
       });
+      signalled = std::thread([this] { signal_context_.run(); });
     }
     Accept();
     std::vector<std::thread> threads;
@@ -234,11 +242,28 @@ class BeastServer final : public HttpServer {
     }
     context_.run();
     for (std::thread& thread : threads) thread.join();
+    {
+      const std::lock_guard lock(ending_);
+      has_ended_ = true;
+    }
+    ended_.notify_all();
+    signal_context_.stop();
+    if (signalled.joinable()) signalled.join();
   }
 
   void Stop() override { context_.stop(); }
 
  private:
+  // Thread: of signals alone, since all others may be in requests. Some of them
+  // may wait for what a hostile file has them read.
+  void StopSoon() {
+    Stop();
+    std::unique_lock lock(ending_);
+    if (!ended_.wait_for(lock, kPatience, [this] { return has_ended_; })) {
+      _exit(0);
+    }
+  }
+
   void Accept() {
     acceptor_.async_accept(
         asio::make_strand(context_),
@@ -281,7 +306,11 @@ class BeastServer final : public HttpServer {
   std::vector<std::weak_ptr<Connection>> connections_;
   asio::io_context context_;
   tcp::acceptor acceptor_;
+  asio::io_context signal_context_;
   asio::signal_set signals_;
+  std::mutex ending_;
+  std::condition_variable ended_;
+  bool has_ended_ = false;
   std::uint16_t port_ = 0;
 };
 

@@ -79,6 +79,7 @@ std::shared_ptr<const NamedFunctions> SampledRanges::FunctionsOf(
     }
   }
   rmap::CodePlaces places(range->samples, rmap::CodeBy::kFunction);
+  places.Expect(ContextsOf(range->samples, chosen));
   auto functions = std::make_shared<const NamedFunctions>(NameFunctions(
       range->samples, rmap::ContextTexts(range->samples, range->info), places,
       chosen));

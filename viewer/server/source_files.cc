@@ -90,6 +90,17 @@ absl::StatusOr<SourceFiles> SourceFiles::Open(
   return files;
 }
 
+std::function<std::optional<std::string>(const std::string&)>
+SourceFiles::Texts() const {
+  if (roots_.empty()) return nullptr;
+  return [this](const std::string& file) -> std::optional<std::string> {
+    // A line follows, so that a colon of the name is none before a line.
+    auto found = Read(file + ":0");
+    if (!found.ok()) return std::nullopt;
+    return std::move(found->text);
+  };
+}
+
 absl::StatusOr<SourceFile> SourceFiles::Read(std::string_view location) const {
   const std::size_t colon = location.rfind(':');
   std::uint32_t line = 0;

@@ -7,6 +7,8 @@
 #define COUNTRACE_VIEWER_SERVER_SOURCE_FILES_H_
 
 #include <cstddef>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +37,10 @@ class SourceFiles {
   // elsewhere. Errors: it has no file (invalid argument), there is none below
   // the directories (not found), it is too large (resource exhausted).
   absl::StatusOr<SourceFile> Read(std::string_view location) const;
+  // The text of a file that is looked for in the same way, by its name alone.
+  // Null: no directory was named. It must not outlive this.
+  std::function<std::optional<std::string>(const std::string& file)> Texts()
+      const;
 
  private:
   std::vector<base::ScopedFd> roots_;

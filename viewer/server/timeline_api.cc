@@ -91,7 +91,7 @@ HttpResponse Route(const TimelineIndex& index, const TraceEvents* events,
   if (auto response = AnswerReports(index, events, name, query)) {
     return *std::move(response);
   }
-  if (auto response = AnswerFunctions(index, events, name, query)) {
+  if (auto response = AnswerFunctions(index, events, name, query, sources)) {
     return *std::move(response);
   }
   return Refuse(404, "No such address");

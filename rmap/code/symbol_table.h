@@ -2,8 +2,8 @@
 // which looks at every symbol for each address.
 //
 // Thread: one at a time.
-#ifndef COUNTRACE_RMAP_SAMPLES_SYMBOL_TABLE_H_
-#define COUNTRACE_RMAP_SAMPLES_SYMBOL_TABLE_H_
+#ifndef COUNTRACE_RMAP_CODE_SYMBOL_TABLE_H_
+#define COUNTRACE_RMAP_CODE_SYMBOL_TABLE_H_
 
 #include <elfutils/libdwfl.h>
 #include <gelf.h>
@@ -52,4 +52,4 @@ class SymbolTable {
 
 }  // namespace countrace::rmap
 
-#endif  // COUNTRACE_RMAP_SAMPLES_SYMBOL_TABLE_H_
+#endif  // COUNTRACE_RMAP_CODE_SYMBOL_TABLE_H_

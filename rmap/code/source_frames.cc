@@ -1,4 +1,4 @@
-#include "rmap/samples/source_frames.h"
+#include "rmap/code/source_frames.h"
 
 #include <dwarf.h>
 

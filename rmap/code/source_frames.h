@@ -3,8 +3,8 @@
 // In: a module of libdwfl, which must outlive it. Out: calls, innermost first.
 // The functions of a unit are indexed when the first address in it is asked
 // for. Thread: one.
-#ifndef COUNTRACE_RMAP_SAMPLES_SOURCE_FRAMES_H_
-#define COUNTRACE_RMAP_SAMPLES_SOURCE_FRAMES_H_
+#ifndef COUNTRACE_RMAP_CODE_SOURCE_FRAMES_H_
+#define COUNTRACE_RMAP_CODE_SOURCE_FRAMES_H_
 
 #include <elfutils/libdwfl.h>
 
@@ -55,4 +55,4 @@ class SourceFrames {
 
 }  // namespace countrace::rmap
 
-#endif  // COUNTRACE_RMAP_SAMPLES_SOURCE_FRAMES_H_
+#endif  // COUNTRACE_RMAP_CODE_SOURCE_FRAMES_H_

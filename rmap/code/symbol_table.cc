@@ -1,4 +1,4 @@
-#include "rmap/samples/symbol_table.h"
+#include "rmap/code/symbol_table.h"
 
 #include <algorithm>
 #include <limits>

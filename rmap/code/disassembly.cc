@@ -1,0 +1,122 @@
+#include "rmap/code/disassembly.h"
+
+#include <capstone/capstone.h>
+#include <elf.h>
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+
+namespace countrace::rmap {
+namespace {
+
+struct InstructionFree {
+  void operator()(cs_insn* one) const { cs_free(one, 1); }
+};
+
+class Engine {
+ public:
+  Engine() = default;
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+  ~Engine() {
+    if (is_open_) cs_close(&handle_);
+  }
+  bool Open(unsigned machine) {
+    const bool x86 = machine == EM_X86_64 || machine == EM_386;
+    if (!x86 && machine != EM_AARCH64) return false;
+    is_open_ = cs_open(x86 ? CS_ARCH_X86 : CS_ARCH_ARM64,
+                       machine == EM_X86_64 ? CS_MODE_64
+                       : x86                ? CS_MODE_32
+                                            : CS_MODE_LITTLE_ENDIAN,
+                       &handle_) == CS_ERR_OK;
+    is_x86_ = x86;
+    return is_open_ &&
+           cs_option(handle_, CS_OPT_DETAIL, CS_OPT_ON) == CS_ERR_OK &&
+           (!x86 ||
+            cs_option(handle_, CS_OPT_SYNTAX, CS_OPT_SYNTAX_ATT) == CS_ERR_OK);
+  }
+  csh handle() const { return handle_; }
+  // What an instruction jumps to, or has relative to itself.
+  std::optional<std::uint64_t> TargetOf(const cs_insn& one) const {
+    const bool jumps = cs_insn_group(handle_, &one, CS_GRP_JUMP) ||
+                       cs_insn_group(handle_, &one, CS_GRP_CALL);
+    if (is_x86_) {
+      const cs_x86& x86 = one.detail->x86;
+      for (int i = 0; i < x86.op_count; ++i) {
+        const cs_x86_op& operand = x86.operands[i];
+        if (jumps && operand.type == X86_OP_IMM) {
+          return static_cast<std::uint64_t>(operand.imm);
+        }
+        if (operand.type == X86_OP_MEM && operand.mem.base == X86_REG_RIP) {
+          return one.address + one.size +
+                 static_cast<std::uint64_t>(operand.mem.disp);
+        }
+      }
+      return std::nullopt;
+    }
+    const cs_arm64& arm = one.detail->arm64;
+    for (int i = 0; jumps && i < arm.op_count; ++i) {
+      if (arm.operands[i].type == ARM64_OP_IMM) {
+        return static_cast<std::uint64_t>(arm.operands[i].imm);
+      }
+    }
+    return std::nullopt;
+  }
+  bool is_x86() const { return is_x86_; }
+
+ private:
+  csh handle_ = 0;
+  bool is_open_ = false, is_x86_ = false;
+};
+
+// "call   0x1139 <main>".
+std::string TextOf(const Engine& engine, const cs_insn& one,
+                   const NameAddress& name) {
+  const std::string operands(one.op_str);
+  std::string text(one.mnemonic);
+  if (!operands.empty()) text = absl::StrFormat("%-6s %s", text, operands);
+  const auto target = engine.TargetOf(one);
+  if (!target) return text;
+  // "0x2ee2(%rip)" does not show where that is.
+  if (operands.find("(%rip)") != std::string::npos) {
+    absl::StrAppendFormat(&text, "  # 0x%x", *target);
+  }
+  const std::string symbol = name(*target);
+  return symbol.empty() ? text : text + " " + symbol;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<Instruction>> Disassemble(
+    std::span<const unsigned char> code, std::uint64_t address,
+    unsigned machine, const NameAddress& name) {
+  Engine engine;
+  if (!engine.Open(machine)) {
+    return absl::UnavailableError(absl::StrFormat(
+        "libcapstone has no disassembler for machine %d here", machine));
+  }
+  const std::unique_ptr<cs_insn, InstructionFree> one(
+      cs_malloc(engine.handle()));
+  std::vector<Instruction> instructions;
+  const std::uint8_t* at = code.data();
+  std::size_t left = code.size();
+  while (left > 0) {
+    const std::uint64_t begin = address;
+    if (cs_disasm_iter(engine.handle(), &at, &left, &address, one.get())) {
+      instructions.push_back({begin, TextOf(engine, *one, name)});
+      continue;
+    }
+    const std::size_t skipped =
+        engine.is_x86() ? 1 : std::min<std::size_t>(4, left);
+    instructions.push_back({begin, "(bad)"});
+    at += skipped;
+    left -= skipped;
+    address += skipped;
+  }
+  return instructions;
+}
+
+}  // namespace countrace::rmap
