@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/code/elf_headers.h"
 #include "base/code/elf_identity.h"
 #include "base/code/file_version.h"
 #include "base/posix/regular_file.h"
@@ -92,7 +93,7 @@ bool UnwindFile::Take(const std::string& path, const std::string& build_id) {
 
 bool UnwindFile::Take(ScopedFd fd, const std::string& build_id) {
   elf_version(EV_CURRENT);
-  if (!fd.is_open()) return false;
+  if (!fd.is_open() || !HasFewElfHeaders(fd.get())) return false;
   if (IsFileVersion(build_id)) {
     struct stat status;
     if (fstat(fd.get(), &status) != 0 || FileVersion(status) != build_id) {

@@ -137,7 +137,8 @@ def main():
             'text': b'#!/bin/sh\n'},
         'function_symbols': {
             'parts': with_functions(['f', 'f.cold', 'f.cold.1', '_Z1gv']),
-            'versions': with_functions(['a@@V_1', 'a@V_0'], ['__cxa_throw']),
+            'versions': with_functions(['a@@V_1', 'a@V_0', '@@V_1'],
+                                       ['__cxa_throw']),
             'program': with_functions(['main'], ['swapcontext'],
                                       segments=(LOAD, INTERP)),
             'library': with_functions(['libc.so.6'],

@@ -13,6 +13,7 @@
 #include <system_error>
 
 #include "absl/strings/str_format.h"
+#include "base/code/elf_headers.h"
 #include "base/posix/scoped_fd.h"
 #include "runtime/recorder/kernel/hooks/usdt_notes.h"
 
@@ -50,7 +51,9 @@ bool ImportsCygProfile(Elf* elf, Elf_Scn* section, const GElf_Shdr& header) {
 ProgramTraits TraitsOf(int fd) {
   ProgramTraits traits;
   elf_version(EV_CURRENT);
-  const std::unique_ptr<Elf, ElfEnd> elf(elf_begin(fd, ELF_C_READ, nullptr));
+  const std::unique_ptr<Elf, ElfEnd> elf(
+      base::HasFewElfHeaders(fd) ? elf_begin(fd, ELF_C_READ, nullptr)
+                                 : nullptr);
   if (elf == nullptr || elf_kind(elf.get()) != ELF_K_ELF) return traits;
   traits.is_elf = true;
   std::size_t headers = 0, names = 0;

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "base/code/elf_headers.h"
 #include "base/posix/regular_file.h"
 
 namespace countrace::runtime {
@@ -183,6 +184,10 @@ void GiveParts(const std::multimap<std::string, CodeRange>& parts,
 absl::StatusOr<ObjectFunctions> ReadFunctionSymbols(const std::string& path) {
   auto file = base::OpenNamedFile(path);
   if (!file.ok()) return file.status();
+  if (!base::HasFewElfHeaders(file->get())) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "%s is no program or library: it has more than 65279 sections", path));
+  }
   static const Dwfl_Callbacks kCallbacks = {
       .find_elf = dwfl_build_id_find_elf,
       .find_debuginfo = dwfl_standard_find_debuginfo,
@@ -239,6 +244,7 @@ absl::StatusOr<ObjectFunctions> ReadFunctionSymbols(const std::string& path) {
     std::uint64_t offset = 0;
     if (!FileOffset(elf, address - bias, offset)) continue;
     std::string linked = WithoutDefaultVersion(name);
+    if (linked.empty()) continue;  // "@@V_1"
     if (const std::string_view owner = OwnerOfPart(linked); !owner.empty()) {
       parts.emplace(owner, CodeRange{offset, symbol.st_size});
       continue;

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "absl/strings/str_format.h"
+#include "base/code/elf_headers.h"
 #include "base/posix/regular_file.h"
 
 namespace countrace::runtime {
@@ -147,7 +148,9 @@ absl::StatusOr<std::vector<UsdtNote>> ReadUsdtNotes(const std::string& path) {
   const auto file = base::OpenNamedFile(path);
   if (!file.ok()) return file.status();
   elf_version(EV_CURRENT);
-  const ElfHandle elf(elf_begin(file->get(), ELF_C_READ, nullptr));
+  const ElfHandle elf(base::HasFewElfHeaders(file->get())
+                          ? elf_begin(file->get(), ELF_C_READ, nullptr)
+                          : nullptr);
   if (elf == nullptr || elf_kind(elf.get()) != ELF_K_ELF) {
     return absl::InvalidArgumentError(absl::StrFormat(
         "%s is neither a trace nor a program or library (ELF file)", path));

@@ -46,8 +46,12 @@ class ElfSections {
   }
   // Writes the file, with the headers behind all else.
   void Write(const std::string& path) {
+    WriteWithNumber(path, static_cast<Elf64_Half>(headers.size()));
+  }
+  // The same; its first header says that it has so many of them.
+  void WriteWithNumber(const std::string& path, Elf64_Half number) {
     head_.e_shoff = bytes_.size();
-    head_.e_shnum = static_cast<Elf64_Half>(headers.size());
+    head_.e_shnum = number;
     std::memcpy(bytes_.data(), &head_, sizeof(head_));
     bytes_.append(reinterpret_cast<const char*>(headers.data()),
                   headers.size() * sizeof(Elf64_Shdr));

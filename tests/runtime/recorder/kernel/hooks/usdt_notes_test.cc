@@ -9,6 +9,8 @@
 #include <set>
 #include <string>
 
+#include "runtime/recorder/kernel/hooks/function_symbols.h"
+#include "runtime/recorder/session/unjoined_program.h"
 #include "tests/runtime/recorder/kernel/hooks/elf_sections.h"
 #include "tests/support/trace_builder.h"
 
@@ -75,6 +77,21 @@ TEST_CASE("usdt_notes: sections that share their bytes have a bound",
   program.Write(folder / "program");
   const auto read = ReadUsdtNotes(folder / "program");
   CHECK(absl::IsDataLoss(read.status()));
+}
+
+TEST_CASE("usdt_notes: a file with numbers of sections like no program's",
+          "[recorder][usdt_notes]") {
+  const test_support::TempDirectory folder;
+  ElfSections program(COUNTRACE_PROGRAM_WITH_HOOKS);
+  program.Write(folder / "program");
+  CHECK(HasHooks(folder / "program"));
+  // The number is in the first section, so that it may be any.
+  program.headers.front().sh_size = program.headers.size();
+  program.WriteWithNumber(folder / "program", 0);
+  CHECK_FALSE(HasHooks(folder / "program"));
+  CHECK(absl::IsInvalidArgument(ReadUsdtNotes(folder / "program").status()));
+  CHECK(absl::IsInvalidArgument(
+      ReadFunctionSymbols(folder / "program").status()));
 }
 
 }  // namespace
