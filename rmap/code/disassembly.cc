@@ -3,6 +3,8 @@
 #include <capstone/capstone.h>
 #include <elf.h>
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -16,6 +18,19 @@ struct InstructionFree {
   void operator()(cs_insn* one) const { cs_free(one, 1); }
 };
 
+struct Machine {
+  unsigned elf;
+  cs_arch arch;
+  int mode;
+};
+
+// Those that countrace records on.
+constexpr Machine kMachines[] = {
+    {EM_X86_64, CS_ARCH_X86, CS_MODE_64},
+    {EM_386, CS_ARCH_X86, CS_MODE_32},
+    {EM_AARCH64, CS_ARCH_ARM64, CS_MODE_LITTLE_ENDIAN},
+    {EM_PPC64, CS_ARCH_PPC, CS_MODE_64 | CS_MODE_LITTLE_ENDIAN}};
+
 class Engine {
  public:
   Engine() = default;
@@ -25,17 +40,16 @@ class Engine {
     if (is_open_) cs_close(&handle_);
   }
   bool Open(unsigned machine) {
-    const bool x86 = machine == EM_X86_64 || machine == EM_386;
-    if (!x86 && machine != EM_AARCH64) return false;
-    is_open_ = cs_open(x86 ? CS_ARCH_X86 : CS_ARCH_ARM64,
-                       machine == EM_X86_64 ? CS_MODE_64
-                       : x86                ? CS_MODE_32
-                                            : CS_MODE_LITTLE_ENDIAN,
-                       &handle_) == CS_ERR_OK;
-    is_x86_ = x86;
+    const auto known = std::find_if(
+        std::begin(kMachines), std::end(kMachines),
+        [machine](const Machine& one) { return one.elf == machine; });
+    if (known == std::end(kMachines)) return false;
+    arch_ = known->arch;
+    is_open_ = cs_open(arch_, static_cast<cs_mode>(known->mode), &handle_) ==
+               CS_ERR_OK;
     return is_open_ &&
            cs_option(handle_, CS_OPT_DETAIL, CS_OPT_ON) == CS_ERR_OK &&
-           (!x86 ||
+           (!is_x86() ||
             cs_option(handle_, CS_OPT_SYNTAX, CS_OPT_SYNTAX_ATT) == CS_ERR_OK);
   }
   csh handle() const { return handle_; }
@@ -43,7 +57,7 @@ class Engine {
   std::optional<std::uint64_t> TargetOf(const cs_insn& one) const {
     const bool jumps = cs_insn_group(handle_, &one, CS_GRP_JUMP) ||
                        cs_insn_group(handle_, &one, CS_GRP_CALL);
-    if (is_x86_) {
+    if (is_x86()) {
       const cs_x86& x86 = one.detail->x86;
       for (int i = 0; i < x86.op_count; ++i) {
         const cs_x86_op& operand = x86.operands[i];
@@ -57,19 +71,26 @@ class Engine {
       }
       return std::nullopt;
     }
-    const cs_arm64& arm = one.detail->arm64;
-    for (int i = 0; jumps && i < arm.op_count; ++i) {
-      if (arm.operands[i].type == ARM64_OP_IMM) {
-        return static_cast<std::uint64_t>(arm.operands[i].imm);
+    if (!jumps) return std::nullopt;
+    return arch_ == CS_ARCH_PPC ? FirstOf(one.detail->ppc, PPC_OP_IMM)
+                                : FirstOf(one.detail->arm64, ARM64_OP_IMM);
+  }
+  bool is_x86() const { return arch_ == CS_ARCH_X86; }
+
+ private:
+  template <typename Detail, typename Kind>
+  static std::optional<std::uint64_t> FirstOf(const Detail& detail, Kind kind) {
+    for (int i = 0; i < detail.op_count; ++i) {
+      if (detail.operands[i].type == kind) {
+        return static_cast<std::uint64_t>(detail.operands[i].imm);
       }
     }
     return std::nullopt;
   }
-  bool is_x86() const { return is_x86_; }
 
- private:
   csh handle_ = 0;
-  bool is_open_ = false, is_x86_ = false;
+  cs_arch arch_ = CS_ARCH_X86;
+  bool is_open_ = false;
 };
 
 // "call   0x1139 <main>".
