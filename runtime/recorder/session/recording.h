@@ -27,6 +27,7 @@
 #include "logformat/session_layout.h"
 #include "runtime/recorder/control/session_invitation.h"
 #include "runtime/recorder/control/unjoined_pipe.h"
+#include "runtime/recorder/directory/disk_room.h"
 #include "runtime/recorder/directory/flight_keeper.h"
 #include "runtime/recorder/directory/session_file.h"
 #include "runtime/recorder/directory/trace_directory.h"
@@ -134,6 +135,7 @@ class Recording {
   std::optional<UnjoinedPipe> unjoined_;
   StartedPrograms started_;
   std::optional<SessionInvitation> invitation_;  // with -a or -p
+  std::optional<DiskReserve> reserve_;
   std::optional<FlightKeeper> flight_;
   std::optional<TriggerWatcher> watcher_;  // with triggers
   std::optional<PriorityGuard> priority_;

@@ -326,6 +326,7 @@ RecordResult Recording::Finish() {
     AddMessages(invitation_->TakeMessages());
   }
   DescribeHooks(control);
+  reserve_.reset();
   StoreNotRecorded();
   CalibrateHooks(control);
   invitation_.reset();  // from now on no other user may write here

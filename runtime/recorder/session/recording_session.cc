@@ -42,6 +42,7 @@ absl::Status Recording::FillSession() {
   // A sub-buffer is a packet: whole pages.
   const auto page = std::max(logformat::kPacketAlignBytes,
                              static_cast<std::size_t>(sysconf(_SC_PAGESIZE)));
+  reserve_.emplace(directory_.path());
   const std::uint64_t sub_buffer_bytes =
       std::max(page, (options_.sub_buffer_bytes + page - 1) / page * page);
   control.sub_buffer_bytes = std::min(
