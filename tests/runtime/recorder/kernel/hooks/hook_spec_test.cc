@@ -187,7 +187,9 @@ TEST_CASE("hook_spec: what is wrong is said, and garbage is refused",
   };
   CHECK(refusal("uprobe:" + kProgram + ":mian").find("matches") !=
         std::string::npos);
-  CHECK(refusal("uprobe:/dev/null:f").find("ELF") != std::string::npos);
+  CHECK(refusal("uprobe:/etc/passwd:f").find("ELF") != std::string::npos);
+  CHECK(refusal("uprobe:/dev/null:f").find("no regular file") !=
+        std::string::npos);
   CHECK(refusal("usdt:" + kProgram + ":no:*").find("no USDT probe") !=
         std::string::npos);
   std::mt19937 random(7);
