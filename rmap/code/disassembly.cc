@@ -71,9 +71,12 @@ class Engine {
       }
       return std::nullopt;
     }
-    if (!jumps) return std::nullopt;
-    return arch_ == CS_ARCH_PPC ? FirstOf(one.detail->ppc, PPC_OP_IMM)
-                                : FirstOf(one.detail->arm64, ARM64_OP_IMM);
+    // libcapstone puts no instruction of POWER into a group.
+    if (arch_ == CS_ARCH_PPC) {
+      return one.mnemonic[0] == 'b' ? FirstOf(one.detail->ppc, PPC_OP_IMM)
+                                    : std::nullopt;
+    }
+    return !jumps ? std::nullopt : FirstOf(one.detail->arm64, ARM64_OP_IMM);
   }
   bool is_x86() const { return arch_ == CS_ARCH_X86; }
 
