@@ -86,8 +86,8 @@ absl::StatusOr<std::unique_ptr<RecoveredTrace>> RecoveredTrace::Make(
   absl::Status status = CopyTrace(*directory, trace->path_);
   if (!status.ok()) return status;
   // The same call as in `countrace recover`, for the same result.
-  auto result =
-      logformat::FinishTrace(trace->path_, {.processes_may_be_alive = true});
+  auto result = logformat::FinishTrace(
+      trace->path_, {.processes_may_be_alive = true, .recorder_died = true});
   if (!result.ok()) return result.status();
   trace->messages_ = std::move(result->messages);
   return trace;
