@@ -201,14 +201,10 @@ static __always_inline int listed_event(__u64 cookie, const void* handed,
   }
 }
 
+// Where the kernel can, loaded to be attached to many places at once
+// (uprobe_multi.h).
 SEC("uprobe")
 int on_user_probe(struct pt_regs* regs) {
-  return listed_event(bpf_get_attach_cookie(regs), regs, PT_REGS_RC(regs));
-}
-
-// The same, loaded to be attached to many places at once (uprobe_multi.h).
-SEC("uprobe")
-int on_user_probes(struct pt_regs* regs) {
   return listed_event(bpf_get_attach_cookie(regs), regs, PT_REGS_RC(regs));
 }
 

@@ -25,17 +25,15 @@ struct TracedProgram {
   const char* tracepoint;
 };
 
-bool HasTracepoint(const char* tracepoint) {
-  return libbpf_find_vmlinux_btf_id(tracepoint, BPF_TRACE_RAW_TP) > 0;
-}
-
 // Selects programs for loading if `wanted`, but never one whose tracepoint is
-// missing.
+// missing. All are looked up in the object's copy of the kernel's types, which
+// takes some hundredths of a second to read.
 int Select(std::initializer_list<TracedProgram> programs, bool wanted,
            bool& any_missing) {
   for (const TracedProgram& entry : programs) {
     bool load = wanted;
-    if (load && !HasTracepoint(entry.tracepoint)) {
+    if (load && bpf_program__set_attach_target(entry.program, 0,
+                                               entry.tracepoint) != 0) {
       load = false;
       any_missing = true;
     }
@@ -48,6 +46,13 @@ int Select(std::initializer_list<TracedProgram> programs, bool wanted,
 int LeaveToUs(bpf_program* program, bool wanted) {
   bpf_program__set_autoattach(program, false);
   return -bpf_program__set_autoload(program, wanted);
+}
+
+// Whether the program of probes is loaded to be attached to many places at
+// once.
+bool IsUprobeMulti(const kernel_programs& skeleton) {
+  return bpf_program__expected_attach_type(skeleton.progs.on_user_probe) ==
+         static_cast<bpf_attach_type>(kUprobeMultiAttachType);
 }
 
 absl::Status AttachError(const DynamicHook& hook) {
@@ -64,16 +69,20 @@ absl::Status AttachError(const DynamicHook& hook) {
                              hook.name, hook.location, why));
 }
 
+// Attaches one hook alone, so that its error is its own.
 absl::Status AttachDynamicHook(const KernelHookRequest& request,
                                std::size_t index, const KernelHookRules& rules,
                                std::uint32_t cpu, kernel_programs& skeleton,
-                               std::vector<bpf_link*>& links) {
+                               std::vector<bpf_link*>& links,
+                               std::vector<base::ScopedFd>& joint_links) {
   const DynamicHook& hook = request.dynamic[index];
   const std::size_t links_before = links.size();
+  const std::size_t joint_before = joint_links.size();
   for (std::size_t i = 0; i < hook.attachments.size(); ++i) {
     const HookAttachment& at = hook.attachments[i];
     const std::uint64_t cookie = CookieOf(request, rules, index, i);
     bpf_link* link = nullptr;
+    base::ScopedFd joint_link;
     if (at.file.empty()) {
       perf_event_attr attr{};
       attr.size = sizeof(attr);
@@ -90,6 +99,10 @@ absl::Status AttachDynamicHook(const KernelHookRequest& request,
                                                    fd.get(), &options);
       }
       if (link != nullptr) fd.Release();  // the link owns it
+    } else if (IsUprobeMulti(skeleton)) {
+      joint_link = AttachUprobes(
+          bpf_program__fd(skeleton.progs.on_user_probe), at.file,
+          {{at.offset}, {at.semaphore_offset}, {cookie}}, at.on_return);
     } else {
       LIBBPF_OPTS(bpf_uprobe_opts, options);
       options.bpf_cookie = cookie;
@@ -99,15 +112,17 @@ absl::Status AttachDynamicHook(const KernelHookRequest& request,
           bpf_program__attach_uprobe_opts(skeleton.progs.on_user_probe, -1,
                                           at.file.c_str(), at.offset, &options);
     }
-    if (link == nullptr) {
+    if (link == nullptr && !joint_link.is_open()) {
       const absl::Status error = AttachError(hook);
       // An enter without its exit would be worse than neither.
       for (; links.size() > links_before; links.pop_back()) {
         bpf_link__destroy(links.back());
       }
+      joint_links.resize(joint_before);
       return error;
     }
-    links.push_back(link);
+    if (link != nullptr) links.push_back(link);
+    if (joint_link.is_open()) joint_links.push_back(std::move(joint_link));
   }
   return absl::OkStatus();
 }
@@ -193,19 +208,19 @@ int SelectHookPrograms(const KernelHookRequest& request,
 #else
   no_faults = request.faults;
 #endif
-  if (error == 0) {
-    error = LeaveToUs(programs.on_user_probe, !request.dynamic.empty());
+  bool probes = false, tracepoints = false;
+  for (const DynamicHook& hook : request.dynamic) {
+    for (const HookAttachment& at : hook.attachments) {
+      (at.file.empty() ? tracepoints : probes) = true;
+    }
   }
-  if (error == 0) {
-    error = LeaveToUs(programs.on_user_probes,
-                      !request.dynamic.empty() && KernelHasUprobeMulti());
+  if (error == 0) error = LeaveToUs(programs.on_user_probe, probes);
+  if (probes && KernelHasUprobeMulti()) {
     bpf_program__set_expected_attach_type(
-        programs.on_user_probes,
+        programs.on_user_probe,
         static_cast<bpf_attach_type>(kUprobeMultiAttachType));
   }
-  if (error == 0) {
-    error = LeaveToUs(programs.on_tracepoint, !request.dynamic.empty());
-  }
+  if (error == 0) error = LeaveToUs(programs.on_tracepoint, tracepoints);
   const std::pair<bool, const char*> missing[] = {
       {no_syscalls, "system calls (tracepoints raw_syscalls:sys_enter, exit)"},
       {no_irqs, "interrupts (tracepoints irq:*)"},
@@ -238,8 +253,8 @@ absl::Status AttachHookPrograms(const KernelHookRequest& request,
   std::string denied_names;
   absl::Status last_failure;
   std::vector<bool> attached(request.dynamic.size());
-  if (bpf_program__autoload(skeleton.progs.on_user_probes)) {
-    const int program = bpf_program__fd(skeleton.progs.on_user_probes);
+  if (IsUprobeMulti(skeleton)) {
+    const int program = bpf_program__fd(skeleton.progs.on_user_probe);
     attached = AttachJointly(
         request, rules,
         [program](const std::string& file, const UprobePlaces& places,
@@ -250,8 +265,8 @@ absl::Status AttachHookPrograms(const KernelHookRequest& request,
   }
   for (std::size_t i = 0; i < request.dynamic.size(); ++i) {
     if (attached[i]) continue;
-    const absl::Status failure =
-        AttachDynamicHook(request, i, rules, cpus.front(), skeleton, links);
+    const absl::Status failure = AttachDynamicHook(
+        request, i, rules, cpus.front(), skeleton, links, joint_links);
     if (request.attaching) request.attaching(i + 1, request.dynamic.size());
     if (failure.ok()) continue;
     last_failure = failure;
