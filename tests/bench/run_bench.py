@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 
+import begin_bench
 import benchmark_page
 import live_lag
 import parallel_forecast
@@ -31,6 +32,7 @@ TITLES = {
     'hook': 'Hooks in a program',
     'decode': 'Reading a short trace',
     'reading': 'Reading a long trace',
+    'begin': 'Begin and end of a recording',
     'dispatch': 'Records of the kernel',
     'kernel_hook': 'System calls, USDT probes, uprobes',
     'load': 'A server under load',
@@ -585,6 +587,13 @@ def live_rows(build, work):
             'copying and reading alone', copying + reading, '')
 
 
+def begin_rows(build, work, runs):
+    for name, peer, *times in begin_bench.measure(build, work, runs):
+        ours, its, our_end, its_end = (1000 * seconds for seconds in times)
+        row(f'{name}: begins after', ours, 'ms', peer, its, '<= 500 ms')
+        row(f'{name}: ends after', our_end, 'ms', peer, its_end, '')
+
+
 def in_repository(build):
     """The build directory as a reader of the page would type it."""
     root = pathlib.Path(__file__).resolve().parents[2]
@@ -640,6 +649,7 @@ def main():
         'hook': lambda work: hook_rows(build, work, options.runs),
         'decode': lambda work: decode_rows(build, work),
         'reading': lambda work: reading_rows(build, work, options.records),
+        'begin': lambda work: begin_rows(build, work, options.runs),
         'dispatch': lambda work: dispatch_rows(build, work, options.runs),
         'kernel_hook': lambda work: kernel_hook_rows(build, work, options.runs),
         'load': lambda work: load_rows(build, work, options.runs),
