@@ -3,6 +3,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <linux/perf_event.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -203,8 +204,35 @@ absl::Status BpfPrograms::AttachFaults(const BpfProgramOptions& options) {
   return absl::OkStatus();
 }
 
+// The kernel waits at a probe and at a tracepoint until no CPU runs its program
+// any more. Threads wait together.
 void BpfPrograms::Detach() {
-  for (bpf_link* const link : links_) bpf_link__destroy(link);
+  const std::size_t all = links_.size() + joint_links_.size();
+  std::atomic<std::size_t> next = 0;
+  auto detach = [&] {
+    // Relaxed: only the number must be another one each time.
+    for (std::size_t i = 0;
+         (i = next.fetch_add(1, std::memory_order_relaxed)) < all;) {
+      if (i < links_.size()) {
+        bpf_link__destroy(links_[i]);
+      } else {
+        joint_links_[i - links_.size()].Reset();
+      }
+    }
+  };
+  const auto run = [](void* work) -> void* {
+    (*static_cast<decltype(detach)*>(work))();
+    return nullptr;
+  };
+  constexpr std::size_t kMostThreads = 16;
+  std::vector<pthread_t> threads;
+  for (std::size_t i = 1; i < std::min(all, kMostThreads); ++i) {
+    pthread_t thread;
+    if (pthread_create(&thread, nullptr, run, &detach) != 0) break;
+    threads.push_back(thread);
+  }
+  detach();
+  for (const pthread_t thread : threads) pthread_join(thread, nullptr);
   links_.clear();
   joint_links_.clear();
   if (skeleton_ != nullptr) kernel_programs__detach(skeleton_);
