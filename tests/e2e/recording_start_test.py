@@ -1,12 +1,17 @@
 #!/usr/bin/env python3
 """A recording begins with what it needs and no more: only the BPF programs that
-are used are loaded, and the kernel's types are read once.
+are used are loaded, and the kernel's types are read once; the cost of probes is
+measured once, and the file that keeps it is believed only if it is of this boot
+and of this user alone.
 
 usage: recording_start_test.py COUNTRACE PROBED_WORKLOAD
 """
 import json
+import os
 import pathlib
+import platform
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -17,6 +22,10 @@ from trace_checks import Recording
 WORKLOAD = None
 ALL = ('--kernel', 'wakeups,syscalls,irq,softirq,faults,block', '--sample',
        '99', '--offcpu', '1ms')
+OTHER_USER = 65534
+# Nine numbers: of a probe's parts before, inside and after a call, each with its
+# limits. The kernel's would not be these.
+KEPT = '101 51 201 303 151 401 505 251 601'
 
 
 def program_names(pid):
@@ -85,6 +94,116 @@ class RecordingStart(Recording):
                              if name.startswith('on_user_probe')]
                 self.assertEqual(len(of_probes), 1 if 'on_user_probe' in used
                                  else 0)
+
+
+@unittest.skipIf(platform.machine() != 'x86_64',
+                 'SKIPPED: the cost of probes is measured on x86-64 alone')
+class KeptCosts(Recording):
+    """Recordings that see a /run of this test."""
+
+    def setUp(self):
+        super().setUp()
+        self.needs_root()
+        self.needs('unshare')
+        self.needs_back_end('bpf')
+        self.run_folder = self.work / 'run'
+        self.run_folder.mkdir(mode=0o755)
+        self.folder = self.run_folder / 'countrace'
+        self.file = self.folder / 'measured'
+
+    def recorded_cost(self, *options):
+        """Six numbers of the hook, as the trace has them."""
+        script = 'mount --bind "$1" /run && shift && exec "$@"'
+        result = subprocess.run(
+            ['unshare', '--mount', 'sh', '-c', script, 'sh', self.run_folder,
+             self.countrace_program, 'record', '-q', '--force', '-o',
+             self.trace, '--hook', f'uprobe:{WORKLOAD}:stepped_300', *options,
+             '--', WORKLOAD, '1'], text=True, capture_output=True, timeout=120,
+            check=False)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        text = (self.trace / 'metadata').read_text(encoding='latin-1')
+        found = re.findall(r'probe-segment\\t-\\t\w+:stepped_300\\t[^"]*\\t'
+                           r'((?: ?\d+){6})"', text)
+        self.assertEqual(len(found), 1)
+        return found[0].split()
+
+    def falsify(self):
+        """Writes costs that the kernel would not have."""
+        lines = self.file.read_text().splitlines()
+        self.assertEqual(len(lines), 2)
+        key, numbers = lines[1].split('\t')
+        self.assertEqual(len(numbers.split()), 9)
+        self.file.write_text(f'{lines[0]}\n{key}\t{KEPT}\n')
+
+    def is_kept(self, cost):
+        # Inside; and before and after together.
+        return cost == ['303', '151', '401', '606', '302', '802']
+
+    def test_they_are_measured_once(self):
+        self.assertFalse(self.is_kept(self.recorded_cost()))
+        self.assertEqual(self.file.stat().st_mode & 0o777, 0o600)
+        self.assertEqual(self.folder.stat().st_mode & 0o777, 0o700)
+        self.falsify()
+        self.assertTrue(self.is_kept(self.recorded_cost()))
+        # Another set of events costs something else.
+        kept = self.file.read_text()
+        self.assertFalse(self.is_kept(self.recorded_cost('-e', 'task-clock')))
+        self.assertIn(kept.splitlines()[1], self.file.read_text())
+        self.assertEqual(len(self.file.read_text().splitlines()), 3)
+        self.assertEqual([path.name for path in self.folder.iterdir()],
+                         ['measured'])
+
+    def test_a_file_that_others_could_write_is_not_believed(self):
+        def of_another_user():
+            os.chown(self.file, OTHER_USER, OTHER_USER)
+
+        def writable_by_all():
+            self.file.chmod(0o666)
+
+        def a_link():
+            self.file.rename(self.work / 'elsewhere')
+            self.file.symlink_to(self.work / 'elsewhere')
+
+        def a_pipe():
+            self.file.unlink()
+            os.mkfifo(self.file, 0o600)
+
+        def of_another_boot():
+            text = self.file.read_text()
+            boot = text.split()[1]
+            self.assertEqual(len(boot), 36)
+            self.file.write_text(text.replace(boot, boot[::-1], 1))
+
+        def of_another_kernel():
+            text = self.file.read_text()
+            release = platform.release()
+            self.assertIn(release, text.splitlines()[0])
+            self.file.write_text(text.replace(release, '1.0.0', 1))
+
+        def damaged():
+            self.file.write_text(self.file.read_text().replace(KEPT, KEPT[:-4]))
+
+        def cut():
+            text = self.file.read_text()
+            self.file.write_text(text[:-1])
+
+        def a_folder_of_another_user():
+            os.chown(self.folder, OTHER_USER, OTHER_USER)
+
+        def a_folder_that_all_can_write():
+            self.folder.chmod(0o777)
+
+        for change in (of_another_user, writable_by_all, a_link, a_pipe,
+                       of_another_boot, of_another_kernel, damaged, cut,
+                       a_folder_of_another_user, a_folder_that_all_can_write):
+            with self.subTest(change.__name__):
+                shutil.rmtree(self.folder, ignore_errors=True)
+                self.recorded_cost()
+                self.falsify()
+                change()
+                self.assertFalse(self.is_kept(self.recorded_cost()))
+        # Nothing was written where others can.
+        self.assertIn(KEPT, self.file.read_text())
 
 
 if __name__ == '__main__':

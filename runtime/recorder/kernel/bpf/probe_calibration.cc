@@ -10,17 +10,21 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cerrno>
 #include <map>
 #include <numeric>
 #include <utility>
 
+#include "absl/strings/str_format.h"
 #include "base/posix/errno_status.h"
 #include "base/posix/scoped_fd.h"
 #include "runtime/recorder/kernel/bpf/kernel_ring_reader.h"
+#include "runtime/recorder/kernel/bpf/probe_cost_key.h"
 #include "runtime/recorder/kernel/bpf/probed_functions.h"
 #include "runtime/recorder/kernel/hooks/kernel_hook_registry.h"
 #include "runtime/recorder/kernel/hooks/probed_instruction.h"
+#include "runtime/recorder/system/kept_measurements.h"
 #include "runtime/recorder/system/monotonic_clock.h"
 
 namespace countrace::runtime {
@@ -277,11 +281,14 @@ class ChildRecords {
   std::vector<Hit> hits_;
 };
 
-absl::StatusOr<PartsOfKinds> Measure(BpfProgramOptions& options,
+absl::StatusOr<PartsOfKinds> Measure(BpfProgramOptions options,
                                      const std::vector<ProbeKind>& kinds) {
   std::vector<ProbedFunction> functions;
   options.hooks.dynamic.clear();
   options.hooks.attaching = nullptr;
+  // Programs that do not run at a probe are not loaded.
+  options.hooks.irqs = options.hooks.softirqs = options.hooks.faults = false;
+  options.wakeups = options.names_code = false;
   options.hook_rules = {};
   options.off_cpu = {};
   options.ring_bytes = kRingBytes;
@@ -350,6 +357,44 @@ absl::StatusOr<PartsOfKinds> Measure(BpfProgramOptions& options,
   return parts;
 }
 
+// Those of an earlier recording of this boot; the others are measured, and
+// kept.
+absl::StatusOr<PartsOfKinds> KeptOrMeasured(
+    const BpfProgramOptions& options, const std::vector<ProbeKind>& kinds) {
+  using Words =
+      std::array<std::uint32_t, sizeof(Parts) / sizeof(std::uint32_t)>;
+  const std::string conditions = ProbeConditions(options);
+  const auto key = [&conditions](const ProbeKind& kind) {
+    return absl::StrFormat("probe=%d,%d %s", static_cast<int>(kind.first),
+                           kind.second, conditions);
+  };
+  const KeptMeasurements kept = KeptMeasurements::OfThisBoot();
+  PartsOfKinds parts;
+  std::vector<ProbeKind> unknown;
+  for (const ProbeKind& kind : kinds) {
+    const KeptMeasurements::Numbers numbers = kept.Find(key(kind));
+    Words words{};
+    if (numbers.size() != words.size()) {
+      unknown.push_back(kind);
+      continue;
+    }
+    std::copy(numbers.begin(), numbers.end(), words.begin());
+    parts.emplace(kind, std::bit_cast<Parts>(words));
+  }
+  if (unknown.empty()) return parts;
+  auto measured = Measure(options, unknown);
+  if (!measured.ok()) return measured.status();
+  KeptMeasurements::Entries to_keep;
+  for (const auto& [kind, of] : *measured) {
+    const auto words = std::bit_cast<Words>(of);
+    to_keep.push_back({key(kind), {words.begin(), words.end()}});
+  }
+  // Without a folder for it the next recording measures again.
+  (void)kept.Store(to_keep);
+  parts.merge(*measured);
+  return parts;
+}
+
 ProbeCost CostOf(const DynamicHook& hook, const PartsOfKinds& parts) {
   std::optional<Parts> enter, exit;
   const auto add = [](std::optional<Parts>& sum, const Parts& more) {
@@ -379,7 +424,7 @@ ProbeCost CostOf(const DynamicHook& hook, const PartsOfKinds& parts) {
 
 }  // namespace
 
-absl::Status CalibrateProbes(BpfProgramOptions options,
+absl::Status CalibrateProbes(const BpfProgramOptions& options,
                              KernelHookRequest& hooks) {
   std::vector<ProbeKind> kinds;
   for (DynamicHook& hook : hooks.dynamic) {
@@ -393,7 +438,7 @@ absl::Status CalibrateProbes(BpfProgramOptions options,
   kinds.erase(std::unique(kinds.begin(), kinds.end()), kinds.end());
   if (kinds.empty() || options.gating.nothing()) return absl::OkStatus();
   const bool rules = !options.hook_rules.rules.empty();
-  const auto parts = Measure(options, kinds);
+  const auto parts = KeptOrMeasured(options, kinds);
   if (!parts.ok()) return parts.status();
   for (DynamicHook& hook : hooks.dynamic) {
     if (!hook.cost) continue;

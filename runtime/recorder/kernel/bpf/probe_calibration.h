@@ -13,12 +13,13 @@
 
 namespace countrace::runtime {
 
-// Measures each kind of probe that `hooks` has, and stores DynamicHook::cost:
-// kUnknownProbeCost if that failed. `options`: of the recording. Takes some
-// hundredths of a second, more where attaching is slow. Returns: errors of
+// Measures each kind of probe that `hooks` has, unless an earlier recording of
+// this boot did so with the same options, and stores DynamicHook::cost:
+// kUnknownProbeCost if that failed. `options`: of the recording. Measuring
+// takes some tenths of a second. Returns: errors of
 // BpfPrograms::Load(); UNIMPLEMENTED on this architecture; UNAVAILABLE the
 // child was held up.
-absl::Status CalibrateProbes(BpfProgramOptions options,
+absl::Status CalibrateProbes(const BpfProgramOptions& options,
                              KernelHookRequest& hooks);
 
 }  // namespace countrace::runtime
