@@ -226,8 +226,12 @@ void ParseNotRecorded(std::string_view text, TraceDescription& description) {
 }
 
 absl::StatusOr<TraceDescription> ReadSessionFiles(const std::string& path) {
+  // It gets its name when the recording begins, so there is always one of both.
   absl::StatusOr<base::FileMapping> file =
-      base::FileMapping::Open(path + "/" + kSessionFile);
+      base::FileMapping::Open(path + "/" + kComingSessionFile);
+  if (absl::IsNotFound(file.status())) {
+    file = base::FileMapping::Open(path + "/" + kSessionFile);
+  }
   if (!file.ok()) return file.status();
   if (file->bytes().size() < sizeof(SessionControl)) {
     return Damaged(path, "file-bytes", file->bytes().size(),

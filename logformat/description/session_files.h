@@ -12,6 +12,9 @@
 
 namespace countrace::logformat {
 
+// The session of a recording that has not begun: whole, and no process joins.
+inline constexpr char kComingSessionFile[] = ".session.new";
+
 // Description of the session in directory `path`. A torn last line of `.hooks`
 // and a repeated id become TraceDescription::messages.
 //

@@ -133,7 +133,7 @@ absl::StatusOr<TraceDirectory> ListTraceDirectory(const std::string& path) {
     ++files;
     if (name == kMetadataFile) {
       directory.has_metadata = true;
-    } else if (name == kSessionFile) {
+    } else if (name == kSessionFile || name == kComingSessionFile) {
       directory.has_session = true;
     } else if (name == kIncompleteFile) {
       directory.incomplete = true;

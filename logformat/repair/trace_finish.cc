@@ -16,6 +16,7 @@
 #include "base/posix/file_output.h"
 #include "base/posix/scoped_fd.h"
 #include "logformat/description/metadata_writer.h"
+#include "logformat/description/session_files.h"
 #include "logformat/description/trace_directory.h"
 #include "logformat/event_schema.h"
 #include "logformat/loss.h"
@@ -143,6 +144,7 @@ class Finisher {
       Remove(kOwnersFile);
       Remove(kNotRecordedFile);
       Remove(kUnjoinedPipe);
+      Remove(kComingSessionFile);
       Remove(kSessionFile);
       Remove(kIncompleteFile);
     }

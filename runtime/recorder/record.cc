@@ -1,6 +1,9 @@
 #include "runtime/recorder/record.h"
 
+#include <unistd.h>
+
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_format.h"
@@ -34,6 +37,39 @@ const std::vector<std::string>& DefaultEvents() {
   return events;
 }
 constexpr std::size_t kOptionalDefaultsFrom = 4;  // cycles, instructions
+
+// Null: there is none, and `messages` say why.
+absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenKernel(
+    const RecordOptions& options, const KernelRecorderOptions& kernel_options,
+    std::vector<std::string>& messages) {
+  auto opened = OpenKernelRecorder(options.backend, kernel_options, messages);
+  if (opened.ok()) return opened;
+  if (const absl::Status refused = RefuseKernelHooks(options, opened.status());
+      !refused.ok()) {
+    return refused;
+  }
+  if (options.off_cpu_ns != 0) {
+    return absl::Status(
+        opened.status().code(),
+        absl::StrFormat("Cannot record stacks off CPU (--offcpu): %s",
+                        base::StatusText(opened.status())));
+  }
+  if (!options.samples.empty() && !options.system_wide) {
+    auto own = OpenOwnProcessesRecorder(kernel_options);
+    if (own.ok()) {
+      messages.push_back(absl::StrFormat(
+          "Samples and hooks only, without dispatches and counts: %s",
+          base::StatusText(opened.status())));
+    }
+    return own;
+  }
+  const std::string missing = KernelRecordsMissingMessage(opened.status());
+  if (NeedsKernel(options) && !SessionInvitation::AnyProcess(options.pids)) {
+    return absl::Status(opened.status().code(), missing);
+  }
+  messages.push_back(missing);
+  return nullptr;
+}
 
 }  // namespace
 
@@ -112,6 +148,15 @@ absl::StatusOr<RecordResult> Record(const RecordOptions& options) {
   if (!hooks.ok()) return hooks.status();
   auto hook_rules = ResolveKernelHookRules(*dump_rules, *hooks, KernelTickNs());
   if (!hook_rules.ok()) return hook_rules.status();
+  // Before the programs of the kernel are loaded, which may take half a second:
+  // if this process is killed meanwhile, there is a trace. An old one stays
+  // until nothing can fail any more.
+  std::optional<TraceDirectory> directory;
+  if (!options.force || access(options.output.c_str(), F_OK) != 0) {
+    auto created = TraceDirectory::Create(options.output, options.force);
+    if (!created.ok()) return created.status();
+    directory = *std::move(created);
+  }
   std::unique_ptr<KernelRecorder> kernel;
   if (options.kernel) {
     KernelRecorderOptions kernel_options;
@@ -128,36 +173,19 @@ absl::StatusOr<RecordResult> Record(const RecordOptions& options) {
     kernel_options.off_cpu = {options.off_cpu_ns, options.waker_stacks,
                               *stack_bytes};
     kernel_options.ring_bytes = options.kernel_ring_bytes;
-    auto opened = OpenKernelRecorder(options.backend, kernel_options, messages);
-    if (opened.ok()) {
-      kernel = *std::move(opened);
-    } else if (const absl::Status refused =
-                   RefuseKernelHooks(options, opened.status());
-               !refused.ok()) {
-      return refused;
-    } else if (options.off_cpu_ns != 0) {
-      return absl::Status(
-          opened.status().code(),
-          absl::StrFormat("Cannot record stacks off CPU (--offcpu): %s",
-                          base::StatusText(opened.status())));
-    } else if (!options.samples.empty() && !options.system_wide) {
-      auto own = OpenOwnProcessesRecorder(kernel_options);
-      if (!own.ok()) return own.status();
-      kernel = *std::move(own);
-      messages.push_back(absl::StrFormat(
-          "Samples and hooks only, without dispatches and counts: %s",
-          base::StatusText(opened.status())));
-    } else if (NeedsKernel(options) &&
-               !SessionInvitation::AnyProcess(options.pids)) {
-      return absl::Status(opened.status().code(),
-                          KernelRecordsMissingMessage(opened.status()));
-    } else {
-      messages.push_back(KernelRecordsMissingMessage(opened.status()));
+    auto opened = OpenKernel(options, kernel_options, messages);
+    if (!opened.ok()) {
+      if (directory) directory->Remove();
+      return opened.status();
     }
+    kernel = *std::move(opened);
   }
 
-  auto directory = TraceDirectory::Create(options.output, options.force);
-  if (!directory.ok()) return directory.status();
+  if (!directory) {
+    auto created = TraceDirectory::Create(options.output, options.force);
+    if (!created.ok()) return created.status();
+    directory = *std::move(created);
+  }
   auto session = SessionFile::Create(directory->path());
   if (!session.ok()) {
     directory->Remove();

@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-"""A recording begins with what it needs and no more: only the BPF programs that
-are used are loaded, and the kernel's types are read once; the cost of probes is
-measured once, and the file that keeps it is believed only if it is of this boot
-and of this user alone.
+"""A recording begins with what it needs and no more: a kill before and while it
+begins leaves a trace that can be read, or none; only the BPF programs that are
+used are loaded; the cost of probes is measured once, and the file that keeps it
+is believed only if it is of this boot and of this user alone.
 
 usage: recording_start_test.py COUNTRACE PROBED_WORKLOAD
 """
+import collections
 import json
 import os
 import pathlib
 import platform
+import random
 import re
 import shutil
 import subprocess
@@ -17,7 +19,7 @@ import sys
 import time
 import unittest
 
-from trace_checks import Recording
+from trace_checks import FULL, Recording
 
 WORKLOAD = None
 ALL = ('--kernel', 'wakeups,syscalls,irq,softirq,faults,block', '--sample',
@@ -49,6 +51,109 @@ class RecordingStart(Recording):
         self.needs_root()
         self.needs('bpftool')
         self.needs_back_end('bpf')
+        shutil.rmtree(self.work / 'trial.ctf')
+
+    def check_killed_trace(self, existed):
+        """Returns whether there is one."""
+        if not self.trace.exists():
+            self.assertFalse(existed)
+            return False
+        for verb in ('info', 'report', 'script'):
+            self.countrace(verb, self.trace)
+        self.countrace('recover', self.trace)
+        self.countrace('verify', self.trace)
+        self.assertFalse((self.trace / '.session').exists())
+        return True
+
+    def kill_after(self, seconds, *options):
+        recorder = subprocess.Popen(
+            [self.countrace_program, 'record', '-q', '--force', '-o',
+             self.trace, *ALL, '--hook', f'uprobe:{WORKLOAD}:stepped_300',
+             *options, '--', 'sleep', '100'],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(seconds)
+        recorder.kill()
+        recorder.wait()
+
+    def test_a_kill_while_it_begins_leaves_a_trace_or_none(self):
+        generator = random.Random(40)
+        seen = set()
+        for index in range(1000 if FULL else 24):
+            delay = generator.uniform(0.0, 2.0 if FULL else 1.0)
+            with self.subTest(round=index, delay=delay):
+                existed = self.trace.exists()
+                self.kill_after(delay)
+                seen.add(self.check_killed_trace(existed))
+                if index % 2:
+                    shutil.rmtree(self.trace, ignore_errors=True)
+        self.assertIn(True, seen)
+
+    def begin_under_strace(self, *options):
+        calls = self.work / 'calls'
+        command = ['strace', '-o', calls, *options, self.countrace_program,
+                   'record', '-q', '--force', '-o', self.trace, '--kernel',
+                   'syscalls', '--', 'true']
+        subprocess.run(command, capture_output=True, timeout=120, check=False)
+        text = calls.read_text()
+        calls.unlink()
+        return text
+
+    def test_a_kill_at_a_call_that_changes_files_leaves_a_trace_or_none(self):
+        """Before each of them, with an old trace and without one."""
+        self.needs_strace()
+        names = ('mkdir', 'flock', 'fallocate', 'rename', 'renameat2', 'clone',
+                 'unlink', 'unlinkat', 'ftruncate')
+        for old in (False, True):
+            if old:
+                self.countrace('record', '-q', '-o', self.trace, '--', 'true')
+            kept = self.work / 'kept'
+            if old:
+                shutil.copytree(self.trace, kept)
+            text = self.begin_under_strace('-e', 'trace=' + ','.join(names))
+            # Until the command is there: the end is another test's.
+            text = text.partition('/.session")')[0]
+            places = collections.Counter(
+                re.findall(r'^(\w+)\(', text, re.M))
+            self.assertGreater(places['rename'], 0)
+            for name, most in places.items():
+                for count in range(1, most + 1):
+                    shutil.rmtree(self.trace, ignore_errors=True)
+                    if old:
+                        shutil.copytree(kept, self.trace)
+                    with self.subTest(call=name, count=count, old=old):
+                        self.begin_under_strace(
+                            '-e', f'inject={name}:signal=KILL:when={count}')
+                        self.check_killed_trace(old)
+            for left in self.work.glob('trace.ctf*'):
+                shutil.rmtree(left)
+
+    def test_a_killed_recording_is_replaced(self):
+        self.kill_after(0.3)
+        self.countrace('record', '-q', '--force', '-o', self.trace, '--',
+                       'true')
+        self.countrace('verify', self.trace)
+        left = [path.name for path in self.work.iterdir()]
+        self.assertEqual(left, [self.trace.name])
+
+    def test_a_refused_recording_leaves_the_old_trace_or_none(self):
+        self.needs('setpriv')
+        # Without capabilities the kernel refuses it after the folder is made.
+        refused = ['setpriv', '--bounding-set', '-all', '--inh-caps', '-all',
+                   self.countrace_program, 'record', '--force', '-o',
+                   self.trace, '--offcpu', '1ms', '--', 'true']
+
+        def refuse():
+            run = subprocess.run(refused, text=True, capture_output=True,
+                                 timeout=120, check=False)
+            self.assertIn('--offcpu', run.stderr)
+            self.assertNotEqual(run.returncode, 0)
+        refuse()
+        self.assertEqual(list(self.work.iterdir()), [])
+        self.countrace('record', '-q', '-o', self.trace, '--', 'true')
+        old = sorted(self.trace.iterdir())
+        refuse()
+        self.assertEqual(sorted(self.trace.iterdir()), old)
+        self.assertEqual(list(self.work.iterdir()), [self.trace])
 
     def programs_of(self, *options):
         ready = self.work / 'ready'

@@ -19,6 +19,7 @@
 #include "absl/strings/str_format.h"
 #include "base/posix/errno_status.h"
 #include "base/posix/scoped_fd.h"
+#include "logformat/description/session_files.h"
 #include "runtime/pid_namespace.h"
 #include "runtime/recorder/system/cpu_list.h"
 #include "runtime/recorder/system/monotonic_clock.h"
@@ -30,7 +31,7 @@ namespace countrace::runtime {
 using logformat::SessionControl;
 
 namespace {
-constexpr char kUnpublished[] = ".new";  // suffix
+constexpr char kUnfinishedFile[] = ".session.part";
 }  // namespace
 
 absl::StatusOr<SessionFile> SessionFile::Create(const std::string& directory) {
@@ -43,8 +44,7 @@ absl::StatusOr<SessionFile> SessionFile::Create(const std::string& directory) {
         "needs %d: raise `ulimit -f`",
         limit.rlim_cur, sizeof(SessionControl)));
   }
-  std::string final_path = directory + "/" + logformat::kSessionFile;
-  const std::string path = final_path + kUnpublished;
+  std::string path = directory + "/" + kUnfinishedFile;
   const base::ScopedFd fd(
       open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!fd.is_open()) return base::ErrnoStatus(errno, "Cannot create " + path);
@@ -59,11 +59,13 @@ absl::StatusOr<SessionFile> SessionFile::Create(const std::string& directory) {
   void* const base = mmap(nullptr, sizeof(SessionControl),
                           PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
   if (base == MAP_FAILED) return base::ErrnoStatus(errno, "Cannot map " + path);
-  return SessionFile(static_cast<SessionControl*>(base), std::move(final_path));
+  return SessionFile(static_cast<SessionControl*>(base), directory,
+                     std::move(path));
 }
 
 SessionFile::SessionFile(SessionFile&& other) noexcept
     : control_(std::exchange(other.control_, nullptr)),
+      directory_(std::move(other.directory_)),
       path_(std::move(other.path_)) {}
 
 SessionFile::~SessionFile() {
@@ -100,14 +102,22 @@ void SessionFile::Describe() {
                       std::memory_order_relaxed);  // published by the magic
 }
 
-absl::Status SessionFile::Publish() {
+absl::Status SessionFile::Announce() {
   // Pairs with the acquire load of the magic in every joining process: all
   // stores above are visible then.
   std::atomic_ref<std::uint64_t>(control_->magic)
       .store(logformat::kSessionMagic, std::memory_order_release);
-  if (rename((path_ + kUnpublished).c_str(), path_.c_str()) != 0) {
-    return base::ErrnoStatus(errno, "Cannot name " + path_);
+  return Rename(logformat::kComingSessionFile);
+}
+
+absl::Status SessionFile::Publish() { return Rename(logformat::kSessionFile); }
+
+absl::Status SessionFile::Rename(const std::string& name) {
+  std::string path = directory_ + "/" + name;
+  if (rename(path_.c_str(), path.c_str()) != 0) {
+    return base::ErrnoStatus(errno, "Cannot name " + path);
   }
+  path_ = std::move(path);
   return absl::OkStatus();
 }
 

@@ -19,7 +19,7 @@ namespace countrace::runtime {
 class SessionFile {
  public:
   // Creates the file in `directory`, zero, with its disk blocks, under a
-  // temporary name until Publish(). Returns: RESOURCE_EXHAUSTED (disk full).
+  // temporary name. Returns: RESOURCE_EXHAUSTED (disk full).
   static absl::StatusOr<SessionFile> Create(const std::string& directory);
   ~SessionFile();
   SessionFile(SessionFile&& other) noexcept;
@@ -32,8 +32,11 @@ class SessionFile {
   // Stores the description of this machine and the trace: uuid, host, kernel,
   // CPUs.
   void Describe();
-  // Stores the magic and gives the file its name: processes that start from now
-  // on join, and a reader finds a complete file or none.
+  // Gives the file the name of a coming session, in the place of an earlier
+  // one: if this process is killed from now on, a reader finds what the
+  // recording would have been.
+  absl::Status Announce();
+  // Gives an announced session its name: processes that start from now on join.
   absl::Status Publish();
   // Stops the session for all processes and wakes their helper threads.
   void Stop();
@@ -43,10 +46,15 @@ class SessionFile {
   std::vector<std::uint64_t> JoinedProcesses() const;
 
  private:
-  SessionFile(logformat::SessionControl* control, std::string path)
-      : control_(control), path_(std::move(path)) {}
+  SessionFile(logformat::SessionControl* control, std::string directory,
+              std::string path)
+      : control_(control),
+        directory_(std::move(directory)),
+        path_(std::move(path)) {}
+  absl::Status Rename(const std::string& name);
+
   logformat::SessionControl* control_;
-  std::string path_;  // its final one
+  std::string directory_, path_;
 };
 
 }  // namespace countrace::runtime

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <cstdio>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "base/posix/small_file.h"
 #include "logformat/repair/user_folder.h"
 #include "logformat/session_layout.h"
+#include "runtime/recorder/directory/session_file.h"
 
 namespace countrace::runtime {
 namespace {
@@ -70,18 +72,24 @@ bool IsBeingRecorded(int directory) {
          errno == EWOULDBLOCK;
 }
 
-// Empties an old trace; refuses any other directory and leaves it unchanged.
-absl::Status EmptyTrace(const std::string& path) {
-  const base::ScopedFd directory(
+// What a recording may replace: an empty directory, or a trace of ours that is
+// not being recorded.
+struct Replaceable {
+  base::ScopedFd directory;
+  std::vector<std::string> names;
+};
+
+absl::StatusOr<Replaceable> OpenReplaceable(const std::string& path) {
+  base::ScopedFd directory(
       open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
   if (!directory.is_open()) {
     return absl::FailedPreconditionError(absl::StrFormat(
         "Not replaced: %s is not a directory; choose another name with -o",
         path));
   }
-  const auto names = base::ListDirectory(directory.get(), ".");
+  auto names = base::ListDirectory(directory.get(), ".");
   if (!names.ok()) return names.status();
-  if (names->empty()) return absl::OkStatus();
+  if (names->empty()) return Replaceable{std::move(directory), {}};
   if (!LooksLikeTrace(directory.get())) {
     return absl::FailedPreconditionError(absl::StrFormat(
         "Not replaced: %s is not a countrace trace; choose another name with "
@@ -110,16 +118,33 @@ absl::Status EmptyTrace(const std::string& path) {
           name));
     }
   }
+  return Replaceable{std::move(directory), *std::move(names)};
+}
+
+// Empties an old trace; refuses any other directory and leaves it unchanged.
+absl::Status EmptyTrace(const std::string& path) {
+  const auto old = OpenReplaceable(path);
+  if (!old.ok()) return old.status();
   for (const std::uint32_t user : logformat::UserFolders(path)) {
     logformat::RemoveUserFolder(path, user);
   }
-  for (const std::string& name : *names) {
-    if (unlinkat(directory.get(), name.c_str(), 0) != 0 && errno != ENOENT) {
+  for (const std::string& name : old->names) {
+    if (unlinkat(old->directory.get(), name.c_str(), 0) != 0 &&
+        errno != ENOENT) {
       return base::ErrnoStatus(
           errno, absl::StrFormat("Cannot remove %s/%s", path, name));
     }
   }
   return absl::OkStatus();
+}
+
+// Absolute, without symbolic links; empty: errno.
+std::string Resolved(const std::string& path) {
+  char* const resolved = realpath(path.c_str(), nullptr);
+  if (resolved == nullptr) return {};
+  const std::string absolute = resolved;
+  free(resolved);
+  return absolute;
 }
 
 absl::StatusOr<base::ScopedFd> CreateFile(const std::string& path) {
@@ -162,25 +187,61 @@ absl::StatusOr<TraceDirectory> TraceDirectory::Create(const std::string& path,
   if (path.empty()) {
     return absl::InvalidArgumentError("The output has no name");
   }
-  if (mkdir(path.c_str(), 0700) != 0) {
-    if (errno != EEXIST) {
-      return base::OutputStatus(errno,
-                                "Cannot create the trace directory " + path);
-    }
+  const std::string name = path.substr(0, path.find_last_not_of('/') + 1);
+  struct stat info {};
+  const bool exists = name.empty() || lstat(name.c_str(), &info) == 0;
+  if (exists) {
     if (!force) {
       return absl::AlreadyExistsError(absl::StrFormat(
           "Output exists: %s; --force replaces it, -o chooses another name",
           path));
     }
-    const absl::Status emptied = EmptyTrace(path);
-    if (!emptied.ok()) return emptied;
+    const auto old = OpenReplaceable(path);
+    if (!old.ok()) return old.status();
+    // The owner and the mode of an empty one are its maker's choice.
+    if (old->names.empty()) return Fill(path);
   }
-  char* const resolved = realpath(path.c_str(), nullptr);
-  if (resolved == nullptr)
-    return base::ErrnoStatus(errno, "Cannot resolve " + path);
-  const std::string absolute = resolved;
-  free(resolved);
+  const std::string unnamed = absl::StrFormat("%s.new-%d", name, getpid());
+  // Left by a process of the same number.
+  (void)RemoveTrace(unnamed);
+  if (mkdir(unnamed.c_str(), 0700) != 0 && !exists) {
+    return base::OutputStatus(errno,
+                              "Cannot create the trace directory " + path);
+  }
+  auto made = Fill(unnamed);
+  if (made.ok()) {
+    const unsigned flag = exists ? RENAME_EXCHANGE : RENAME_NOREPLACE;
+    int result =
+        renameat2(AT_FDCWD, unnamed.c_str(), AT_FDCWD, name.c_str(), flag);
+    // Some file systems have no flags.
+    if (result != 0 && errno == EINVAL && !exists) {
+      result = rename(unnamed.c_str(), name.c_str());
+    }
+    if (result == 0) {
+      if (exists) (void)RemoveTrace(unnamed);
+      made->path_ = Resolved(name);
+      return made;
+    }
+    made->Remove();
+  } else {
+    rmdir(unnamed.c_str());
+  }
+  if (!exists) {
+    if (!made.ok()) return made.status();
+    return base::OutputStatus(errno,
+                              "Cannot create the trace directory " + path);
+  }
+  // A mount point, or its parent directory cannot be written.
+  const absl::Status emptied = EmptyTrace(path);
+  if (!emptied.ok()) return emptied;
+  return Fill(path);
+}
 
+absl::StatusOr<TraceDirectory> TraceDirectory::Fill(const std::string& path) {
+  const std::string absolute = Resolved(path);
+  if (absolute.empty()) {
+    return base::ErrnoStatus(errno, "Cannot resolve " + path);
+  }
   auto lock = CreateFile(absolute + "/" + logformat::kIncompleteFile);
   if (!lock.ok()) return lock.status();
   if (flock(lock->get(), LOCK_EX | LOCK_NB) != 0) {
@@ -188,9 +249,18 @@ absl::StatusOr<TraceDirectory> TraceDirectory::Create(const std::string& path,
   }
   TraceDirectory directory(absolute, *std::move(lock));
   const auto hooks = CreateFile(absolute + "/" + logformat::kHooksFile);
-  if (!hooks.ok()) {
+  absl::Status status = hooks.status();
+  if (status.ok()) {
+    auto session = SessionFile::Create(absolute);
+    status = session.status();
+    if (status.ok()) {
+      session->Describe();
+      status = session->Announce();
+    }
+  }
+  if (!status.ok()) {
     directory.Remove();
-    return hooks.status();
+    return status;
   }
   return directory;
 }

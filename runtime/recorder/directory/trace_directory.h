@@ -24,7 +24,10 @@ namespace countrace::runtime {
 
 class TraceDirectory {
  public:
-  // Creates `path` (0700) with a locked `.incomplete` and an empty `.hooks`.
+  // Creates `path` (0700) with a locked `.incomplete`, an empty `.hooks` and
+  // the session of a recording that has not begun. The folder gets its name
+  // when they are in it, so a kill leaves a trace that can be read, or the old
+  // one, or none (and a folder `path`.new-PID, rarely).
   // With `force` an existing directory is emptied first, but only if it is
   // empty or a trace of ours that is not being recorded. Returns:
   // ALREADY_EXISTS, FAILED_PRECONDITION (exists and is no trace, or is being
@@ -45,6 +48,9 @@ class TraceDirectory {
   void Remove();
 
  private:
+  // In an empty directory.
+  static absl::StatusOr<TraceDirectory> Fill(const std::string& path);
+
   TraceDirectory(std::string path, base::ScopedFd lock)
       : path_(std::move(path)),
         directory_(OpenDirectory(path_)),

@@ -177,7 +177,8 @@ absl::Status PublishScratchSession(const logformat::SessionControl& session,
   if (!rules.ok()) return rules.status();
   std::copy(rules->begin(), rules->end(), control.dump_rules);
   control.dump_rule_count = static_cast<std::uint32_t>(rules->size());
-  return scratch.Publish();
+  const absl::Status announced = scratch.Announce();
+  return announced.ok() ? scratch.Publish() : announced;
 }
 
 }  // namespace

@@ -55,7 +55,9 @@ absl::Status Recording::StartOrFail(const ClockPair& clock) {
       Notice(text);  // now: the recording may last for days
     }
   }
-  absl::Status status;
+  // Before the kernel's streams, which it describes.
+  absl::Status status = session_.Announce();
+  if (!status.ok()) return status;
   BeginKernel(status);
   if (status.ok()) status = BeginOverflowSignals();
   if (!status.ok()) return status;
