@@ -572,7 +572,7 @@ class RecordVerb(Lttng):
             text=True, capture_output=True, check=True,
             timeout=120).stdout)[-1])
         self.assertEqual(3, done.returncode, done.stderr)
-        lost = int(re.search(r'; ([\d,]+) events were lost',
+        lost = int(re.search(r'; ([\d,]+) event records were lost',
                              done.stderr)[1].replace(',', ''))
         self.assertEqual(2 * 200000 * 3, kept + lost)
         self.assertIn('--sub-buffer-size', done.stderr)

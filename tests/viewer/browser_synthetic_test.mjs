@@ -1356,7 +1356,7 @@ try {
 
   await claims.claim('loss is named with its count', async () => {
     const text = await page.locator('.quality').innerText();
-    assert.ok(text.replace(/\s/g, '').includes(`${truth.discarded}eventrecordsdiscarded`), text);
+    assert.ok(text.replace(/\s/g, '').includes(`${truth.discarded}eventrecordswerelost`), text);
     const [loss] = (await session.api('losses')).items;
     await session.ask(`__pv.setWindow(${loss.begin_ns - 1000}, ${loss.end_ns + 1000})`);
     await session.settled();
