@@ -423,11 +423,16 @@ for call, path in ((os.rmdir, '/none'), (os.rmdir, '/proc'), (os.rmdir, '/none')
                  'fault:* every 2 ticks', 'softirq:* at most every 5ms',
                  'irq:*']):
             options = [word for rule in rules for word in ('--dump', rule)]
-            data = self.record('-a', '--kernel-ring', '32M', '--kernel',
-                               'syscalls,faults,irq,softirq',
-                               '--hook', 'tracepoint:sched:sched_switch',
-                               *options)
-            self.check_books(data)
+            # A rule's state is not stored, which is said, where an interrupt
+            # comes while its CPU stores another one in the same bucket.
+            for _ in range(3):
+                data = self.record('-a', '--kernel-ring', '32M', '--kernel',
+                                   'syscalls,faults,irq,softirq',
+                                   '--hook', 'tracepoint:sched:sched_switch',
+                                   *options)
+                self.check_books(data)
+                if 'could not be evaluated' not in self.said:
+                    break
             self.assertGreater(sum(self.check_dry_run(rules).values()), 0)
         last = {}
         for time_ns, hook, place, _, tid, dump in self.kernel_records():

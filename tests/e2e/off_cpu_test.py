@@ -149,7 +149,8 @@ class OffCpu(unittest.TestCase):
         self.assertTrue(any('NapInLibc' in row['function'] for row in rows), rows)
 
     def test_known_waits_by_dwarf(self):
-        done = self.record('--offcpu', '2ms', '--call-graph', 'dwarf,16K', '--wakeup-stacks', '--',
+        # Enough for the recorder's child, too, which may wait before it executes the command.
+        done = self.record('--offcpu', '2ms', '--call-graph', 'dwarf,48K', '--wakeup-stacks', '--',
                            WORKLOAD)
         truth = json.loads(done.stdout)
         book = self.books()
