@@ -17,7 +17,7 @@ namespace countrace::base {
 namespace {
 
 constexpr std::size_t kLongestBuildId = 64;
-constexpr std::string_view kOwner("GNU", 4);  // with its NUL
+constexpr std::string_view kOwner("GNU\0", 4);
 
 // Numbers of a part of the file, in its byte order.
 class Fields {

@@ -141,7 +141,7 @@ absl::StatusOr<Annotation> Annotate(const Samples& samples,
     const auto address = symbolizer.AddressOf(out.dso, place.address);
     if (!address) continue;
     auto range = symbolizer.RangeOf(out.dso, *address);
-    if (range) ranges.insert(*std::move(range));
+    if (range) ranges.insert(*range);
   }
   // The end of a symbol without a size is another for each address.
   for (const CodeRange& range : ranges) {
