@@ -22,9 +22,11 @@ TEST_CASE("perf map: a later function replaces those it covers") {
       const std::uint64_t begin = 1 + random() % 200;
       const std::uint64_t bytes = random() % 20;
       const std::string name = absl::StrFormat("f%d of this", i);
-      absl::StrAppendFormat(
-          &text, random() % 2 == 0 ? "%x %x %s\n" : "0x%X\t 0x%X %s\n", begin,
-          bytes, name);
+      if (random() % 2 == 0) {
+        absl::StrAppendFormat(&text, "%x %x %s\n", begin, bytes, name);
+      } else {
+        absl::StrAppendFormat(&text, "0x%X\t 0x%X %s\n", begin, bytes, name);
+      }
       if (random() % 8 == 0) text += "no line\n-1 5\n5 5\n1g 4 x\n";
       if (random() % 8 == 0)
         text += "11112222333344445 1 x\nffffffffffffffff 2 x\n";

@@ -181,7 +181,7 @@ class Privileges(Recording):
         self.assertEqual((run.returncode, run.stdout), (0, '64\n'), run.stderr)
         run = record('-n 64')
         self.assertEqual((run.returncode, run.stdout), (1, ''), run.stderr)
-        needed = re.search(r'the limit is 64: `ulimit -n (\d+)`$', run.stderr, re.M)
+        needed = re.search(r'the limit is 64: `ulimit -n (\d+)`', run.stderr)
         self.assertIsNotNone(needed, run.stderr)
         run = record(f'-n {needed[1]}')
         self.assertEqual((run.returncode, run.stdout), (0, f'{needed[1]}\n'), run.stderr)

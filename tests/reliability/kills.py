@@ -320,7 +320,7 @@ class Kills:
         for trace in self.traces(cells):
             self.disk = max(self.disk, campaign.disk_bytes(trace))
             verbs = ['info', 'report', 'verify']
-            if (trace / '.session').exists():
+            if (trace / '.incomplete').exists():
                 # As it was left, and recovered.
                 verbs = ['report', 'recover', *verbs]
             for verb in verbs:
