@@ -27,7 +27,7 @@ ReadAt ReadAtOf(std::string_view bytes) {
     if (offset >= bytes.size()) return std::size_t{0};
     const std::string_view part =
         bytes.substr(static_cast<std::size_t>(offset), out.size());
-    std::memcpy(out.data(), part.data(), part.size());
+    if (!part.empty()) std::memcpy(out.data(), part.data(), part.size());
     return part.size();
   };
 }

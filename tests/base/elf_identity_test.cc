@@ -133,7 +133,8 @@ struct Sparse {
           if (offset < bytes.size()) {
             const std::string part =
                 bytes.substr(static_cast<std::size_t>(offset), room);
-            std::memcpy(out.data(), part.data(), part.size());
+            std::copy(part.begin(), part.end(),
+                      reinterpret_cast<char*>(out.data()));
           }
           read += room;
           return room;
