@@ -15,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
     std::uint64_t read = 0;
     const base::ElfIdentity identity = base::ReadElfIdentity(
         [&](std::uint64_t offset, std::span<std::byte> out) -> std::size_t {
-          if (offset >= end) return 0;
+          if (offset >= end || out.empty()) return 0;
           const auto bytes = static_cast<std::size_t>(
               std::min<std::uint64_t>(out.size(), end - offset));
           std::memset(out.data(), 0, bytes);
