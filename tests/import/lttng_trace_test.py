@@ -83,6 +83,11 @@ class LttngTrace(unittest.TestCase):
                 ['env', 'LD_PRELOAD=liblttng-ust-cyg-profile.so.1',
                  cls.work / INSTRUMENTED.name],
                 events=['lttng_ust_cyg_profile:*', 'lttng_ust_statedump:*'])
+            cls.fast_functions = lttng.record(
+                ['env', 'LD_PRELOAD=liblttng-ust-cyg-profile-fast.so.1',
+                 cls.work / INSTRUMENTED.name],
+                events=['lttng_ust_cyg_profile_fast:*',
+                        'lttng_ust_statedump:*'])
         cls.map = ['--map', cls.work / 'shop.toml']
 
     def countrace(self, *words, check=True, **options):
@@ -207,16 +212,23 @@ class LttngTrace(unittest.TestCase):
         late = max(max(a[1] - b[1], b[2] - a[2]) for a, b in zip(own, other))
         self.assertLess(late, 1000, f'{outside} of {len(own)} calls outside')
 
-    def test_instrumented_functions_are_segments(self):
-        report = self.report('--by', 'path', self.functions)
-        calls = {' > '.join(row['path']): row['calls']
-                 for row in report['segment_paths']}
+    def check_functions(self, trace):
+        report = self.report('--by', 'path', trace)
+        rows = report['segment_paths']
+        calls = {' > '.join(row['path']): row['calls'] for row in rows}
         if not calls:
-            self.skipTest('SKIPPED: no liblttng-ust-cyg-profile.so.1')
+            self.skipTest('SKIPPED: no liblttng-ust-cyg-profile')
         main = 'function:main'
         outer = f'{main} > function:OuterWork()'
         self.assertEqual({main: 1, outer: 10,
                           f'{outer} > function:InnerWork()': 30}, calls)
+        self.assertEqual(0, sum(row['end_inferred'] for row in rows))
+
+    def test_instrumented_functions_are_segments(self):
+        self.check_functions(self.functions)
+
+    def test_exits_without_an_address_end_the_innermost_function(self):
+        self.check_functions(self.fast_functions)
 
     def test_buffers_of_processes_name_them(self):
         report = self.report(*self.map, self.by_process)

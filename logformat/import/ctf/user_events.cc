@@ -294,23 +294,42 @@ void UserEvents::OnNamed(OutputStream& thread, const SourceEvent& source,
 void UserEvents::OnFunction(OutputStream& thread, const SourceEvent& source,
                             const EventPlan& plan) {
   const auto address = plan.Field(source.event, 0);
-  if (!address) return;
-  const std::uint64_t key =
-      static_cast<std::uint64_t>(*address) ^
-      std::uint64_t{static_cast<std::uint32_t>(thread.pid)} << 40;
-  auto found = functions_.find(key);
-  if (found == functions_.end()) {
-    const std::string name =
-        names_.NameOf(thread.pid, static_cast<std::uint64_t>(*address));
-    std::uint32_t hook = NamedHook(HookKind::kSegment, "function:" + name,
-                                   false, "lttng_ust_cyg_profile");
-    // One shared hook for all that have none of their own.
-    if (hook == 0) ++unhooked_;
-    found = functions_.emplace(key, hook).first;
-  }
-  if (found->second == 0) return;
   const bool exit = plan.kind == EventKind::kFunctionExit;
-  AppendRaw(thread, source, plan, found->second * 2 + (exit ? 1 : 0), "");
+  if (!address && !exit) return;
+  std::vector<std::uint32_t>& open = open_functions_[&thread];
+  std::uint32_t hook = 0;
+  if (address) {
+    hook = FunctionHook(thread.pid, static_cast<std::uint64_t>(*address));
+  } else if (open.empty()) {
+    ++ends_without_begin_;
+    return;
+  } else {
+    hook = open.back();
+  }
+  if (!exit) {
+    open.push_back(hook);
+  } else if (const auto call = std::find(open.rbegin(), open.rend(), hook);
+             call != open.rend()) {
+    open.erase(std::prev(call.base()), open.end());
+  }
+  if (hook == 0) return;
+  AppendRaw(thread, source, plan,
+            hook * 2 + (exit ? logformat::kEventExitBit : 0), "");
+}
+
+std::uint32_t UserEvents::FunctionHook(std::int32_t pid,
+                                       std::uint64_t address) {
+  const std::uint64_t key =
+      address ^ std::uint64_t{static_cast<std::uint32_t>(pid)} << 40;
+  const auto [found, added] = functions_.try_emplace(key, 0);
+  if (added) {
+    found->second =
+        NamedHook(HookKind::kSegment, "function:" + names_.NameOf(pid, address),
+                  false, "lttng_ust_cyg_profile");
+    // One shared hook for all that have none of their own.
+    if (found->second == 0) ++unhooked_;
+  }
+  return found->second;
 }
 
 void UserEvents::OnObject(const SourceEvent& source, const EventPlan& plan) {
@@ -404,6 +423,10 @@ void UserEvents::OnLoss(SourceStream& stream, logformat::DiscardCause cause,
   // A buffer belongs to all threads, or to those of one process: its losses go
   // into a stream of losses without a thread.
   const std::int32_t pid = std::max(stream.pid, 0);
+  // What was open there may have ended, and others begun.
+  absl::erase_if(open_functions_, [pid](const auto& thread) {
+    return pid == 0 || thread.first->pid == pid;
+  });
   output_.Lose(output_.Thread(pid, 0), cause, records, packets, begin_ns,
                end_ns);
 }

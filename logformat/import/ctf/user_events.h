@@ -103,8 +103,11 @@ class UserEvents {
   void EndRequest(const SourceEvent& source, const EventPlan& plan);
   void OnNamed(OutputStream& thread, const SourceEvent& source,
                const EventPlan& plan);
+  // An exit without an address (lttng_ust_cyg_profile_fast) ends the innermost
+  // function.
   void OnFunction(OutputStream& thread, const SourceEvent& source,
                   const EventPlan& plan);
+  std::uint32_t FunctionHook(std::int32_t pid, std::uint64_t address);
   void OnObject(const SourceEvent& source, const EventPlan& plan);
 
   TraceOutput& output_;
@@ -115,6 +118,9 @@ class UserEvents {
   std::vector<std::uint32_t> segment_hooks_;      // by mapping
   absl::flat_hash_map<std::string, Hook> named_;  // by kind and name
   absl::flat_hash_map<std::uint64_t, std::uint32_t> functions_;
+  // Hooks of the calls that are open, the innermost last.
+  absl::flat_hash_map<const OutputStream*, std::vector<std::uint32_t>>
+      open_functions_;
   FunctionNames names_;
   // Events without a record, by name: on what is loaded, or ignored.
   std::map<std::string, std::uint64_t> left_out_;
