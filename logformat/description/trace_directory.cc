@@ -13,6 +13,7 @@
 #include <set>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
 #include "absl/strings/str_format.h"
 #include "base/posix/file_mapping.h"
@@ -34,6 +35,20 @@ std::uint32_t LoadMagic(std::string_view text) {
   return magic;
 }
 
+// Null: by no program that is known.
+const char* PackedBy(std::string_view text) {
+  constexpr std::pair<std::string_view, const char*> kMagics[] = {
+      {"\x1f\x8b", "gzip"},
+      {"\xfd\x37zXZ", "xz"},
+      {"\x28\xb5\x2f\xfd", "zstd"},
+      {"BZh", "bzip2"},
+      {"PK\x03\x04", "zip"}};
+  for (const auto& [magic, packer] : kMagics) {
+    if (text.starts_with(magic)) return packer;
+  }
+  return text.size() > 262 && text.substr(257, 5) == "ustar" ? "tar" : nullptr;
+}
+
 // Why a file is not a trace directory.
 std::string NotADirectory(const std::string& path, mode_t mode) {
   if (!S_ISREG(mode)) {
@@ -47,6 +62,17 @@ std::string NotADirectory(const std::string& path, mode_t mode) {
     if (text.starts_with("PERFILE2") || text.starts_with("2ELIFREP")) {
       kind = "a perf.data file";
       remedy = "`countrace import -o TRACE` makes it one";
+    } else if (text.starts_with("PERFFILE")) {
+      kind = "a perf.data file of version 1 (perf before Linux 2.6.33)";
+      remedy = "only version 2 is read; perf of its time reads it";
+    } else if (text.starts_with("\x17\x08\x44tracing")) {
+      kind = "a trace.dat of trace-cmd";
+      remedy =
+          "its format is not read; `perf record -e` and `countrace record` "
+          "write what is";
+    } else if (const char* packer = PackedBy(text); packer != nullptr) {
+      kind = absl::StrFormat("a file packed by %s", packer);
+      remedy = "unpack it, and give what was in it";
     } else if (text.size() >= 4 && LoadMagic(text) == kPacketMagic) {
       kind = "a single stream file of a CTF trace";
       remedy = "give the directory it lies in";

@@ -140,27 +140,34 @@ class Describer {
       }
     }
     if (out_.unfinished) return absl::OkStatus();
+    return ReadFeatures(features);
+  }
+
+  // They lie behind the records, and their places before them. A file that is
+  // cut there has all its records.
+  absl::Status ReadFeatures(
+      std::span<const std::uint64_t, kFeatureBits / 64> bits) {
     std::uint64_t entry_at = out_.data_end;
     for (std::uint32_t bit = 0; bit < kFeatureBits; ++bit) {
-      if ((features[bit / 64] >> (bit % 64) & 1) == 0) continue;
-      if (!Within(entry_at, 16)) {
-        return absl::InvalidArgumentError(absl::StrFormat(
-            "It is cut: the place of its feature %d should be at offset %d, "
-            "and it has %d bytes; copy the file again",
-            bit, entry_at, bytes_.size()));
+      if ((bits[bit / 64] >> (bit % 64) & 1) == 0) continue;
+      ++out_.features;
+      std::uint64_t at = bytes_.size(), size = 1;
+      if (Within(entry_at, 16)) {
+        ByteReader entry = Section(entry_at, 16);
+        at = entry.U64();
+        size = entry.U64();
       }
-      ByteReader entry = Section(entry_at, 16);
-      const std::uint64_t at = entry.U64(), size_of = entry.U64();
-      if (!Within(at, size_of)) {
-        return Wrong(entry_at, absl::StrFormat("%d bytes of feature %d at "
-                                               "offset %d",
-                                               size_of, bit, at));
+      entry_at += 16;
+      if (!Within(at, size)) {
+        ++out_.missing_features;
+        // perf writes one way, zstd.
+        if (bit == kCompression) out_.compressed = true;
+        continue;
       }
-      if (absl::Status status = Feature(bit, Section(at, size_of), at);
+      if (absl::Status status = Feature(bit, Section(at, size), at);
           !status.ok()) {
         return status;
       }
-      entry_at += 16;
     }
     return absl::OkStatus();
   }

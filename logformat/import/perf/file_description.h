@@ -36,6 +36,8 @@ struct FileDescription {
   bool big_endian = false;  // byte order of the recording machine
   bool pipe = false;
   bool unfinished = false;  // perf ended before it wrote the end of the data
+  // Behind the records; `missing`: where the file is cut.
+  std::uint32_t features = 0, missing_features = 0;
   std::uint64_t data_begin = 0, data_end = 0;  // offsets of the records
   std::vector<EventAttribute> attributes;
   absl::flat_hash_map<std::uint64_t, std::uint32_t> by_id;  // attribute's index

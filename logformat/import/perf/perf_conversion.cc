@@ -383,6 +383,13 @@ void PerfConversion::Finish() {
   if (info.cpus == 0) {
     info.cpus = static_cast<std::uint32_t>(records_.cpus().size());
   }
+  if (file_.missing_features != 0) {
+    info.not_known.push_back(absl::StrFormat(
+        "what perf writes behind the records, %d of %d parts (the machine, "
+        "names of events and tracepoints, build ids): the file is cut there, "
+        "its records are complete; copy it again",
+        file_.missing_features, file_.features));
+  }
   for (const auto& [name, sampled] : sampled_) {
     const auto samples = static_cast<double>(sampled.samples);
     info.not_known.push_back(absl::StrFormat(
