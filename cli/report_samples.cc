@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_format.h"
 #include "base/text/name_escape.h"
+#include "cli/name_remedies.h"
 #include "cli/sample_books.h"
 #include "cli/sample_groups.h"
 #include "cli/sample_input.h"
@@ -136,6 +137,7 @@ absl::StatusOr<ReportAnswer> ReportSamples(const ReportRequest& request,
   const SampleGroups groups = GroupSamples(report, wanted.group_by);
   const rmap::SampleChoice choice = {input->chosen, groups.of_context};
   SampleRows tables;
+  std::vector<UnnamedCode> code;
   if (wanted.table == SampleTable::kCallTree ||
       wanted.table == SampleTable::kCallers) {
     const rmap::CallTree tree = rmap::MakeCallTree(
@@ -152,12 +154,23 @@ absl::StatusOr<ReportAnswer> ReportSamples(const ReportRequest& request,
           base::EscapeName(wanted.function)));
     }
     tables = TreeTables(samples, tree, groups);
+    for (const rmap::CallTreeRow& row : tree.rows) {
+      code.push_back({row.function, row.dso, row.self.hits});
+    }
   } else {
     const CodeBy by = CodeByOf(wanted.table);
-    tables = CodeTables(
-        samples,
-        rmap::MakeCodeTable(samples, input->reader->info(), by, choice), by,
-        groups);
+    const rmap::CodeTable table =
+        rmap::MakeCodeTable(samples, input->reader->info(), by, choice);
+    tables = CodeTables(samples, table, by, groups);
+    for (const CodeRow& row : table.rows) {
+      const std::string& place =
+          row.function.empty() ? row.source : row.function;
+      code.push_back({place.empty() ? row.dso : place, row.dso, row.self.hits});
+    }
+  }
+  for (std::string& note :
+       NameRemedies(report, choice.chosen, tables.notes, code)) {
+    tables.notes.push_back(std::move(note));
   }
   rmap::CodePlaces functions(samples, CodeBy::kFunction);
   SampleBooksOfEvents books = {

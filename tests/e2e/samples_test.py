@@ -342,6 +342,9 @@ class Samples(unittest.TestCase):
         self.assertEqual({'[stripped]'}, {row['function'] for row in rows}, data['rows'])
         self.assertGreater(sum(row['self_samples'] for row in rows),
                            data['books'][0]['samples'] / 2)
+        self.assertTrue(any(re.fullmatch(
+            r"\[stripped\] of .*stripped program \(\d+ % of the samples\): build it without -s, "
+            r"and do not strip it", note) for note in data['notes']), data['notes'])
         # Another file in its place has no names for these addresses.
         shutil.copy(WORKLOAD, self.folder / 'other')
         (self.folder / 'other').replace(stripped)
