@@ -11,6 +11,7 @@ void AddRecordOptions(VerbParser& parser, RecordCommandLine& line) {
   parser.AddText("--output", record.output);
   parser.AddFlag("--force", record.force);
   parser.AddDuration("--for", record.duration_ns);
+  parser.AddFlag("--wait-all", record.wait_all);
   parser.AddTexts("--event", line.events);
   parser.AddTexts("--hook-events", line.hook_events);
   parser.AddText("--rotate", line.rotate);

@@ -83,6 +83,8 @@ struct RecordOptions {
   // Without privilege for one of these, the rest is recorded. Else it is an
   // error.
   bool best_effort = false;
+  // The recording goes on until the command and all that it started have ended.
+  bool wait_all = false;
   std::string runtime_library;  // path of libcountrace-runtime.so
   bool user_hooks = true;       // false: no program is asked to join
   // Called when the recording has begun, before the command starts, and when it

@@ -130,6 +130,39 @@ class HonestLoss(Recording):
                                           after='kill $!; wait;')
         self.check_complete(run)
 
+    def test_a_process_that_is_waited_for_is_recorded(self):
+        for options in (('--no-kernel',), ()):
+            with self.subTest(options=options):
+                run = self.countrace(
+                    'record', '--force', '--fail-on-loss', '--wait-all', '-o',
+                    self.trace, *options, '--', 'sh', '-c',
+                    f'(sleep 0.4; "{PROGRAM}" 0 {CALLS}) & exit 7',
+                    check=False)
+                self.assertEqual(7, run.returncode, run.stderr)
+                self.assertNotIn('go on', run.stderr)
+                self.assertEqual(CALLS, sum(
+                    row['calls'] for row in self.report()['segments']
+                    if row['segment'] == 'limited:call'))
+
+    def test_a_signal_ends_the_waiting(self):
+        recorder = subprocess.Popen(
+            [self.countrace_program, 'record', '--wait-all', '--no-kernel',
+             '-o', self.trace, '--', 'sh', '-c',
+             f'sleep 60 >/dev/null 2>&1 & echo $!; {self.AS_SLEEP} true'],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            text=True)
+        pid = int(recorder.stdout.readline())
+        children = f'/proc/{recorder.pid}/task/{recorder.pid}/children'
+        while pathlib.Path(children).read_text():
+            time.sleep(0.01)
+        try:
+            recorder.send_signal(signal.SIGINT)
+            _, said = recorder.communicate(timeout=30)
+            self.assertEqual(0, recorder.returncode, said)
+            self.assertIn(f'process {pid} (sleep)', said)
+        finally:
+            os.kill(pid, signal.SIGKILL)
+
     def test_whoever_asks_for_a_time_gets_that_time(self):
         self.needs_root()
         self.needs_back_end('bpf')

@@ -110,6 +110,9 @@ class Recording {
   bool WaitForProcesses();
   void AddNotRecorded(std::vector<logformat::NotRecorded> left_out);
   void FollowRename();
+  // Those that live: of the session, that had joined, and marked ones.
+  std::vector<std::int32_t> ProcessesOfCommand(
+      const std::vector<std::int32_t>& attached) const;
   void NameProcessesThatGoOn(const std::vector<std::int32_t>& attached);
   void NoteMissedRecords();
   void StoreNotRecorded() const;

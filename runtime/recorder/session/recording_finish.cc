@@ -81,22 +81,25 @@ void Recording::FollowRename() {
                       before, directory_.path()))});
 }
 
-// A daemon, or a job in the background: the command's end is the recording's.
-// `attached`: those with hooks that had joined.
-void Recording::NameProcessesThatGoOn(
-    const std::vector<std::int32_t>& attached) {
-  const bool of_command = !options_.system_wide && options_.pids.empty();
-  if (!of_command || !result_.command_usage) return;
+std::vector<std::int32_t> Recording::ProcessesOfCommand(
+    const std::vector<std::int32_t>& attached) const {
   std::set<std::int32_t> pids = ProcessesOfSession(session_name_);
   pids.insert(attached.begin(), attached.end());
   // The kernel's numbers, which are ours in its first pid namespace alone.
   if (kernel_ != nullptr && options_.marks.empty() && IsHostPidNamespace()) {
     for (const std::int32_t pid : kernel_->MarkedProcesses()) pids.insert(pid);
   }
-  std::vector<std::int32_t> alive;
-  for (const std::int32_t pid : pids) {
-    if (IsProcessAlive(pid)) alive.push_back(pid);
-  }
+  std::erase_if(pids, [](std::int32_t pid) { return !IsProcessAlive(pid); });
+  return {pids.begin(), pids.end()};
+}
+
+// A daemon, or a job in the background: the command's end is the recording's.
+// `attached`: those with hooks that had joined.
+void Recording::NameProcessesThatGoOn(
+    const std::vector<std::int32_t>& attached) {
+  const bool of_command = !options_.system_wide && options_.pids.empty();
+  if (!of_command || !result_.command_usage) return;
+  std::vector<std::int32_t> alive = ProcessesOfCommand(attached);
   if (alive.empty()) return;
   const std::size_t count = alive.size();
   alive.resize(std::min(count, kMostNamed));
@@ -104,8 +107,7 @@ void Recording::NameProcessesThatGoOn(
       {{logformat::kWentOn, count,
         absl::StrFormat(
             "Processes of the command go on after its end, and from then on "
-            "are not recorded: %s%s; a command that waits for them, or -p, "
-            "records them",
+            "are not recorded: %s%s; --wait-all, or -p, records them",
             NamesOf(alive),
             count > alive.size()
                 ? absl::StrFormat(" and %d more", count - alive.size())

@@ -71,7 +71,8 @@ void Recording::TakeSignals() {
     // Possible outcomes: no command: stop. First signal: the command ends by it
     // (the terminal sends it there too; else we pass it on) and we wait for it.
     // Second signal: stop now; the command continues.
-    if (command_ == nullptr || signals_taken_ > 1) {
+    // With --wait-all the command may have ended.
+    if (command_ == nullptr || result_.command_usage || signals_taken_ > 1) {
       stop_ = true;
     } else if (signal->from_process) {
       command_->Signal(signal->number);
@@ -83,8 +84,8 @@ void Recording::Run() {
   std::vector<pollfd> set = PollSet();
   std::uint64_t next_drain = begin_ns_ + DrainNs();
   std::uint64_t next_progress = begin_ns_ + kProgressNs;
-  bool command_ended = false;
-  while (!stop_ && !command_ended) {
+  bool ended = false;  // the command, and what it started if that is awaited
+  while (!stop_ && !ended) {
     std::uint64_t now = MonotonicNs();
     // Without pidfds (Linux before 5.3) the loop polls for the command's end,
     // so its waits must be short then.
@@ -110,10 +111,11 @@ void Recording::Run() {
     }
     if (set[0].revents != 0) TakeSignals();
     if (invitation_) invitation_->InviteNew();
-    if (command_ != nullptr && (set[1].fd < 0 || set[1].revents != 0)) {
-      const std::optional<int> status = command_->TryWait();
-      command_ended = status.has_value();
-      if (status) {
+    if (command_ != nullptr && !result_.command_usage &&
+        (set[1].fd < 0 || set[1].revents != 0)) {
+      if (const std::optional<int> status = command_->TryWait()) {
+        set[1].fd = -1;
+        ended = !options_.wait_all;
         result_.command_status = *status;
         result_.command_ns = MonotonicNs() - command_begin_ns_;
         result_.command_usage = command_->usage();
@@ -134,6 +136,7 @@ void Recording::Run() {
     }
     if (watcher_) ActOn(watcher_->TakeDue(MonotonicNs()));
     if (now >= next_progress) {
+      if (result_.command_usage) ended |= ProcessesOfCommand({}).empty();
       if (options_.progress) {
         options_.progress(directory_.DiskBytes(), now - begin_ns_);
       }
