@@ -1,6 +1,7 @@
 #include "runtime/recorder/kernel/kernel_record.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace countrace::runtime {
 
@@ -19,9 +20,11 @@ std::uint64_t RecordBatch::SortFrom(std::size_t first) {
 }
 
 void RecordBatch::Consume(std::size_t count) {
+  const std::size_t used_words = words_.size();
   if (count == records_.size()) {
     records_.clear();
     words_.clear();
+    DropUnusedRoom(used_words);
     return;
   }
   if (count == 0) return;
@@ -37,6 +40,18 @@ void RecordBatch::Consume(std::size_t count) {
   }
   records_.resize(records_.size() - count);
   words_.swap(spare_words_);
+  DropUnusedRoom(used_words);
+}
+
+void RecordBatch::DropUnusedRoom(std::size_t used_words) {
+  most_words_ = std::max(most_words_, used_words);
+  if (++rounds_ < kRounds) return;
+  const std::size_t most = std::exchange(most_words_, 0);
+  rounds_ = 0;
+  if (room_bytes() <= kKeptBytes || words_.capacity() / 4 <= most) return;
+  words_.shrink_to_fit();
+  records_.shrink_to_fit();
+  spare_words_ = {};
 }
 
 }  // namespace countrace::runtime

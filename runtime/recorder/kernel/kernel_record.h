@@ -85,15 +85,27 @@ class RecordBatch {
   // order). Equal times keep their order. Returns how many were out of order.
   std::uint64_t SortFrom(std::size_t first);
 
-  // Drops the first `count` records.
+  // Drops the first `count` records. Room that none of the last kRounds calls
+  // needed a quarter of goes back to the system: a recorder that was late once
+  // would keep the size of its rings.
   void Consume(std::size_t count);
+
+  static constexpr std::size_t kRounds = 256;
+  static constexpr std::size_t kKeptBytes = 1 << 20;
 
   const std::vector<KernelRecord>& records() const { return records_; }
   std::size_t size() const { return records_.size(); }
+  std::size_t room_bytes() const {
+    return records_.capacity() * sizeof(records_[0]) +
+           (words_.capacity() + spare_words_.capacity()) * sizeof(words_[0]);
+  }
 
  private:
+  void DropUnusedRoom(std::size_t used_words);
+
   std::vector<KernelRecord> records_;
   std::vector<std::uint64_t> words_, spare_words_;
+  std::size_t rounds_ = 0, most_words_ = 0;  // of the last calls of Consume()
 };
 
 }  // namespace countrace::runtime
