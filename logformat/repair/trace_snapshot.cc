@@ -9,9 +9,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <span>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -184,6 +187,37 @@ absl::Status CopyFiles(const TraceDirectory& source,
   return incomplete.Create(to + "/" + kIncompleteFile);
 }
 
+absl::Status OutputExists(const std::string& to) {
+  return absl::AlreadyExistsError(absl::StrFormat(
+      "Output exists: %s; --force replaces it, -o chooses another name", to));
+}
+
+// A folder of another name becomes `to` as all is copied: a kill leaves an
+// unfinished trace there, or nothing.
+absl::Status CopyTo(const std::string& to, const TraceDirectory& source,
+                    const SnapshotContent& content) {
+  if (access(to.c_str(), F_OK) == 0) return OutputExists(to);
+  const std::string folder = absl::StrFormat("%s.new-%d", to, getpid());
+  if (mkdir(folder.c_str(), 0700) != 0) {
+    return base::OutputStatus(errno, absl::StrFormat("Cannot create %s", to));
+  }
+  absl::Status copied = WriteReasons(content.reasons, folder);
+  if (copied.ok()) copied = CopyFiles(source, content, folder);
+  if (copied.ok()) {
+    if (renameat2(AT_FDCWD, folder.c_str(), AT_FDCWD, to.c_str(),
+                  RENAME_NOREPLACE) == 0) {
+      return copied;
+    }
+    copied = errno == EEXIST
+                 ? OutputExists(to)
+                 : base::OutputStatus(errno,
+                                      absl::StrFormat("Cannot create %s", to));
+  }
+  std::error_code ignored;
+  std::filesystem::remove_all(folder, ignored);
+  return copied;
+}
+
 }  // namespace
 
 KeptStreams::KeptStreams(const std::string& trace) {
@@ -208,17 +242,9 @@ absl::StatusOr<FinishResult> SnapshotTrace(const std::string& from,
         "%s is finished: nothing is being recorded there; read it as it is",
         from));
   }
-  if (mkdir(to.c_str(), 0700) != 0) {
-    if (errno == EEXIST) {
-      return absl::AlreadyExistsError(absl::StrFormat(
-          "Output exists: %s; --force replaces it, -o chooses another name",
-          to));
-    }
-    return base::OutputStatus(errno, absl::StrFormat("Cannot create %s", to));
+  if (absl::Status made = CopyTo(to, *source, content); !made.ok()) {
+    return made;
   }
-  absl::Status copied = WriteReasons(content.reasons, to);
-  if (copied.ok()) copied = CopyFiles(*source, content, to);
-  if (!copied.ok()) return copied;
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
   const std::uint64_t now_ns =
