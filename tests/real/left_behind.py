@@ -25,8 +25,16 @@ def adopt_orphans():
 
 
 def descendants(pid=None):
-    """Living ones of this process, with their command names."""
-    parents = {}
+    """Living ones of this process, with their command names.
+
+    An ended process that nobody has waited for may have living children. Twice
+    if there seem to be none: /proc is no instant, and a process has another
+    parent while it is read if the one it had ends."""
+    return scan_descendants(pid) or scan_descendants(pid)
+
+
+def scan_descendants(pid=None):
+    parents, ended = {}, set()
     for stat in pathlib.Path('/proc').glob('[0-9]*/stat'):
         try:
             text = stat.read_text()
@@ -34,15 +42,17 @@ def descendants(pid=None):
             continue
         name, _, rest = text.partition('(')[2].rpartition(')')
         state, parent = rest.split()[:2]
-        if state not in 'ZX':
-            parents[int(stat.parent.name)] = int(parent), name
+        parents[int(stat.parent.name)] = int(parent), name
+        if state in 'ZX':
+            ended.add(int(stat.parent.name))
     found = {}
     while True:
         more = {each: name for each, (parent, name) in parents.items()
                 if each not in found
                 and (parent in found or parent == (pid or os.getpid()))}
         if not more:
-            return found
+            return {each: name for each, name in found.items()
+                    if each not in ended}
         found.update(more)
 
 

@@ -203,7 +203,7 @@ class Kills:
 
     def kill(self, site, mode, victim, after):
         cells = site.cells
-        for trace in self.traces(cells):
+        for trace in cells.folder.glob(f'*{cells.trace.name}*'):
             shutil.rmtree(trace, ignore_errors=True)
         command = cells.command()
         output = cells.folder / 'output'
@@ -284,7 +284,7 @@ class Kills:
             # And what was forked meanwhile, or is in no group of ours.
             if victim != 'recorder':
                 self.strike('both' if victim == 'group' else victim)
-            if not alive:
+            if not alive and not left_behind.descendants():
                 return
             if set(alive.values()) <= set(OF_COUNTRACE):
                 for pid, name in alive.items():
@@ -331,8 +331,11 @@ class Kills:
 
     @staticmethod
     def traces(cells):
-        """With snapshots; also one that is no trace yet."""
-        return sorted(cells.folder.glob(f'*{cells.trace.name}*'))
+        """With snapshots; not the folder of one that had no name yet, which
+        the next recording removes."""
+        return sorted(trace for trace in
+                      cells.folder.glob(f'*{cells.trace.name}*')
+                      if '.new-' not in trace.name)
 
 
 def main():
