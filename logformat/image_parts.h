@@ -15,8 +15,7 @@ struct ImagePart {
   std::uint64_t file_bytes = 0, memory_bytes = 0;
 };
 
-// The loaded parts of an open 64-bit ELF file of this byte order; empty: it is
-// none, or cannot be read.
+// The loaded parts of an open ELF file; empty: it is none, or cannot be read.
 std::vector<ImagePart> ReadImageParts(int fd);
 
 // Where the memory of the part ends of which the file's pages are mapped up to

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
+
 namespace countrace::base {
 namespace {
 
@@ -22,23 +24,10 @@ constexpr std::uint64_t kSymbolBytes = 200;
 // Absent: no number of 64 bits stands there, alone.
 std::optional<std::uint64_t> TakeHex(std::string_view& line) {
   line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
-  if (line.starts_with("0x") || line.starts_with("0X")) line.remove_prefix(2);
+  const std::size_t end = std::min(line.find_first_of(" \t"), line.size());
   std::uint64_t value = 0;
-  std::size_t digits = 0;
-  for (; digits < line.size(); ++digits) {
-    const char c = line[digits];
-    const int digit = c >= '0' && c <= '9'   ? c - '0'
-                      : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                      : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                             : -1;
-    if (digit < 0) break;
-    if (value >> 60 != 0) return std::nullopt;
-    value = value << 4 | static_cast<std::uint64_t>(digit);
-  }
-  const bool ends =
-      digits == line.size() || line[digits] == ' ' || line[digits] == '\t';
-  if (digits == 0 || !ends) return std::nullopt;
-  line.remove_prefix(std::min(digits + 1, line.size()));
+  if (!absl::SimpleHexAtoi({line.data(), end}, &value)) return std::nullopt;
+  line.remove_prefix(std::min(end + 1, line.size()));
   return value;
 }
 

@@ -1,6 +1,5 @@
 #include "base/code/unwind_files.h"
 
-#include <gelf.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
 
@@ -8,7 +7,6 @@
 #include <cstring>
 #include <utility>
 
-#include "base/code/elf_headers.h"
 #include "base/code/elf_identity.h"
 #include "base/code/file_version.h"
 #include "base/posix/regular_file.h"
@@ -38,10 +36,6 @@ std::string OwnVdso() {
 
 }  // namespace
 
-UnwindFile::~UnwindFile() {
-  if (elf_ != nullptr) elf_end(elf_);
-}
-
 std::optional<std::uint64_t> UnwindFile::AddressOf(std::uint64_t offset) const {
   for (const Part& part : parts_) {
     if (offset >= part.offset && offset - part.offset < part.bytes) {
@@ -51,22 +45,14 @@ std::optional<std::uint64_t> UnwindFile::AddressOf(std::uint64_t offset) const {
   return std::nullopt;
 }
 
-bool UnwindFile::TakeElf(Elf* elf) {
+bool UnwindFile::TakeElf(ElfHandle elf) {
   if (elf == nullptr) return false;
-  if (elf_kind(elf) != ELF_K_ELF) {
-    elf_end(elf);
-    return false;
-  }
-  elf_ = elf;
+  elf_ = std::move(elf);
   GElf_Ehdr head;
-  if (gelf_getehdr(elf_, &head) == nullptr) return true;
+  if (gelf_getehdr(elf_.get(), &head) == nullptr) return true;
   entry_ = head.e_entry;
-  std::size_t count = 0;
-  elf_getphdrnum(elf_, &count);
-  for (std::size_t i = 0; i < count; ++i) {
-    GElf_Phdr part;
-    if (gelf_getphdr(elf_, static_cast<int>(i), &part) == nullptr ||
-        part.p_type != PT_LOAD || part.p_vaddr + part.p_memsz < part.p_vaddr) {
+  for (const GElf_Phdr& part : PartsOf(elf_.get())) {
+    if (part.p_type != PT_LOAD || part.p_vaddr + part.p_memsz < part.p_vaddr) {
       continue;
     }
     if (parts_.empty()) {
@@ -83,7 +69,7 @@ bool UnwindFile::TakeVdso(const std::string& build_id) {
   image_ = OwnVdso();
   return !image_.empty() &&
          BuildIdOf(ReadAtOf(std::string_view(image_))).starts_with(build_id) &&
-         TakeElf(elf_memory(image_.data(), image_.size()));
+         TakeElf(ElfHandle(elf_memory(image_.data(), image_.size())));
 }
 
 bool UnwindFile::Take(const std::string& path, const std::string& build_id) {
@@ -92,8 +78,7 @@ bool UnwindFile::Take(const std::string& path, const std::string& build_id) {
 }
 
 bool UnwindFile::Take(ScopedFd fd, const std::string& build_id) {
-  elf_version(EV_CURRENT);
-  if (!fd.is_open() || !HasFewElfHeaders(fd.get())) return false;
+  if (!fd.is_open()) return false;
   if (IsFileVersion(build_id)) {
     struct stat status;
     if (fstat(fd.get(), &status) != 0 || FileVersion(status) != build_id) {
@@ -103,7 +88,7 @@ bool UnwindFile::Take(ScopedFd fd, const std::string& build_id) {
   } else if (!BuildIdOf(ReadAtOf(fd.get())).starts_with(build_id)) {
     return false;
   }
-  if (!TakeElf(elf_begin(fd.get(), ELF_C_READ, nullptr))) return false;
+  if (!TakeElf(OpenElf(fd.get()))) return false;
   fd_ = std::move(fd);
   return true;
 }

@@ -6,8 +6,6 @@
 #ifndef COUNTRACE_BASE_CODE_UNWIND_FILES_H_
 #define COUNTRACE_BASE_CODE_UNWIND_FILES_H_
 
-#include <libelf.h>
-
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -16,6 +14,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "base/code/code_map.h"
+#include "base/code/elf_file.h"
 #include "base/posix/scoped_fd.h"
 
 namespace countrace::base {
@@ -25,11 +24,6 @@ inline constexpr char kNoBuildId[] = "-";
 
 class UnwindFile {
  public:
-  UnwindFile() = default;
-  ~UnwindFile();
-  UnwindFile(const UnwindFile&) = delete;
-  UnwindFile& operator=(const UnwindFile&) = delete;
-
   // False: it is no ELF file with this build id, or not readable at once; then
   // nothing is taken. `build_id`: hexadecimal, a version (file_version.h),
   // kNoBuildId, or empty for any.
@@ -39,7 +33,7 @@ class UnwindFile {
   // That of this processor and kernel, under the same conditions.
   bool TakeVdso(const std::string& build_id);
 
-  Elf* elf() const { return elf_; }
+  Elf* elf() const { return elf_.get(); }
   // The address at which the file's own terms say that this offset lies.
   std::optional<std::uint64_t> AddressOf(std::uint64_t offset) const;
   // From the first loaded part's page to the last one's end, in these terms.
@@ -49,14 +43,14 @@ class UnwindFile {
   std::uint64_t entry() const { return entry_; }
 
  private:
-  bool TakeElf(Elf* elf);
+  bool TakeElf(ElfHandle elf);
 
   struct Part {
     std::uint64_t offset, bytes, address;
   };
   ScopedFd fd_;
   std::string image_;  // of the vdso
-  Elf* elf_ = nullptr;
+  ElfHandle elf_;
   std::vector<Part> parts_;
   std::uint64_t begin_ = 0, end_ = 0, entry_ = 0;
 };

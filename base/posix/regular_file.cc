@@ -46,18 +46,14 @@ absl::StatusOr<ScopedFd> OpenRegularFile(const std::string& path,
   return file;
 }
 
-absl::StatusOr<std::string> ReadRegularFile(const std::string& path,
-                                            std::uint64_t most_bytes) {
-  const auto file = OpenRegularFile(path);
-  if (!file.ok()) return file.status();
+absl::StatusOr<std::string> ReadAll(int file, std::uint64_t most_bytes) {
   std::string text;
   for (;;) {
     constexpr std::uint64_t kPart = 65536;
     const std::size_t have = text.size();
     // One byte beyond the limit shows that there are more.
     text.resize(have + std::min(kPart, most_bytes + 1 - have));
-    const ssize_t got =
-        read(file->get(), text.data() + have, text.size() - have);
+    const ssize_t got = read(file, text.data() + have, text.size() - have);
     text.resize(have + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
     if (got == 0) return text;
     if (got < 0 && errno != EINTR) return Reason(errno);
@@ -66,6 +62,13 @@ absl::StatusOr<std::string> ReadRegularFile(const std::string& path,
           absl::StrFormat("it has more than %d bytes", most_bytes));
     }
   }
+}
+
+absl::StatusOr<std::string> ReadRegularFile(const std::string& path,
+                                            std::uint64_t most_bytes) {
+  const auto file = OpenRegularFile(path);
+  if (!file.ok()) return file.status();
+  return ReadAll(file->get(), most_bytes);
 }
 
 absl::StatusOr<ScopedFd> OpenNamedFile(const std::string& path) {

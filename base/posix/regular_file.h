@@ -25,8 +25,9 @@ enum class LastLink : std::uint8_t { kFollowed, kRefused };
 absl::StatusOr<ScopedFd> OpenRegularFile(const std::string& path,
                                          LastLink link = LastLink::kFollowed);
 
-// The whole text of such a file. RESOURCE_EXHAUSTED: it has more than
-// `most_bytes`, whatever size it says that it has.
+// The whole text of such a file, or of an open one. RESOURCE_EXHAUSTED: it has
+// more than `most_bytes`, whatever size it says that it has.
+absl::StatusOr<std::string> ReadAll(int file, std::uint64_t most_bytes);
 absl::StatusOr<std::string> ReadRegularFile(const std::string& path,
                                             std::uint64_t most_bytes);
 

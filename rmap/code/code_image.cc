@@ -2,17 +2,17 @@
 
 #include <elfutils/libdwelf.h>
 #include <fcntl.h>
-#include <gelf.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstring>
 #include <utility>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_format.h"
+#include "base/code/elf_file.h"
 #include "base/text/demangled.h"
 #include "rmap/code/disassembly.h"
 
@@ -20,14 +20,9 @@ namespace countrace::rmap {
 namespace {
 
 using base::ScopedFd;
-using Kind = DebugFileQuestion::Kind;
 
 // A function of a hostile file can have its whole text section.
 constexpr std::uint64_t kMostCode = std::uint64_t{16} << 20;
-
-struct ElfEnd {
-  void operator()(Elf* elf) const { elf_end(elf); }
-};
 
 std::string HexOf(const void* id, std::ptrdiff_t bytes) {
   if (bytes <= 0) return "";
@@ -35,44 +30,18 @@ std::string HexOf(const void* id, std::ptrdiff_t bytes) {
       static_cast<const char*>(id), static_cast<std::size_t>(bytes)));
 }
 
-std::string BuildIdOf(Dwfl_Module* module) {
-  const unsigned char* id = nullptr;
-  GElf_Addr at = 0;
-  const int bytes = dwfl_module_build_id(module, &id, &at);
-  return HexOf(id, bytes);
-}
-
 std::string BuildIdOf(int file) {
-  const std::unique_ptr<Elf, ElfEnd> elf(
-      elf_begin(file, ELF_C_READ_MMAP, nullptr));
-  if (elf == nullptr) return "";
-  const void* id = nullptr;
-  const std::ptrdiff_t bytes = dwelf_elf_gnu_build_id(elf.get(), &id);
-  return HexOf(id, bytes);
+  return base::BuildIdOf(base::OpenElf(file).get());
 }
 
 // As .gnu_debuglink has it.
 std::uint32_t ChecksumOf(int file) {
-  static const auto table = [] {
-    std::array<std::uint32_t, 256> made{};
-    for (std::uint32_t i = 0; i < made.size(); ++i) {
-      std::uint32_t value = i;
-      for (int bit = 0; bit < 8; ++bit) {
-        value = (value >> 1) ^ ((value & 1) != 0 ? 0xedb88320u : 0);
-      }
-      made[i] = value;
-    }
-    return made;
-  }();
-  std::uint32_t sum = ~std::uint32_t{0};
+  uLong sum = crc32(0, nullptr, 0);
   std::vector<unsigned char> block(std::size_t{1} << 16);
   for (off_t at = 0;;) {
     const ssize_t got = pread(file, block.data(), block.size(), at);
-    if (got <= 0) return ~sum;
-    for (ssize_t i = 0; i < got; ++i) {
-      sum =
-          table[(sum ^ block[static_cast<std::size_t>(i)]) & 0xff] ^ (sum >> 8);
-    }
+    if (got <= 0) return static_cast<std::uint32_t>(sum);
+    sum = crc32(sum, block.data(), static_cast<uInt>(got));
     at += got;
   }
 }
@@ -116,15 +85,9 @@ absl::Status CodeImage::Read() {
   *user = this;
   elf_ = dwfl_module_getelf(module_, &bias_);
   if (elf_ == nullptr) return absl::UnavailableError(dwfl_errmsg(-1));
-  opened_.build_id = BuildIdOf(module_);
-  std::size_t count = 0;
-  elf_getphdrnum(elf_, &count);
-  for (std::size_t i = 0; i < count; ++i) {
-    GElf_Phdr part;
-    if (gelf_getphdr(elf_, static_cast<int>(i), &part) == nullptr ||
-        part.p_type != PT_LOAD) {
-      continue;
-    }
+  opened_.build_id = base::BuildIdOf(elf_);
+  for (const GElf_Phdr& part : base::PartsOf(elf_)) {
+    if (part.p_type != PT_LOAD) continue;
     // A file of symbols alone (objcopy --only-keep-debug) has addresses, and
     // not the places of the program's file that they are of.
     if (part.p_filesz == 0 && part.p_memsz != 0 && (part.p_flags & PF_X) != 0) {
@@ -143,26 +106,24 @@ int CodeImage::FindDebugInfo(Dwfl_Module*, void** user, const char*, Dwarf_Addr,
                              const char*, const char* link, GElf_Word crc,
                              char** found) {
   if (*user == nullptr) return -1;
-  ScopedFd file = static_cast<CodeImage*>(*user)->FindDebug(link, crc);
+  auto& image = *static_cast<CodeImage*>(*user);
+  const std::string& id = image.opened_.build_id;
+  ScopedFd file =
+      image.Find({.name = link == nullptr ? "" : link, .build_id = id},
+                 [&](int candidate) {
+                   return id.empty() ? ChecksumOf(candidate) == crc
+                                     : BuildIdOf(candidate) == id;
+                 });
   if (file.is_open()) *found = strdup("debug");
   return file.Release();
 }
 
-// As dwfl_standard_find_debuginfo() looks.
-ScopedFd CodeImage::FindDebug(const char* link, GElf_Word crc) {
-  const std::string& id = opened_.build_id;
-  for (const Kind kind : {Kind::kBuildId, Kind::kLink, Kind::kFetched}) {
-    const bool is_link = kind == Kind::kLink;
-    if (is_link ? link == nullptr : id.empty()) continue;
-    for (std::uint64_t number = 0;; ++number) {
-      ScopedFd file = find_({kind, is_link ? link : "", id, number});
-      if (!file.is_open()) break;
-      const bool is_right = id.empty() ? ChecksumOf(file.get()) == crc
-                                       : BuildIdOf(file.get()) == id;
-      if (is_right) return file;
-    }
+ScopedFd CodeImage::Find(DebugFileQuestion question,
+                         const std::function<bool(int file)>& is_right) {
+  for (;; ++question.number) {
+    ScopedFd file = find_(question);
+    if (!file.is_open() || is_right(file.get())) return file;
   }
-  return ScopedFd();
 }
 
 // Before libdw needs it, which would look for it itself.
@@ -175,15 +136,11 @@ void CodeImage::ReadSharedDebug() {
       dwarf == nullptr ? 0 : dwelf_dwarf_gnu_debugaltlink(dwarf, &name, &bytes);
   if (size <= 0) return;
   const std::string id = HexOf(bytes, size);
-  for (std::uint64_t number = 0;; ++number) {
-    ScopedFd file = find_({Kind::kShared, name, id, number});
-    if (!file.is_open()) return;
-    if (BuildIdOf(file.get()) != id) continue;
-    shared_file_ = std::move(file);
-    shared_ = dwarf_begin(shared_file_.get(), DWARF_C_READ);
-    if (shared_ != nullptr) dwarf_setalt(dwarf, shared_);
-    return;
-  }
+  shared_file_ = Find({.name = name, .build_id = id, .is_shared = true},
+                      [&](int file) { return BuildIdOf(file) == id; });
+  if (!shared_file_.is_open()) return;
+  shared_ = dwarf_begin(shared_file_.get(), DWARF_C_READ);
+  if (shared_ != nullptr) dwarf_setalt(dwarf, shared_);
 }
 
 const std::string& CodeImage::NameOf(const std::string& symbol) {
@@ -192,13 +149,13 @@ const std::string& CodeImage::NameOf(const std::string& symbol) {
   return found->second;
 }
 
-CodeSymbolAt CodeImage::SymbolAt(std::uint64_t address) {
+FoundSymbol CodeImage::SymbolAt(std::uint64_t address) {
   auto found = symbols_->At(bias_ + address);
   // Assembly may have symbols without a size.
   if (!found || (found->bytes != 0 && found->into >= found->bytes)) return {};
   // "clock_gettime@@GLIBC_2.17" is clock_gettime.
-  found->name.resize(std::min(found->name.size(), found->name.find('@')));
-  return {NameOf(found->name), found->into, found->bytes, found->is_function};
+  found->name = NameOf(found->name.substr(0, found->name.find('@')));
+  return *std::move(found);
 }
 
 NamedAddresses CodeImage::NamesOf(const std::vector<std::uint64_t>& addresses) {
@@ -212,19 +169,21 @@ NamedAddresses CodeImage::NamesOf(const std::vector<std::uint64_t>& addresses) {
     return found->second;
   };
   for (const std::uint64_t address : addresses) {
+    NamedAddress& named = names.addresses.emplace_back();
     for (SourceFrame& frame : source_->Of(bias_ + address)) {
-      names.frames.push_back({number_of(NameOf(frame.function)),
+      named.frames.push_back({number_of(NameOf(frame.function)),
                               number_of(Cut(std::move(frame.file))), frame.line,
                               /*inlined=*/true});
     }
-    const std::uint64_t begin = names.ends.empty() ? 0 : names.ends.back();
-    if (names.frames.size() == begin) names.frames.emplace_back();
-    NamedAddresses::Frame& last = names.frames.back();
-    last.inlined = false;
-    if (CodeSymbolAt symbol = SymbolAt(address); !symbol.name.empty()) {
-      last.function = number_of(std::move(symbol.name));
-    }
-    names.ends.push_back(names.frames.size());
+    if (named.frames.empty()) named.frames.emplace_back();
+    named.frames.back().inlined = false;
+    FoundSymbol symbol = SymbolAt(address);
+    if (symbol.name.empty()) continue;
+    named.frames.back().function = number_of(std::move(symbol.name));
+    named.has_symbol = true;
+    named.is_function = symbol.is_function;
+    named.into = symbol.into;
+    named.bytes = symbol.bytes;
   }
   return names;
 }
@@ -235,12 +194,8 @@ absl::StatusOr<std::vector<Instruction>> CodeImage::InstructionsOf(
   if (gelf_getehdr(elf_, &header) == nullptr) {
     return absl::UnavailableError(elf_errmsg(-1));
   }
-  std::size_t count = 0;
-  elf_getphdrnum(elf_, &count);
-  for (std::size_t i = 0; i < count; ++i) {
-    GElf_Phdr part;
-    if (gelf_getphdr(elf_, static_cast<int>(i), &part) == nullptr ||
-        part.p_type != PT_LOAD || begin < part.p_vaddr ||
+  for (const GElf_Phdr& part : base::PartsOf(elf_)) {
+    if (part.p_type != PT_LOAD || begin < part.p_vaddr ||
         begin - part.p_vaddr >= part.p_filesz || end <= begin) {
       continue;
     }
@@ -253,7 +208,7 @@ absl::StatusOr<std::vector<Instruction>> CodeImage::InstructionsOf(
     return Disassemble(
         {static_cast<const unsigned char*>(data->d_buf), data->d_size}, begin,
         header.e_machine, [this](std::uint64_t address) -> std::string {
-          const CodeSymbolAt at = SymbolAt(address);
+          const FoundSymbol at = SymbolAt(address);
           if (at.name.empty()) return "";
           return at.into == 0 ? absl::StrFormat("<%s>", at.name)
                               : absl::StrFormat("<%s+0x%x>", at.name, at.into);

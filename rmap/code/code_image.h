@@ -38,7 +38,6 @@ class CodeImage {
 
   const OpenedCode& opened() const { return opened_; }
   NamedAddresses NamesOf(const std::vector<std::uint64_t>& addresses);
-  CodeSymbolAt SymbolAt(std::uint64_t address);
   // At most of kMostCode bytes. Errors: why there are none, in words.
   absl::StatusOr<std::vector<Instruction>> InstructionsOf(std::uint64_t begin,
                                                           std::uint64_t end);
@@ -48,9 +47,13 @@ class CodeImage {
   static int FindDebugInfo(Dwfl_Module* module, void** user, const char* name,
                            Dwarf_Addr base, const char* file, const char* link,
                            GElf_Word crc, char** found);
-  base::ScopedFd FindDebug(const char* link, GElf_Word crc);
+  // The first one that is right.
+  base::ScopedFd Find(DebugFileQuestion question,
+                      const std::function<bool(int file)>& is_right);
   void ReadSharedDebug();
   absl::Status Read();
+  // Its name is for the user; empty: no symbol covers the address.
+  FoundSymbol SymbolAt(std::uint64_t address);
   const std::string& NameOf(const std::string& symbol);
 
   FindDebugFile find_;

@@ -38,9 +38,10 @@ int main() {
   const std::uint64_t own = OwnBytes();
   const auto missing = countrace::base::EnterJail(
       {.readable = {}, .file_bytes = 0, .sets_memory_limit = true});
-  countrace::base::MessageWriter started;
-  for (const std::string& one : missing) started.Text(one);
-  if (!countrace::base::SendMessage(kInnerSocketFd, started.text())) return 1;
+  if (!countrace::base::SendMessage(kInnerSocketFd,
+                                    countrace::base::MessageOf(missing))) {
+    return 1;
+  }
   countrace::rmap::CodeService service(
       kInnerSocketFd, [own](std::uint64_t files) {
 #ifdef COUNTRACE_ANY_MEMORY

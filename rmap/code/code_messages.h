@@ -8,9 +8,8 @@
 #define COUNTRACE_RMAP_CODE_CODE_MESSAGES_H_
 
 #include <cstdint>
-#include <optional>
 #include <string>
-#include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "base/jail/message.h"
@@ -21,7 +20,6 @@ namespace countrace::rmap {
 enum class CodeMessage : std::uint64_t {
   kOpen = 1,      // number of the file; with its descriptor
   kNames,         // number, addresses
-  kSymbols,       // number, addresses
   kInstructions,  // number, begin, end
   kClose,         // number
   kAnswer,        // of the request
@@ -44,69 +42,71 @@ inline constexpr int kMostQuestions = 16;           // a file
 
 // A file that has debug information of another one.
 struct DebugFileQuestion {
-  enum class Kind : std::uint64_t {
-    kBuildId = 1,  // kept by the system
-    kLink,         // .gnu_debuglink: beside the program, or kept by the system
-    kFetched,      // by debuginfod
-    kShared,       // .gnu_debugaltlink
-  };
-  Kind kind = Kind::kBuildId;
-  std::string name, build_id;  // hexadecimal
-  // Which of those that there are.
-  std::uint64_t number = 0;
+  // Of .gnu_debuglink: it is beside the program, or kept by the system; or of
+  // .gnu_debugaltlink. Empty: the file has none.
+  std::string name;
+  std::string build_id;      // hexadecimal; empty: the file has none
+  bool is_shared = false;    // .gnu_debugaltlink
+  std::uint64_t number = 0;  // of those that there are
+
+  static auto Fields(auto& self) {
+    return std::tie(self.name, self.build_id, self.is_shared, self.number);
+  }
 };
 
 // Loaded parts: file offset, bytes, address.
 struct CodePart {
   std::uint64_t offset = 0, bytes = 0, address = 0;
   bool is_code = false;
+
+  static auto Fields(auto& self) {
+    return std::tie(self.offset, self.bytes, self.address, self.is_code);
+  }
 };
 struct OpenedCode {
   std::string build_id;  // hexadecimal; empty: it has none
   std::vector<CodePart> parts;
+
+  static auto Fields(auto& self) { return std::tie(self.build_id, self.parts); }
 };
 
-// Names of addresses: of each the innermost inlined function first.
-struct NamedAddresses {
+struct NamedAddress {
   struct Frame {
-    std::uint32_t function = 0, file = 0;  // of `texts`; [0]: empty
+    std::uint32_t function = 0, file = 0;  // of NamedAddresses::texts
     std::uint32_t line = 0;
     bool inlined = false;
-  };
-  std::vector<std::string> texts;
-  std::vector<Frame> frames;
-  std::vector<std::uint64_t> ends;  // of each address's frames; at least one
-};
 
-struct CodeSymbolAt {
-  std::string name;  // demangled; empty: no symbol covers the address
-  std::uint64_t into = 0, bytes = 0;
-  bool is_function = false;
+    static auto Fields(auto& self) {
+      return std::tie(self.function, self.file, self.line, self.inlined);
+    }
+  };
+  std::vector<Frame> frames;  // innermost first; at least one
+  // The symbol that covers the address, whose name the last frame has.
+  bool has_symbol = false, is_function = false;
+  std::uint64_t into = 0, bytes = 0;  // from its begin to the address, of all
+
+  static auto Fields(auto& self) {
+    return std::tie(self.frames, self.has_symbol, self.is_function, self.into,
+                    self.bytes);
+  }
+};
+struct NamedAddresses {
+  std::vector<std::string> texts;  // [0]: empty
+  std::vector<NamedAddress> addresses;
+
+  // Numbers of texts are of these, and no address is without a frame.
+  bool IsSound() const;
+  static auto Fields(auto& self) {
+    return std::tie(self.texts, self.addresses);
+  }
 };
 
 struct Instruction {
   std::uint64_t address = 0;
   std::string text;  // any bytes
+
+  static auto Fields(auto& self) { return std::tie(self.address, self.text); }
 };
-
-base::MessageWriter Begin(CodeMessage kind);
-CodeMessage KindOf(base::MessageReader& reader);
-
-void Write(const DebugFileQuestion& question, base::MessageWriter& to);
-void Write(const OpenedCode& code, base::MessageWriter& to);
-void Write(const NamedAddresses& names, base::MessageWriter& to);
-void Write(const CodeSymbolAt& symbol, base::MessageWriter& to);
-void Write(const std::vector<Instruction>& code, base::MessageWriter& to);
-
-// Absent: it is none, or has more or less than it says.
-std::optional<DebugFileQuestion> ReadQuestion(base::MessageReader& from);
-std::optional<OpenedCode> ReadOpened(base::MessageReader& from);
-// `addresses`: of how many.
-std::optional<NamedAddresses> ReadNames(base::MessageReader& from,
-                                        std::size_t addresses);
-std::optional<CodeSymbolAt> ReadSymbol(base::MessageReader& from);
-std::optional<std::vector<Instruction>> ReadInstructions(
-    base::MessageReader& from);
 
 }  // namespace countrace::rmap
 

@@ -2,15 +2,13 @@
 
 #include <sys/stat.h>
 
-#include <string>
 #include <utility>
 #include <vector>
 
 namespace countrace::rmap {
 
 using base::Message;
-using base::MessageReader;
-using base::MessageWriter;
+using base::MessageOf;
 using base::ScopedFd;
 
 namespace {
@@ -18,10 +16,8 @@ namespace {
 // What `countrace` sends has no more.
 constexpr std::uint64_t kMostRequestBytes = std::uint64_t{1} << 20;
 
-MessageWriter Failed(const absl::Status& status) {
-  MessageWriter answer = Begin(CodeMessage::kFailed);
-  answer.Text(std::string(status.message()));
-  return answer;
+std::string Failed(const absl::Status& status) {
+  return MessageOf(CodeMessage::kFailed, std::string(status.message()));
 }
 
 }  // namespace
@@ -29,46 +25,36 @@ MessageWriter Failed(const absl::Status& status) {
 void CodeService::Run() {
   Message request;
   while (base::ReceiveMessage(socket_, kMostRequestBytes, request) &&
-         base::SendMessage(socket_, Answer(request).text())) {
+         base::SendMessage(socket_, Answer(request))) {
   }
 }
 
-MessageWriter CodeService::Answer(Message& request) {
-  MessageReader reader(request.text);
-  const CodeMessage kind = KindOf(reader);
-  const std::uint64_t number = reader.Number();
+std::string CodeService::Answer(Message& request) {
+  base::MessageReader reader(request.text);
+  CodeMessage kind{};
+  std::uint64_t number = 0;
+  reader >> kind >> number;
   if (kind == CodeMessage::kOpen) {
     return Open(number, std::move(request.file));
   }
   const auto kept = files_.find(number);
-  if (kept == files_.end()) return Begin(CodeMessage::kNoFile);
+  if (kept == files_.end()) return MessageOf(CodeMessage::kNoFile);
   CodeImage& image = *kept->second.image;
-  MessageWriter answer = Begin(CodeMessage::kAnswer);
   if (kind == CodeMessage::kClose) {
     bytes_ -= kept->second.bytes;
     files_.erase(kept);
     room_(bytes_);
-    return answer;
+    return MessageOf(CodeMessage::kAnswer);
   }
-  if (kind == CodeMessage::kInstructions) {
-    const std::uint64_t begin = reader.Number(), end = reader.Number();
-    const auto code = image.InstructionsOf(begin, end);
-    if (!code.ok()) return Failed(code.status());
-    Write(*code, answer);
-    return answer;
-  }
-  std::vector<std::uint64_t> addresses;
-  while (reader.good() && !reader.at_end()) {
-    addresses.push_back(reader.Number());
-  }
+  std::vector<std::uint64_t> numbers;
+  reader >> numbers;
   if (kind == CodeMessage::kNames) {
-    Write(image.NamesOf(addresses), answer);
-  } else {
-    for (const std::uint64_t address : addresses) {
-      Write(image.SymbolAt(address), answer);
-    }
+    return MessageOf(CodeMessage::kAnswer, image.NamesOf(numbers));
   }
-  return answer;
+  numbers.resize(2);
+  const auto code = image.InstructionsOf(numbers[0], numbers[1]);
+  return code.ok() ? MessageOf(CodeMessage::kAnswer, *code)
+                   : Failed(code.status());
 }
 
 ScopedFd CodeService::Admit(ScopedFd file, Kept& kept) {
@@ -82,16 +68,16 @@ ScopedFd CodeService::Admit(ScopedFd file, Kept& kept) {
   return file;
 }
 
-MessageWriter CodeService::Open(std::uint64_t number, ScopedFd file) {
+std::string CodeService::Open(std::uint64_t number, ScopedFd file) {
   Kept& kept = files_[number];
-  const auto give_up = [&](MessageWriter answer) {
+  const auto give_up = [&](std::string answer) {
     bytes_ -= kept.bytes;
     files_.erase(number);
     room_(bytes_);
     return answer;
   };
   ScopedFd admitted = Admit(std::move(file), kept);
-  if (!admitted.is_open()) return give_up(Begin(CodeMessage::kTooLarge));
+  if (!admitted.is_open()) return give_up(MessageOf(CodeMessage::kTooLarge));
   auto image = CodeImage::Open(
       std::move(admitted),
       [this, number, questions = 0](const DebugFileQuestion& asked) mutable {
@@ -99,17 +85,14 @@ MessageWriter CodeService::Open(std::uint64_t number, ScopedFd file) {
         return Admit(Ask(asked), files_[number]);
       });
   if (!image.ok()) return give_up(Failed(image.status()));
-  MessageWriter answer = Begin(CodeMessage::kAnswer);
-  Write((*image)->opened(), answer);
   kept.image = *std::move(image);
-  return answer;
+  return MessageOf(CodeMessage::kAnswer, kept.image->opened());
 }
 
 ScopedFd CodeService::Ask(const DebugFileQuestion& question) {
-  MessageWriter asked = Begin(CodeMessage::kQuestion);
-  Write(question, asked);
   Message answer;
-  if (!base::SendMessage(socket_, asked.text()) ||
+  if (!base::SendMessage(socket_,
+                         MessageOf(CodeMessage::kQuestion, question)) ||
       !base::ReceiveMessage(socket_, kMostRequestBytes, answer)) {
     return ScopedFd();
   }

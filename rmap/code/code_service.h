@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <string>
 
 #include "base/jail/message.h"
 #include "rmap/code/code_image.h"
@@ -30,8 +31,8 @@ class CodeService {
     std::unique_ptr<CodeImage> image;
     std::uint64_t bytes = 0;
   };
-  base::MessageWriter Answer(base::Message& request);
-  base::MessageWriter Open(std::uint64_t number, base::ScopedFd file);
+  std::string Answer(base::Message& request);
+  std::string Open(std::uint64_t number, base::ScopedFd file);
   // Makes room for a descriptor's file. Not open: it is too large.
   base::ScopedFd Admit(base::ScopedFd file, Kept& kept);
   base::ScopedFd Ask(const DebugFileQuestion& question);

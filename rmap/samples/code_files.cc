@@ -1,17 +1,14 @@
 #include "rmap/samples/code_files.h"
 
 #include <dlfcn.h>
-#include <elf.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <array>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "base/code/elf_head.h"
 #include "base/code/file_version.h"
 #include "base/code/kept_files.h"
 #include "base/posix/regular_file.h"
@@ -20,7 +17,6 @@ namespace countrace::rmap {
 namespace {
 
 using base::ScopedFd;
-using Kind = DebugFileQuestion::Kind;
 
 constexpr char kSystemDebug[] = "/usr/lib/debug";
 
@@ -74,33 +70,26 @@ std::string SharedName(const std::string& name) {
   return below;
 }
 
+// The last one, empty: where debuginfod has it.
 std::vector<std::string> PlacesOf(const DebugFileQuestion& question,
                                   const std::string& path) {
-  switch (question.kind) {
-    case Kind::kBuildId:
-      if (!IsBuildId(question.build_id)) return {};
-      return {base::DebugFile(question.build_id)};
-    case Kind::kLink: {
-      if (!IsPlainName(question.name) || path.empty()) return {};
-      const std::filesystem::path folder =
-          std::filesystem::path(path).parent_path();
-      return {folder / question.name, folder / ".debug" / question.name,
-              kSystemDebug + (folder / question.name).string()};
-    }
-    case Kind::kShared: {
-      std::vector<std::string> places;
-      if (IsBuildId(question.build_id)) {
-        places.push_back(base::DebugFile(question.build_id));
-      }
-      if (const std::string name = SharedName(question.name); !name.empty()) {
-        places.push_back(absl::StrFormat("%s/.dwz/%s", kSystemDebug, name));
-      }
-      return places;
-    }
-    case Kind::kFetched:
-      break;
+  std::vector<std::string> places;
+  const std::string& name = question.name;
+  if (IsBuildId(question.build_id)) {
+    places.push_back(base::DebugFile(question.build_id));
   }
-  return {};
+  if (question.is_shared) {
+    if (const std::string below = SharedName(name); !below.empty()) {
+      places.push_back(absl::StrFormat("%s/.dwz/%s", kSystemDebug, below));
+    }
+  } else if (IsPlainName(name) && !path.empty()) {
+    const auto folder = std::filesystem::path(path).parent_path();
+    places.push_back(folder / name);
+    places.push_back(folder / ".debug" / name);
+    places.push_back(kSystemDebug + (folder / name).string());
+  }
+  places.emplace_back();
+  return places;
 }
 
 bool IsSameFile(int one, int other) {
@@ -148,22 +137,18 @@ ScopedFd OpenDebugFile(const DebugFileQuestion& question,
                        const std::string& path, int file) {
   std::uint64_t number = question.number;
   for (const std::string& place : PlacesOf(question, path)) {
-    auto found = base::OpenRegularFile(place);
-    if (!found.ok() || IsSameFile(found->get(), file)) continue;
-    if (number-- == 0) return *std::move(found);
+    auto found = place.empty()
+                     ? Fetch("debuginfod_find_debuginfo", question.build_id)
+                     : base::OpenRegularFile(place).value_or(ScopedFd());
+    if (!found.is_open() || IsSameFile(found.get(), file)) continue;
+    if (number-- == 0) return found;
   }
-  const bool is_fetched =
-      question.kind == Kind::kFetched || question.kind == Kind::kShared;
-  if (!is_fetched || number != 0) return ScopedFd();
-  return Fetch("debuginfod_find_debuginfo", question.build_id);
+  return ScopedFd();
 }
 
 bool IsOtherFile(const std::string& path) {
   const auto file = base::OpenRegularFile(path);
-  std::array<char, SELFMAG> magic{};
-  return file.ok() &&
-         (pread(file->get(), magic.data(), SELFMAG, 0) != SELFMAG ||
-          std::memcmp(magic.data(), ELFMAG, SELFMAG) != 0);
+  return file.ok() && !base::ReadElfHead(base::ReadAtOf(file->get()));
 }
 
 }  // namespace countrace::rmap

@@ -20,7 +20,6 @@ namespace countrace::rmap {
 namespace {
 
 using base::Message;
-using base::MessageReader;
 using base::ScopedFd;
 
 constexpr base::InnerProgram kProgram = {
@@ -149,17 +148,20 @@ CodeAnswer CodeProcess::Exchange(std::string_view request, int file,
       // A process that has ended for want of memory is about to be reaped.
       return ended("");
     }
-    MessageReader reader(message.text);
-    const CodeMessage kind = KindOf(reader);
+    base::MessageReader reader(message.text);
+    CodeMessage kind{};
+    reader >> kind;
     if (kind == CodeMessage::kTooLarge) return ended(FilesLimit());
     if (kind != CodeMessage::kQuestion) {
       answer.text = std::move(message.text);
       return answer;
     }
-    const auto question = ReadQuestion(reader);
+    DebugFileQuestion question;
+    const bool is_whole = (reader >> question).is_whole();
     const ScopedFd found =
-        question && open != nullptr ? open(*question) : ScopedFd();
-    if (!base::SendMessage(socket_.get(), Begin(CodeMessage::kDebugFile).text(),
+        is_whole && open != nullptr ? open(question) : ScopedFd();
+    if (!base::SendMessage(socket_.get(),
+                           base::MessageOf(CodeMessage::kDebugFile),
                            found.get())) {
       return ended("");
     }
@@ -191,10 +193,9 @@ CodeAnswer CodeProcess::Call(std::string_view request, int file,
 }
 
 void CodeProcess::Close(std::uint64_t number) {
-  base::MessageWriter request = Begin(CodeMessage::kClose);
-  request.Number(number);
   const std::lock_guard lock(mutex_);
-  if (child_ >= 0) Exchange(request.text(), -1, nullptr);
+  if (child_ < 0) return;
+  Exchange(base::MessageOf(CodeMessage::kClose, number), -1, nullptr);
 }
 
 }  // namespace countrace::rmap

@@ -56,18 +56,7 @@ absl::StatusOr<std::string> Read(const std::string& path,
   if (readable_by_all && (status.st_mode & S_IROTH) == 0) {
     return absl::PermissionDeniedError("not all users may read it");
   }
-  std::string text;
-  std::array<char, 65536> part;
-  for (;;) {
-    const ssize_t got = read(file->get(), part.data(), part.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return absl::UnavailableError(std::strerror(errno));
-    if (got == 0) return text;
-    text.append(part.data(), static_cast<std::size_t>(got));
-    if (text.size() > kMostBytes) {
-      return absl::ResourceExhaustedError("it has more than 16 MiB");
-    }
-  }
+  return base::ReadAll(file->get(), kMostBytes);
 }
 
 // False: this process cannot become the user.
@@ -105,19 +94,16 @@ absl::StatusOr<std::string> ReadAs(uid_t user, const std::string& path) {
   const pid_t child = fork();
   if (child < 0) return absl::UnavailableError(std::strerror(errno));
   if (child == 0) {
-    base::MessageWriter answer;
     const bool is_user = BecomeUser(user, group, groups);
     prctl(PR_SET_PDEATHSIG, SIGKILL);  // behind the change, which cancels it
-    if (!is_user) {
-      answer.Text("this system cannot read as the program's user");
-      answer.Number(0);
-    } else {
-      const auto text = Read(path, /*readable_by_all=*/false);
-      answer.Text(std::string(text.status().message()));
-      answer.Number(absl::IsNotFound(text.status()) ? 1 : 0);
-      if (text.ok()) answer.Text(*text);
-    }
-    base::SendMessage(other.get(), answer.text());
+    const auto text =
+        is_user ? Read(path, /*readable_by_all=*/false)
+                : absl::PermissionDeniedError(
+                      "this system cannot read as the program's user");
+    base::SendMessage(
+        other.get(), base::MessageOf(text.status().code(),
+                                     std::string(text.status().message()),
+                                     text.ok() ? std::string_view(*text) : ""));
     _exit(0);
   }
   other.Reset();
@@ -127,12 +113,11 @@ absl::StatusOr<std::string> ReadAs(uid_t user, const std::string& path) {
   while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
   }
   if (!came) return absl::UnavailableError("it cannot be read in time");
-  base::MessageReader reader(message.text);
-  const std::string why(reader.Text());
-  const bool is_absent = reader.Number() != 0;
-  if (is_absent) return absl::NotFoundError(why);
-  if (!why.empty()) return absl::PermissionDeniedError(why);
-  return std::string(reader.Text());
+  absl::StatusCode code{};
+  std::string why, text;
+  base::MessageReader(message.text) >> code >> why >> text;
+  if (code != absl::StatusCode::kOk) return absl::Status(code, why);
+  return text;
 }
 
 }  // namespace

@@ -18,7 +18,6 @@
 namespace countrace::rmap {
 
 using base::MessageReader;
-using base::MessageWriter;
 using base::ScopedFd;
 
 struct Symbolizer::OpenFile {
@@ -33,7 +32,6 @@ struct Symbolizer::OpenFile {
   std::vector<NamedAddresses> batches;
   std::unordered_map<std::uint64_t, std::pair<std::uint32_t, std::uint32_t>>
       named;
-  std::unordered_map<std::uint64_t, CodeSymbolAt> symbols;
 
   std::optional<std::uint64_t> AddressOf(std::uint64_t offset) const {
     const CodePart* const part = PartOf(offset);
@@ -78,10 +76,8 @@ bool Symbolizer::Take(const CodeFile& code, const std::string& place,
   };
   for (int attempt = 0; attempt < 2; ++attempt) {
     const std::uint64_t number = CodeProcess::Get().NextNumber();
-    MessageWriter request = Begin(CodeMessage::kOpen);
-    request.Number(number);
-    const CodeAnswer answer =
-        CodeProcess::Get().Call(request.text(), fd.get(), find);
+    const CodeAnswer answer = CodeProcess::Get().Call(
+        base::MessageOf(CodeMessage::kOpen, number), fd.get(), find);
     if (!answer.missing.empty()) {
       why = answer.missing;
       return false;
@@ -93,27 +89,28 @@ bool Symbolizer::Take(const CodeFile& code, const std::string& place,
       return true;
     }
     MessageReader reader(answer.text);
-    if (KindOf(reader) != CodeMessage::kAnswer) {
-      why = reader.Text();
+    CodeMessage kind{};
+    reader >> kind;
+    if (kind != CodeMessage::kAnswer) {
+      reader >> why;
       return false;
     }
-    auto opened = ReadOpened(reader);
+    OpenedCode opened;
     // The kernel shows 20 bytes of a longer one.
-    if (!opened ||
+    if (!(reader >> opened).is_whole() ||
         (!code.build_id.empty() && !base::IsFileVersion(code.build_id) &&
-         !opened->build_id.starts_with(code.build_id))) {
+         !opened.build_id.starts_with(code.build_id))) {
       CodeProcess::Get().Close(number);
       why = absl::StrFormat(
           "its build id is %s, recorded was %s",
-          !opened || opened->build_id.empty() ? "absent" : opened->build_id,
-          code.build_id);
+          opened.build_id.empty() ? "absent" : opened.build_id, code.build_id);
       return false;
     }
     struct stat status {};
     if (is_own && fstat(fd.get(), &status) == 0) file.owner = status.st_uid;
     file.place = place;
     file.number = number;
-    file.parts = std::move(opened->parts);
+    file.parts = std::move(opened.parts);
     return true;
   }
   return false;
@@ -147,20 +144,16 @@ void Symbolizer::GiveUp(OpenFile& file, const std::string& limit) {
       base::EscapeName(file.code.path), file.limit));
 }
 
-std::optional<std::string> Symbolizer::Ask(
-    OpenFile& file, CodeMessage kind, const std::vector<std::uint64_t>& numbers,
-    std::string* why) {
+template <typename Answer>
+bool Symbolizer::Ask(OpenFile& file, CodeMessage kind,
+                     const std::vector<std::uint64_t>& numbers, Answer& out,
+                     std::string& why) {
   for (int attempt = 0; attempt < 3 && file.limit.empty(); ++attempt) {
-    std::string reason;
-    if (file.number == 0 && !Take(file.code, file.place, file, reason)) break;
+    if (file.number == 0 && !Take(file.code, file.place, file, why)) break;
     if (!file.limit.empty()) break;
-    MessageWriter request = Begin(kind);
-    request.Number(file.number);
-    for (const std::uint64_t number : numbers) request.Number(number);
-    CodeAnswer answer =
-        CodeProcess::Get().Call(request.text(), -1, [](const auto&) {
-          return ScopedFd();  // they were found when it was opened
-        });
+    // Files with debug information were found when it was opened.
+    CodeAnswer answer = CodeProcess::Get().Call(
+        base::MessageOf(kind, file.number, numbers), -1, nullptr);
     if (!answer.missing.empty()) break;
     if (!answer.limit.empty()) {
       file.number = 0;
@@ -168,18 +161,17 @@ std::optional<std::string> Symbolizer::Ask(
       continue;
     }
     MessageReader reader(answer.text);
-    switch (KindOf(reader)) {
-      case CodeMessage::kAnswer:
-        return std::move(answer.text);
-      case CodeMessage::kNoFile:
-        file.number = 0;  // another file ended the process that had it
-        continue;
-      default:
-        if (why != nullptr) *why = reader.Text();
-        return std::nullopt;
+    CodeMessage got{};
+    reader >> got;
+    if (got == CodeMessage::kNoFile) {
+      file.number = 0;  // another file ended the process that had it
+      continue;
     }
+    if (got == CodeMessage::kAnswer) return (reader >> out).is_whole();
+    reader >> why;
+    break;
   }
-  return std::nullopt;
+  return false;
 }
 
 void Symbolizer::Look(OpenFile& file, std::vector<std::uint64_t> addresses) {
@@ -195,14 +187,12 @@ void Symbolizer::Look(OpenFile& file, std::vector<std::uint64_t> addresses) {
         addresses.begin() + static_cast<std::ptrdiff_t>(at),
         addresses.begin() + static_cast<std::ptrdiff_t>(std::min(
                                 addresses.size(), at + kMostAddresses)));
-    const auto answer = Ask(file, CodeMessage::kNames, part);
-    if (!answer) return;
-    MessageReader reader(*answer);
-    KindOf(reader);
-    auto names = ReadNames(reader, part.size());
-    if (!names) continue;
+    NamedAddresses names;
+    std::string why;
+    if (!Ask(file, CodeMessage::kNames, part, names, why)) return;
+    if (names.addresses.size() != part.size() || !names.IsSound()) continue;
     const auto batch = static_cast<std::uint32_t>(file.batches.size());
-    file.batches.push_back(*std::move(names));
+    file.batches.push_back(std::move(names));
     for (std::uint32_t i = 0; i < part.size(); ++i) {
       file.named[part[i]] = {batch, i};
     }
@@ -222,21 +212,27 @@ void Symbolizer::Expect(const CodeFile& code,
   Look(*file, std::move(addresses));
 }
 
+const NamedAddress* Symbolizer::NameOf(OpenFile& file, std::uint64_t address,
+                                       const std::vector<std::string>** texts) {
+  if (!file.named.contains(address)) Look(file, {address});
+  const auto found = file.named.find(address);
+  if (found == file.named.end()) return nullptr;
+  const auto& [batch, number] = found->second;
+  if (texts != nullptr) *texts = &file.batches[batch].texts;
+  return &file.batches[batch].addresses[number];
+}
+
 std::vector<CodeName> Symbolizer::NamesAt(const CodeFile& code,
                                           std::uint64_t address) {
   OpenFile* const file = Open(code);
   if (file == nullptr) return {{}};
-  if (!file->named.contains(address)) Look(*file, {address});
-  const auto found = file->named.find(address);
-  if (found == file->named.end()) return {{file->limit, false, {}, 0}};
-  const auto& [batch, number] = found->second;
-  const NamedAddresses& names = file->batches[batch];
+  const std::vector<std::string>* texts = nullptr;
+  const NamedAddress* const named = NameOf(*file, address, &texts);
+  if (named == nullptr) return {{file->limit, false, {}, 0}};
   std::vector<CodeName> out;
-  for (std::uint64_t i = number == 0 ? 0 : names.ends[number - 1];
-       i < names.ends[number]; ++i) {
-    const NamedAddresses::Frame& frame = names.frames[i];
-    out.push_back({names.texts[frame.function], frame.inlined,
-                   names.texts[frame.file], frame.line});
+  for (const NamedAddress::Frame& frame : named->frames) {
+    out.push_back({(*texts)[frame.function], frame.inlined,
+                   (*texts)[frame.file], frame.line});
   }
   return out;
 }
@@ -256,17 +252,6 @@ std::optional<std::uint64_t> Symbolizer::AddressOf(const CodeFile& code,
   return file == nullptr ? std::nullopt : file->AddressOf(offset);
 }
 
-CodeSymbolAt Symbolizer::SymbolAt(OpenFile& file, std::uint64_t address) {
-  const auto [found, added] = file.symbols.try_emplace(address);
-  if (!added) return found->second;
-  if (const auto answer = Ask(file, CodeMessage::kSymbols, {address})) {
-    MessageReader reader(*answer);
-    KindOf(reader);
-    found->second = ReadSymbol(reader).value_or(CodeSymbolAt());
-  }
-  return found->second;
-}
-
 DataObject Symbolizer::ObjectAt(const CodeFile& code, std::uint64_t offset) {
   using Kind = DataObject::Kind;
   const auto [known, added] = impl_->is_other.try_emplace(code.path, false);
@@ -277,10 +262,12 @@ DataObject Symbolizer::ObjectAt(const CodeFile& code, std::uint64_t offset) {
   if (!file->limit.empty()) return {Kind::kObject, file->limit};
   const CodePart* const part = file->PartOf(offset);
   if (part == nullptr) return {Kind::kNoSymbol};
-  const CodeSymbolAt symbol =
-      SymbolAt(*file, part->address + (offset - part->offset));
-  if (!symbol.name.empty() && symbol.bytes != 0 && !symbol.is_function) {
-    return {Kind::kObject, symbol.name};
+  const std::vector<std::string>* texts = nullptr;
+  const NamedAddress* const named =
+      NameOf(*file, part->address + (offset - part->offset), &texts);
+  if (named != nullptr && named->has_symbol && named->bytes != 0 &&
+      !named->is_function) {
+    return {Kind::kObject, (*texts)[named->frames.back().function]};
   }
   return {part->is_code ? Kind::kCode : Kind::kNoSymbol};
 }
@@ -289,11 +276,13 @@ std::optional<CodeRange> Symbolizer::RangeOf(const CodeFile& code,
                                              std::uint64_t address) {
   OpenFile* const file = Open(code);
   if (file == nullptr) return std::nullopt;
-  const CodeSymbolAt symbol = SymbolAt(*file, address);
-  if (symbol.name.empty() || symbol.into > address) return std::nullopt;
-  const std::uint64_t begin = address - symbol.into;
+  const NamedAddress* const named = NameOf(*file, address);
+  if (named == nullptr || !named->has_symbol || named->into > address) {
+    return std::nullopt;
+  }
+  const std::uint64_t begin = address - named->into;
   // A symbol without a size has at least the code at this address.
-  return CodeRange{begin, std::max(begin + symbol.bytes, address + 1)};
+  return CodeRange{begin, std::max(begin + named->bytes, address + 1)};
 }
 
 absl::StatusOr<std::vector<Instruction>> Symbolizer::InstructionsOf(
@@ -301,15 +290,11 @@ absl::StatusOr<std::vector<Instruction>> Symbolizer::InstructionsOf(
   OpenFile* const file = Open(code);
   std::string why = "it cannot be read";
   if (file != nullptr) {
-    const auto answer =
-        Ask(*file, CodeMessage::kInstructions, {range.begin, range.end}, &why);
-    if (answer) {
-      MessageReader reader(*answer);
-      KindOf(reader);
-      auto instructions = ReadInstructions(reader);
-      if (instructions && !instructions->empty()) {
-        return *std::move(instructions);
-      }
+    std::vector<Instruction> instructions;
+    if (Ask(*file, CodeMessage::kInstructions, {range.begin, range.end},
+            instructions, why) &&
+        !instructions.empty()) {
+      return instructions;
     }
     if (!file->limit.empty()) why = file->limit;
   }

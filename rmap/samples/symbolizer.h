@@ -85,13 +85,16 @@ class Symbolizer {
   OpenFile* Open(const CodeFile& file);
   bool Take(const CodeFile& code, const std::string& place, OpenFile& file,
             std::string& why);
-  // The answer behind its kind; absent: there is none, and if the file came to
-  // a limit there will be none.
-  std::optional<std::string> Ask(OpenFile& file, CodeMessage kind,
-                                 const std::vector<std::uint64_t>& numbers,
-                                 std::string* why = nullptr);
+  // False: there is no whole answer, and if the file came to a limit there will
+  // be none. `why`: what the process says of it.
+  template <typename Answer>
+  bool Ask(OpenFile& file, CodeMessage kind,
+           const std::vector<std::uint64_t>& numbers, Answer& out,
+           std::string& why);
   void Look(OpenFile& file, std::vector<std::uint64_t> addresses);
-  CodeSymbolAt SymbolAt(OpenFile& file, std::uint64_t address);
+  // Its names of one address; null: there are none.
+  const NamedAddress* NameOf(OpenFile& file, std::uint64_t address,
+                             const std::vector<std::string>** texts = nullptr);
   void GiveUp(OpenFile& file, const std::string& limit);
 
   struct Impl;

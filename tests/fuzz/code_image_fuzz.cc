@@ -33,12 +33,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
     }
   }
   const NamedAddresses names = (*image)->NamesOf(addresses);
-  if (names.ends.size() != addresses.size()) std::abort();
+  if (names.addresses.size() != addresses.size() || !names.IsSound()) {
+    std::abort();
+  }
   for (const std::string& text : names.texts) {
     if (text.size() > countrace::rmap::kLongestName + 3) std::abort();
   }
   for (const std::uint64_t address : addresses) {
-    (*image)->SymbolAt(address);
     const auto code = (*image)->InstructionsOf(address, address + 64);
     if (code.ok() && code->size() > 64) std::abort();
   }

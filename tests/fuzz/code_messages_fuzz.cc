@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
+#include <type_traits>
+#include <vector>
 
 #include "rmap/code/code_messages.h"
 
@@ -13,57 +15,41 @@ namespace countrace::rmap {
 namespace {
 
 // Reads a message, and writes it again.
-template <typename Read, typename Take>
-void Check(std::string_view bytes, const Read& read, const Take& take) {
-  countrace::base::MessageReader reader(bytes);
-  const auto value = read(reader);
-  if (!value) return;
-  take(*value);
-  countrace::base::MessageWriter again;
-  Write(*value, again);
+template <typename Value>
+void Check(std::string_view bytes) {
+  Value value;
+  if (!(base::MessageReader(bytes) >> value).is_whole()) return;
   // Flags are 0 or not.
-  if (again.text().size() + reader.left() != bytes.size()) std::abort();
-}
-
-void CheckNames(std::string_view bytes) {
-  const std::size_t addresses = bytes.size() % 7;
-  Check(
-      bytes, [&](auto& reader) { return ReadNames(reader, addresses); },
-      [&](const NamedAddresses& names) {
-        if (names.ends.size() != addresses) std::abort();
-        std::uint64_t last = 0;
-        for (const std::uint64_t end : names.ends) {
-          if (end <= last || end > names.frames.size()) std::abort();
-          last = end;
+  if (base::MessageOf(value).size() != bytes.size()) std::abort();
+  if constexpr (std::is_same_v<Value, NamedAddresses>) {
+    if (!value.IsSound()) return;
+    for (const NamedAddress& address : value.addresses) {
+      if (address.frames.empty()) std::abort();
+      for (const NamedAddress::Frame& frame : address.frames) {
+        if (std::max(frame.function, frame.file) >= value.texts.size()) {
+          std::abort();
         }
-        for (const NamedAddresses::Frame& frame : names.frames) {
-          if (std::max(frame.function, frame.file) >= names.texts.size()) {
-            std::abort();
-          }
-        }
-      });
+      }
+    }
+  }
 }
 
 void CheckMessage(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return;
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 1,
                                size - 1);
-  const auto nothing = [](const auto&) {};
-  switch (data[0] % 5) {
+  switch (data[0] % 4) {
     case 0:
-      CheckNames(bytes);
+      Check<NamedAddresses>(bytes);
       break;
     case 1:
-      Check(bytes, ReadQuestion, nothing);
+      Check<DebugFileQuestion>(bytes);
       break;
     case 2:
-      Check(bytes, ReadOpened, nothing);
+      Check<OpenedCode>(bytes);
       break;
     case 3:
-      Check(bytes, ReadSymbol, nothing);
-      break;
-    case 4:
-      Check(bytes, ReadInstructions, nothing);
+      Check<std::vector<Instruction>>(bytes);
       break;
   }
 }

@@ -40,6 +40,7 @@ class FileServiceTest {
   std::string Object(const std::string& name, int type) const {
     std::string bytes(sizeof(Elf64_Ehdr), '\0');
     bytes.replace(0, SELFMAG, ELFMAG);
+    bytes[EI_CLASS] = ELFCLASS64;
     bytes[EI_DATA] = ELFDATA2LSB;
     bytes[EI_NIDENT] = static_cast<char>(type);
     std::ofstream(Path(name), std::ios::binary) << bytes;

@@ -1,14 +1,14 @@
 #include "logformat/import/ctf/function_names.h"
 
 #include <fcntl.h>
-#include <gelf.h>
-#include <libelf.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <string_view>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_format.h"
+#include "base/code/elf_file.h"
 #include "base/text/demangled.h"
 
 namespace countrace::importer {
@@ -20,36 +20,9 @@ struct Symbol {
   std::string name;
 };
 
-std::string BuildIdOf(Elf* elf) {
-  for (Elf_Scn* section = elf_nextscn(elf, nullptr); section != nullptr;
-       section = elf_nextscn(elf, section)) {
-    GElf_Shdr header;
-    if (gelf_getshdr(section, &header) == nullptr ||
-        header.sh_type != SHT_NOTE) {
-      continue;
-    }
-    Elf_Data* data = elf_getdata(section, nullptr);
-    if (data == nullptr) continue;
-    GElf_Nhdr note;
-    std::size_t name = 0, value = 0;
-    for (std::size_t at = 0;
-         (at = gelf_getnote(data, at, &note, &name, &value)) != 0;) {
-      const auto* bytes = static_cast<const char*>(data->d_buf);
-      if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
-          std::string_view(bytes + name, 3) == "GNU") {
-        return {bytes + value, note.n_descsz};
-      }
-    }
-  }
-  return "";
-}
-
 void AddSymbols(Elf* elf, std::vector<Symbol>& symbols) {
-  for (Elf_Scn* section = elf_nextscn(elf, nullptr); section != nullptr;
-       section = elf_nextscn(elf, section)) {
-    GElf_Shdr header;
-    if (gelf_getshdr(section, &header) == nullptr ||
-        (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM) ||
+  for (const auto& [section, header, of_section] : base::SectionsOf(elf)) {
+    if ((header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM) ||
         header.sh_entsize == 0) {
       continue;
     }
@@ -83,7 +56,7 @@ struct FunctionNames::Symbols {
   std::uint64_t first_address = 0;  // of the lowest segment in the file
 };
 
-FunctionNames::FunctionNames() { elf_version(EV_CURRENT); }
+FunctionNames::FunctionNames() = default;
 FunctionNames::~FunctionNames() = default;
 
 void FunctionNames::AddObject(std::int32_t pid, std::uint64_t begin,
@@ -113,24 +86,19 @@ const FunctionNames::Symbols& FunctionNames::SymbolsOf(const Object& object) {
   if (!file.is_open()) return *slot;
   struct stat status = {};
   if (fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode)) {
-    Elf* elf = elf_begin(file.get(), ELF_C_READ_MMAP, nullptr);
-    if (elf != nullptr && elf_kind(elf) == ELF_K_ELF &&
-        (object.build_id.empty() || BuildIdOf(elf) == object.build_id)) {
-      std::size_t headers = 0;
+    const base::ElfHandle elf = base::OpenElf(file.get());
+    if (elf != nullptr && (object.build_id.empty() ||
+                           base::BuildIdOf(elf.get()) ==
+                               absl::BytesToHexString(object.build_id))) {
       std::uint64_t lowest = ~std::uint64_t{0};
-      if (elf_getphdrnum(elf, &headers) == 0) {
-        for (std::size_t i = 0; i < headers; ++i) {
-          GElf_Phdr header;
-          if (gelf_getphdr(elf, static_cast<int>(i), &header) != nullptr &&
-              header.p_type == PT_LOAD) {
-            lowest = std::min<std::uint64_t>(lowest, header.p_vaddr);
-          }
+      for (const GElf_Phdr& part : base::PartsOf(elf.get())) {
+        if (part.p_type == PT_LOAD) {
+          lowest = std::min<std::uint64_t>(lowest, part.p_vaddr);
         }
       }
       slot->first_address = lowest == ~std::uint64_t{0} ? 0 : lowest;
-      AddSymbols(elf, slot->symbols);
+      AddSymbols(elf.get(), slot->symbols);
     }
-    if (elf != nullptr) elf_end(elf);
   }
   return *slot;
 }

@@ -1,22 +1,18 @@
 #include "logformat/import/perf/kernel_symbols.h"
 
-#include <elf.h>
-#include <gelf.h>
-#include <libelf.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstring>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
+#include "base/code/elf_file.h"
+#include "base/code/elf_identity.h"
 #include "base/code/kept_files.h"
 #include "base/code/unwind_files.h"
+#include "base/posix/regular_file.h"
 #include "base/text/name_escape.h"
 
 namespace countrace::importer::perf {
@@ -24,37 +20,11 @@ namespace {
 
 constexpr std::string_view kKernel = "[kernel.kallsyms]";
 
-// Files of /proc have no size.
-std::string ReadAll(const base::ScopedFd& fd) {
-  constexpr std::size_t kLargest = std::size_t{256} << 20, kBlock = 1 << 16;
-  std::string text;
-  while (fd.is_open() && text.size() < kLargest) {
-    const std::size_t have = text.size();
-    text.resize(have + kBlock);
-    const ssize_t got = read(fd.get(), text.data() + have, kBlock);
-    text.resize(have + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
-    if (got <= 0) break;
-  }
-  return text;
-}
-
-// The build id in ELF notes, hexadecimal; empty: there is none.
-std::string BuildIdIn(std::string_view notes) {
-  while (notes.size() >= sizeof(Elf64_Nhdr)) {
-    Elf64_Nhdr head;
-    std::memcpy(&head, notes.data(), sizeof(head));
-    notes.remove_prefix(sizeof(head));
-    const std::uint64_t name = (std::uint64_t{head.n_namesz} + 3) / 4 * 4;
-    const std::uint64_t bytes = (std::uint64_t{head.n_descsz} + 3) / 4 * 4;
-    if (name + bytes > notes.size()) break;
-    if (head.n_type == NT_GNU_BUILD_ID &&
-        notes.starts_with(std::string_view("GNU\0", 4))) {
-      return absl::BytesToHexString(
-          {notes.data() + name, std::size_t{head.n_descsz}});
-    }
-    notes.remove_prefix(static_cast<std::size_t>(name + bytes));
-  }
-  return "";
+// Empty: it is not open, or cannot be read.
+std::string TextOf(const base::ScopedFd& fd) {
+  constexpr std::uint64_t kLargest = std::uint64_t{256} << 20;
+  if (!fd.is_open()) return "";
+  return base::ReadAll(fd.get(), kLargest).value_or("");
 }
 
 // The address of a symbol of the kernel itself.
@@ -76,13 +46,8 @@ std::optional<std::uint64_t> AddressOf(std::string_view kallsyms,
 // The symbols of a vmlinux as the kernel writes them.
 std::string KallsymsOf(Elf* elf) {
   std::string text;
-  Elf_Scn* section = nullptr;
-  while ((section = elf_nextscn(elf, section)) != nullptr) {
-    GElf_Shdr head;
-    if (gelf_getshdr(section, &head) == nullptr || head.sh_type != SHT_SYMTAB ||
-        head.sh_entsize == 0) {
-      continue;
-    }
+  for (const auto& [section, head, of_section] : base::SectionsOf(elf)) {
+    if (head.sh_type != SHT_SYMTAB || head.sh_entsize == 0) continue;
     Elf_Data* const data = elf_getdata(section, nullptr);
     for (int i = 0; data != nullptr; ++i) {
       GElf_Sym symbol;
@@ -173,12 +138,12 @@ void KernelSymbols::Choose() {
     why_not_ = "this machine's kernel is not looked at";
     return;
   }
-  const std::string running = BuildIdIn(ReadAll(machine_.kernel("notes")));
+  const std::string running = base::BuildIdIn(TextOf(machine_.kernel("notes")));
   if (running == build_id_) {
-    is_running_ = Take(ReadAll(machine_.kernel("kallsyms")));
+    is_running_ = Take(TextOf(machine_.kernel("kallsyms")));
     if (is_running_) return;
   }
-  if (Take(ReadAll(machine_.kernel("kept/" + build_id_))) ||
+  if (Take(TextOf(machine_.kernel("kept/" + build_id_))) ||
       TakeElf(base::KeptFile(build_id_, "elf")) ||
       TakeElf(base::DebugFile(build_id_)) ||
       TakeElf("/usr/lib/debug/boot/vmlinux-" + file_.os_release) ||
@@ -199,12 +164,12 @@ void KernelSymbols::Choose() {
 void KernelSymbols::LookUp(std::uint64_t begin, Module& module) {
   module.is_looked_up = true;
   if (!is_running_ || module.build_id.empty() ||
-      BuildIdIn(ReadAll(machine_.kernel("module/" + module.name))) !=
+      base::BuildIdIn(TextOf(machine_.kernel("module/" + module.name))) !=
           module.build_id) {
     return;
   }
   // "nf_nat 57344 3 - Live 0xffffffffc0a00000"
-  const std::string modules = ReadAll(machine_.kernel("modules"));
+  const std::string modules = TextOf(machine_.kernel("modules"));
   for (const absl::string_view line : absl::StrSplit(modules, '\n')) {
     const std::vector<absl::string_view> words =
         absl::StrSplit(line, ' ', absl::SkipEmpty());

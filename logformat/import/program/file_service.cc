@@ -8,13 +8,17 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
+#include <utility>
 
 #include "absl/strings/str_format.h"
+#include "base/code/elf_head.h"
 #include "base/code/jit_dump.h"
+#include "base/jail/message.h"
+#include "base/posix/regular_file.h"
 
 namespace countrace::importer {
 
@@ -40,46 +44,35 @@ bool IsFileName(std::string_view name) {
          name != ".." && std::all_of(name.begin(), name.end(), allowed);
 }
 
-bool IsProgramOrLibrary(int fd) {
-  std::array<unsigned char, EI_NIDENT + 2> head{};
-  if (pread(fd, head.data(), head.size(), 0) !=
-          static_cast<ssize_t>(head.size()) ||
-      std::memcmp(head.data(), ELFMAG, SELFMAG) != 0) {
-    return false;
-  }
-  const bool big = head[EI_DATA] == ELFDATA2MSB;
-  const unsigned type = head[EI_NIDENT + (big ? 1 : 0)] |
-                        unsigned{head[EI_NIDENT + (big ? 0 : 1)]} << 8;
-  return type == ET_EXEC || type == ET_DYN;
+ScopedFd OpenRegular(const std::string& path,
+                     base::LastLink link = base::LastLink::kFollowed) {
+  auto file = base::OpenRegularFile(path, link);
+  if (file.ok()) return *std::move(file);
+  return Refuse(absl::IsNotFound(file.status())            ? ENOENT
+                : absl::IsResourceExhausted(file.status()) ? EMFILE
+                                                           : EACCES);
 }
 
 ScopedFd OpenObject(const std::string& path) {
-  // Looked at before it is opened: opening a device can have effects, and so
-  // can reading a file of the kernel, which has no size.
-  const ScopedFd place(open(path.c_str(), O_PATH | O_CLOEXEC));
+  ScopedFd file = OpenRegular(path);
   struct stat status {};
-  if (!place.is_open() || fstat(place.get(), &status) != 0) return ScopedFd();
-  if (!S_ISREG(status.st_mode) ||
-      status.st_size < static_cast<off_t>(sizeof(Elf32_Ehdr))) {
-    return Refuse(EACCES);
-  }
-  ScopedFd file(open(absl::StrFormat("/proc/self/fd/%d", place.get()).c_str(),
-                     O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (file.is_open() && !IsProgramOrLibrary(file.get())) return Refuse(EACCES);
-  return file;
+  if (!file.is_open() || fstat(file.get(), &status) != 0) return ScopedFd();
+  // Reading a file of the kernel, which has no size, can have effects.
+  const auto head = status.st_size == 0
+                        ? std::nullopt
+                        : base::ReadElfHead(base::ReadAtOf(file.get()));
+  const bool is_object =
+      head && (head->type == ET_EXEC || head->type == ET_DYN);
+  return is_object ? std::move(file) : Refuse(EACCES);
 }
 
 ScopedFd OpenJitDump(const std::string& path) {
   if (!base::IsJitDumpPath(path)) return Refuse(EINVAL);
-  const ScopedFd place(open(path.c_str(), O_PATH | O_CLOEXEC | O_NOFOLLOW));
+  ScopedFd file = OpenRegular(path, base::LastLink::kRefused);
   struct stat status {};
-  if (!place.is_open() || fstat(place.get(), &status) != 0) return ScopedFd();
-  if (!S_ISREG(status.st_mode) ||
-      (status.st_uid != geteuid() && status.st_uid != 0)) {
-    return Refuse(EACCES);
-  }
-  return ScopedFd(open(absl::StrFormat("/proc/self/fd/%d", place.get()).c_str(),
-                       O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file.is_open() || fstat(file.get(), &status) != 0) return ScopedFd();
+  const bool is_ours = status.st_uid == geteuid() || status.st_uid == 0;
+  return is_ours ? std::move(file) : Refuse(EACCES);
 }
 
 bool IsNameOf(std::string_view text, std::string_view allowed) {
@@ -111,54 +104,24 @@ std::string KernelPath(std::string_view what) {
   return "";
 }
 
-ScopedFd OpenOfKernel(std::string_view what) {
-  const std::string path = KernelPath(what);
-  if (path.empty()) return Refuse(EINVAL);
-  ScopedFd file(
-      open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  struct stat status {};
-  if (file.is_open() &&
-      (fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode))) {
-    return Refuse(EACCES);
-  }
-  return file;
-}
-
-struct Answered {
-  int error = 0;
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-};
-
 }  // namespace
 
 ScopedFd RequestFile(int socket, FileRequest kind, std::string_view name) {
   std::string request(1, static_cast<char>(kind));
   request += name;
   if (request.size() > kMaxRequest) return Refuse(ENAMETOOLONG);
-  ssize_t done = 0;
-  do {
-    done = write(socket, request.data(), request.size());
-  } while (done < 0 && errno == EINTR);
-  if (done < 0) return ScopedFd();
-  Answered answer;
-  iovec part{&answer.error, sizeof(answer.error)};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = answer.control;
-  message.msg_controllen = sizeof(answer.control);
-  do {
-    done = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-  } while (done < 0 && errno == EINTR);
-  if (done != static_cast<ssize_t>(sizeof(answer.error))) return Refuse(EPIPE);
-  const cmsghdr* const control = CMSG_FIRSTHDR(&message);
-  if (answer.error != 0 || control == nullptr) {
-    // No descriptor was left for this process.
-    return Refuse(answer.error == 0 ? EMFILE : answer.error);
+  if (base::SendBytes(socket, request, -1, 0) < 0) return ScopedFd();
+  char answer[sizeof(int)] = {};
+  ScopedFd file;
+  if (base::ReceiveBytes(socket, answer, sizeof(answer), &file) !=
+      ssize_t{sizeof(answer)}) {
+    return Refuse(EPIPE);
   }
-  int fd = -1;
-  std::memcpy(&fd, CMSG_DATA(control), sizeof(fd));
-  return ScopedFd(fd);
+  int error = 0;
+  std::memcpy(&error, answer, sizeof(error));
+  if (error != 0) return Refuse(error);
+  // No descriptor was left for this process.
+  return file.is_open() ? std::move(file) : Refuse(EMFILE);
 }
 
 FileService::FileService(const std::string& directory)
@@ -184,7 +147,8 @@ ScopedFd FileService::Open(std::string_view request) {
       return OpenJitDump(name);
     case FileRequest::kKernel:
       if (++objects_ > kMaxObjects) return Refuse(EDQUOT);
-      return OpenOfKernel(name);
+      if (KernelPath(name).empty()) return Refuse(EINVAL);
+      return OpenRegular(KernelPath(name));
   }
   return Refuse(EINVAL);
 }
@@ -196,24 +160,12 @@ bool FileService::Answer(int socket) {
   if (got <= 0) return got < 0 && (errno == EAGAIN || errno == EINTR);
   request.resize(static_cast<std::size_t>(got));
   const ScopedFd file = Open(request);
-  Answered answer;
-  answer.error = file.is_open() ? 0 : errno;
-  iovec part{&answer.error, sizeof(answer.error)};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  if (file.is_open()) {
-    message.msg_control = answer.control;
-    message.msg_controllen = sizeof(answer.control);
-    cmsghdr* const control = CMSG_FIRSTHDR(&message);
-    control->cmsg_level = SOL_SOCKET;
-    control->cmsg_type = SCM_RIGHTS;
-    control->cmsg_len = CMSG_LEN(sizeof(int));
-    const int fd = file.get();
-    std::memcpy(CMSG_DATA(control), &fd, sizeof(fd));
-  }
+  const int error = file.is_open() ? 0 : errno;
+  char answer[sizeof(error)];
+  std::memcpy(answer, &error, sizeof(error));
   // A program that requests and does not read gets no file.
-  return sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
+  return base::SendBytes(socket, {answer, sizeof(answer)}, file.get(),
+                         MSG_DONTWAIT) >= 0;
 }
 
 }  // namespace countrace::importer

@@ -1,8 +1,6 @@
 #include "runtime/recorder/session/unjoined_program.h"
 
 #include <fcntl.h>
-#include <gelf.h>
-#include <libelf.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 
@@ -13,7 +11,7 @@
 #include <system_error>
 
 #include "absl/strings/str_format.h"
-#include "base/code/elf_headers.h"
+#include "base/code/elf_file.h"
 #include "base/posix/scoped_fd.h"
 #include "runtime/recorder/kernel/hooks/usdt_notes.h"
 
@@ -21,10 +19,6 @@ namespace countrace::runtime {
 namespace {
 
 namespace fs = std::filesystem;
-
-struct ElfEnd {
-  void operator()(Elf* elf) const { elf_end(elf); }
-};
 
 struct ProgramTraits {
   bool is_elf = false;
@@ -50,30 +44,14 @@ bool ImportsCygProfile(Elf* elf, Elf_Scn* section, const GElf_Shdr& header) {
 
 ProgramTraits TraitsOf(int fd) {
   ProgramTraits traits;
-  elf_version(EV_CURRENT);
-  const std::unique_ptr<Elf, ElfEnd> elf(
-      base::HasFewElfHeaders(fd) ? elf_begin(fd, ELF_C_READ, nullptr)
-                                 : nullptr);
-  if (elf == nullptr || elf_kind(elf.get()) != ELF_K_ELF) return traits;
+  const base::ElfHandle elf = base::OpenElf(fd);
+  if (elf == nullptr) return traits;
   traits.is_elf = true;
-  std::size_t headers = 0, names = 0;
-  if (elf_getphdrnum(elf.get(), &headers) != 0) headers = 0;
-  for (std::size_t i = 0; i < headers; ++i) {
-    GElf_Phdr header;
-    if (gelf_getphdr(elf.get(), static_cast<int>(i), &header) != nullptr &&
-        header.p_type == PT_INTERP) {
-      traits.has_interpreter = true;
-    }
+  for (const GElf_Phdr& part : base::PartsOf(elf.get())) {
+    traits.has_interpreter |= part.p_type == PT_INTERP;
   }
-  if (elf_getshdrstrndx(elf.get(), &names) != 0) return traits;
-  Elf_Scn* section = nullptr;
-  while ((section = elf_nextscn(elf.get(), section)) != nullptr) {
-    GElf_Shdr header;
-    if (gelf_getshdr(section, &header) == nullptr) continue;
-    const char* const name = elf_strptr(elf.get(), names, header.sh_name);
-    if (name != nullptr && std::strcmp(name, "countrace_hooks") == 0) {
-      traits.has_hooks = true;
-    }
+  for (const auto& [section, header, name] : base::SectionsOf(elf.get())) {
+    traits.has_hooks |= std::strcmp(name, "countrace_hooks") == 0;
     if (header.sh_type == SHT_DYNSYM) {
       traits.calls_cyg_profile |= ImportsCygProfile(elf.get(), section, header);
     }

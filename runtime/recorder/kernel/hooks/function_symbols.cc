@@ -2,7 +2,6 @@
 
 #include <cxxabi.h>
 #include <elfutils/libdwfl.h>
-#include <gelf.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,7 +15,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
-#include "base/code/elf_headers.h"
+#include "base/code/elf_file.h"
 #include "base/posix/regular_file.h"
 
 namespace countrace::runtime {
@@ -45,12 +44,9 @@ std::string WithoutDefaultVersion(const char* symbol) {
 }
 
 // The file offset of the bytes that are loaded, executable, at `address`.
-bool FileOffset(Elf* elf, GElf_Addr address, std::uint64_t& offset) {
-  std::size_t count = 0;
-  if (elf_getphdrnum(elf, &count) != 0) return false;
-  for (std::size_t i = 0; i < count; ++i) {
-    GElf_Phdr header;
-    if (gelf_getphdr(elf, static_cast<int>(i), &header) == nullptr) continue;
+bool FileOffset(const std::vector<GElf_Phdr>& parts, GElf_Addr address,
+                std::uint64_t& offset) {
+  for (const GElf_Phdr& header : parts) {
     if (header.p_type != PT_LOAD || (header.p_flags & PF_X) == 0) continue;
     if (address >= header.p_vaddr &&
         address - header.p_vaddr < header.p_filesz) {
@@ -64,17 +60,10 @@ bool FileOffset(Elf* elf, GElf_Addr address, std::uint64_t& offset) {
 // The linker of Go keeps these sections in stripped programs, too; a program
 // that can be loaded anywhere has the first in its relocated data.
 bool HasGoTables(Elf* elf) {
-  std::size_t names = 0;
-  if (elf_getshdrstrndx(elf, &names) != 0) return false;
-  for (Elf_Scn* section = elf_nextscn(elf, nullptr); section != nullptr;
-       section = elf_nextscn(elf, section)) {
-    GElf_Shdr header;
-    if (gelf_getshdr(section, &header) == nullptr) continue;
-    const char* const name = elf_strptr(elf, names, header.sh_name);
-    if (name == nullptr) continue;
+  for (const base::ElfSection& section : base::SectionsOf(elf)) {
     for (const char* const table :
          {".gopclntab", ".data.rel.ro.gopclntab", ".note.go.buildid"}) {
-      if (std::strcmp(name, table) == 0) return true;
+      if (std::strcmp(section.name, table) == 0) return true;
     }
   }
   return false;
@@ -104,13 +93,11 @@ bool IsAmong(std::string_view symbol, std::span<const std::string_view> names) {
 
 // The name that other files know this one by; empty: none, so a program.
 std::string SharedName(Elf* elf) {
-  for (Elf_Scn* section = elf_nextscn(elf, nullptr); section != nullptr;
-       section = elf_nextscn(elf, section)) {
-    GElf_Shdr header;
-    if (gelf_getshdr(section, &header) == nullptr) continue;
+  for (const base::ElfSection& section : base::SectionsOf(elf)) {
+    const GElf_Shdr& header = section.header;
     Elf_Data* data = nullptr;
     if (header.sh_type != SHT_DYNAMIC || header.sh_entsize == 0 ||
-        (data = elf_getdata(section, nullptr)) == nullptr) {
+        (data = elf_getdata(section.handle, nullptr)) == nullptr) {
       continue;
     }
     const auto count = static_cast<int>(header.sh_size / header.sh_entsize);
@@ -139,17 +126,11 @@ bool IsCLibrary(std::string_view shared_name) {
 bool IsProgram(Elf* elf) {
   GElf_Ehdr file;
   if (gelf_getehdr(elf, &file) == nullptr) return false;
-  std::size_t count = 0;
-  if (file.e_type == ET_EXEC) return true;
-  if (elf_getphdrnum(elf, &count) != 0) return false;
-  for (std::size_t i = 0; i < count; ++i) {
-    GElf_Phdr header;
-    if (gelf_getphdr(elf, static_cast<int>(i), &header) != nullptr &&
-        header.p_type == PT_INTERP) {
-      return true;
-    }
-  }
-  return false;
+  const std::vector<GElf_Phdr> parts = base::PartsOf(elf);
+  return file.e_type == ET_EXEC ||
+         std::any_of(parts.begin(), parts.end(), [](const GElf_Phdr& part) {
+           return part.p_type == PT_INTERP;
+         });
 }
 
 // "handle" of "handle.cold" and "handle.cold.3"; empty: no such part.
@@ -184,7 +165,7 @@ void GiveParts(const std::multimap<std::string, CodeRange>& parts,
 absl::StatusOr<ObjectFunctions> ReadFunctionSymbols(const std::string& path) {
   auto file = base::OpenNamedFile(path);
   if (!file.ok()) return file.status();
-  if (!base::HasFewElfHeaders(file->get())) {
+  if (!base::HasFewSections(file->get())) {
     return absl::InvalidArgumentError(absl::StrFormat(
         "%s is no program or library: it has more than 65279 sections", path));
   }
@@ -214,9 +195,10 @@ absl::StatusOr<ObjectFunctions> ReadFunctionSymbols(const std::string& path) {
   }
   ObjectFunctions result;
   result.is_go = HasGoTables(elf);
+  const std::vector<GElf_Phdr> loaded = base::PartsOf(elf);
   GElf_Ehdr header;
   if (gelf_getehdr(elf, &header) != nullptr) {
-    FileOffset(elf, header.e_entry, result.entry_offset);
+    FileOffset(loaded, header.e_entry, result.entry_offset);
   }
   const std::string shared_name = SharedName(elf);
   const bool is_program = shared_name.empty() && IsProgram(elf);
@@ -242,7 +224,7 @@ absl::StatusOr<ObjectFunctions> ReadFunctionSymbols(const std::string& path) {
     if (GELF_ST_TYPE(symbol.st_info) != STT_FUNC) continue;
     if (is_of_others) continue;
     std::uint64_t offset = 0;
-    if (!FileOffset(elf, address - bias, offset)) continue;
+    if (!FileOffset(loaded, address - bias, offset)) continue;
     std::string linked = WithoutDefaultVersion(name);
     if (linked.empty()) continue;  // "@@V_1"
     if (const std::string_view owner = OwnerOfPart(linked); !owner.empty()) {

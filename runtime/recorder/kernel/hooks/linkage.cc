@@ -5,6 +5,8 @@
 #include <set>
 #include <string_view>
 
+#include "base/code/elf_file.h"
+
 namespace countrace::runtime {
 namespace {
 
@@ -13,12 +15,9 @@ using Slots = std::map<std::uint64_t, LinkedFunction>;
 // The numbers that symbols of the C library have in the table of versions.
 std::set<int> VersionsOfCLibrary(Elf* elf) {
   std::set<int> numbers;
-  for (Elf_Scn* section = elf_nextscn(elf, nullptr); section != nullptr;
-       section = elf_nextscn(elf, section)) {
-    GElf_Shdr header;
-    if (gelf_getshdr(section, &header) == nullptr) continue;
-    if (header.sh_type != SHT_GNU_verneed) continue;
-    Elf_Data* const data = elf_getdata(section, nullptr);
+  for (const base::ElfSection& section : base::SectionsOf(elf)) {
+    if (section.header.sh_type != SHT_GNU_verneed) continue;
+    Elf_Data* const data = elf_getdata(section.handle, nullptr);
     GElf_Verneed file;
     for (int at = 0; data != nullptr && gelf_getverneed(data, at, &file);) {
       int version_at = at + static_cast<int>(file.vn_aux);
@@ -26,7 +25,7 @@ std::set<int> VersionsOfCLibrary(Elf* elf) {
       for (int i = 0; i < file.vn_cnt; ++i) {
         if (gelf_getvernaux(data, version_at, &version) == nullptr) break;
         const char* const name =
-            elf_strptr(elf, header.sh_link, version.vna_name);
+            elf_strptr(elf, section.header.sh_link, version.vna_name);
         if (name != nullptr && std::string_view(name).starts_with("GLIBC_")) {
           numbers.insert(version.vna_other);
         }
@@ -40,11 +39,10 @@ std::set<int> VersionsOfCLibrary(Elf* elf) {
 }
 
 Elf_Data* VersionsOfSymbols(Elf* elf) {
-  for (Elf_Scn* section = elf_nextscn(elf, nullptr); section != nullptr;
-       section = elf_nextscn(elf, section)) {
-    GElf_Shdr header;
-    if (gelf_getshdr(section, &header) == nullptr) continue;
-    if (header.sh_type == SHT_GNU_versym) return elf_getdata(section, nullptr);
+  for (const base::ElfSection& section : base::SectionsOf(elf)) {
+    if (section.header.sh_type == SHT_GNU_versym) {
+      return elf_getdata(section.handle, nullptr);
+    }
   }
   return nullptr;
 }
@@ -54,13 +52,12 @@ Slots SlotsOf(Elf* elf) {
   Slots slots;
   const std::set<int> of_c_library = VersionsOfCLibrary(elf);
   Elf_Data* const versions = VersionsOfSymbols(elf);
-  for (Elf_Scn* section = elf_nextscn(elf, nullptr); section != nullptr;
-       section = elf_nextscn(elf, section)) {
-    GElf_Shdr header, symbols;
-    if (gelf_getshdr(section, &header) == nullptr) continue;
+  for (const base::ElfSection& section : base::SectionsOf(elf)) {
+    const GElf_Shdr& header = section.header;
+    GElf_Shdr symbols;
     if (header.sh_type != SHT_RELA || header.sh_entsize == 0) continue;
     Elf_Scn* const table = elf_getscn(elf, header.sh_link);
-    Elf_Data* const data = elf_getdata(section, nullptr);
+    Elf_Data* const data = elf_getdata(section.handle, nullptr);
     Elf_Data* const names = elf_getdata(table, nullptr);
     if (data == nullptr || names == nullptr ||
         gelf_getshdr(table, &symbols) == nullptr) {
@@ -113,23 +110,16 @@ void TakeStubs(const GElf_Shdr& header, const Elf_Data& code,
 Linkage ReadLinkage(Elf* elf) {
   Linkage linkage;
   GElf_Ehdr file;
-  std::size_t names = 0;
-  if (gelf_getehdr(elf, &file) == nullptr ||
-      elf_getshdrstrndx(elf, &names) != 0) {
-    return linkage;
-  }
+  if (gelf_getehdr(elf, &file) == nullptr) return linkage;
   const Slots slots = file.e_machine == EM_X86_64 ? SlotsOf(elf) : Slots();
-  for (Elf_Scn* section = elf_nextscn(elf, nullptr); section != nullptr;
-       section = elf_nextscn(elf, section)) {
-    GElf_Shdr header;
-    if (gelf_getshdr(section, &header) == nullptr) continue;
-    const char* const name = elf_strptr(elf, names, header.sh_name);
-    if (name == nullptr || !std::string_view(name).starts_with(".plt") ||
+  for (const base::ElfSection& section : base::SectionsOf(elf)) {
+    const GElf_Shdr& header = section.header;
+    if (!std::string_view(section.name).starts_with(".plt") ||
         header.sh_type != SHT_PROGBITS) {
       continue;
     }
     linkage.ranges.push_back({header.sh_offset, header.sh_size});
-    const Elf_Data* const code = elf_getdata(section, nullptr);
+    const Elf_Data* const code = elf_getdata(section.handle, nullptr);
     if (code != nullptr && code->d_buf != nullptr) {
       TakeStubs(header, *code, slots, linkage);
     }

@@ -1,15 +1,12 @@
 #include "runtime/recorder/kernel/hooks/usdt_notes.h"
 
-#include <gelf.h>
-#include <libelf.h>
 #include <unistd.h>
 
 #include <cstring>
-#include <memory>
 #include <string_view>
 
 #include "absl/strings/str_format.h"
-#include "base/code/elf_headers.h"
+#include "base/code/elf_file.h"
 #include "base/posix/regular_file.h"
 
 namespace countrace::runtime {
@@ -22,11 +19,6 @@ constexpr std::uint32_t kNoteType = 3;
 // Sections may share their bytes, so all of them together have this limit.
 constexpr std::uint64_t kMostBytes = 4 << 20;
 
-struct ElfEnd {
-  void operator()(Elf* elf) const { elf_end(elf); }
-};
-using ElfHandle = std::unique_ptr<Elf, ElfEnd>;
-
 // Removes the NUL-terminated string at the front of `bytes`; false if it has no
 // end.
 bool TakeString(std::string_view& bytes, std::string& text) {
@@ -37,39 +29,22 @@ bool TakeString(std::string_view& bytes, std::string& text) {
   return true;
 }
 
-// Where a part of the file is loaded in memory.
-struct LoadedSegment {
-  std::uint64_t address, offset, bytes;
-};
-
+// Where an address is in the file; 0: nowhere.
 std::uint64_t OffsetOf(std::uint64_t address,
-                       const std::vector<LoadedSegment>& segments) {
-  for (const LoadedSegment& segment : segments) {
-    if (address >= segment.address &&
-        address - segment.address < segment.bytes) {
-      return address - segment.address + segment.offset;
+                       const std::vector<GElf_Phdr>& parts) {
+  for (const GElf_Phdr& part : parts) {
+    if (part.p_type == PT_LOAD && address >= part.p_vaddr &&
+        address - part.p_vaddr < part.p_memsz) {
+      return address - part.p_vaddr + part.p_offset;
     }
   }
   return 0;
 }
 
-std::vector<LoadedSegment> LoadedSegments(Elf* elf) {
-  std::vector<LoadedSegment> segments;
-  std::size_t count = 0;
-  if (elf_getphdrnum(elf, &count) != 0) return segments;
-  for (std::size_t i = 0; i < count; ++i) {
-    GElf_Phdr header;
-    if (gelf_getphdr(elf, static_cast<int>(i), &header) == nullptr) continue;
-    if (header.p_type != PT_LOAD) continue;
-    segments.push_back({header.p_vaddr, header.p_offset, header.p_memsz});
-  }
-  return segments;
-}
-
 // The file's layout.
 struct Layout {
   std::size_t address_bytes = 8;
-  std::vector<LoadedSegment> segments;
+  std::vector<GElf_Phdr> parts;
   std::uint64_t base = 0;  // address of .stapsdt.base, 0: none
 };
 
@@ -98,9 +73,9 @@ bool DecodeNote(std::string_view description, const Layout& layout,
     note.address += layout.base - base;
     if (semaphore != 0) semaphore += layout.base - base;
   }
-  note.offset = OffsetOf(note.address, layout.segments);
+  note.offset = OffsetOf(note.address, layout.parts);
   if (semaphore != 0) {
-    note.semaphore_offset = OffsetOf(semaphore, layout.segments);
+    note.semaphore_offset = OffsetOf(semaphore, layout.parts);
   }
   description.remove_prefix(3 * step);
   return TakeString(description, note.provider) &&
@@ -147,29 +122,18 @@ absl::Status DecodeSection(const std::string& path, Elf_Data* data,
 absl::StatusOr<std::vector<UsdtNote>> ReadUsdtNotes(const std::string& path) {
   const auto file = base::OpenNamedFile(path);
   if (!file.ok()) return file.status();
-  elf_version(EV_CURRENT);
-  const ElfHandle elf(base::HasFewElfHeaders(file->get())
-                          ? elf_begin(file->get(), ELF_C_READ, nullptr)
-                          : nullptr);
-  if (elf == nullptr || elf_kind(elf.get()) != ELF_K_ELF) {
+  const base::ElfHandle elf = base::OpenElf(file->get());
+  if (elf == nullptr) {
     return absl::InvalidArgumentError(absl::StrFormat(
         "%s is neither a trace nor a program or library (ELF file)", path));
   }
   Layout layout;
   layout.address_bytes = gelf_getclass(elf.get()) == ELFCLASS64 ? 8 : 4;
-  layout.segments = LoadedSegments(elf.get());
-  std::size_t names = 0;
-  if (elf_getshdrstrndx(elf.get(), &names) != 0) return std::vector<UsdtNote>();
-
+  layout.parts = base::PartsOf(elf.get());
   std::vector<UsdtNote> notes;
   std::vector<Elf_Scn*> sections;
   std::uint64_t bytes = 0;
-  Elf_Scn* section = nullptr;
-  while ((section = elf_nextscn(elf.get(), section)) != nullptr) {
-    GElf_Shdr header;
-    if (gelf_getshdr(section, &header) == nullptr) continue;
-    const char* const name = elf_strptr(elf.get(), names, header.sh_name);
-    if (name == nullptr) continue;
+  for (const auto& [section, header, name] : base::SectionsOf(elf.get())) {
     if (std::strcmp(name, kBaseSection) == 0) layout.base = header.sh_addr;
     if (std::strcmp(name, kSection) != 0) continue;
     if (header.sh_size > kMostBytes - bytes) {
