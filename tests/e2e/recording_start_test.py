@@ -104,6 +104,7 @@ class RecordingStart(Recording):
         names = ('mkdir', 'flock', 'fallocate', 'rename', 'renameat2', 'clone',
                  'unlink', 'unlinkat', 'ftruncate')
         for old in (False, True):
+            folders = set()
             if old:
                 self.countrace('record', '-q', '-o', self.trace, '--', 'true')
             kept = self.work / 'kept'
@@ -124,8 +125,31 @@ class RecordingStart(Recording):
                         self.begin_under_strace(
                             '-e', f'inject={name}:signal=KILL:when={count}')
                         self.check_killed_trace(old)
-            for left in self.work.glob('trace.ctf*'):
-                shutil.rmtree(left)
+                        folders.update(self.work.glob('trace.ctf.new-*'))
+            # Some had made a folder that did not have its name yet; the next
+            # recording removes it.
+            self.assertGreater(len(folders), 1)
+            self.countrace('record', '-q', '--force', '-o', self.trace, '--',
+                           'true')
+            self.assertEqual(list(self.work.glob('trace.ctf*')), [self.trace])
+            shutil.rmtree(self.trace)
+
+    def test_only_folders_of_killed_recorders_are_removed(self):
+        pids = []
+        for _ in range(3):
+            with subprocess.Popen(['true']) as ended:
+                pids.append(ended.pid)
+        left, filled = (
+            self.work / f'{self.trace.name}.new-{pid}' for pid in pids[:2])
+        others = self.work / f'other.ctf.new-{pids[2]}'
+        living = self.work / f'{self.trace.name}.new-{os.getpid()}'
+        named = self.work / f'{self.trace.name}.new-folder'
+        for folder in (left, filled, others, living, named):
+            folder.mkdir()
+        (filled / 'text').write_text('of the user')
+        self.countrace('record', '-q', '-o', self.trace, '--', 'true')
+        self.assertEqual(set(self.work.iterdir()),
+                         {self.trace, filled, others, living, named})
 
     def test_a_killed_recording_is_replaced(self):
         self.kill_after(0.3)

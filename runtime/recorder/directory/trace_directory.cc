@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -14,8 +15,10 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
 #include "base/posix/errno_status.h"
+#include "base/posix/regular_file.h"
 #include "base/posix/small_file.h"
 #include "logformat/repair/user_folder.h"
 #include "logformat/session_layout.h"
@@ -48,21 +51,16 @@ bool LooksLikeTrace(int directory) {
               AT_SYMLINK_NOFOLLOW) == 0) {
     return true;
   }
-  const base::ScopedFd metadata(openat(directory, logformat::kMetadataFile,
-                                       O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  const base::ScopedFd metadata(
+      openat(directory, logformat::kMetadataFile,
+             O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!metadata.is_open()) return false;
   // The writer's name comes after the event classes, of which there can be
   // many.
-  constexpr std::size_t kMostBytes = 64 << 20;
-  std::string text;
-  char piece[65536];
-  ssize_t got = 0;
-  while (text.size() < kMostBytes &&
-         (got = read(metadata.get(), piece, sizeof(piece))) > 0) {
-    text.append(piece, static_cast<std::size_t>(got));
-  }
-  return text.find("CTF 1.8") != std::string::npos &&
-         text.find("tracer_name = \"countrace\"") != std::string::npos;
+  constexpr std::uint64_t kMostBytes = 64 << 20;
+  const auto text = base::ReadAll(metadata.get(), kMostBytes);
+  return text.ok() && text->find("CTF 1.8") != std::string::npos &&
+         text->find("tracer_name = \"countrace\"") != std::string::npos;
 }
 
 bool IsBeingRecorded(int directory) {
@@ -147,6 +145,28 @@ std::string Resolved(const std::string& path) {
   return absolute;
 }
 
+constexpr char kUnnamed[] = ".new-";  // then the number of its maker
+
+// Removes what recorders left at NAME.new-PID that were killed before it was
+// NAME, or had not removed the old trace.
+void RemoveUnnamed(const std::string& name) {
+  const std::size_t folder_bytes = name.rfind('/') + 1;
+  const std::string folder = name.substr(0, folder_bytes);
+  const std::string begin = name.substr(folder_bytes) + kUnnamed;
+  const auto names =
+      base::ListDirectory(AT_FDCWD, folder.empty() ? "." : folder);
+  if (!names.ok()) return;
+  for (const std::string& one : *names) {
+    pid_t maker = 0;
+    if (!HasPrefix(one, begin) ||
+        !absl::SimpleAtoi(one.substr(begin.size()), &maker) || maker <= 0) {
+      continue;
+    }
+    const bool is_gone = kill(maker, 0) != 0 && errno == ESRCH;
+    if (is_gone || maker == getpid()) (void)RemoveTrace(folder + one);
+  }
+}
+
 absl::StatusOr<base::ScopedFd> CreateFile(const std::string& path) {
   base::ScopedFd fd(
       open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
@@ -201,9 +221,9 @@ absl::StatusOr<TraceDirectory> TraceDirectory::Create(const std::string& path,
     // The owner and the mode of an empty one are its maker's choice.
     if (old->names.empty()) return Fill(path);
   }
-  const std::string unnamed = absl::StrFormat("%s.new-%d", name, getpid());
-  // Left by a process of the same number.
-  (void)RemoveTrace(unnamed);
+  RemoveUnnamed(name);
+  const std::string unnamed =
+      absl::StrFormat("%s%s%d", name, kUnnamed, getpid());
   if (mkdir(unnamed.c_str(), 0700) != 0 && !exists) {
     return base::OutputStatus(errno,
                               "Cannot create the trace directory " + path);
@@ -316,17 +336,8 @@ std::uint64_t TraceDirectory::DiskBytes() const {
 }
 
 void TraceDirectory::Remove() {
-  const base::ScopedFd directory(
-      open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
-  for (const std::uint32_t user : logformat::UserFolders(path_)) {
-    logformat::RemoveUserFolder(path_, user);
-  }
-  const auto names = base::ListDirectory(directory.get(), ".");
-  if (!names.ok()) return;
-  for (const std::string& name : *names) {
-    if (IsTraceFile(name)) unlinkat(directory.get(), name.c_str(), 0);
-  }
-  rmdir(path_.c_str());
+  lock_.Reset();
+  (void)RemoveTrace(path_);
 }
 
 }  // namespace countrace::runtime

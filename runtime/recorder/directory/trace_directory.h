@@ -27,7 +27,8 @@ class TraceDirectory {
   // Creates `path` (0700) with a locked `.incomplete`, an empty `.hooks` and
   // the session of a recording that has not begun. The folder gets its name
   // when they are in it, so a kill leaves a trace that can be read, or the old
-  // one, or none (and a folder `path`.new-PID, rarely).
+  // one, or none; and rarely a folder `path`.new-PID, which the next call with
+  // this path removes.
   // With `force` an existing directory is emptied first, but only if it is
   // empty or a trace of ours that is not being recorded. Returns:
   // ALREADY_EXISTS, FAILED_PRECONDITION (exists and is no trace, or is being
@@ -43,8 +44,8 @@ class TraceDirectory {
   bool FollowRename();
   // Bytes on disk of all stream files.
   std::uint64_t DiskBytes() const;
-  // Removes the recording's files and the directory, because nothing was
-  // recorded.
+  // Removes the directory, because nothing was recorded, unless it holds what
+  // is no part of a trace.
   void Remove();
 
  private:
