@@ -7,12 +7,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
-#include <string_view>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "base/posix/regular_file.h"
 #include "base/posix/scoped_fd.h"
 #include "base/posix/small_file.h"
 
@@ -35,30 +36,16 @@ base::ScopedFd OpenFolder(const std::string& folder) {
   return fd;
 }
 
-std::vector<std::string_view> Split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  for (;;) {
-    const std::size_t end = text.find(separator);
-    parts.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
-
 // "KEY TAB 1 2 3"; an empty key: a damaged line.
 std::pair<std::string, KeptMeasurements::Numbers> ParseLine(
-    std::string_view line) {
-  const std::size_t tab = line.find('\t');
-  if (tab == std::string_view::npos) return {};
+    const std::string& line) {
+  const std::vector<std::string> parts = absl::StrSplit(line, '\t');
+  if (parts.size() != 2) return {};
   KeptMeasurements::Numbers numbers;
-  for (const std::string_view text : Split(line.substr(tab + 1), ' ')) {
-    std::uint32_t number = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, number);
-    if (error != std::errc{} || stop != end) return {};
-    numbers.push_back(number);
+  for (const absl::string_view text : absl::StrSplit(parts[1], ' ')) {
+    if (!absl::SimpleAtoi(text, &numbers.emplace_back())) return {};
   }
-  return {std::string(line.substr(0, tab)), std::move(numbers)};
+  return {parts[0], std::move(numbers)};
 }
 
 }  // namespace
@@ -85,10 +72,9 @@ KeptMeasurements::Entries KeptMeasurements::Read(int folder) const {
   const base::ScopedFd file(
       openat(folder, kFile, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!file.is_open() || !IsOurs(file.get(), S_IFREG)) return {};
-  std::string text(kMostBytes, '\0');
-  const ssize_t bytes = read(file.get(), text.data(), text.size());
-  text.resize(bytes < 0 ? 0 : static_cast<std::size_t>(bytes));
-  const std::vector<std::string_view> lines = Split(text, '\n');
+  const auto text = base::ReadAll(file.get(), kMostBytes);
+  if (!text.ok()) return {};
+  const std::vector<std::string> lines = absl::StrSplit(*text, '\n');
   Entries entries;
   if (lines.front() != first_line_) return entries;
   // What stands behind the last end of a line is cut off.
