@@ -7,7 +7,6 @@
 #include "base/code/unwind_files.h"
 #include "base/posix/regular_file.h"
 #include "logformat/sample_points.h"
-#include "runtime/recorder/samples/process_maps.h"
 
 namespace countrace::runtime {
 namespace {
@@ -91,6 +90,12 @@ void AddressSpaces::EndIdentities(std::vector<std::string>& messages) {
         "process)",
         missing, FileThread::kMostWaiting, FileThread::kMostBytes >> 20));
   }
+  if (!cut_maps_.empty()) {
+    messages.push_back(absl::StrFormat(
+        "Not all mappings were read, so addresses in the others are "
+        "[unknown]: processes=%d (at most %d MiB of /proc/PID/maps)",
+        cut_maps_.size(), kMostMapsBytes >> 20));
+  }
 }
 
 void AddressSpaces::Add(std::int32_t pid, std::uint64_t start,
@@ -109,8 +114,14 @@ void AddressSpaces::Add(std::int32_t pid, std::uint64_t start,
   space.Map(start, end, offset, files_.Number(file));
 }
 
+std::vector<ProcessMapping> AddressSpaces::MappingsOf(std::int32_t pid) {
+  ProcessMaps maps = ReadProcessMaps(pid);
+  if (!maps.is_whole) cut_maps_.insert(pid);
+  return std::move(maps.mappings);
+}
+
 void AddressSpaces::Scan(std::int32_t pid, Space& space) {
-  for (const ProcessMapping& mapping : ReadProcessMaps(pid)) {
+  for (const ProcessMapping& mapping : MappingsOf(pid)) {
     if (!mapping.is_code) continue;
     Add(pid, mapping.start, mapping.end, mapping.offset, mapping.path,
         StandInOf(pid, mapping.path, {mapping.device, mapping.inode}), space);

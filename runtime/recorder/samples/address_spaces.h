@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,7 @@
 #include "runtime/recorder/samples/file_identities.h"
 #include "runtime/recorder/samples/file_thread.h"
 #include "runtime/recorder/samples/jit_dump_files.h"
+#include "runtime/recorder/samples/process_maps.h"
 
 namespace countrace::runtime {
 
@@ -65,6 +67,8 @@ class AddressSpaces final : public base::CodeMap {
   void NewProgram(std::int32_t pid);
   void Fork(std::int32_t parent_pid, std::int32_t pid);
   void End(std::int32_t pid) { spaces_.erase(pid); }
+  // As /proc shows them, or as many as are read of a process.
+  std::vector<ProcessMapping> MappingsOf(std::int32_t pid);
   // Looks its mappings up now: it may have ended when they are needed.
   void ReadMappings(std::int32_t pid) { Known(pid); }
 
@@ -104,6 +108,7 @@ class AddressSpaces final : public base::CodeMap {
   FileThread thread_;
   FileIdentities identities_{thread_};
   JitDumps jit_dumps_{thread_};
+  std::set<std::int32_t> cut_maps_;  // processes with too many mappings
   // A forked process shares its parent's until one of them changes.
   absl::flat_hash_map<std::int32_t, std::shared_ptr<Space>> spaces_;
 };

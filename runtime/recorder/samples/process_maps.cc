@@ -1,19 +1,24 @@
 #include "runtime/recorder/samples/process_maps.h"
 
+#include <fstream>
 #include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
-#include "base/posix/small_file.h"
 
 namespace countrace::runtime {
 
-std::vector<ProcessMapping> ReadProcessMaps(std::int32_t pid) {
-  const auto maps = base::ReadSmallFile(absl::StrFormat("/proc/%d/maps", pid));
-  if (!maps.ok()) return {};
-  std::vector<ProcessMapping> out;
-  for (const absl::string_view line : absl::StrSplit(*maps, '\n')) {
+ProcessMaps ReadProcessMaps(std::int32_t pid) {
+  ProcessMaps out;
+  std::ifstream maps(absl::StrFormat("/proc/%d/maps", pid));
+  std::size_t bytes = 0;
+  for (std::string line; std::getline(maps, line);) {
+    bytes += line.size() + 1;
+    if (bytes > kMostMapsBytes) {
+      out.is_whole = false;
+      break;
+    }
     // 7f00-7f80 r-xp 00001000 fe:00 1234 /usr/lib/libc.so.6
     const std::vector<absl::string_view> fields =
         absl::StrSplit(line, absl::MaxSplits(' ', 5));
@@ -32,7 +37,7 @@ std::vector<ProcessMapping> ReadProcessMaps(std::int32_t pid) {
     absl::string_view path = fields.size() > 5 ? fields[5] : "";
     while (!path.empty() && path.front() == ' ') path.remove_prefix(1);
     mapping.path = std::string(path);
-    out.push_back(std::move(mapping));
+    out.mappings.push_back(std::move(mapping));
   }
   return out;
 }

@@ -4,6 +4,7 @@
 #ifndef COUNTRACE_RUNTIME_RECORDER_SAMPLES_PROCESS_MAPS_H_
 #define COUNTRACE_RUNTIME_RECORDER_SAMPLES_PROCESS_MAPS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -18,8 +19,14 @@ struct ProcessMapping {
   std::string path;  // as the kernel shows it
 };
 
-// Empty: it has ended.
-std::vector<ProcessMapping> ReadProcessMaps(std::int32_t pid);
+// A program may have any number of them, with long names.
+inline constexpr std::size_t kMostMapsBytes = 8 << 20;
+
+struct ProcessMaps {
+  std::vector<ProcessMapping> mappings;  // empty: the process has ended
+  bool is_whole = true;  // the file has no more than kMostMapsBytes
+};
+ProcessMaps ReadProcessMaps(std::int32_t pid);
 
 }  // namespace countrace::runtime
 

@@ -12,7 +12,6 @@
 #include "absl/strings/str_format.h"
 #include "base/text/quantity_format.h"
 #include "logformat/sample_points.h"
-#include "runtime/recorder/samples/process_maps.h"
 
 namespace countrace::runtime {
 namespace {
@@ -34,7 +33,7 @@ std::unique_ptr<logformat::DataAreas> MakeDataAreas(
   return std::make_unique<logformat::DataAreas>(
       [&spaces](std::int32_t pid) {
         std::vector<logformat::DataMapping> mappings;
-        for (ProcessMapping& one : ReadProcessMaps(pid)) {
+        for (ProcessMapping& one : spaces.MappingsOf(pid)) {
           std::string build_id =
               spaces.StandInOf(pid, one.path, {one.device, one.inode});
           mappings.push_back({one.start, one.end - one.start, one.offset,

@@ -1,10 +1,14 @@
 // Which file an address is of, against a model of each page.
 #include "runtime/recorder/samples/address_spaces.h"
 
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <random>
 #include <string>
@@ -16,6 +20,7 @@
 #include "logformat/sample_points.h"
 #include "runtime/recorder/samples/process_maps.h"
 #include "tests/support/property_runs.h"
+#include "tests/support/trace_builder.h"
 
 namespace countrace::runtime {
 namespace {
@@ -109,6 +114,44 @@ TEST_CASE("address spaces: a running process is looked up") {
   CHECK_FALSE(files[place.file].is_awaited);
   const auto& completed = files.completed();
   CHECK(std::count(completed.begin(), completed.end(), place.file) == 1);
+}
+
+TEST_CASE("address spaces: of any number of mappings some MiB are read") {
+  CHECK(ReadProcessMaps(getpid()).is_whole);
+  const test_support::TempDirectory folder;
+  std::string path = folder.path();
+  while (path.size() < 3500) {
+    path += "/" + std::string(200, 'x');
+    std::filesystem::create_directory(path);
+  }
+  path += "/file";
+  std::ofstream(path) << std::string(kPage, 'x');
+  const base::ScopedFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  REQUIRE(file.is_open());
+  // Each page is a mapping of its own, as all have the same place in the file.
+  constexpr std::size_t kPages = 2 * kMostMapsBytes / 3500;
+  void* const begin = mmap(nullptr, kPages * kPage, PROT_NONE,
+                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(begin != MAP_FAILED);
+  for (std::size_t i = 0; i < kPages; ++i) {
+    REQUIRE(mmap(static_cast<char*>(begin) + i * kPage, kPage, PROT_READ,
+                 MAP_PRIVATE | MAP_FIXED, file.get(), 0) != MAP_FAILED);
+  }
+  const ProcessMaps maps = ReadProcessMaps(getpid());
+  CHECK_FALSE(maps.is_whole);
+  std::size_t bytes = 0;
+  for (const ProcessMapping& one : maps.mappings) bytes += one.path.size();
+  CHECK(bytes < kMostMapsBytes);
+  CHECK(bytes > kMostMapsBytes / 2);
+  CodeFiles files;
+  AddressSpaces spaces(files);
+  spaces.ReadMappings(getpid());
+  munmap(begin, kPages * kPage);
+  std::vector<std::string> messages;
+  spaces.EndIdentities(messages);
+  CHECK(std::count_if(messages.begin(), messages.end(), [](const auto& one) {
+          return one.find("processes=1") != std::string::npos;
+        }) == 1);
 }
 
 TEST_CASE("address spaces: a file gets its build id when it is known") {
