@@ -477,6 +477,38 @@ class Live(unittest.TestCase):
                 self.assertEqual(0, done.returncode, done)
                 self.assertRegex(done.stderr, '--all: nothing/refused/ is left out: this machine')
 
+    def test_an_event_is_counted_on_the_cpus_that_its_pmu_names(self):
+        """Each of its CPUs counts the time that passes, and the others nothing."""
+        cpus = sorted(os.sched_getaffinity(0))
+        if cpus != list(range(os.cpu_count())) or len(cpus) < 2:
+            self.skipTest('SKIPPED: it needs two CPUs, and all of them')
+        with tempfile.TemporaryDirectory() as folder:
+            pmu = pathlib.Path(folder, 'package')
+            (pmu / 'events').mkdir(parents=True)
+            (pmu / 'type').write_text('1\n')
+            (pmu / 'events/clock').write_text('config=0x1\n')  # task-clock
+            here = ('unshare', '-m', 'sh', '-c',
+                    f'mount --bind {folder} /sys/bus/event_source/devices && exec "$@"', 'sh')
+            if run(*here, 'true').returncode:
+                self.skipTest('SKIPPED: no mounts here')
+            for mask, places in (('0', 1), ('1', 1), (f'0-{len(cpus) - 1}', len(cpus)),
+                                 (None, len(cpus))):
+                with self.subTest(mask=mask):
+                    (pmu / 'cpumask').unlink(missing_ok=True)
+                    if mask is not None:
+                        (pmu / 'cpumask').write_text(f'{mask}\n')
+                    done = run(*here, COUNTRACE, 'stat', '--json', '-a', '--every', '600s', '-e',
+                               'package/clock/,cpu-clock', '--', 'sleep', '0.3')
+                    self.assertEqual((0, ''), (done.returncode, done.stdout))
+                    counts = json.loads(done.stderr.splitlines()[-1])['counts']
+                    self.assertEqual(round(len(cpus) * counts['package/clock/'] /
+                                           counts['cpu-clock']), places, counts)
+            (pmu / 'cpumask').write_text('1\n')
+            done = run(*here, COUNTRACE, 'list', 'events', '--format', 'json')
+            event = next(event for event in json.loads(done.stdout)['events']
+                         if event['event'] == 'package/clock/')
+            self.assertTrue(event['kernel'], event)
+
     def test_running_processes_and_their_end(self):
         with subprocess.Popen([WORKLOAD, 'spin', '20000'], stdout=subprocess.DEVNULL) as victim:
             with subprocess.Popen([COUNTRACE, 'stat', '-p', str(victim.pid), '--every', '20ms'],

@@ -35,7 +35,7 @@ int Open(const EventSpec& event, const TrialPlace& place, int leader) {
   }
   attr.read_format =
       PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
-  return OpenPerfEvent(attr, place.tid, place.cpu, leader);
+  return OpenPerfEvent(event, attr, place.tid, place.cpu, leader);
 }
 
 std::vector<EventSpec> Select(const std::vector<EventSpec>& events,

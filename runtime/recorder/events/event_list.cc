@@ -28,6 +28,7 @@ void Probe(std::uint32_t cpu, ListedEvent& listed) {
   }
   perf_event_attr attr = ToPerfAttr(*event);
   attr.disabled = 1;
+  if (!event->cpus.empty()) cpu = event->cpus.front();
   int cpu_error = 0;
   {
     const base::ScopedFd fd(OpenPerfEvent(attr, -1, static_cast<int>(cpu), -1));
@@ -101,6 +102,15 @@ int OpenPerfEvent(const perf_event_attr& attr, int tid, int cpu, int group_fd,
                   unsigned long flags) {
   return static_cast<int>(syscall(SYS_perf_event_open, &attr, tid, cpu,
                                   group_fd, flags | PERF_FLAG_FD_CLOEXEC));
+}
+
+int OpenPerfEvent(const EventSpec& event, const perf_event_attr& attr, int tid,
+                  int cpu, int group_fd, unsigned long flags) {
+  if (cpu >= 0 && !event.IsOn(static_cast<std::uint32_t>(cpu))) {
+    errno = ENODEV;
+    return -1;
+  }
+  return OpenPerfEvent(attr, tid, cpu, group_fd, flags);
 }
 
 std::string ExplainOpenError(int error) {

@@ -33,6 +33,11 @@ ListEventsResult ListEvents();
 int OpenPerfEvent(const perf_event_attr& attr, int tid, int cpu, int group_fd,
                   unsigned long flags = 0);
 
+// The same of `event`, whose attributes are `attr`: ENODEV on a CPU that its
+// PMU is not to be counted on.
+int OpenPerfEvent(const EventSpec& event, const perf_event_attr& attr, int tid,
+                  int cpu, int group_fd, unsigned long flags = 0);
+
 // The reason why perf_event_open() failed, with the remedy if there is one.
 std::string ExplainOpenError(int error);
 

@@ -280,6 +280,7 @@ absl::StatusOr<EventSpec> ParseEvent(std::string_view name) {
     event.config = pmu->config[0];
     event.config1 = pmu->config[1];
     event.config2 = pmu->config[2];
+    event.cpus = pmu->cpus;
     ApplyModifier(modifier, event);
     return event;
   }

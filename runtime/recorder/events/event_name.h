@@ -9,6 +9,7 @@
 
 #include <linux/perf_event.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -30,7 +31,12 @@ struct EventSpec {
   std::uint64_t config = 0, config1 = 0, config2 = 0;
   bool exclude_user = false;
   bool exclude_kernel = false;
+  // The only ones to count it on; empty: each. Ascending.
+  std::vector<std::uint32_t> cpus = {};
 
+  bool IsOn(std::uint32_t cpu) const {
+    return cpus.empty() || std::binary_search(cpus.begin(), cpus.end(), cpu);
+  }
   bool is_page_faults() const {
     return type == PERF_TYPE_SOFTWARE && config == PERF_COUNT_SW_PAGE_FAULTS;
   }

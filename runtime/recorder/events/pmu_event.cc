@@ -142,6 +142,10 @@ absl::StatusOr<PmuConfig> ParsePmuEvent(std::string_view pmu,
   }
   PmuConfig config;
   config.type = static_cast<std::uint32_t>(*type);
+  if (const auto mask = base::ReadSmallFile(directory + "/cpumask");
+      mask.ok()) {
+    config.cpus = ParseCpuList(base::Trim(*mask)).value_or(config.cpus);
+  }
   const absl::Status status =
       ApplyTerms(directory, terms, /*aliases=*/true, config);
   if (!status.ok()) return status;

@@ -18,6 +18,9 @@ namespace countrace::runtime {
 struct PmuConfig {
   std::uint32_t type = 0;
   std::array<std::uint64_t, 3> config{};  // config, config1, config2
+  // Where the PMU says that it is to be counted (its file cpumask), as one CPU
+  // for each package; empty: anywhere.
+  std::vector<std::uint32_t> cpus = {};
 };
 
 // Terms: `name=value`, `name` (= 1), the name of one of the PMU's events, or

@@ -62,9 +62,9 @@ absl::Status LiveCounters::Open(const std::vector<EventSpec>& events, int tid,
     attr.inherit = tid >= 0;
     attr.disabled = at_exec;
     attr.enable_on_exec = at_exec;
-    base::ScopedFd fd(cgroup < 0 ? OpenPerfEvent(attr, tid, cpu, -1)
-                                 : OpenPerfEvent(attr, cgroup, cpu, -1,
-                                                 PERF_FLAG_PID_CGROUP));
+    base::ScopedFd fd(cgroup < 0 ? OpenPerfEvent(events[i], attr, tid, cpu, -1)
+                                 : OpenPerfEvent(events[i], attr, cgroup, cpu,
+                                                 -1, PERF_FLAG_PID_CGROUP));
     if (!fd.is_open()) {
       // Ended since the scan.
       if (errno == ESRCH) return absl::OkStatus();

@@ -241,6 +241,9 @@ TEST_CASE("pmu_event: terms land in the bits that the format files name",
   CHECK_FALSE(parse("misses=2").ok());
   CHECK_FALSE(parse("../events/misses").ok());
   CHECK_FALSE(ParsePmuEvent("chip_1", "event=1", root.path()).ok());
+  CHECK(event->cpus.empty());
+  Write(pmu + "/cpumask", "0,4-5\n");
+  CHECK(parse("misses")->cpus == std::vector<std::uint32_t>{0, 4, 5});
   CHECK(ListPmuEvents(root.path()) ==
         std::vector<std::string>{"chip_0/misses/"});
 }

@@ -123,9 +123,9 @@ absl::Status BpfCounters::OpenEvent(const EventSpec& event, std::size_t index,
   attr.read_format =
       PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
   base::ScopedFd fd(
-      OpenPerfEvent(attr, -1, static_cast<int>(cpu), role.leader));
+      OpenPerfEvent(event, attr, -1, static_cast<int>(cpu), role.leader));
   if (!fd.is_open()) {  // absent on this CPU
-    missing_.push_back({cpu, event.name, errno});
+    if (event.IsOn(cpu)) missing_.push_back({cpu, event.name, errno});
     return absl::OkStatus();
   }
   const auto key = static_cast<std::uint32_t>(index * cpus_.size() + slot);

@@ -42,7 +42,7 @@ absl::StatusOr<EventChoice> KeepAvailable(
     int error = 0;
     for (const std::uint32_t cpu : cpus) {
       const base::ScopedFd fd(
-          OpenPerfEvent(attr, -1, static_cast<int>(cpu), -1));
+          OpenPerfEvent(events[i], attr, -1, static_cast<int>(cpu), -1));
       if (fd.is_open()) {
         keep[i] = true;
         break;

@@ -79,12 +79,12 @@ absl::StatusOr<PerfCpuGroup> PerfCpuGroup::Open(
     // (EINVAL).
     member.use_clockid = 1;
     member.clockid = CLOCK_MONOTONIC;
-    base::ScopedFd fd(OpenPerfEvent(member, -1, cpu, leader.get()));
+    base::ScopedFd fd(OpenPerfEvent(events[i], member, -1, cpu, leader.get()));
     if (!fd.is_open()) {
       if (!IsEventMissing(errno)) {
         return OpenError(errno, events[i].name, options.cpu);
       }
-      missing[i] = errno;
+      if (events[i].IsOn(options.cpu)) missing[i] = errno;
       continue;
     }
     kinds.push_back({.event = events[i], .set = set});
