@@ -15,7 +15,7 @@ inline constexpr int kSharesThreadStorage = ESRCH;
 inline constexpr int kNoStreamLeft = ENOSR;
 // Another process held the lock on `.hooks` when the program started.
 inline constexpr int kRegistryIsLocked = EWOULDBLOCK;
-// The recording refused the hook: its name, its number.
+// The recording refused the hook: its name, its number, its layout.
 inline constexpr int kHookRefused = EBADMSG;
 
 }  // namespace countrace::logformat

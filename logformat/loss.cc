@@ -108,8 +108,8 @@ std::string LossRemedy(DiscardCause cause, std::uint32_t session_errno) {
                "recorded: rename it afterwards";
       }
       if (session_errno == kHookRefused) {
-        return "hooks whose name or number the recording refused, as their "
-               "program's stderr says";
+        return "hooks that the recording refused, for their name, number or "
+               "version, as their program's stderr says";
       }
       return absl::StrFormat(
           "a stream file could not be opened or mapped%s: raise ulimit -n, or "

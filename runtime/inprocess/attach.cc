@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "countrace/hook_site.h"
+#include "logformat/discard_errors.h"
 #include "runtime/inprocess/control_page.h"
 #include "runtime/inprocess/hook_sites.h"
 #include "runtime/inprocess/preparer.h"
@@ -80,6 +81,15 @@ bool Prepare() noexcept {
   return true;
 }
 
+// Hooks that stay off, of which no record can be counted: as one.
+void CountObject(int error) noexcept {
+  if (g_process == nullptr) return;
+  const SlowPathUse use;  // the session stays mapped
+  if (use.is_open() && SessionIsRecording()) {
+    CountSessionDiscard(logformat::DiscardCause::kNoResource, error);
+  }
+}
+
 __attribute__((destructor)) void OnUnload() {
   if (MayCall()) {
     RemoveControlPage();
@@ -102,15 +112,19 @@ extern "C" __attribute__((visibility("default"))) void countrace_runtime_attach(
             "ABI %u, libcountrace-runtime.so has %u; rebuild it with the "
             "headers of this version\n",
             abi, COUNTRACE_ABI_VERSION);
-    return;
   }
   // A file of hooks that is loaded under a seccomp filter stays off.
-  if (!MayCall() || !Prepare()) return;
+  if (!MayCall()) return CountObject(countrace::logformat::kNoCallsAllowed);
+  if (!Prepare()) return;
   {
     SignalBlock block;
     EnsureProcessInitialised();
   }
-  RegisterSites(start, stop);
+  if (abi == COUNTRACE_ABI_VERSION) {
+    RegisterSites(start, stop);
+  } else {
+    CountObject(countrace::logformat::kHookRefused);
+  }
   StartPreparer();
 }
 

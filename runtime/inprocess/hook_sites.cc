@@ -76,6 +76,8 @@ void RegisterObject(HookRegistry& registry, SiteList start, SiteList stop) {
       } else if (IsKnownLayout(site)) {
         site.sink = RefusedSink(registry.cause());
         SetGate(site);
+      } else {
+        CountSessionDiscard(registry.cause(), 0);  // one or more
       }
     }
   }

@@ -11,8 +11,9 @@ namespace countrace::runtime {
 
 // Adds the sites `start`..`stop` of one object. In a recording, it registers
 // them and opens the gates of the selected ones (hook_selection.h). Sites with
-// an unknown layout stay off, with a message on stderr; those with a refused id
-// or an invalid name are counted (refused_hooks.h). Not async-signal-safe.
+// an unknown layout stay off, with a message on stderr, and count as one record
+// each; those with a refused id or an invalid name are counted
+// (refused_hooks.h). Not async-signal-safe.
 void RegisterSites(SiteList start, SiteList stop) noexcept;
 
 // The same for the runtime library's own site, a list of one, which is always

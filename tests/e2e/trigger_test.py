@@ -220,6 +220,7 @@ class Triggers(running.Running):
         self.assertIn('no further snapshot', run.stderr)
         self.assertRegex(run.stderr,
                          r'not taken, .*: [1-9]\d*; raise --snapshots')
+        self.assertRegex(run.stderr, r'[1-9]\d* requests? (was|were) not recorded')
         for snapshot in taken:
             running.shutil.rmtree(snapshot)
         run = self.record(trigger, WORKLOAD, 'points', 40, 5)

@@ -329,6 +329,7 @@ RecordResult Recording::Finish() {
   }
   DescribeHooks(control);
   reserve_.reset();
+  DescribeSnapshots();
   StoreNotRecorded();
   CalibrateHooks(control);
   invitation_.reset();  // from now on no other user may write here
@@ -360,7 +361,6 @@ RecordResult Recording::Finish() {
   }
   DescribeDumpRules();
   if (watcher_) AddMessages(watcher_->Describe());
-  DescribeSnapshots();
   result_.bytes = directory_.DiskBytes();
   result_.loss.damaged = result_.failed ? 1 : 0;
   DescribeDiscards(control.last_errno.load(std::memory_order_relaxed));

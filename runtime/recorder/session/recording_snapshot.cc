@@ -11,6 +11,7 @@
 #include "base/posix/errno_status.h"
 #include "base/posix/scoped_fd.h"
 #include "logformat/description/trace_description.h"
+#include "logformat/loss.h"
 #include "logformat/repair/trace_snapshot.h"
 #include "runtime/recorder/session/recording.h"
 
@@ -93,12 +94,13 @@ bool Recording::MayTakeSnapshot() {
 
 void Recording::DescribeSnapshots() {
   if (snapshots_refused_ == 0) return;
-  result_.messages.push_back(absl::StrFormat(
-      "Snapshots that were not taken, because all together would have used "
-      "more "
-      "disk than allowed: %d; raise --snapshots, or remove what is not needed "
-      "and record again",
-      snapshots_refused_));
+  AddNotRecorded({logformat::Unavailable(
+      absl::StrFormat("Snapshots that were not taken, because all together "
+                      "would have used more disk than allowed: %d; raise "
+                      "--snapshots, or remove what is not needed and record "
+                      "again",
+                      snapshots_refused_),
+      snapshots_refused_)});
 }
 
 // Writes it beside the trace, under the first free name TRACE.snapshot-N.
@@ -116,8 +118,8 @@ void Recording::TakeSnapshot(const std::vector<TriggerFiring>& reasons) {
       snapshot_bytes_ += DiskBytesOf(path);
       Notice("snapshot: " + path);
     } else {
-      result_.messages.push_back(
-          absl::StrFormat("No snapshot: %s", base::StatusText(taken.status())));
+      AddNotRecorded({logformat::Unavailable(absl::StrFormat(
+          "No snapshot: %s", base::StatusText(taken.status())))});
     }
     return;
   }
