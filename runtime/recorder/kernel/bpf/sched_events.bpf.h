@@ -153,8 +153,12 @@ static __always_inline int task_event(__u16 event, struct task_struct* task,
   return 0;
 }
 
-SEC("tp_btf/sched_process_fork")
-int BPF_PROG(on_fork, struct task_struct* parent, struct task_struct* child) {
+// Runs in the thread that makes `child`. sched_process_fork lacks the threads
+// that the kernel makes for a process: workers of io_uring and vhost.
+SEC("tp_btf/task_newtask")
+int BPF_PROG(on_fork, struct task_struct* child) {
+  if (!child->pid) return 0;  // the idle thread of a CPU that is added
+  struct task_struct* parent = bpf_get_current_task_btf();
   mark_if_owned(parent);
   inherit_mark(parent, child);
   forget_rules_of(tid_of(child));
