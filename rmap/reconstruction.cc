@@ -67,7 +67,7 @@ class Reconstruction final : public logformat::ItemSink {
                       dispatches_.dumps().rotating()),
         segments_(paths_, dispatches_.coverage(), ThreadEvents(info),
                   dumps_stay(), hooks_.kernel_events(), hooks_.origins(),
-                  hooks_.jump(),
+                  hooks_.jump(), hooks_.kernel_fault(),
                   {static_cast<std::uint32_t>(thread_dumps_.rotating().word(0)),
                    dispatches_.dumps().rotating(),
                    dispatches_.dumps().running_places()},

@@ -8,7 +8,8 @@
 //                                     they are over
 //
 // In the last two cases what was recorded inside these calls may lie outside:
-// PathNode::left_unseen.
+// PathNode::left_unseen. So it is in the kernel's work that fails without an
+// end, such as a page fault.
 #include <algorithm>
 #include <cstring>
 
@@ -57,12 +58,8 @@ void SegmentBuilder::DoubtInnermost(ThreadState& thread,
   if (thread.process->hooks_lost) return;
   std::vector<Frame>& frames = thread.stack.frames;
   for (auto frame = frames.rbegin(); calls > 0; ++frame, --calls) {
-    const logformat::HookOrigin origin = origins_[frame->hook_id];
-    if (origin == logformat::HookOrigin::kProgram ||
-        origin == logformat::HookOrigin::kProbe ||
-        origin == logformat::HookOrigin::kInterrupt) {
-      frame->node->left_unseen = true;
-    }
+    frame->left = true;
+    frame->node->left_unseen = true;
   }
 }
 

@@ -57,7 +57,10 @@ HookTable::HookTable(const logformat::TraceInfo& info)
     }
     if (hook.origin != HookOrigin::kKernel) continue;
     if (logformat::IsBlockPoint(hook)) roles_[hook.id] |= kBlockPoint;
-    if (hook.provider == "fault") roles_[hook.id] |= kFault;
+    if (hook.provider == "fault") {
+      roles_[hook.id] |= kFault;
+      if (hook.name == "kernel") kernel_fault_ = hook.id;
+    }
     if (!logformat::IsSystemCall(hook)) continue;
     roles_[hook.id] |= kSystemCall;
     if (logformat::MakesThread(hook.name)) roles_[hook.id] |= kMakesThread;

@@ -321,13 +321,18 @@ void SegmentBuilder::AddKernelDumps(const ThreadState& thread, PathNode& node,
       unseen.on_cpu_ns += wall_ns - on_cpu_ns;
       unseen.uncovered_ns += wall_ns - on_cpu_ns;
     }
-    if (frame.doubtful) [[unlikely]] {
+    if (frame.doubtful || frame.left) [[unlikely]] {
       UnseenSums::Less& less = node.unseen.Write().less;
-      less.calls += cut ? 0 : 1;
+      less.calls += frame.doubtful && !cut ? 1 : 0;
       less.wall_ns += wall_ns;
       less.on_cpu_ns += on_cpu_ns;
       less.switches += now.switches - frame.switches;
       less.faults += now.faults - frame.faults;
+      if (frame.left) {
+        // It is in one of them at a time.
+        less.wait_ns += wall_ns - on_cpu_ns;
+        less.blocked_ns += wall_ns - on_cpu_ns;
+      }
     }
     std::uint64_t* const dumps = stack.dumps.data() + depth * frame_words_;
     if (depth < stack.doubted) [[unlikely]] {
@@ -531,21 +536,27 @@ void SegmentBuilder::CloseAll(ThreadState& thread, const ThreadNow& now,
   DoubtRecursion(thread);
   while (!thread.stack.frames.empty()) {
     const std::uint32_t hook_id = thread.stack.frames.back().hook_id;
+    const bool failed = ended && hook_id == kernel_fault_;
+    if (failed) DoubtInnermost(thread, 1);
     Close(thread, now, nullptr, time_ns,
-          ended && origins_[hook_id] == logformat::HookOrigin::kKernel);
+          ended && !failed &&
+              origins_[hook_id] == logformat::HookOrigin::kKernel);
   }
   thread.stack = SegmentStack();
 }
 
 void SegmentBuilder::LeaveKernel(ThreadState& thread, std::uint64_t time_ns) {
   const std::vector<Frame>& frames = thread.stack.frames;
-  if (frames.empty()) return;
+  const auto outer =
+      std::find_if(frames.rbegin(), frames.rend(), [this](const Frame& frame) {
+        return origins_[frame.hook_id] != logformat::HookOrigin::kKernel;
+      });
+  const auto calls = static_cast<std::size_t>(outer - frames.rbegin());
+  if (calls == 0) return;
+  DoubtInnermost(thread, calls);
   const ThreadNow now = NowOf(thread, coverage_);
-  while (!frames.empty() &&
-         origins_[frames.back().hook_id] == logformat::HookOrigin::kKernel) {
-    Close(thread, now, nullptr, time_ns);
-    ExpectExit(thread);
-  }
+  for (std::size_t i = 0; i < calls; ++i) Close(thread, now, nullptr, time_ns);
+  ExpectExit(thread);
 }
 
 }  // namespace countrace::rmap

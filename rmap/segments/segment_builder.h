@@ -78,13 +78,13 @@ class SegmentBuilder {
   static constexpr std::uint32_t kNoHook = ~std::uint32_t{0};
 
   // `dumps_stay`: counters of threads stay in memory until all records are
-  // read. `jump_hook`: HookTable::jump().
+  // read. `jump_hook`, `kernel_fault`: HookTable's.
   SegmentBuilder(CallPaths& paths, const KernelCoverage& coverage,
                  std::size_t thread_events, bool dumps_stay,
                  std::size_t kernel_events,
                  const std::vector<logformat::HookOrigin>& origins,
-                 std::uint32_t jump_hook, RotatingCounters rotating,
-                 TimelineObserver* observer)
+                 std::uint32_t jump_hook, std::uint32_t kernel_fault,
+                 RotatingCounters rotating, TimelineObserver* observer)
       : paths_(paths),
         coverage_(coverage),
         events_(thread_events),
@@ -95,6 +95,7 @@ class SegmentBuilder {
         frame_words_(copied_ + present_words_ + kernel_events_),
         origins_(origins),
         jump_hook_(jump_hook),
+        kernel_fault_(kernel_fault),
         rotating_(std::move(rotating)),
         observer_(observer),
         call_counts_(observer != nullptr && observer->WantsCallCounts()) {}
@@ -130,7 +131,7 @@ class SegmentBuilder {
   }
   // Ends every open call of `thread` and frees its stack. `ended`: a record
   // says that the thread, or its program, ended here, so that the kernel's work
-  // for it is over, too.
+  // for it is over, too: but a fault of the kernel that is open failed before.
   void CloseAll(ThreadState& thread, std::uint64_t time_ns, bool ended = false);
   void CloseAll(ThreadState& thread, const ThreadNow& now,
                 std::uint64_t time_ns, bool ended);
@@ -146,6 +147,7 @@ class SegmentBuilder {
   // Ends the innermost open call, whose exit never comes. Requires: a call is
   // open.
   void EndInnermost(ThreadState& thread, std::uint64_t time_ns) {
+    DoubtInnermost(thread, 1);
     Close(thread, NowOf(thread, coverage_), nullptr, time_ns);
   }
   // A record shows which kernel segments `thread` is in now, which was unknown
@@ -248,7 +250,7 @@ class SegmentBuilder {
   std::size_t present_words_;  // the bits of these
   std::size_t frame_words_;    // words for a frame in SegmentStack::dumps
   const std::vector<logformat::HookOrigin>& origins_;  // by hook id
-  std::uint32_t jump_hook_;
+  std::uint32_t jump_hook_, kernel_fault_;
   RotatingCounters rotating_;
   TimelineObserver* observer_;
   bool call_counts_;  // the observer's WantsCallCounts()

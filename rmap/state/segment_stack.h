@@ -43,6 +43,8 @@ struct Frame {
   std::uint32_t present = 0, turn = 0;
   // Calls around it may be missing: it may belong to another path.
   bool doubtful = false;
+  // It ended before its end was noticed (DoubtInnermost).
+  bool left = false;
   const std::uint64_t* counters = nullptr;
 };
 

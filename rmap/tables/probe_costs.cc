@@ -39,7 +39,8 @@ ProbeTime AtMost(ProbeTime time, std::uint64_t most_ns) {
 }
 
 // `value`, which may lie in `before`, without `cost`. The thread waited for a
-// CPU for `wait_ns` of it, and may have been preempted in a trap.
+// CPU for `wait_ns` of it, and may have been preempted in a trap. A call that
+// waits for a time hides the cost in its wait: without probes it takes as long.
 struct Remainder {
   std::uint64_t value;
   Bounds bounds;
@@ -49,7 +50,7 @@ Remainder Without(std::uint64_t value, const std::optional<Bounds>& before,
   const Bounds old = before.value_or(Bounds{value, value});
   Remainder rest;
   rest.value = Less(value, cost.ns);
-  rest.bounds.hi = old.hi == Bounds::kNone ? old.hi : Less(old.hi, cost.lo_ns);
+  rest.bounds.hi = old.hi;
   // A wait makes no short call long.
   rest.bounds.lo = Less(rest.value, wait_ns) < Times(kSureTimes, cost.ns)
                        ? 0

@@ -1,6 +1,7 @@
 // The part of UnseenBounds for segments and call paths: what a row's calls may
 // lack, and what may belong to other rows.
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "rmap/tables/interval_arithmetic.h"
@@ -76,11 +77,22 @@ void UnseenBounds::OfSegment(const ProcessState& process,
   row.bounds.Set(Number::kWallIncl, row.wall.incl, wall);
   row.bounds.Set(Number::kWallExcl, row.wall.excl, wall_excl);
   if (row.bounds.Of(Number::kCalls) || row.bounds.Of(Number::kWallIncl)) {
-    for (Number number = Number::kWallMean; number <= Number::kWallP99;
-         number = static_cast<Number>(static_cast<int>(number) + 1)) {
-      row.bounds.Set(number, 0,
-                     {0, interrupts ? Less(input_.in.end_ns, input_.in.begin_ns)
-                                    : all.longest_ns});
+    const std::uint64_t longest_ns =
+        interrupts ? Less(input_.in.end_ns, input_.in.begin_ns)
+                   : all.longest_ns;
+    // Some calls may have been shorter, but there are no others.
+    const bool shorter =
+        !row.bounds.Of(Number::kCalls) && wall.hi == row.wall.incl;
+    for (const auto& [number, most_ns] :
+         {std::pair(Number::kWallMean,
+                    static_cast<std::uint64_t>(std::ceil(row.wall.mean))),
+          std::pair(Number::kWallStddev, longest_ns),
+          std::pair(Number::kWallMin, row.wall.min),
+          std::pair(Number::kWallMax, row.wall.max),
+          std::pair(Number::kWallP50, row.wall.p50),
+          std::pair(Number::kWallP90, row.wall.p90),
+          std::pair(Number::kWallP99, row.wall.p99)}) {
+      row.bounds.Set(number, 0, {0, shorter ? most_ns : longest_ns});
     }
   }
   const bool calls_exact = row.bounds.empty();

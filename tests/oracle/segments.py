@@ -70,7 +70,8 @@ class Stack:
         if depth == USER or depth == ENTERED and record.kind == 'hook_enter':
             self.back_in_user_code(record.time)
         if record.kind == 'hook_enter':
-            if record.name == self.top() == 'fault:kernel':
+            if (record.name == 'fault:kernel' and
+                    (self.top() or '').startswith('fault:')):
                 self.abandon(record.time)  # a fault does not fault
             self.enter(record, depth)
         elif record.kind == 'hook_exit' and name is not None:
@@ -150,9 +151,11 @@ class Stack:
 
     def end(self, time, over):
         """All calls end. `over`: by an exec or an exit, which the kernel's
-        own calls are there to do, so that their end is observed."""
+        own calls are there to do, so that their end is observed. A fault of the
+        kernel is not: it has failed."""
         while self.open:
-            self.pop(time, inferred=not over or self.open[-1].level == USER)
+            self.pop(time, inferred=not over or self.open[-1].level == USER or
+                     self.open[-1].name == 'fault:kernel')
         self.note(time)
 
     def pop(self, time, inferred, dump=None):
@@ -204,7 +207,8 @@ def read_segments(trace, identities, cpus, times):
         if kind.startswith('hook_'):
             thread = identities.at(record.tid, record.time)
             if (thread is not None and
-                    trace.hook_kinds.get(record.name) != 'interrupt'):
+                    trace.hook_kinds.get(record.name) != 'interrupt' and
+                    thread.process.counted(identities.gate, record.time)):
                 stack(thread).take(record)
         elif kind in ('exec', 'exit'):
             thread = identities.at(record.values[1], record.time)

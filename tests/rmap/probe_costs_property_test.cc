@@ -59,6 +59,9 @@ void CheckRow(const SegmentRow& raw, const SegmentRow& row) {
   CHECK(row.probes->ns <= row.probes->hi_ns);
   CHECK(raw.wall.incl - row.wall.incl == row.probes->ns);
   CHECK(row.wall.excl <= raw.wall.excl);
+  // A call that waits for a time takes as long without probes.
+  CHECK(row.bounds.Of(Number::kWallIncl)->hi >= raw.wall.incl);
+  CHECK(row.bounds.Of(Number::kWallP50)->hi >= raw.wall.p50);
   if (!row.path.empty()) {
     CheckPair(row.bounds, row.wall.incl, row.wall.excl, Number::kWallIncl,
               Number::kWallExcl);
