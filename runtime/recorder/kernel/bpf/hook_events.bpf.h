@@ -153,16 +153,20 @@ static __always_inline int fault_enter(const void* handed, __u32 in_kernel) {
                          in_kernel, &values);
 }
 
-// In kernel code only faults on user memory: the others are not page faults but
-// accesses that are allowed to fail.
 SEC("tp_btf/page_fault_user")
 int BPF_PROG(on_user_fault_enter, unsigned long address) {
   return fault_enter(ctx, 0);
 }
 
+// Faults on user memory that the kernel handles. The others are not page faults
+// but accesses that are allowed to fail: of samples and BPF programs that read
+// a thread's stack, also in interrupts, and of futexes.
 SEC("tp_btf/page_fault_kernel")
 int BPF_PROG(on_kernel_fault_enter, unsigned long address) {
-  if ((long)address < 0) return 0;
+  const struct task_struct* task = bpf_get_current_task_btf();
+  if ((long)address < 0 || !task->mm || task->pagefault_disabled) {
+    return 0;
+  }
   return fault_enter(ctx, 1);
 }
 

@@ -93,8 +93,9 @@ struct task_struct {
   struct sched_info sched_info;
   unsigned flags;
   void* mm;
-  int pid;   // what user space calls tid
-  int tgid;  // what user space calls pid
+  int pagefault_disabled;  // how often
+  int pid;                 // what user space calls tid
+  int tgid;                // what user space calls pid
   int wake_cpu;
   int exit_state;
   unsigned in_execve : 1;
