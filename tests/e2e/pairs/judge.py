@@ -1,0 +1,289 @@
+"""Compares what a report says of a program with what the program measured of
+itself. A number of a report is an interval (of one value, if it is exact), and so
+is each truth: they must meet.
+"""
+import math
+
+# Between the scheduler's account, which the program reads, and the time from
+# switch to switch: some microseconds each (docs/definitions.md).
+DISPATCH_NS = 10_000
+# What a process still does after it printed its truth: its exit.
+EXIT_NS = 4_000_000
+EXIT_FAULTS = 24
+# The clocks of the truth, inside of the hooks that read theirs.
+CALL_NS = 2_000
+
+
+class Judge:
+    """Collects what does not hold, and intervals of 95 %."""
+
+    def __init__(self, recording):
+        self.recording, self.pair = recording, recording.pair
+        self.truth = recording.truth
+        self.wrong = []
+        self.intervals = []  # (name, holds)
+        self.checked = 0
+
+    def meets(self, name, number, truth, tolerance=0):
+        """`number`: (lo, hi), hi None without limit; `truth`: (least, most)."""
+        self.checked += 1
+        lo, hi = number
+        if (hi is not None and hi < truth[0] - tolerance) or (
+                lo > truth[1] + tolerance):
+            shown = f'{lo:,}' if lo == hi else f'[{lo:,}, {hi and f"{hi:,}"}]'
+            self.wrong.append(
+                f'{name}: {shown}, truth [{truth[0]:,}, {truth[1]:,}]'
+                + (f' +- {tolerance:,}' if tolerance else ''))
+
+    @staticmethod
+    def number(row, path):
+        """(lo, hi) of a row's number, 'on_cpu_ns' or 'counts.page-faults.incl'."""
+        value = row
+        for key in path.split('.') if not path.startswith('counts.') else (
+                'counts', *path[7:].split('.')):
+            value = value[key]
+        bounds = row.get('bounds', {})
+        return tuple(bounds.get(path, bounds.get(
+            path.removesuffix('.incl'), (value, value))))
+
+    @classmethod
+    def total(cls, rows, path):
+        """The sum of a number over rows."""
+        numbers = [cls.number(row, path) for row in rows]
+        limits = [hi for _, hi in numbers]
+        return (sum(lo for lo, _ in numbers),
+                None if None in limits else sum(limits))
+
+    # ---- the parts
+
+    def judge(self):
+        data = self.recording.report('--by', 'process', '--rows', '0')
+        self.find_processes(data)
+        if not self.main:
+            self.wrong.append('the program has no row')
+            return
+        self.interrupts_ns = data['books'].get('task-clock', {}).get('interrupts', 0)
+        self.judge_process()
+        segments = self.recording.report('--by', 'segment', '--rows', '0')
+        self.pids = {row['pid'] for row in self.family}
+        self.segments = [row for row in segments.get('segments', ())
+                         if row['pid'] in self.pids]
+        for name, truth in self.truth['segments'].items():
+            self.judge_segment(name, truth)
+        self.judge_calls()
+        self.judge_children()
+        if 'wakeups' in self.pair.kernel:
+            self.judge_waits()
+        if 'faults' in self.pair.kernel:
+            self.judge_fault_calls()
+        if self.pair.has('sample') or (
+                self.pair.has('dwarf') and not self.pair.has('each', 'offcpu')):
+            self.judge_shares()
+        if self.pair.has('each'):
+            self.judge_each_fault()
+
+    def find_processes(self, data):
+        comm = self.recording.program.name
+        rows = data['processes']
+        self.main = next((row for row in rows if row['comm'] == comm and
+                          self.truth['pid'] in (row['pid'], row.get('own_pid'))),
+                         None)
+        if self.main is None and self.pair.has('namespace'):
+            # Its own number is not in the trace: the first of the name is it.
+            named = [row for row in rows if row['comm'] == comm]
+            self.main = min(named, key=lambda row: row['pid'], default=None)
+        self.family, found = [], {self.main['pid']} if self.main else set()
+        for row in sorted(rows, key=lambda row: row['first_seen_ns']):
+            if row['pid'] in found or row['parent_pid'] in found:
+                found.add(row['pid'])
+                self.family.append(row)
+
+    def cpu_tolerance(self, row):
+        # The truth is the scheduler's account; where that is known, so is what
+        # on-CPU time has more or less than it.
+        account = row['counts'].get('exec-runtime')
+        between = (DISPATCH_NS * row['dispatches'] if account is None
+                   else abs(account - row['on_cpu_ns']))
+        return between + self.interrupts_ns
+
+    def judge_process(self):
+        row, truth = self.main, self.truth
+        least, most = truth['cpu_ns']
+        most += EXIT_NS + most // 100
+        tolerance = self.cpu_tolerance(row)
+        if self.pair.mode != 'user':
+            self.meets('on-CPU of the process', self.number(row, 'on_cpu_ns'),
+                       (least, most), tolerance)
+        for name in ('exec-runtime',):
+            if row['counts'].get(name) is not None:
+                self.meets(f'{name} of the process',
+                           self.number(row, f'counts.{name}'), (least, most),
+                           least // 50)
+        self.meets('threads', self.number(row, 'threads'), truth['threads'])
+        if self.pair.scope != 'pid' or not self.pair.has('perf'):
+            processes = truth['processes']
+            self.meets('processes', (len(self.family),) * 2, (processes, processes))
+        least, most = truth['faults']
+        for name in row['counts']:
+            if name in ('page-faults', 'minor-faults'):
+                self.estimate_or_meet(f'{name} of the process', row, f'counts.{name}',
+                                      (least, most + EXIT_FAULTS))
+
+    def estimate_or_meet(self, name, row, path, truth):
+        """An interval of 95 % may miss; another may not."""
+        if row['counts'][path.split('.')[1]] is None:
+            return
+        if 'scaled' in row.get('qualities', (row['quality'],)):
+            lo, hi = self.number(row, path)
+            self.intervals.append((f'{name}: [{lo}, {hi}], truth {truth}',
+                                   (hi is None or hi >= truth[0]) and lo <= truth[1]))
+        else:
+            self.meets(name, self.number(row, path), truth)
+
+    def judge_segment(self, name, truth):
+        rows = [row for row in self.segments if row['segment'] == name]
+        self.meets(f'calls of {name}', self.total(rows, 'calls'),
+                   (truth['calls'],) * 2)
+        if not rows:
+            return
+        # Probes' cost is in the truth, and not in the row.
+        probes = sum(row['probes_ns']['hi'] or 0 for row in rows if row['probes_ns'])
+        least, most = truth['wall_ns']
+        self.meets(f'wall of {name}', self.total(rows, 'wall_ns.incl'),
+                   (least - probes, most), CALL_NS * truth['calls'])
+        least, most = truth['cpu_ns']
+        switches = sum(self.total([row], 'counts.context-switches.incl')[0]
+                       if row['counts'].get('context-switches') else truth['calls']
+                       for row in rows)
+        tolerance = DISPATCH_NS * (switches + 1) + CALL_NS * truth['calls'] + sum(
+            self.cpu_tolerance(row) for row in self.family
+            if row['pid'] in {each['pid'] for each in rows})
+        if rows[0]['on_cpu_ns'] is not None and rows[0]['on_cpu_ns']['incl'] is not None:
+            self.meets(f'on-CPU of {name}', self.total(rows, 'on_cpu_ns.incl'),
+                       (least - probes, most), tolerance)
+            self.meets(f'on-CPU of {name} outside inner calls',
+                       self.total(rows, 'on_cpu_ns.excl'),
+                       (truth['own_cpu_ns'] - probes, most), tolerance)
+        for event in ('page-faults', 'minor-faults'):
+            for row in rows:
+                count = row['counts'].get(event)
+                if count and count.get('incl') is not None and len(rows) == 1:
+                    path = f'counts.{event}.incl'
+                    if count.get('quality') == 'scaled':
+                        lo, hi = self.number(row, path)
+                        least, most = truth['faults']
+                        self.intervals.append((
+                            f'{event} of {name}: [{lo}, {hi}], truth [{least}, {most}]',
+                            (hi is None or hi >= least) and lo <= most))
+                    else:
+                        self.meets(f'{event} of {name}', self.number(row, path),
+                                   truth['faults'])
+
+    def judge_calls(self):
+        truth = self.truth
+        expected = {}
+        if 'syscalls' in self.pair.kernel:
+            expected |= {f'syscall:{name}': calls
+                         for name, calls in truth['system_calls'].items()}
+        if self.pair.has('uprobe'):
+            expected[f'{self.recording.program.name}:ProbedFunction'] = truth['uprobe']
+        for name, calls in expected.items():
+            rows = [row for row in self.segments if row['segment'] == name and
+                    row['pid'] == self.main['pid']]
+            self.meets(f'calls of {name}', self.total(rows, 'calls'), (calls, calls))
+
+        if self.pair.has('usdt'):
+            provider = next(iter(truth['segments'])).split(':')[0]
+            expected = f'{provider}:query'
+            rows = [row for row in self.segments if row['segment'] == expected]
+            self.meets(f'calls of {expected}', self.total(rows, 'calls'),
+                       (truth['usdt'],) * 2)
+        if self.pair.has('tracepoint') and 'forks' in truth:
+            hooks = self.recording.report('--by', 'hook', '--rows', '0')['hooks']
+            hits = sum(row['hits'] for row in hooks if row['pid'] in self.pids and
+                       row['hook'] == 'sched:sched_process_fork')
+            # The runtime library may have a thread in each process.
+            self.meets('hits of sched_process_fork', (hits, hits),
+                       (truth['forks'], truth['forks'] + truth['processes']))
+
+    def judge_children(self):
+        least = self.truth.get('children_cpu_ns')
+        if least is None:
+            return
+        rows = [row for row in self.family if row is not self.main]
+        most = least + len(rows) * EXIT_NS
+        if self.pair.mode != 'user':
+            self.meets('on-CPU of children', self.total(rows, 'on_cpu_ns'), (least, most),
+                       least // 50 + sum(self.cpu_tolerance(row) for row in rows))
+        if rows and rows[0]['counts'].get('exec-runtime') is not None:
+            self.meets('exec-runtime of children', self.total(
+                rows, 'counts.exec-runtime'), (least, most), least // 50)
+
+    def judge_waits(self):
+        """Off the CPU is waiting or blocked, and blocked ends by its cause."""
+        for name, truth in self.truth['segments'].items():
+            rows = [row for row in self.segments if row['segment'] == name]
+            if not rows or self.pair.has('uprobe', 'usdt'):
+                continue
+            parts = [self.total(rows, f'{time}.incl') for time in
+                     ('wait_ns', 'blocked_ns')]
+            limits = [hi for _, hi in parts]
+            tolerance = self.cpu_tolerance(self.main) + CALL_NS * truth['calls'] + (
+                DISPATCH_NS * truth['calls'])
+            self.meets(f'wait and blocked of {name}',
+                       (sum(lo for lo, _ in parts),
+                        None if None in limits else sum(limits)),
+                       (max(0, truth['wall_ns'][0] - truth['cpu_ns'][1]),
+                        truth['wall_ns'][1] - truth['cpu_ns'][0]), tolerance)
+        causes = {'waits:lock': lambda waker: waker.get('pid') == self.main['pid'],
+                  'waits:pipe': lambda waker: waker.get('pid') in
+                                self.pids - {self.main['pid']},
+                  'waits:sleep': lambda waker: waker.get('pid') not in self.pids}
+        wakers = self.recording.report('--by', 'waker', '--rows', '0')['wakers']
+        lost = self.recording.report('--by', 'waker', '--rows', '0')['loss'][
+            'discarded_events']
+        for name, is_cause in causes.items():
+            rows = [row for row in wakers if name in row['path']]
+            others = sum(row['blocked_ns'] for row in rows if not is_cause(row['waker']))
+            whole = sum(row['blocked_ns'] for row in rows)
+            if not lost:
+                self.meets(f'blocked in {name} by what does not end it',
+                           (others, others), (0, whole // 10))
+
+    def judge_fault_calls(self):
+        rows = [row for row in self.segments if row['pid'] == self.main['pid'] and
+                row['segment'].startswith('fault:')]
+        least, most = self.truth['faults']
+        self.meets('calls of fault:*', self.total(rows, 'calls'),
+                   (least, most + EXIT_FAULTS))
+
+    def judge_shares(self):
+        table = self.recording.report('--by', 'function', '--rows', '0')
+        for name, truth_ns in self.truth.get('functions', {}).items():
+            rows = [row for row in table['rows'] if row['event'] == 'cpu-clock' and
+                    row['function'].split('(')[0] == name]
+            lo = sum(row['total_lo'] for row in rows)
+            hi = sum(row['total_hi'] for row in rows)
+            self.intervals.append((f'samples of {name}: [{lo}, {hi}], truth {truth_ns}',
+                                   lo <= truth_ns <= hi))
+
+    def judge_each_fault(self):
+        table = self.recording.report('--by', 'function', '--rows', '0')
+        for name, pages in self.truth.get('touched', {}).items():
+            rows = [row for row in table['rows'] if row['event'] == 'page-faults' and
+                    row['function'].split('(')[0] == name]
+            self.meets(f'page faults sampled in {name}',
+                       (sum(row['total_lo'] for row in rows),
+                        sum(row['total_hi'] for row in rows)), (pages, pages))
+
+
+def most_misses(intervals, confidence=0.95, risk=1e-4):
+    """So many intervals of 95 % may miss, or fewer, but once in 10,000 runs."""
+    miss = 1 - confidence
+    cumulated = 0.0
+    for misses in range(intervals + 1):
+        cumulated += math.comb(intervals, misses) * (
+            miss ** misses * confidence ** (intervals - misses))
+        if 1 - cumulated <= risk:
+            return misses
+    return intervals

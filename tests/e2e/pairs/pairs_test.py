@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""Each pair of recording options on programs whose truth is known.
+
+usage: pairs_test.py COUNTRACE RUNTIME CALLS WAITS RING [--full]
+                     [--pairs A,B ...] [--only NAMES]
+
+--pairs records these alone, --only on these programs (calls, waits, ring).
+Without --full (or COUNTRACE_TEST_FULL=1): a fixed choice that has each option,
+and each pair that ever failed. Exit: 0 if nothing was wrong.
+"""
+import argparse
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+from judge import Judge, most_misses
+from options import Pair, every_pair, fixed_choice
+from recording import Failed, NotHere, Recording
+from rows import Rows
+
+KINDS = ('calls', 'waits', 'ring')
+SHOWN = 8  # of what is wrong in one recording
+INSIDE = '--in-own-mounts'
+
+
+def enter_own_mounts():
+    """This program again, with its own /dev/shm: a recording of the machine, which
+    may run, would have our programs' hooks; and with tracefs.
+    """
+    script = ('mount -t tmpfs none /dev/shm && { mountpoint -q /sys/kernel/tracing || '
+              'mount -t tracefs nodev /sys/kernel/tracing; } && exec "$@"')
+    os.execvp('unshare', ['unshare', '-m', 'sh', '-c', script, 'sh',
+                          sys.executable, *sys.argv, INSIDE])
+
+
+def parse():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('countrace', type=pathlib.Path)
+    parser.add_argument('runtime', type=pathlib.Path)
+    parser.add_argument('programs', type=pathlib.Path, nargs=3)
+    parser.add_argument('--full', action='store_true',
+                        default=bool(os.environ.get('COUNTRACE_TEST_FULL')))
+    parser.add_argument('--pairs', nargs='+', metavar='A,B')
+    parser.add_argument('--only', help='programs: calls,waits,ring')
+    parser.add_argument(INSIDE, action='store_true', dest='inside')
+    options = parser.parse_args()
+    options.countrace = options.countrace.resolve()
+    options.runtime = options.runtime.resolve()
+    options.programs = [path.resolve() for path in options.programs]
+    return options
+
+
+def chosen(options):
+    """(pair, names of programs) to record."""
+    only = options.only.split(',') if options.only else KINDS
+    if options.pairs:
+        return [(Pair(text.split(',')), only) for text in options.pairs]
+    if options.full:
+        return [(pair, only) for pair in every_pair()]
+    return fixed_choice()
+
+
+class Run:
+    def __init__(self, options):
+        self.options = options
+        self.programs = {path.name.removeprefix('pairs_'): path
+                         for path in options.programs}
+        self.work = pathlib.Path(tempfile.mkdtemp(prefix='countrace-pairs-'))
+        self.begin = time.monotonic()
+        self.failed, self.intervals = [], []
+        self.recordings = self.checked = 0
+
+    def record_pair(self, pair, programs):
+        if pair.excluded:
+            print(f'{str(pair):24} -     {pair.excluded}', flush=True)
+            return
+        for name in programs:
+            begin = time.monotonic()
+            wrong, text = self.record(pair, name)
+            print(f'{str(pair):24} {name:5} {"FAILED" if wrong else text:6} '
+                  f'{time.monotonic() - begin:.1f} s', flush=True)
+            self.recordings += 1
+            if wrong:
+                self.failed.append((pair, name))
+                self.show(pair, name, wrong)
+
+    def record(self, pair, name):
+        """(what is wrong, the word for a recording where nothing is)"""
+        recording = Recording(self.options.countrace, self.options.runtime,
+                              self.programs[name], pair, self.work)
+        try:
+            recording.run()
+            if pair.refusal:
+                return [], 'refused'
+            judge, rows = Judge(recording), Rows(recording)
+            judge.judge()
+            rows.check()
+        except NotHere as error:
+            return [], f'left out: {error}'
+        except (Failed, subprocess.SubprocessError) as error:
+            return [str(error)], ''
+        self.intervals += [(f'{pair} {name}: {text}', holds)
+                           for text, holds in judge.intervals]
+        self.checked += judge.checked + rows.checked
+        return judge.wrong + rows.wrong, 'ok'
+
+    def show(self, pair, name, wrong):
+        shown = wrong if self.options.pairs else wrong[:SHOWN]
+        for each in shown:
+            print(f'    {each}')
+        if len(wrong) > len(shown):
+            print(f'    and {len(wrong) - len(shown)} more')
+        print(f'    again: {self.again(pair, name)}', flush=True)
+
+    def again(self, pair, name):
+        words = [sys.argv[0], self.options.countrace, self.options.runtime,
+                 *self.options.programs, '--only', name, '--pairs', pair]
+        return ' '.join(map(str, words))
+
+    def summary(self):
+        """The exit status."""
+        misses = [text for text, holds in self.intervals if not holds]
+        most = most_misses(len(self.intervals))
+        for text in misses:
+            print(f'missed: {text}')
+        print(f'\n{self.recordings} recordings, {self.checked:,} numbers in '
+              f'{time.monotonic() - self.begin:.0f} s: {len(self.failed)} failed\n'
+              f'{len(misses)} of {len(self.intervals)} intervals of 95 % missed, at '
+              f'most {most} may')
+        return int(bool(self.failed) or len(misses) > most)
+
+
+def main():
+    options = parse()
+    if os.geteuid() != 0:
+        print('SKIPPED: needs root')
+        return 0
+    if not options.inside:
+        enter_own_mounts()
+    run = Run(options)
+    try:
+        for pair, programs in chosen(options):
+            run.record_pair(pair, programs)
+    finally:
+        shutil.rmtree(run.work, ignore_errors=True)
+    return run.summary()
+
+
+if __name__ == '__main__':
+    sys.exit(main())
