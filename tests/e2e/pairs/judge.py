@@ -79,6 +79,7 @@ class Judge:
         if self.pair.has('sample') or (
                 self.pair.has('dwarf') and not self.pair.has('each', 'offcpu')):
             self.judge_shares()
+            self.judge_samples()
         if self.pair.has('each'):
             self.judge_each_fault()
 
@@ -111,7 +112,7 @@ class Judge:
         least, most = truth['cpu_ns']
         most += EXIT_NS + most // 100
         tolerance = self.cpu_tolerance(row)
-        if self.pair.mode != 'user':
+        if not self.pair.mode:
             self.meets('on-CPU of the process', self.number(row, 'on_cpu_ns'),
                        (least, most), tolerance)
         for name in ('exec-runtime',):
@@ -125,7 +126,10 @@ class Judge:
             self.meets('processes', (len(self.family),) * 2, (processes, processes))
         least, most = truth['faults']
         for name in row['counts']:
-            if name in ('page-faults', 'minor-faults'):
+            if name in ('page-faults', 'minor-faults', 'page-faults:u'):
+                # Which of them are of user code alone, the program says of one part.
+                least = (sum(self.truth.get('touched', {}).values())
+                         if name.endswith(':u') else least)
                 self.estimate_or_meet(f'{name} of the process', row, f'counts.{name}',
                                       (least, most + EXIT_FAULTS))
 
@@ -164,7 +168,7 @@ class Judge:
             self.meets(f'on-CPU of {name} outside inner calls',
                        self.total(rows, 'on_cpu_ns.excl'),
                        (truth['own_cpu_ns'] - probes, most), tolerance)
-        for event in ('page-faults', 'minor-faults'):
+        for event in ('page-faults', 'minor-faults', 'page-faults:u'):
             for row in rows:
                 count = row['counts'].get(event)
                 if count and count.get('incl') is not None and len(rows) == 1:
@@ -176,8 +180,11 @@ class Judge:
                             f'{event} of {name}: [{lo}, {hi}], truth [{least}, {most}]',
                             (hi is None or hi >= least) and lo <= most))
                     else:
+                        least, most = truth['faults']
+                        if event.endswith(':u') and name != 'pairs:touch':
+                            least = 0
                         self.meets(f'{event} of {name}', self.number(row, path),
-                                   truth['faults'])
+                                   (least, most))
 
     def judge_calls(self):
         truth = self.truth
@@ -212,7 +219,7 @@ class Judge:
             return
         rows = [row for row in self.family if row is not self.main]
         most = least + len(rows) * EXIT_NS
-        if self.pair.mode != 'user':
+        if not self.pair.mode:
             self.meets('on-CPU of children', self.total(rows, 'on_cpu_ns'), (least, most),
                        least // 50 + sum(self.cpu_tolerance(row) for row in rows))
         if rows and rows[0]['counts'].get('exec-runtime') is not None:
@@ -266,6 +273,20 @@ class Judge:
             hi = sum(row['total_hi'] for row in rows)
             self.intervals.append((f'samples of {name}: [{lo}, {hi}], truth {truth_ns}',
                                    lo <= truth_ns <= hi))
+
+    def judge_samples(self):
+        """All samples of the processes are their CPU time."""
+        if self.pair.mode or self.pair.scope == 'all':
+            return
+        book = next(book for book in self.recording.report(
+            '--by', 'function', '--rows', '0')['books'] if book['event'] == 'cpu-clock')
+        least, most = self.truth['cpu_ns']
+        children = self.truth.get('children_cpu_ns', 0)
+        period = book['processes'] / max(1, book['samples'])
+        self.meets('sampled CPU time', (book['processes'],) * 2,
+                   (least + children, most + children + EXIT_NS * len(self.family)),
+                   round(4 * period * math.sqrt(book['samples'] + 1)
+                         + book['residual']))
 
     def judge_each_fault(self):
         table = self.recording.report('--by', 'function', '--rows', '0')

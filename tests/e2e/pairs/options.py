@@ -16,7 +16,7 @@ class Option:
     scope: str = ''      # who is recorded: command, pid, all, mark
     prefix: tuple = ()   # the program is started by it
     needs: str = ''      # another option that it means nothing without
-    mode: str = ''       # of what is counted: user
+    mode: str = ''       # of what is counted: user, kernel
 
 
 SETS = 'exec-runtime,{page-faults},{minor-faults}'
@@ -35,6 +35,7 @@ OPTIONS = (
     Option('rotate', single=(('--rotate', '2ms'),), needs='sets'),
     Option('dump', single=(('--dump', 'every 2'),), needs='hook-events'),
     Option('user', single=(('--count', 'user'),), mode='user'),
+    Option('kernel', single=(('--count', 'kernel'),), mode='kernel'),
     Option('mark', single=(('-a', ''), ('--mark', '{comm}')), scope='mark'),
     Option('p', scope='pid'),
     Option('a', single=(('-a', ''),), scope='all'),
@@ -55,6 +56,9 @@ NO_KERNEL_SIDE = ('Kernel segments, wake-ups and dynamic hooks need the BPF back
                   'end: leave out --backend perf')
 REFUSED = {
     **{frozenset((name, 'perf')): NO_KERNEL_SIDE for name in KERNEL_SIDE},
+    **{frozenset((name, 'user')): f'--kernel {name} records kernel code, which --count '
+                                  'user excludes: remove one of the two'
+       for name in KERNEL_SIDE[:6]},
     frozenset(('offcpu', 'perf')):
         'Stacks off CPU (--offcpu) need the BPF back end: leave out --backend perf',
 }
@@ -146,6 +150,11 @@ def every_pair():
         yield Pair((first,))
         for second in names[i + 1:]:
             yield Pair((first, second))
+    # Losses concern what two kernel words say of one thread.
+    words = [option.name for option in OPTIONS if option.kernel]
+    for i, first in enumerate(words):
+        for second in words[i + 1:]:
+            yield Pair((first, second, 'small-ring'))
 
 
 # What `.ci/run` records, and on which programs: each option, and each pair that
@@ -155,6 +164,7 @@ CHOICE = (
     ('faults,sample', 'calls ring'),
     ('faults,offcpu', 'calls waits'),
     ('faults,dwarf', 'calls'),
+    ('faults,each', 'calls'),
     # Threads that the kernel makes: K1.
     ('syscalls,namespace', 'ring waits'),
     ('sample,p', 'ring calls'),
@@ -162,7 +172,7 @@ CHOICE = (
     ('usdt,flight', 'ring calls'),
     # Losses: D4, T6.
     ('syscalls,small-ring', 'waits ring'),
-    ('wakeups,small-ring', 'waits'),
+    ('syscalls,wakeups,small-ring', 'waits ring'),
     # The others, once at least.
     ('a,wakeups', 'waits calls'),
     ('irq,softirq', 'calls waits'),
@@ -171,6 +181,7 @@ CHOICE = (
     ('hook-sets,sample', 'calls'),
     ('sets,rotate', 'calls waits'),
     ('user,hook-events', 'calls'),
+    ('kernel,hook-events', 'calls'),
     ('uprobe,tracepoint', 'calls waits'),
     ('perf,sample', 'calls waits'),
     ('perf,syscalls', 'calls'),
@@ -179,4 +190,7 @@ CHOICE = (
 
 
 def fixed_choice():
+    missing = set(BY_NAME) - {name for names, _ in CHOICE for name in names.split(',')}
+    if missing:
+        raise AssertionError(f'no pair of the choice has {sorted(missing)}')
     return [(Pair(names.split(',')), programs.split()) for names, programs in CHOICE]

@@ -21,6 +21,7 @@ from judge import Judge, most_misses
 from options import Pair, every_pair, fixed_choice
 from recording import Failed, NotHere, Recording
 from rows import Rows
+from stat_judge import STAT, StatJudge
 
 KINDS = ('calls', 'waits', 'ring')
 SHOWN = 8  # of what is wrong in one recording
@@ -58,10 +59,11 @@ def chosen(options):
     """(pair, names of programs) to record."""
     only = options.only.split(',') if options.only else KINDS
     if options.pairs:
-        return [(Pair(text.split(',')), only) for text in options.pairs]
+        return [(text if text in STAT else Pair(text.split(',')), only)
+                for text in options.pairs]
     if options.full:
-        return [(pair, only) for pair in every_pair()]
-    return fixed_choice()
+        return [(each, only) for each in (*STAT, *every_pair())]
+    return [('stat', ('ring', 'waits')), *fixed_choice()]
 
 
 class Run:
@@ -75,7 +77,7 @@ class Run:
         self.recordings = self.checked = 0
 
     def record_pair(self, pair, programs):
-        if pair.excluded:
+        if pair not in STAT and pair.excluded:
             print(f'{str(pair):24} -     {pair.excluded}', flush=True)
             return
         for name in programs:
@@ -90,23 +92,29 @@ class Run:
 
     def record(self, pair, name):
         """(what is wrong, the word for a recording where nothing is)"""
-        recording = Recording(self.options.countrace, self.options.runtime,
-                              self.programs[name], pair, self.work)
+        countrace, program = self.options.countrace, self.programs[name]
         try:
-            recording.run()
-            if pair.refusal:
-                return [], 'refused'
-            judge, rows = Judge(recording), Rows(recording)
-            judge.judge()
-            rows.check()
+            if pair in STAT:
+                judges = [StatJudge(countrace, program, pair, self.work)]
+                judges[0].run()
+            else:
+                recording = Recording(countrace, self.options.runtime, program, pair,
+                                      self.work)
+                recording.run()
+                if pair.refusal:
+                    return [], 'refused'
+                judges = [Judge(recording), Rows(recording)]
+            for judge in judges:
+                judge.judge()
         except NotHere as error:
             return [], f'left out: {error}'
         except (Failed, subprocess.SubprocessError) as error:
             return [str(error)], ''
-        self.intervals += [(f'{pair} {name}: {text}', holds)
-                           for text, holds in judge.intervals]
-        self.checked += judge.checked + rows.checked
-        return judge.wrong + rows.wrong, 'ok'
+        for judge in judges:
+            self.intervals += [(f'{pair} {name}: {text}', holds)
+                               for text, holds in judge.intervals]
+            self.checked += judge.checked
+        return [text for judge in judges for text in judge.wrong], 'ok'
 
     def show(self, pair, name, wrong):
         shown = wrong if self.options.pairs else wrong[:SHOWN]

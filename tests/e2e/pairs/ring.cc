@@ -120,7 +120,7 @@ int main(int argc, char** argv) {
   }
   char more[256];
   std::snprintf(more, sizeof(more),
-                ", \"threads\": [2, 6], \"processes\": 1, \"system_calls\": "
+                ", \"threads\": [2, 11], \"processes\": 1, \"system_calls\": "
                 "{\"io_uring_enter\": %d}, \"uprobe\": %d, \"usdt\": %d",
                 kReads, probed, kReads);
   pairs::Print(truths, life, more);

@@ -18,9 +18,9 @@ class Rows:
 
     def __init__(self, recording):
         self.recording = recording
-        self.wrong = []
+        self.wrong, self.intervals = [], []
         self.checked = 0
-        self.threads_of = {}  # pid: how many
+        self.useless = []  # limits that say less than is certain
 
     def holds(self, condition, text):
         self.checked += 1
@@ -30,7 +30,7 @@ class Rows:
     def table(self, by, *options):
         return self.recording.report('--by', by, '--rows', '0', *options)
 
-    def check(self):
+    def judge(self):
         processes = self.table('process')
         threads = self.table('thread')['threads']
         segments = self.table('segment').get('segments', [])
@@ -38,6 +38,9 @@ class Rows:
         self.length_ns = (processes['trace']['end_ns'] -
                           processes['trace']['begin_ns'])
         self.loss = processes['loss']
+        self.most_threads = {
+            row['pid']: row.get('bounds', {}).get('threads', [row['threads']])[-1]
+            for row in processes['processes']}
         self.check_books(processes['books'])
         self.check_processes(processes['processes'], threads)
         for row in threads:
@@ -51,7 +54,10 @@ class Rows:
         self.check_cpus()
         self.check_waits(threads)
         self.check_over_time(processes)
-        self.check_halves(processes)
+        self.check_halves(threads)
+        if self.useless:
+            self.wrong.append(f'{len(self.useless)} limits say less than is certain; the '
+                              f'first: {self.useless[0]}')
 
     # ---- books, CPUs
 
@@ -161,22 +167,24 @@ class Rows:
         bounds = row.get('bounds', {})
         if not row['segment'].startswith('syscall:'):
             return
-        threads = self.threads_of.setdefault(row['pid'], sum(
-            1 for each in self.table('thread')['threads'] if each['pid'] == row['pid']))
+        threads = self.most_threads.get(row['pid'])
         for path in ('wall_ns.incl', 'wall_ns.max', 'wall_ns.p50', 'blocked_ns.incl'):
-            if path not in bounds:
+            most = self.length_ns if not path.endswith('incl') else (
+                threads and threads * self.length_ns)
+            if path not in bounds or most is None:
                 continue
-            hi = bounds[path][1]
-            most = self.length_ns * (threads if path.endswith('incl') else 1)
-            self.holds(hi is not None and hi <= most,
-                       f'{name}: {path} [{bounds[path][0]:,}, {hi}], of {threads} threads '
-                       f'in {self.length_ns:,}')
+            lo, hi = bounds[path]
+            self.checked += 1
+            if hi is None or hi > most:
+                self.useless.append(f'{name}: {path} [{lo:,}, {hi}], at most {most:,}')
         lost = self.loss['discarded_events']
         if 0 < 4 * lost < row['calls'] and 'wall_ns.p50' in bounds:
-            hi = bounds['wall_ns.p50'][1]
-            self.holds(hi is not None and hi <= row['wall_ns']['p99'],
-                       f'{name}: half of {row["calls"]:,} calls took up to {hi}, with '
-                       f'{lost} lost records; p99 {row["wall_ns"]["p99"]:,}')
+            lo, hi = bounds['wall_ns.p50']
+            self.checked += 1
+            if hi is None or hi > row['wall_ns']['p99']:
+                self.useless.append(
+                    f'{name}: half of {row["calls"]:,} calls took [{lo:,}, {hi}], with '
+                    f'{lost} lost records; p99 {row["wall_ns"]["p99"]:,}')
 
     def check_paths(self, paths, segments):
         tree = {(row['pid'], tuple(row['path'])): row for row in paths}
@@ -240,11 +248,11 @@ class Rows:
                 self.holds(ended <= whole,
                            f'pid {pid}: blocked {whole:,}, ended by wakers {ended:,}')
         rows = self.table('preemptor').get('preemptors', [])
-        for thread in threads:
-            waited = sum(row['wait_ns'] for row in rows if row['tid'] == thread['tid'])
-            self.holds(waited <= (thread['wait_ns'] or 0),
-                       f'thread {thread["tid"]}: wait {thread["wait_ns"]:,}, behind '
-                       f'others {waited:,}')
+        for tid in {thread['tid'] for thread in threads}:
+            behind = sum(row['wait_ns'] for row in rows if row['tid'] == tid)
+            whole = sum(row['wait_ns'] or 0 for row in threads if row['tid'] == tid)
+            self.holds(behind <= whole,
+                       f'thread {tid}: wait {whole:,}, behind others {behind:,}')
 
     # ---- ranges
 
@@ -261,16 +269,16 @@ class Rows:
             self.holds(abs(parts - total) <= total // 50 + 1_000_000,
                        f'{account} over time {parts:,}, in the books {total:,}')
 
-    def check_halves(self, whole):
+    def check_halves(self, threads):
+        """A tid may be used again: its rows are added up."""
         halves = [self.table('thread', *options)['threads'] for options in
                   (('--to', '50%'), ('--from', '50%'))]
-        rows = {row['tid']: row for row in self.table('thread')['threads']}
-        for tid, row in rows.items():
-            own = [each for half in halves for each in half if each['tid'] == tid]
+        for tid in {row['tid'] for row in threads}:
+            rows = [row for row in threads if row['tid'] == tid]
+            own = [row for half in halves for row in half if row['tid'] == tid]
             for name in ('on_cpu_ns', 'wait_ns', 'blocked_ns'):
-                if row[name] is None:
-                    continue
-                parts = sum(each[name] or 0 for each in own)
-                self.holds(abs(parts - row[name]) <= ROUNDED_NS,
-                           f'thread {tid} {row["comm"]}: {name} {row[name]:,}, its two '
+                whole, parts = (sum(row[name] or 0 for row in each)
+                                for each in (rows, own))
+                self.holds(abs(parts - whole) <= ROUNDED_NS,
+                           f'thread {tid} {rows[0]["comm"]}: {name} {whole:,}, its two '
                            f'halves {parts:,}')
