@@ -49,6 +49,8 @@ OPTIONS = (
 )
 BY_NAME = {option.name: option for option in OPTIONS}
 
+# Not recorded with one mode, nor with the perf back end.
+ACCOUNT = 'exec-runtime,'
 # With the perf back end, these need BPF.
 KERNEL_SIDE = ('syscalls', 'faults', 'irq', 'softirq', 'block', 'wakeups',
                'uprobe', 'usdt', 'tracepoint')
@@ -56,9 +58,14 @@ NO_KERNEL_SIDE = ('Kernel segments, wake-ups and dynamic hooks need the BPF back
                   'end: leave out --backend perf')
 REFUSED = {
     **{frozenset((name, 'perf')): NO_KERNEL_SIDE for name in KERNEL_SIDE},
+    frozenset(('wakeups', 'dump')):
+        'A dump rule (--dump) selects the hooks that carry counters',
+    **{frozenset(('hook-sets', mode)):
+       'context-switches cannot be split into user and kernel mode, and --count '
+       f'{mode} needs one' for mode in ('user', 'kernel')},
     **{frozenset((name, 'user')): f'--kernel {name} records kernel code, which --count '
                                   'user excludes: remove one of the two'
-       for name in KERNEL_SIDE[:6]},
+       for name in KERNEL_SIDE[:5]},
     frozenset(('offcpu', 'perf')):
         'Stacks off CPU (--offcpu) need the BPF back end: leave out --backend perf',
 }
@@ -138,6 +145,8 @@ class Pair:
         for option in self.options:
             single.update(option.single)
         for flag, value in single.items():
+            if self.mode or self.has('perf'):
+                value = value.replace(ACCOUNT, '')
             words.append(flag)
             if value:
                 words.append(value.replace('{comm}', program.name))
