@@ -141,6 +141,6 @@ int main(int argc, char** argv) {
       static_cast<long long>(work.third_ns),
       static_cast<long long>(work.fifth_ns), kRounds * kSystemCalls,
       kRounds * kProbed, kRounds, kRounds * kPages);
-  pairs::Print(truths, life, more);
+  pairs::Print(truths, life, kRounds * kPages, more);
   return 0;
 }

@@ -81,7 +81,6 @@ class Span {
 // The whole program, from where it is certainly recorded.
 struct Life {
   std::int64_t begin_cpu_ns = 0;
-  std::int64_t begin_faults = 0;
 
   // Waits until the fifo, if there is one, is written: the recording runs.
   static Life BeginBehind(const char* gate) {
@@ -91,15 +90,18 @@ struct Life {
       if (file < 0 || read(file, &byte, 1) != 1) std::exit(3);
       close(file);
     }
-    return {RusageNs(RUSAGE_SELF), Faults(RUSAGE_SELF)};
+    return {RusageNs(RUSAGE_SELF)};
   }
 };
 
 using Truths = std::map<std::string, Truth>;
 
 // One line of JSON; `more` are further members, each with a comma before it.
+// `touched_pages`: the page faults that are certain. Pages that the kernel maps
+// in advance (the runtime library's buffers) are page faults for getrusage
+// alone.
 inline void Print(const Truths& truths, const Life& life,
-                  const std::string& more) {
+                  std::int64_t touched_pages, const std::string& more) {
   std::printf("{\"pid\": %d, \"segments\": {", static_cast<int>(getpid()));
   const char* comma = "";
   for (const auto& [name, truth] : truths) {
@@ -122,7 +124,7 @@ inline void Print(const Truths& truths, const Life& life,
   std::printf("}, \"cpu_ns\": [%lld, %lld], \"faults\": [%lld, %lld]%s}\n",
               static_cast<long long>(cpu_ns - life.begin_cpu_ns),
               static_cast<long long>(cpu_ns),
-              static_cast<long long>(faults - life.begin_faults),
+              static_cast<long long>(touched_pages),
               static_cast<long long>(faults), more.c_str());
 }
 

@@ -114,14 +114,16 @@ class Run:
             self.intervals += [(f'{pair} {name}: {text}', holds)
                                for text, holds in judge.intervals]
             self.checked += judge.checked
-        return [text for judge in judges for text in judge.wrong], 'ok'
+        wrong = [text for judge in judges for text in judge.wrong]
+        if wrong and pair not in STAT:
+            wrong.append(f'record said: {recording.err.strip()}')
+        return wrong, 'ok'
 
     def show(self, pair, name, wrong):
-        shown = wrong if self.options.pairs else wrong[:SHOWN]
+        shown = wrong if self.options.pairs or len(wrong) <= SHOWN else [
+            *wrong[:SHOWN], f'and {len(wrong) - SHOWN - 1} more', wrong[-1]]
         for each in shown:
-            print(f'    {each}')
-        if len(wrong) > len(shown):
-            print(f'    and {len(wrong) - len(shown)} more')
+            print('    ' + each.replace('\n', '\n        '))
         print(f'    again: {self.again(pair, name)}', flush=True)
 
     def again(self, pair, name):

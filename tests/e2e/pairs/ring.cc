@@ -123,6 +123,7 @@ int main(int argc, char** argv) {
                 ", \"threads\": [2, 11], \"processes\": 1, \"system_calls\": "
                 "{\"io_uring_enter\": %d}, \"uprobe\": %d, \"usdt\": %d",
                 kReads, probed, kReads);
-  pairs::Print(truths, life, more);
+  pairs::Print(truths, life,
+               static_cast<std::int64_t>(kBytes) / sysconf(_SC_PAGESIZE), more);
   return 0;
 }

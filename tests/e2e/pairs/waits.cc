@@ -156,6 +156,6 @@ int main(int argc, char** argv) {
       static_cast<long long>(pairs::RusageNs(RUSAGE_CHILDREN)), 1 + kLocks,
       2 + kLocks, 1 + kChildren + kSpawned, kBurst,
       kLocks + kChildren + kSpawned, kSleeps * 1'000'000);
-  pairs::Print(truths, life, more);
+  pairs::Print(truths, life, 0, more);
   return 0;
 }
