@@ -88,6 +88,8 @@ void Round(std::uint64_t* random, char* pages, long page_bytes, Work* work,
   COUNTRACE_SEGMENT("pairs", "touch");
   pairs::Span touch_inside(&touch.inside);
   ++touch.calls;
+  touch.touched_pages += kPages;
+  truth.touched_pages += kPages;
   TouchPages(pages, page_bytes);
 }
 

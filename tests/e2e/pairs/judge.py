@@ -9,6 +9,7 @@ import math
 # up to some hundred. Where the account is recorded, it shows which.
 DISPATCH_NS = 20_000
 UNKNOWN_DISPATCH_NS = 250_000
+UNKNOWN_TIDS = 12_582_912
 # What a process still does after it printed its truth: its exit.
 EXIT_NS = 4_000_000
 EXIT_FAULTS = 24
@@ -72,6 +73,13 @@ class Judge:
         self.judge_process()
         segments = self.recording.report('--by', 'segment', '--rows', '0')
         self.pids = {row['pid'] for row in self.family}
+        if self.pair.has('perf') and self.pair.has('namespace'):
+            # Threads whose number there is not known have numbers of their own.
+            self.pids |= {row['pid'] for row in segments.get('segments', ())
+                          if row['pid'] >= UNKNOWN_TIDS}
+        if self.pair.scope in ('command', 'pid'):
+            self.meets('processes with hooks that did not join',
+                       (data['loss']['not_joined'],) * 2, (0, 0))
         self.segments = [row for row in segments.get('segments', ())
                          if row['pid'] in self.pids]
         for name, truth in self.truth['segments'].items():
@@ -92,7 +100,9 @@ class Judge:
     def find_processes(self, data):
         comm = self.recording.program.name
         rows = data['processes']
-        self.main = next((row for row in rows if row['comm'] == comm and
+        # Its exec, which names it, may be among what was lost.
+        lost = data['loss']['is_loss'] and self.pair.scope == 'command'
+        self.main = next((row for row in rows if (lost or row['comm'] == comm) and
                           self.truth['pid'] in (row['pid'], row.get('own_pid'))),
                          None)
         if self.main is None and self.pair.has('namespace'):

@@ -63,6 +63,8 @@ struct Truth {
   Reading outside;
   // The least that is not in inner segments, in user code alone.
   std::int64_t own_cpu_ns = 0;
+  // Pages that are certainly touched first in it.
+  std::int64_t touched_pages = 0;
 };
 
 // Adds its lifetime to one side of a truth.
@@ -115,7 +117,7 @@ inline void Print(const Truths& truths, const Life& life,
     };
     print("wall_ns", truth.inside.wall_ns, truth.outside.wall_ns);
     print("cpu_ns", truth.inside.cpu_ns, truth.outside.cpu_ns);
-    print("faults", truth.inside.faults, truth.outside.faults);
+    print("faults", truth.touched_pages, truth.outside.faults);
     std::printf("}");
     comma = ", ";
   }
