@@ -1,14 +1,12 @@
 #include "logformat/import/ctf/function_names.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <string_view>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_format.h"
 #include "base/code/elf_file.h"
+#include "base/posix/regular_file.h"
 #include "base/text/demangled.h"
 
 namespace countrace::importer {
@@ -79,13 +77,9 @@ const FunctionNames::Symbols& FunctionNames::SymbolsOf(const Object& object) {
   if (slot != nullptr) return *slot;
   slot = std::make_unique<Symbols>();
   const base::ScopedFd file =
-      open_
-          ? open_(object.path)
-          : base::ScopedFd(open(object.path.c_str(),
-                                O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (!file.is_open()) return *slot;
-  struct stat status = {};
-  if (fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode)) {
+      open_ ? open_(object.path)
+            : base::OpenRegularFile(object.path).value_or(base::ScopedFd());
+  if (file.is_open()) {
     const base::ElfHandle elf = base::OpenElf(file.get());
     if (elf != nullptr && (object.build_id.empty() ||
                            base::BuildIdOf(elf.get()) ==
