@@ -12,7 +12,7 @@ import unittest
 import trace_checks
 
 MS = 400
-# Of a program that computes: three faults of its begin are below 0.1 ms.
+# A program that computes has three faults at its begin, below 0.1 ms.
 LEAST = 0.01
 RATE = 997
 WALKS = (('--sample', RATE), ('--sample', RATE, '--call-graph', 'dwarf'),
