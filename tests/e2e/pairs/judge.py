@@ -65,7 +65,7 @@ class Judge:
         self.find_processes(data)
         if not self.main:
             # Its fork and its exec may be among what was lost.
-            if not self.loss['is_loss'] or self.pair.scope == 'command':
+            if not self.loss['is_loss'] or not self.pair.whole_machine:
                 self.wrong.append('the program has no row')
             return
         self.interrupts_ns = data['books'].get('task-clock', {}).get('interrupts', 0)
@@ -78,7 +78,7 @@ class Judge:
             # Threads whose number there is not known have numbers of their own.
             self.pids |= {row['pid'] for row in segments.get('segments', ())
                           if row['pid'] >= UNKNOWN_TIDS}
-        if self.pair.scope in ('command', 'pid') and not self.pair.mode:
+        if not self.pair.whole_machine:
             self.meets('processes with hooks that did not join',
                        (self.loss['not_joined'],) * 2, (0, 0))
         self.segments = [row for row in segments.get('segments', ())
@@ -102,7 +102,7 @@ class Judge:
         comm = self.recording.program.name
         rows = data['processes']
         # Its exec, which names it, may be among what was lost.
-        lost = self.loss['is_loss'] and self.pair.scope == 'command'
+        lost = self.loss['is_loss'] and not self.pair.whole_machine
         self.main = next((row for row in rows if (lost or row['comm'] == comm) and
                           self.truth['pid'] in (row['pid'], row.get('own_pid'))),
                          None)
@@ -294,7 +294,7 @@ class Judge:
 
     def judge_samples(self):
         """All samples of the processes are their CPU time."""
-        if self.pair.mode or self.pair.scope == 'all':
+        if self.pair.whole_machine:
             return
         book = next(book for book in self.recording.report(
             '--by', 'function', '--rows', '0')['books'] if book['event'] == 'cpu-clock')

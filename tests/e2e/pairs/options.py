@@ -116,6 +116,11 @@ class Pair:
                     'command')
 
     @property
+    def whole_machine(self):
+        """--count with a mode names no mark: it counts all processes."""
+        return bool(self.mode) or self.scope in ('all', 'mark')
+
+    @property
     def prefix(self):
         return [word for option in self.options for word in option.prefix]
 
@@ -181,7 +186,7 @@ CHOICE = (
     ('usdt,flight', 'ring calls'),
     # Losses: D4, T6.
     ('syscalls,small-ring', 'waits ring'),
-    ('syscalls,wakeups,small-ring', 'waits ring'),
+    ('syscalls,wakeups,small-ring', 'waits ring calls'),
     # The others, once at least.
     ('a,wakeups', 'waits calls'),
     ('irq,softirq', 'calls waits'),
