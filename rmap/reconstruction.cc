@@ -69,6 +69,8 @@ class Reconstruction final : public logformat::ItemSink {
                   dumps_stay(), hooks_.kernel_events(), hooks_.origins(),
                   hooks_.jump(), hooks_.kernel_fault(),
                   {static_cast<std::uint32_t>(thread_dumps_.rotating().word(0)),
+                   static_cast<std::uint32_t>(std::max<std::size_t>(
+                       2 * thread_dumps_.sets().sizes.size(), 1)),
                    dispatches_.dumps().rotating(),
                    dispatches_.dumps().running_places()},
                   observer_),

@@ -60,6 +60,10 @@ logformat::EventRecord EventSetDumps::Spread(
   if (sets_.running_slot && known && !present_.Has(running_of(record.mmcr))) {
     present_ -= of_set(record.mmcr);
   }
+  // Two rotations of one set in a row differ.
+  if (!sets_.running_slot && (record.present & logformat::kOddTurnBit) != 0) {
+    spread.mmcr |= 1u << 31;
+  }
   spread.present = static_cast<std::uint32_t>(present_.word(0)) | multiplexed;
   spread.counters = values_.data();
   return spread;

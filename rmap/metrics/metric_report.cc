@@ -74,9 +74,9 @@ class TextMetrics {
     }
     if (inexact_) {
       out_ +=
-          "\n  (~: scaled or inferred; +-: standard error; [a, b]: records "
-          "were lost, the truth lies\n   within; b: lost records, no bound is "
-          "known)\n";
+          "\n  (~: scaled or inferred; +-: standard error; [a, b]: the truth "
+          "lies within, as records\n   were lost, or calls that were not "
+          "counted may differ; b: no bound is known)\n";
     }
     return std::move(out_);
   }

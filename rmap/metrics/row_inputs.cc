@@ -451,7 +451,9 @@ RowInputs::Input RowInputs::EventOf(Scope scope, std::size_t row,
     Measured input = *InRow(exclusive ? count.excl : count.incl, segment,
                             CountNumber(*event, part));
     input.quality = count.quality;
-    if (count.estimate) input.lo = input.hi = std::nullopt;
+    if (count.estimate && count.quality == Quality::kScaled) {
+      input.lo = input.hi = std::nullopt;
+    }
     // The standard error belongs to the inclusive count.
     if (!exclusive || count.excl == count.incl) {
       input.standard_error = count.estimate.Read().standard_error;

@@ -71,7 +71,17 @@ const char* TextTables::BoundedBecause() const {
     return "records were lost, and the cost of probes is estimated";
   }
   if (probes) return "the cost of probes is estimated";
-  return lost ? "records were lost" : "the owner of counts is not known";
+  if (lost) return "records were lost";
+  const bool unseen = std::any_of(
+      report_.segments.begin(), report_.segments.end(),
+      [](const SegmentRow& row) {
+        return std::any_of(row.counts.begin(), row.counts.end(),
+                           [](const std::optional<SegmentCount>& count) {
+                             return count && count->estimate.Read().of_unseen;
+                           });
+      });
+  return unseen ? "calls that were not counted may differ"
+                : "the owner of counts is not known";
 }
 
 void TextTables::Finish(const base::TextTable& table, std::size_t rows,

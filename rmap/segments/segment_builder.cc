@@ -35,7 +35,7 @@ inline std::uint64_t OnCpuIn(const ThreadNow& now, const Frame& frame,
   return std::min(on_cpu_ns, SaturatingSubtract(time_ns, frame.begin_ns));
 }
 
-// A change of the event set in the thread's dumps begins a new rotation.
+// A change in the thread's dumps (EventSetDumps::Spread) begins a new rotation.
 inline void NoteTurn(SegmentStack& stack, const HookDump& dump) {
   if (dump.of != HookDump::Of::kThread || dump.mmcr == stack.mmcr) return;
   stack.mmcr = dump.mmcr;
@@ -213,7 +213,11 @@ void SegmentBuilder::AddDumps(const ThreadState& thread, const Frame& frame,
     }
     // Another set was counted: this call is among the estimated ones.
     if (rotates && dumped && !(present >> i & 1u)) {
-      if (IsCut(coverage_, frame)) ++sum.WriteSliced().cut_calls;
+      if (IsCut(coverage_, frame)) {
+        ++sum.WriteSliced().cut_calls;
+      } else {
+        sum.AddCall(thread.index, turn, rotating_.turns_in_round, std::nullopt);
+      }
       continue;
     }
     if (!(present >> i & 1u) || end->counters[i] < begin[i]) {
@@ -223,7 +227,8 @@ void SegmentBuilder::AddDumps(const ThreadState& thread, const Frame& frame,
     sum.incl += end->counters[i] - begin[i];
     sum.any_value = true;
     if (rotates) {
-      sum.AddOfTurn(&thread, turn, 1, end->counters[i] - begin[i]);
+      sum.AddCall(thread.index, turn, rotating_.turns_in_round,
+                  end->counters[i] - begin[i]);
       sum.scaling = DumpSum::Scaling::kByCalls;
     }
     if ((frame.present | end->present) >> (16 + i) & 1u) {
@@ -257,7 +262,7 @@ void SegmentBuilder::AddKernelDumps(const ThreadState& thread, PathNode& node,
       const std::size_t at = rotating_.kernel_running[i];
       const std::uint64_t running = thread.kernel.counts[at] - counts[at];
       if (running == 0) continue;
-      sum.WriteSliced().calls.Add({running, count});
+      sum.WriteSliced().slices.Add({running, count});
       sum.scaling = DumpSum::Scaling::kByTime;
     }
     sum.incl += count;

@@ -34,6 +34,8 @@ namespace countrace::rmap {
 // Bits of the multiplexed counters.
 struct RotatingCounters {
   std::uint32_t thread = 0;
+  // Rotations of a thread in a round: two of each set.
+  std::uint32_t turns_in_round = 1;
   MeasureSet kernel;
   // For the kernel's counters: index of the running time of each one's set.
   std::vector<std::size_t> kernel_running = {};

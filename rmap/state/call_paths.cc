@@ -5,6 +5,44 @@
 
 namespace countrace::rmap {
 
+void DumpSum::AddCall(ThreadIndex thread, std::uint32_t turn,
+                      std::uint32_t turns_in_round,
+                      std::optional<std::uint64_t> count) {
+  Sliced& all = WriteSliced();
+  auto& [round, before] = all.last[thread];
+  const std::uint32_t number = turn / turns_in_round;
+  const bool new_turn = round.second.x != 0 && round.turn != turn;
+  // More than two slices in a round: an older runtime drew the sets.
+  if (round.number != number || (count && new_turn && round.first.x != 0)) {
+    all.slices.Add(before.first, before.second);
+    before = round;
+    round = {number, turn, {}, {}, 0};
+  } else if (count && new_turn) {
+    round.first = std::exchange(round.second, Slice());
+  }
+  ++round.calls;
+  if (!count) return;
+  round.turn = turn;
+  ++round.second.x;
+  round.second.y += *count;
+  all.most = std::max(all.most, *count);
+}
+
+CallSlices DumpSum::Calls(std::uint64_t calls) const {
+  CallSlices all;
+  all.calls = calls;
+  if (sliced == nullptr) return all;
+  all.earlier = sliced->slices;
+  all.most = sliced->most;
+  for (const auto& [thread, rounds] : sliced->last) {
+    for (const Sliced::Round& round : {rounds.first, rounds.second}) {
+      all.last.Add(round.first, round.second);
+      all.last_calls += round.calls;
+    }
+  }
+  return all;
+}
+
 PathNode* CallPaths::NewNode(PathNode* parent, std::uint32_t hook_id) {
   PathNode& node = *nodes_.emplace_back(std::make_unique<PathNode>());
   node.hook_id = hook_id;

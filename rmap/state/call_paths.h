@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -30,27 +31,32 @@ struct DumpSum {
   Quality quality = Quality::kExact;
   enum class Scaling : std::uint8_t { kNone, kByCalls, kByTime };
   Scaling scaling = Scaling::kNone;
-  // For an estimate (Estimated()): the counted part of `incl`, the variance
-  // (absent if unknown), and the number of slices behind it.
-  std::uint64_t counted = 0;
+  // For an estimate (Estimated()): the counted part of `incl`, the part of the
+  // calls (or ns) in which it was counted, the variance (absent if unknown),
+  // the sum of variance^2 / degrees of freedom, and the number of slices.
+  std::uint64_t counted = 0, running = 0, enabled = 0;
   std::optional<double> variance = 0.0;
+  double quartic = 0;
   std::uint64_t slices = 0;  // least of the summed estimates
+  bool of_unseen = false;    // see ScaledCount
 
   // Only with multiplexed event sets; copies share it, and only that of a node
   // is written. A slice is one call in which the event was counted, with the
   // part of the call in which it was (ns), or all calls of one rotation.
   struct Sliced {
-    SliceSums calls;
+    SliceSums slices;
     // Calls that the event's set counted in part only: long calls.
     std::uint64_t cut_calls = 0;
+    std::uint64_t most = 0;  // counted in one call
     // The calls of one rotation are one slice, because they resemble each other
-    // more than others do. This slice is the last one, not yet in `calls`, and
-    // the one before it, if it has no other slice beside it.
-    struct OpenSlice {
-      const void* thread = nullptr;
-      std::uint32_t turn = 0;
-      Slice slice, before;
-    } open;
+    // more than others do.
+    struct Round {
+      std::uint32_t number = 0, turn = 0;
+      Slice first, second;      // second: that of `turn`
+      std::uint64_t calls = 0;  // counted or not
+    };
+    // The last two rounds of each thread: not yet in `slices`.
+    std::map<ThreadIndex, std::pair<Round, Round>> last;
   };
   std::shared_ptr<Sliced> sliced;
 
@@ -61,23 +67,13 @@ struct DumpSum {
   std::uint64_t cut_calls() const {
     return sliced == nullptr ? 0 : sliced->cut_calls;
   }
-  void AddOfTurn(const void* thread, std::uint32_t turn, std::uint64_t x,
-                 std::uint64_t y) {
-    auto& [calls, cut, open] = WriteSliced();
-    if (open.thread != thread || open.turn != turn) {
-      const bool alone = open.before.x == 0;
-      if (!alone) calls.Add(open.before, open.slice);
-      open = {thread, turn, {}, alone ? open.slice : Slice()};
-    }
-    open.slice.x += x;
-    open.slice.y += y;
-  }
-  SliceSums Slices() const {
-    if (sliced == nullptr) return {};
-    SliceSums all = sliced->calls;
-    all.Add(sliced->open.before, sliced->open.slice);
-    return all;
-  }
+  // A call in rotation `turn` of its thread; `count` absent: another set was
+  // counted.
+  void AddCall(ThreadIndex thread, std::uint32_t turn,
+               std::uint32_t turns_in_round,
+               std::optional<std::uint64_t> count);
+  // `calls`: all of them.
+  CallSlices Calls(std::uint64_t calls) const;
 };
 
 // How far the sums of a path may be from the truth, because records were lost.

@@ -17,6 +17,27 @@ std::uint64_t Whole(double value) {
   return static_cast<std::uint64_t>(std::max(0.0, value));
 }
 
+// How many events, or calls, that come one by one are all missed in kMiss of
+// cases. Requires: running < enabled.
+double MostMissed(std::uint64_t running, std::uint64_t enabled) {
+  return std::log(kMiss) / std::log1p(-static_cast<double>(running) /
+                                      static_cast<double>(enabled));
+}
+
+void AddStratum(const ScaledCount& more, ScaledCount& sum) {
+  const double a = *sum.standard_error * *sum.standard_error;
+  const double b = *more.standard_error * *more.standard_error;
+  sum.value += more.value;
+  sum.counted += more.counted;
+  sum.running += more.running;
+  sum.enabled += more.enabled;
+  sum.slices += more.slices;
+  sum.standard_error = std::sqrt(a + b);
+  // Satterthwaite's.
+  const double quartic = a * a / sum.freedom + b * b / more.freedom;
+  if (quartic > 0) sum.freedom = std::max(1.0, (a + b) * (a + b) / quartic);
+}
+
 }  // namespace
 
 void SliceSums::Add(Slice a, Slice b) {
@@ -54,7 +75,8 @@ void SliceSums::Merge(const SliceSums& other) {
   weighted_dy_dy_ += other.weighted_dy_dy_;
 }
 
-std::optional<ScaledCount> SliceSums::Estimate(std::uint64_t whole) const {
+std::optional<ScaledCount> SliceSums::Estimate(std::uint64_t whole,
+                                               double least) const {
   if (x_ == 0) return std::nullopt;
   ScaledCount scaled;
   scaled.counted = y_;
@@ -81,17 +103,38 @@ std::optional<ScaledCount> SliceSums::Estimate(std::uint64_t whole) const {
   const double differences =
       std::max(0.0, squares) + std::max(0.0, 2 * weighted / x);
   scaled.standard_error =
-      all / x * std::sqrt((1 - x / all) * std::max(1.0, differences));
+      all / x * std::sqrt((1 - x / all) * std::max(least, differences));
+  return scaled;
+}
+
+std::optional<ScaledCount> EstimateCalls(const CallSlices& slices) {
+  auto scaled = slices.earlier.Estimate(slices.calls - slices.last_calls, 0);
+  const auto last = slices.last.Estimate(slices.last_calls, 0);
+  if (scaled && scaled->standard_error && last && last->standard_error) {
+    AddStratum(*last, *scaled);
+  } else {
+    SliceSums all = slices.earlier;
+    all.Merge(slices.last);
+    scaled = all.Estimate(slices.calls, 0);
+  }
+  if (!scaled || !scaled->standard_error ||
+      scaled->running == scaled->enabled) {
+    return scaled;
+  }
+  const auto most =
+      static_cast<double>(std::max<std::uint64_t>(slices.most, 1));
+  const double least = most * MostMissed(scaled->running, scaled->enabled) /
+                       TwoSidedQuantile(kMiss, scaled->freedom);
+  scaled->of_unseen = *scaled->standard_error < least;
+  scaled->standard_error = std::max(*scaled->standard_error, least);
   return scaled;
 }
 
 std::optional<ScaledCount::Interval> ScaledCount::Interval95() const {
   if (!standard_error) return std::nullopt;
   if (*standard_error == 0) return Interval{value, value};
-  if (value == 0 && running != 0) {
-    const double missed =
-        1 - static_cast<double>(running) / static_cast<double>(enabled);
-    return Interval{0, Whole(std::log(kMiss) / std::log(missed))};
+  if (value == 0 && running != 0 && running < enabled) {
+    return Interval{0, Whole(MostMissed(running, enabled))};
   }
   const double estimate = std::max(1.0, static_cast<double>(value));
   // The counts N with (N - value)^2 = (t * standard error)^2 * N / value.

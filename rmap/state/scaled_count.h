@@ -4,8 +4,8 @@
 // A slice is what a row did during one rotation of a set on one CPU: it counted
 // y in the x ns in which it ran there. Over all slices the row counted R = sum
 // y / sum x a ns, and so R * X in its X ns (ratio estimator; Cochran, Sampling
-// Techniques, 6.4). For user hooks x is calls, for kernel hooks a slice is a
-// call.
+// Techniques, 6.4). For user hooks x is calls (EstimateCalls()), for kernel
+// hooks a slice is a call.
 //
 // The recorder draws two intervals for each set in each round, so the two
 // slices of a round are a random sample of it, and their difference shows how
@@ -42,6 +42,9 @@ struct ScaledCount {
   // variation. 0: the set was counted all the time.
   std::optional<double> standard_error = std::nullopt;
   double freedom = 1;  // degrees of freedom of the standard error
+  // What was counted varies less than what was not counted may differ from it:
+  // the standard error is that of a rule of three.
+  bool of_unseen = false;
 
   struct Interval {
     std::uint64_t lo = 0, hi = 0;
@@ -70,8 +73,9 @@ class SliceSums {
   std::uint64_t counted() const { return y_; }
   std::uint64_t running() const { return x_; }
   // `whole`: the x of a set that is counted all the time. Absent if the set was
-  // never counted while the row ran.
-  std::optional<ScaledCount> Estimate(std::uint64_t whole) const;
+  // never counted while the row ran. `least`: of the sum over rounds.
+  std::optional<ScaledCount> Estimate(std::uint64_t whole,
+                                      double least = 1) const;
 
  private:
   std::uint64_t slices_ = 0, rounds_ = 0, x_ = 0, y_ = 0;
@@ -82,6 +86,21 @@ class SliceSums {
   // The same, times |dx|.
   double weighted_dx_dx_ = 0, weighted_dx_dy_ = 0, weighted_dy_dy_ = 0;
 };
+
+// The calls of a path at user hooks. Rounds are those of each thread. Its last
+// two are a stratum of their own: the last one ends anywhere, so that its
+// slices are not a random sample of two, and at the end of a program that
+// drifts they would outweigh all others.
+struct CallSlices {
+  SliceSums earlier, last;
+  std::uint64_t calls = 0, last_calls = 0;  // counted or not
+  std::uint64_t most = 0;                   // counted in one call
+};
+// Absent as in SliceSums::Estimate(). What calls that were not counted did
+// differently is not in the slices. So the interval reaches at least as far as
+// if of them as many as are all missed in 5 % of cases (rule of three) had
+// counted nothing, or `most` more than others.
+std::optional<ScaledCount> EstimateCalls(const CallSlices& slices);
 
 }  // namespace countrace::rmap
 

@@ -58,9 +58,9 @@ struct SegmentStack {
   // Frames [0, doubtful) were open when records of this thread were lost, so
   // their exits may be lost as well.
   std::size_t doubtful = 0;
-  // Event set of the thread's last dump, and how often it has changed. Dumps of
-  // different rotations cannot be subtracted.
-  std::uint32_t mmcr = 0, turn = 0;
+  // Event set of the thread's last dump, and the number of its rotation, from 0
+  // on. Dumps of different rotations cannot be subtracted.
+  std::uint32_t mmcr = ~0u, turn = ~0u;
   // Enters beyond the depth limit whose exits have not come yet, and the time
   // of the first of them.
   std::uint64_t too_deep = 0, too_deep_since_ns = 0;

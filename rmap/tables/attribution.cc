@@ -23,6 +23,12 @@ std::optional<double> Sum(std::optional<double> a, std::optional<double> b) {
   return *a + *b;
 }
 
+// Satterthwaite's degrees of freedom.
+double Freedom(const DumpSum& sum) {
+  if (!sum.variance || sum.quartic <= 0) return 1;
+  return std::max(1.0, *sum.variance * *sum.variance / sum.quartic);
+}
+
 // 0: not an estimate.
 std::uint64_t LeastSlices(std::uint64_t a, std::uint64_t b) {
   return a == 0 || b == 0 ? std::max(a, b) : std::min(a, b);
@@ -38,11 +44,15 @@ DumpSum Estimated(const PathNode& node, std::size_t dump) {
   sum.counted = sum.incl;
   if (sum.scaling == DumpSum::Scaling::kNone) return sum;
   const bool by_time = sum.scaling == DumpSum::Scaling::kByTime;
+  const CallSlices slices = sum.Calls(node.wall.count());
   const auto scaled =
-      sum.Slices().Estimate(by_time ? node.on_cpu_ns : node.wall.count());
+      by_time ? slices.earlier.Estimate(node.on_cpu_ns) : EstimateCalls(slices);
   if (!scaled) return sum;
   sum.incl = scaled->value;
   sum.slices = scaled->slices;
+  sum.running = scaled->running;
+  sum.enabled = scaled->enabled;
+  sum.of_unseen = scaled->of_unseen;
   sum.quality = Worse(sum.quality, Quality::kScaled);
   // The cut calls are the long ones: without them the estimate is too low.
   if (sum.cut_calls() > node.wall.count() / kManyCut) {
@@ -51,6 +61,7 @@ DumpSum Estimated(const PathNode& node, std::size_t dump) {
   sum.variance = std::nullopt;
   if (scaled->standard_error) {
     sum.variance = *scaled->standard_error * *scaled->standard_error;
+    sum.quartic = *sum.variance * *sum.variance / scaled->freedom;
   }
   return sum;
 }
@@ -67,6 +78,7 @@ void SubtractChild(const PathNode& child, SegmentSums& excl) {
     const DumpSum inner = Estimated(child, i);
     sum.incl = SaturatingSubtract(sum.incl, inner.incl);
     sum.variance = Sum(sum.variance, inner.variance);
+    sum.quartic += inner.quartic;
     sum.slices = LeastSlices(sum.slices, inner.slices);
     // Uncounted calls of the child remain in the difference.
     sum.quality = Worse(sum.quality, inner.quality);
@@ -84,7 +96,11 @@ void AddSums(const SegmentSums& from, SegmentSums& to) {
   for (std::size_t i = 0; i < from.dumps.size(); ++i) {
     to.dumps[i].incl += from.dumps[i].incl;
     to.dumps[i].counted += from.dumps[i].counted;
+    to.dumps[i].running += from.dumps[i].running;
+    to.dumps[i].enabled += from.dumps[i].enabled;
     to.dumps[i].variance = Sum(to.dumps[i].variance, from.dumps[i].variance);
+    to.dumps[i].quartic += from.dumps[i].quartic;
+    to.dumps[i].of_unseen |= from.dumps[i].of_unseen;
     to.dumps[i].slices = LeastSlices(to.dumps[i].slices, from.dumps[i].slices);
     if (from.dumps[i].scaling != DumpSum::Scaling::kNone) {
       to.dumps[i].scaling = from.dumps[i].scaling;
@@ -194,6 +210,11 @@ std::optional<SegmentCount> CountOf(const EventPlan& plan,
       if (sum.scaling != DumpSum::Scaling::kNone) {
         SegmentEstimate& estimate = count.estimate.Write();
         estimate.counted = sum.counted;
+        estimate.running = sum.running;
+        estimate.enabled = sum.enabled;
+        estimate.freedom = Freedom(sum);
+        estimate.excl_freedom = Freedom(rest);
+        estimate.of_unseen = sum.of_unseen;
         if (sum.variance) estimate.standard_error = std::sqrt(*sum.variance);
         if (rest.variance) {
           estimate.excl_standard_error = std::sqrt(*rest.variance);

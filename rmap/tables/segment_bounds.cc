@@ -222,6 +222,10 @@ void UnseenBounds::OfSegment(const ProcessState& process,
       if (missing) whole.hi = part.hi = kNone;
       row.bounds.Set(incl, count->incl, whole);
       row.bounds.Set(excl, count->excl, part);
+      if (count->estimate->of_unseen) {
+        row.qualities.Add(count->quality);
+        count->quality = Worse(count->quality, Quality::kBounded);
+      }
     }
     const bool exact = !row.bounds.Of(incl) && !row.bounds.Of(excl);
     if (!count->estimate) {

@@ -46,10 +46,11 @@ ScaledCount InclusiveOf(const SegmentCount& count) {
   ScaledCount estimate;
   estimate.value = count.incl;
   estimate.counted = count.estimate->counted;
+  estimate.running = count.estimate->running;
+  estimate.enabled = count.estimate->enabled;
   estimate.slices = count.estimate->slices;
   estimate.standard_error = count.estimate->standard_error;
-  // At least two slices a round.
-  estimate.freedom = std::max(1.0, static_cast<double>(estimate.slices) / 2);
+  estimate.freedom = count.estimate->freedom;
   return estimate;
 }
 
@@ -58,6 +59,7 @@ ScaledCount ExclusiveOf(const SegmentCount& count) {
   estimate.value = count.excl;
   estimate.counted = 0;  // in the calls themselves: unknown
   estimate.standard_error = count.estimate->excl_standard_error;
+  estimate.freedom = count.estimate->excl_freedom;
   return estimate;
 }
 

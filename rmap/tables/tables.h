@@ -113,11 +113,15 @@ struct InclusiveExclusive {
 // Details of a count that was estimated from the calls during the rotations of
 // its event set.
 struct SegmentEstimate {
-  std::uint64_t counted = 0;                            // part of `incl`
+  std::uint64_t counted = 0;  // part of `incl`
+  // Part of the calls, or ns, in which it was counted.
+  std::uint64_t running = 0, enabled = 0;
   std::optional<double> standard_error = std::nullopt;  // of `incl`
   // For `excl`; and the fewest slices behind any estimate in it.
   std::optional<double> excl_standard_error = std::nullopt;
   std::uint64_t slices = 0;
+  double freedom = 1, excl_freedom = 1;  // of the standard errors
+  bool of_unseen = false;                // see ScaledCount
 };
 struct SegmentCount {
   std::uint64_t incl = 0, excl = 0;

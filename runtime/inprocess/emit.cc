@@ -157,7 +157,7 @@ void EmitRecord(const countrace_hook_site* site, std::uint32_t event_id,
         if (ring->counters.turns.sets != 0 && !seen) {
           seen = true;
           const std::uint32_t before = ring->counters.turns.set;
-          if (IsSetChange(ring->counters.turns, event_id)) {
+          if (IsSetChange(ring->counters.turns, event_id, ClockNow())) {
             CountSet(ring->counters, before);
           }
         }

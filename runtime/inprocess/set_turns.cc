@@ -2,9 +2,6 @@
 
 #include <atomic>
 
-#include "runtime/inprocess/process_state.h"
-#include "runtime/inprocess/trace_clock.h"
-
 namespace countrace::runtime {
 
 namespace lf = countrace::logformat;
@@ -30,27 +27,27 @@ bool IsPoint(std::uint32_t hook_id) noexcept {
 }
 
 // Marsaglia, Xorshift RNGs (2003), section 3.
-std::uint32_t Random(SetTurns& turns) noexcept {
+std::uint32_t Random(ThreadTurns& turns) noexcept {
   turns.random ^= turns.random << 13;
   turns.random ^= turns.random >> 17;
   turns.random ^= turns.random << 5;
   return turns.random;
 }
 
-std::uint32_t NextSet(SetTurns& turns) noexcept {
+std::uint32_t NextSet(ThreadTurns& turns) noexcept {
   if (turns.left == 0) {
-    for (std::uint32_t i = 0; i < turns.sets; ++i) {
+    for (std::uint32_t i = 0; i < 2 * turns.sets; ++i) {
       const std::uint32_t at = Random(turns) % (i + 1);
       turns.round[i] = turns.round[at];
-      turns.round[at] = static_cast<std::uint8_t>(i);
+      turns.round[at] = static_cast<std::uint8_t>(i % turns.sets);
     }
-    turns.left = turns.sets;
+    turns.left = 2 * turns.sets;
   }
   return turns.round[--turns.left];
 }
 
-void SetDueTimes(SetTurns& turns, std::uint64_t now_ns) noexcept {
-  const std::uint64_t turn_ns = g_settings->thread_rotate_ns;
+void SetDueTimes(ThreadTurns& turns, std::uint64_t now_ns) noexcept {
+  const std::uint64_t turn_ns = turns.rotate_ns;
   turns.due_ns = now_ns + turn_ns;
   turns.overdue_ns =
       now_ns + (turn_ns != 0 ? kOverdueTurns * turn_ns : kOverdueInstanceNs);
@@ -58,18 +55,19 @@ void SetDueTimes(SetTurns& turns, std::uint64_t now_ns) noexcept {
 
 }  // namespace
 
-void BeginTurns(SetTurns& turns, std::uint32_t seed) noexcept {
-  turns.sets = g_settings->thread_set_count;
-  if (turns.sets > lf::kSessionEventSets) turns.sets = 0;
+void BeginTurns(ThreadTurns& turns, std::uint32_t sets, std::uint64_t rotate_ns,
+                std::uint32_t seed) noexcept {
+  turns.sets = sets > lf::kSessionEventSets ? 0 : sets;
   if (turns.sets == 0) return;
+  turns.rotate_ns = rotate_ns;
   turns.random = seed | 1;
   // Similar seeds give similar first values: skip them.
   for (int i = 0; i < 8; ++i) Random(turns);
   turns.set = NextSet(turns);
-  SetDueTimes(turns, ClockNow());
 }
 
-bool IsSetChange(SetTurns& turns, std::uint32_t event_id) noexcept {
+bool IsSetChange(ThreadTurns& turns, std::uint32_t event_id,
+                 std::uint64_t now_ns) noexcept {
   if (IsPoint(lf::EventHookId(static_cast<std::uint16_t>(event_id)))) {
     return false;
   }
@@ -78,16 +76,18 @@ bool IsSetChange(SetTurns& turns, std::uint32_t event_id) noexcept {
     return false;
   }
   bool changed = false;
-  const std::uint64_t now_ns = ClockNow();
   turns.inner = turns.depth != 0 ? turns.inner + 1 : 0;
   const bool overdue =
       turns.inner >= kOverdueEnters && now_ns >= turns.overdue_ns;
-  if (overdue || (turns.depth == 0 && now_ns >= turns.due_ns)) {
+  if (turns.due_ns == 0) {
+    SetDueTimes(turns, now_ns);
+  } else if (overdue || (turns.depth == 0 && now_ns >= turns.due_ns)) {
     turns.depth = turns.inner = 0;
     SetDueTimes(turns, now_ns);
     const std::uint32_t next = NextSet(turns);
     changed = next != turns.set;
     turns.set = next;
+    turns.odd = !turns.odd;
   }
   ++turns.depth;
   return changed;

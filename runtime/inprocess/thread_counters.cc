@@ -229,7 +229,9 @@ void OpenThreadCounters(ThreadCounters& counters) noexcept {
   counters.count = g_settings->thread_event_count;
   counters.ranges_closed = g_ranges_closed.load(std::memory_order_relaxed);
   for (std::int32_t& fd : counters.fds) fd = -1;
-  BeginTurns(counters.turns, static_cast<std::uint32_t>(gettid()));
+  BeginTurns(counters.turns, g_settings->thread_set_count,
+             g_settings->thread_rotate_ns,
+             static_cast<std::uint32_t>(gettid()));
   const std::uint32_t always = lf::AlwaysOnThreadEvents(*g_settings);
   OpenGroup(counters, counters.always, 0, always, /*waits=*/false);
   std::uint32_t first = always;
@@ -280,7 +282,7 @@ void ReadThreadCounters(ThreadCounters& counters,
                         CounterValues& values) noexcept {
   if (MayBeClosed(counters)) CheckDescriptors(counters);
   values.mmcr = counters.turns.set;
-  values.present = 0;
+  values.present = counters.turns.odd ? lf::kOddTurnBit : 0;
   for (std::uint64_t& value : values.value) value = 0;
   ReadCounters(counters, counters.always, values);
   if (counters.turns.sets != 0 && !counters.waits) {

@@ -45,7 +45,7 @@ struct ThreadCounters {
   CounterGroup always;
   // Only the group of turns.set counts.
   CounterGroup sets[logformat::kSessionEventSets];
-  SetTurns turns;
+  ThreadTurns turns;
   bool waits;                   // the set of `turns` does not count yet
   std::uint32_t ranges_closed;  // when the descriptors were the events' last
 };

@@ -35,6 +35,10 @@ class Program {
     trace.AddHook(kInner, logformat::HookKind::kSegment, "p", "inner");
   }
   std::uint32_t set = 0;
+  void Rotate(std::uint32_t to) {
+    set = to;
+    odd_ ^= logformat::kOddTurnBit;
+  }
 
   void Count(std::uint64_t events) {
     always_ += events;
@@ -44,7 +48,7 @@ class Program {
   void Hook(std::uint32_t hook, bool exit) {
     now_ns_ += 1000;
     trace_.HookRecord(now_ns_, {kPid, kPid, hook, exit},
-                      HookDump{set, 0b11, {always_, in_set_[set]}});
+                      HookDump{set, 0b11 | odd_, {always_, in_set_[set]}});
   }
   std::uint64_t truth() const { return truth_; }
 
@@ -52,6 +56,7 @@ class Program {
   MemoryTrace& trace_;
   std::uint64_t now_ns_ = 1'000'000, always_ = 0, truth_ = 0;
   std::uint64_t in_set_[2] = {};
+  std::uint32_t odd_ = 0;
 };
 
 Report MustReconstruct(MemoryTrace& trace) {
@@ -87,10 +92,10 @@ TEST_CASE(
       if (left-- <= 0) {
         // As the runtime draws them (runtime/inprocess/set_turns.h).
         if (round.empty()) {
-          round = {0, 1};
+          round = {0, 0, 1, 1};
           std::shuffle(round.begin(), round.end(), random);
         }
-        program.set = round.back();
+        program.Rotate(round.back());
         round.pop_back();
         left = instances ? 0 : static_cast<int>(random() % 10);
       }

@@ -2,6 +2,7 @@
 // interval.
 #include "rmap/state/scaled_count.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <random>
@@ -133,6 +134,70 @@ TEST_CASE("scaled count: between two sets there may be fewer events",
   // What was counted is certain.
   count.between = 190'000'000;
   CHECK(count.Interval95()->lo == 1950);
+}
+
+CallSlices EqualCalls(std::uint64_t rounds, std::uint64_t count) {
+  CallSlices slices;
+  for (std::uint64_t i = 0; i < rounds; ++i) {
+    SliceSums& sums = i + 2 < rounds ? slices.earlier : slices.last;
+    sums.Add({1, count}, {1, count});
+  }
+  slices.calls = 4 * rounds;
+  slices.last_calls = 8;
+  slices.most = count;
+  return slices;
+}
+
+TEST_CASE("scaled_count: equal calls say nothing of those not counted",
+          "[rmap]") {
+  for (const std::uint64_t count : {0u, 9u}) {
+    CAPTURE(count);
+    const auto scaled = EstimateCalls(EqualCalls(100, count));
+    REQUIRE(scaled);
+    CHECK(scaled->value == 400 * count);
+    CHECK(scaled->of_unseen);
+    // 0.5^4.3 = 0.05: 4 calls can be missed.
+    CHECK(scaled->Interval95()->hi >=
+          scaled->value + 4 * std::max<std::uint64_t>(count, 1));
+    CHECK(scaled->Interval95()->hi <=
+          scaled->value + 5 * std::max<std::uint64_t>(count, 1));
+    CHECK(scaled->Interval95()->lo + 5 * count >= scaled->value);
+  }
+}
+
+TEST_CASE("scaled_count: calls that were all counted are exact", "[rmap]") {
+  CallSlices slices = EqualCalls(10, 9);
+  slices.calls = 20;
+  slices.last_calls = 4;
+  const auto scaled = EstimateCalls(slices);
+  REQUIRE(scaled);
+  CHECK(scaled->value == 180);
+  CHECK(scaled->standard_error == 0.0);
+  CHECK_FALSE(scaled->of_unseen);
+}
+
+TEST_CASE("scaled_count: the end of a program that drifts is its own stratum",
+          "[rmap]") {
+  // From 100 to 1099 a call; the last round has a single call, not counted.
+  CallSlices slices;
+  std::mt19937 random(1);
+  for (std::uint64_t i = 0; i < 1000; ++i) {
+    SliceSums& sums = i < 998 ? slices.earlier : slices.last;
+    sums.Add({1, 100 + i + random() % 10}, {1, 100 + i + random() % 10});
+  }
+  slices.last.Add({1, 1100});  // half of its round
+  slices.calls = 4 * 1000 + 2;
+  slices.last_calls = 10;
+  const auto scaled = EstimateCalls(slices);
+  REQUIRE(scaled->standard_error);
+  SliceSums all = slices.earlier;
+  all.Merge(slices.last);
+  CHECK(2 * *scaled->standard_error <
+        *all.Estimate(slices.calls)->standard_error);
+  // Where the last rounds have no slice, all calls are one stratum.
+  slices.last = SliceSums();
+  CHECK(EstimateCalls(slices)->enabled == slices.calls);
+  CHECK(EstimateCalls(slices)->running == slices.earlier.running());
 }
 
 }  // namespace

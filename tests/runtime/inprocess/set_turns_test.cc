@@ -1,6 +1,6 @@
 // Multiplexed event sets at user hooks, in a real program: no rotation inside a
 // segment unless the segment is far longer than a slice, each round has each
-// set once, a set's counts stand still while it is not counted, and no call is
+// set twice, a set's counts stand still while it is not counted, and no call is
 // lost or cut.
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -85,8 +85,9 @@ void CheckValues(const std::vector<Dump>& dumps) {
   for (const Dump& dump : dumps) {
     REQUIRE(dump.mmcr < 3);
     // A handler during a rotation has only the always-on values.
-    if (dump.hook == "handler" && dump.present == 1) continue;
-    REQUIRE(dump.present == bits[dump.mmcr]);
+    const std::uint32_t present = dump.present & ~lf::kOddTurnBit;
+    if (dump.hook == "handler" && present == 1) continue;
+    REQUIRE(present == bits[dump.mmcr]);
     for (std::size_t i = 0; i < kValues; ++i) {
       auto& before = last[{i == 0 ? 0 : dump.mmcr, i}];
       REQUIRE(dump.values[i] >= before);
@@ -106,17 +107,20 @@ struct Turn {
   std::size_t depth;  // of segments open where it begins
   std::uint64_t begin_ns;
   std::uint64_t calls;  // that began and ended in it
+  std::uint32_t odd;
 };
 
 std::vector<Turn> Turns(const std::vector<Dump>& dumps) {
   std::vector<Turn> turns;
   std::vector<std::pair<const Dump*, std::size_t>> open;  // slice it began in
   for (const Dump& dump : dumps) {
-    if (turns.empty() || dump.mmcr != turns.back().set) {
+    const std::uint32_t odd = dump.present & lf::kOddTurnBit;
+    if (turns.empty() || dump.mmcr != turns.back().set ||
+        odd != turns.back().odd) {
       // Only an enter begins one.
       REQUIRE_FALSE(dump.exit);
       REQUIRE(dump.kind == lf::HookKind::kSegment);
-      turns.push_back({dump.mmcr, open.size(), dump.time_ns, 0});
+      turns.push_back({dump.mmcr, open.size(), dump.time_ns, 0, odd});
     }
     if (dump.kind != lf::HookKind::kSegment) continue;
     if (!dump.exit) {
@@ -159,7 +163,22 @@ TEST_CASE(
     CHECK(count > 170);
     CHECK(count < 230);
   }
-  for (const Turn& turn : Turns(dumps)) CHECK(turn.depth == 0);
+  const std::vector<Turn> turns = Turns(dumps);
+  for (const Turn& turn : turns) CHECK(turn.depth == 0);
+  // Every rotation is seen, also that of a set that follows itself, and each
+  // round from the first on has every set twice.
+  constexpr std::size_t kRound = 6;
+  REQUIRE(turns.size() >= 600);
+  std::size_t follow = 0;
+  for (std::size_t i = 1; i < turns.size(); ++i) {
+    follow += turns[i].set == turns[i - 1].set ? 1 : 0;
+  }
+  CHECK(follow > turns.size() / 10);
+  for (std::size_t i = 0; i + kRound <= turns.size(); i += kRound) {
+    std::map<std::uint32_t, int> sets;
+    for (std::size_t at = i; at < i + kRound; ++at) ++sets[turns[at].set];
+    CHECK(sets == std::map<std::uint32_t, int>{{0, 2}, {1, 2}, {2, 2}});
+  }
 }
 
 TEST_CASE(
