@@ -36,8 +36,12 @@ std::vector<SampleTotal> EmptyTotals(const Samples& samples) {
   for (const SampleBooks& books : SampleBooksOf(samples)) {
     SampleTotal& total = totals[books.event];
     total.counted_times = samples.events[books.event].periods;
-    total.of_whole_waits = samples.events[books.event].off_cpu;
     total.missing = MissingIn(samples, books);
+    // With `every=1`; what was counted in a part of a recording is not known.
+    const bool each =
+        total.counted_times == 1 && books.hits == books.processes &&
+        (samples.of_part ? total.missing == 0 : books.residual == 0);
+    total.of_whole = samples.events[books.event].off_cpu || each;
   }
   return totals;
 }
@@ -49,9 +53,16 @@ SampledAmount AmountOf(const SampleWeight& weight, const SampleTotal& all) {
     SetShare(share * all.effective_hits(), all.effective_hits(), amount);
   }
   amount.hits = weight.hits;
+  // To the nearest, half to even: rows that are all rounded down lack
+  // something.
   amount.value = weight.periods / all.counted_times;
+  const std::uint64_t twice = 2 * (weight.periods % all.counted_times);
+  if (twice > all.counted_times ||
+      (twice == all.counted_times && amount.value % 2 != 0)) {
+    ++amount.value;
+  }
   const double counted = all.periods / static_cast<double>(all.counted_times);
-  if (all.of_whole_waits) {
+  if (all.of_whole) {
     amount.exact = all.missing == 0;
     amount.share_lo = amount.share_hi = amount.share;
     amount.lo = amount.value;

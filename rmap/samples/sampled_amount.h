@@ -37,7 +37,9 @@ struct SampleWeight {
 
 // All samples of an event. Samples of unequal periods are worth fewer.
 struct SampleTotal {
-  bool of_whole_waits = false;  // SampledEvent::off_cpu
+  // Each sample has its whole amount: it is that of a wait (SampledEvent::
+  // off_cpu), or each event has one.
+  bool of_whole = false;
   double periods = 0, squared_periods = 0;
   std::uint64_t counted_times = 1;  // SampledEvent::periods
   std::uint64_t missing = 0;        // MissingIn()

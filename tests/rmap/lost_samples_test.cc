@@ -106,9 +106,59 @@ TEST_CASE("lost samples: each lost record may be one") {
   }
 }
 
+TEST_CASE("lost samples: where each event has a sample, sums are exact") {
+  Samples samples;
+  samples.events.push_back({.name = "page-faults", .rate = "every 1"});
+  samples.sums.push_back({.hits = 7, .periods = 7, .squared_periods = 7});
+  samples.sums.push_back({.hits = 3, .periods = 3, .squared_periods = 3});
+  samples.counts.push_back({.counted = 12, .idle = 1, .outside = 1});
+  const auto amount_of = [&samples](std::size_t sum) {
+    SampleTotal all = EmptyTotals(samples).at(0);
+    for (const SampleSum& more : samples.sums) all.Add(more);
+    SampleWeight weight;
+    weight.Add(samples.sums.at(sum));
+    return AmountOf(weight, all);
+  };
+  CHECK(amount_of(0).exact);
+  CHECK(amount_of(0).lo == 7);
+  CHECK(amount_of(0).hi == 7);
+  CHECK(amount_of(0).share_hi == Approx(0.7));
+  SECTION("one event has none") {
+    samples.counts[0].counted = 13;
+    CHECK_FALSE(amount_of(0).exact);
+    CHECK(amount_of(0).hi > 7);
+  }
+  SECTION("a sample stands for two") {
+    samples.sums[1].periods = 4;
+    samples.counts[0].counted = 13;
+    CHECK_FALSE(amount_of(0).exact);
+  }
+  SECTION("the end of a CPU is lost") {
+    samples.ends_lost = true;
+    CHECK_FALSE(amount_of(0).exact);
+  }
+  SECTION("a part of a recording") {
+    samples.of_part = true;
+    CHECK(amount_of(1).exact);
+    samples.lost_records = 1;
+    CHECK_FALSE(amount_of(1).exact);
+  }
+}
+
+TEST_CASE("lost samples: rows of two periods are rounded to the nearest") {
+  SampleTotal all{.periods = 20, .squared_periods = 200, .counted_times = 2};
+  const auto value = [&all](std::uint64_t periods) {
+    return AmountOf({.hits = 1, .periods = periods}, all).value;
+  };
+  CHECK(value(6) == 3);
+  CHECK(value(7) == 4);  // half to even
+  CHECK(value(9) == 4);
+  CHECK(value(4) + value(5) + value(7) + value(4) == 10);
+}
+
 TEST_CASE("lost samples: sums of waits are exact while none is lost") {
   const SampleWeight weight{.hits = 2, .periods = 30};
-  SampleTotal all{.of_whole_waits = true};
+  SampleTotal all{.of_whole = true};
   all.periods = 40;
   all.squared_periods = 500;
   const SampledAmount exact = AmountOf(weight, all);

@@ -178,8 +178,7 @@ Json SampledAll(const rmap::Samples& samples, const ChosenSamples& chosen) {
         {{"event", samples.events[event].name},
          {"samples", all[event].hits},
          {"value", all[event].periods / samples.events[event].periods},
-         {"exact",
-          totals[event].of_whole_waits && totals[event].missing == 0}});
+         {"exact", totals[event].of_whole && totals[event].missing == 0}});
   }
   return json;
 }
