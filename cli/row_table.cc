@@ -14,16 +14,22 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// `unknown`: in the place of what is not known.
-std::string PlainText(const Cell& cell, const char* unknown) {
-  if (std::holds_alternative<std::monostate>(cell)) return unknown;
+// What stands for what is not known, and for true and false.
+struct Words {
+  const char *unknown, *yes, *no;
+};
+constexpr Words kForReaders = {"-", "yes", "no"};
+constexpr Words kForPrograms = {"", "true", "false"};  // as in JSON
+
+std::string PlainText(const Cell& cell, const Words& words) {
+  if (std::holds_alternative<std::monostate>(cell)) return words.unknown;
   if (const auto* text = std::get_if<std::string>(&cell)) {
     return base::EscapeName(*text);
   }
   if (const auto* number = std::get_if<std::uint64_t>(&cell)) {
     return std::to_string(*number);
   }
-  return std::get<bool>(cell) ? "yes" : "no";
+  return std::get<bool>(cell) ? words.yes : words.no;
 }
 
 Json JsonRow(const std::vector<std::string>& columns,
@@ -69,7 +75,7 @@ std::string RowTable::Text() const {
   }
   for (const auto& row : rows_) {
     std::vector<std::string> cells;
-    for (const Cell& cell : row) cells.push_back(PlainText(cell, "-"));
+    for (const Cell& cell : row) cells.push_back(PlainText(cell, kForReaders));
     table.AddRow(std::move(cells));
   }
   return table.Render(std::numeric_limits<std::size_t>::max(),
@@ -84,7 +90,8 @@ std::string RowTable::Csv() const {
   out += "\n";
   for (const auto& row : rows_) {
     for (std::size_t i = 0; i < row.size(); ++i) {
-      out += (i == 0 ? "" : ",") + base::CsvField(PlainText(row[i], ""));
+      out +=
+          (i == 0 ? "" : ",") + base::CsvField(PlainText(row[i], kForPrograms));
     }
     out += "\n";
   }

@@ -44,8 +44,8 @@ TEST_CASE("row_table: JSON lines are one document a row", "[cli][row_table]") {
 TEST_CASE("row_table: CSV has a head row and quotes", "[cli][row_table]") {
   CHECK(Sample().Render("csv") ==
         "name,count,ready\n"
-        "first,7,yes\n"
-        "\"evil \\x1b[2J,\"\"\",18446744073709551615,no\n");
+        "first,7,true\n"
+        "\"evil \\x1b[2J,\"\"\",18446744073709551615,false\n");
 }
 
 TEST_CASE("row_table: a name with a newline makes no row", "[cli][row_table]") {
