@@ -20,6 +20,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/posix/own_call.h"
+
 namespace countrace::logformat {
 
 inline constexpr std::size_t kZeroBlockBytes = 4096;
@@ -50,7 +52,7 @@ inline int WriteZeros(int fd, std::uint64_t offset,
                  end / kZeroBlockBytes - block);
     // The last argument is the offset's upper half, for 32-bit kernels.
     const long written =
-        syscall(SYS_pwritev, fd, kZeroBlocks.data(), blocks, offset, 0L);
+        base::OwnCall(SYS_pwritev, fd, kZeroBlocks.data(), blocks, offset, 0L);
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) return errno;
     // After a short write, the last block is written again; that call returns
@@ -59,8 +61,8 @@ inline int WriteZeros(int fd, std::uint64_t offset,
     offset += size - size % kZeroBlockBytes;
     if (size >= kZeroBlockBytes) continue;
     const std::uint64_t rest = kZeroBlockBytes - size;
-    const long last = syscall(SYS_pwrite64, fd, kZeroBlock.data(), rest,
-                              static_cast<std::int64_t>(offset + size));
+    const long last = base::OwnCall(SYS_pwrite64, fd, kZeroBlock.data(), rest,
+                                    static_cast<std::int64_t>(offset + size));
     if (last < 0 && errno == EINTR) continue;
     if (last < 0) return errno;
     if (static_cast<std::uint64_t>(last) < rest) return ENOSPC;

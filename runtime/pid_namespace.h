@@ -12,14 +12,16 @@
 
 #include <cstdint>
 
+#include "base/posix/own_call.h"
+
 namespace countrace::runtime {
 
 // Its inode, which lsns prints; 0: unknown (no /proc).
 inline std::uint32_t OwnPidNamespace() noexcept {
   // The link's text is "pid:[4026531836]".
   char text[64];
-  const long bytes = syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/ns/pid",
-                             text, sizeof(text) - 1);
+  const long bytes = base::OwnCall(SYS_readlinkat, AT_FDCWD,
+                                   "/proc/self/ns/pid", text, sizeof(text) - 1);
   if (bytes <= 0) return 0;
   text[bytes] = '\0';
   const char* const open = strchr(text, '[');

@@ -13,28 +13,31 @@
 
 #include <cstdint>
 
+#include "base/posix/own_call.h"
+
 namespace countrace::runtime {
 
 // False: /proc does not say. *offset_ns: 0 in the host's time namespace.
 inline bool ReadTimeNamespaceOffset(std::int64_t* offset_ns) noexcept {
   // The file has the offsets of the children's namespace.
   char own[64], of_children[64];
-  const long own_bytes =
-      syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/ns/time", own, sizeof(own));
+  const long own_bytes = base::OwnCall(SYS_readlinkat, AT_FDCWD,
+                                       "/proc/self/ns/time", own, sizeof(own));
   const long children_bytes =
-      syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/ns/time_for_children",
-              of_children, sizeof(of_children));
+      base::OwnCall(SYS_readlinkat, AT_FDCWD, "/proc/self/ns/time_for_children",
+                    of_children, sizeof(of_children));
   if (own_bytes <= 0 || own_bytes != children_bytes ||
       memcmp(own, of_children, static_cast<std::size_t>(own_bytes)) != 0) {
     return false;
   }
-  const long file = syscall(SYS_openat, AT_FDCWD, "/proc/self/timens_offsets",
-                            O_RDONLY | O_CLOEXEC, 0);
+  const long file =
+      base::OwnCall(SYS_openat, AT_FDCWD, "/proc/self/timens_offsets",
+                    O_RDONLY | O_CLOEXEC, 0);
   if (file < 0) return false;
   // "monotonic     100000         0", in seconds and ns, then boottime.
   char text[256];
-  const long bytes = syscall(SYS_read, file, text, sizeof(text) - 1);
-  syscall(SYS_close, file);
+  const long bytes = base::OwnCall(SYS_read, file, text, sizeof(text) - 1);
+  base::OwnCall(SYS_close, file);
   constexpr char kName[] = "monotonic";
   constexpr std::size_t kNameBytes = sizeof(kName) - 1;
   if (bytes <= 0) return false;

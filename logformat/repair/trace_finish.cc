@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cmath>
 #include <cstddef>
+#include <map>
 #include <thread>
 #include <utility>
 
@@ -15,6 +17,8 @@
 #include "base/posix/file_mapping.h"
 #include "base/posix/file_output.h"
 #include "base/posix/scoped_fd.h"
+#include "base/text/name_escape.h"
+#include "base/text/quantity_format.h"
 #include "logformat/description/metadata_writer.h"
 #include "logformat/description/session_files.h"
 #include "logformat/description/trace_directory.h"
@@ -104,6 +108,7 @@ class Finisher {
       if (!stream_changed.ok()) Hide(file, stream_changed.status());
       changed = changed || !stream_changed.ok() || *stream_changed;
     }
+    if (!description_.from_metadata) DescribeFound();
     for (std::string& message : MissingStreams(directory_, description_)) {
       result_.messages.push_back(std::move(message));
     }
@@ -173,6 +178,43 @@ class Finisher {
     ++result_.failed;
   }
 
+  // Its times would be wrong, and with them those of the whole trace.
+  void HideOfOtherClock(const StreamFile& file, std::int32_t pid,
+                        std::int64_t ahead_ns) {
+    other_clocks_[pid] = ahead_ns;
+    rename((directory_.path + "/" + file.name).c_str(),
+           (directory_.path + "/" + kUnreadPrefix + file.name).c_str());
+  }
+
+  // What is missing, as only the streams show it.
+  void DescribeFound() {
+    for (const auto& [pid, ahead_ns] : other_clocks_) {
+      std::string name = "?";
+      for (const ProcessName& process : description_.info.processes) {
+        if (process.pid == pid) name = base::EscapeName(process.comm);
+      }
+      AddFound(
+          {kNotJoined, 1,
+           absl::StrFormat(
+               "The hooks of %s (pid %d) are not in the trace, and are "
+               "%sthread-%d-... now: its clock is %s %s the recorder's. "
+               "Is it linked to an older countrace::runtime, or without "
+               "/proc in a time namespace?",
+               name, pid, kUnreadPrefix, pid,
+               base::FormatNanoseconds(std::abs(static_cast<double>(ahead_ns))),
+               ahead_ns > 0 ? "ahead of" : "behind")});
+    }
+    description_.info.not_recorded =
+        FitNotRecorded(std::move(description_.info.not_recorded));
+    result_.not_recorded = description_.info.not_recorded;
+  }
+
+  void AddFound(NotRecorded what) {
+    result_.messages.push_back(what.text);
+    description_.info.not_recorded.push_back(what);
+    result_.found.push_back(std::move(what));
+  }
+
   void Remove(const std::string& name) {
     unlink((directory_.path + "/" + name).c_str());
   }
@@ -202,6 +244,12 @@ class Finisher {
     if (const std::string copy = identities_.Add(file.name, scan);
         !copy.empty()) {
       return absl::AlreadyExistsError(copy);
+    }
+    if (const std::int64_t ahead_ns =
+            ClockAheadNs(scan.packets, options_.clock);
+        file.stream_class == StreamClass::kThread && ahead_ns != 0) {
+      HideOfOtherClock(file, scan.packets.front().head.pid, ahead_ns);
+      return true;
     }
     Report(file, scan);
     if (!description_.from_metadata) {
@@ -292,6 +340,7 @@ class Finisher {
   ThreadIds thread_ids_;
   StreamIdentities identities_;
   FinishResult result_;
+  std::map<std::int32_t, std::int64_t> other_clocks_;  // by pid: ns ahead
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "logformat/packet_layout.h"
+#include "logformat/repair/recorder_clock.h"
 #include "logformat/trace_info.h"
 
 namespace countrace::logformat {
@@ -25,6 +26,8 @@ struct FinishOptions {
   bool recorder_died = false;
   // AdoptOptions::now_ns of repair/user_streams.h.
   std::uint64_t now_ns = 0;
+  // Streams on another clock are left out.
+  RecorderClock clock;
 };
 
 struct FinishResult {
@@ -36,6 +39,7 @@ struct FinishResult {
   std::uint64_t cut_bytes = 0;
   std::array<std::uint64_t, kDiscardCauses> discarded{};  // whole trace
   std::vector<NotRecorded> not_recorded;
+  std::vector<NotRecorded> found;  // of them, what is seen in the streams only
   std::vector<std::string> messages;  // losses and where they are, for the user
   bool already_finished = false;
   // Streams that could not be finished, which are hidden (`.unread-NAME`), and

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/posix/kernel_clock.h"
 #include "countrace/hook_site.h"
 #include "logformat/discard_errors.h"
 #include "runtime/inprocess/control_page.h"
@@ -14,6 +15,7 @@
 #include "runtime/inprocess/preparer.h"
 #include "runtime/inprocess/process_state.h"
 #include "runtime/inprocess/session_membership.h"
+#include "runtime/inprocess/start_values.h"
 #include "runtime/inprocess/system_calls.h"
 #include "runtime/inprocess/thread_counters.h"
 #include "runtime/inprocess/thread_end.h"
@@ -61,13 +63,14 @@ bool Prepare() noexcept {
   if (tried) return g_process != nullptr;
   tried = true;
   if (!PrepareProcess()) return false;
+  base::FindKernelClock();
   CreateThreadEndKey(&ReleaseRing);
   g_forks_controlled = ForksAreControlled();
   FindStoredTid();
   CallAfterFork(&AfterForkInChild);
-  // secure_getenv: the caller of a set-user-id program must not choose where it
-  // writes.
-  const char* path = secure_getenv(logformat::kSessionEnvironment);
+  const char* path = HasRaisedRights()
+                         ? nullptr
+                         : EnvironmentValue(logformat::kSessionEnvironment);
   if (path != nullptr) {
     const int saved_errno = errno;
     int error = 0;

@@ -1,11 +1,13 @@
 #include "runtime/inprocess/caller_ranges.h"
 
+#include <fcntl.h>
 #include <link.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <atomic>
 
+#include "base/posix/own_call.h"
 #include "logformat/dump_rule.h"
 #include "runtime/inprocess/process_state.h"
 
@@ -75,7 +77,8 @@ void FindCallerRanges() noexcept {
       continue;
     }
     char program[4096] = {};
-    if (readlink("/proc/self/exe", program, sizeof(program) - 1) < 0) {
+    if (base::OwnCall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", program,
+                      sizeof(program) - 1) < 0) {
       program[0] = '\0';
     }
     Search search = {&rule, &g_ranges[i], true, program};

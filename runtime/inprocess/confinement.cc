@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/posix/own_call.h"
 #include "runtime/inprocess/control_page.h"
 #include "runtime/inprocess/guarded_hooks.h"
 #include "runtime/inprocess/hook_sites.h"
@@ -41,7 +42,7 @@ bool AnyThreadIsInAHook() noexcept {
 void WaitUntilNoThreadIsInAHook() noexcept {
   for (int i = 0; i < kPatienceMs && AnyThreadIsInAHook(); ++i) {
     const timespec pause = {0, 1'000'000};
-    syscall(SYS_nanosleep, &pause, nullptr);
+    base::OwnCall(SYS_nanosleep, &pause, nullptr);
   }
 }
 

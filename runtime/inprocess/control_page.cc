@@ -7,15 +7,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/posix/own_call.h"
 #include "runtime/inprocess/file_size_limit.h"
 #include "runtime/inprocess/hook_sites.h"
 #include "runtime/inprocess/process_state.h"
 #include "runtime/inprocess/session_membership.h"
+#include "runtime/inprocess/start_values.h"
 #include "runtime/pid_namespace.h"
 
 namespace countrace::runtime {
@@ -29,29 +30,28 @@ ControlPage* g_page;       // in a forked child: still its parent's
 // Allocates the blocks now: with a full tmpfs, a later write would be a SIGBUS.
 ControlPage* MapNewFile(const char* path) noexcept {
   const long fd =
-      syscall(SYS_openat, AT_FDCWD, path,
-              O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+      base::OwnCall(SYS_openat, AT_FDCWD, path,
+                    O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) return nullptr;
   void* memory = MAP_FAILED;
   if (FileMayHave(kControlPageBytes) &&
-      syscall(SYS_fallocate, fd, 0, 0L, kControlPageBytes) == 0) {
-    memory = mmap(nullptr, kControlPageBytes, PROT_READ | PROT_WRITE,
-                  MAP_SHARED, static_cast<int>(fd), 0);
+      base::OwnCall(SYS_fallocate, fd, 0, 0L, kControlPageBytes) == 0) {
+    memory = base::OwnMap(nullptr, kControlPageBytes, PROT_READ | PROT_WRITE,
+                          MAP_SHARED, static_cast<int>(fd), 0);
   }
-  syscall(SYS_close, fd);
+  base::OwnCall(SYS_close, fd);
   if (memory != MAP_FAILED) return static_cast<ControlPage*>(memory);
-  unlink(path);
+  base::OwnCall(SYS_unlinkat, AT_FDCWD, path);
   return nullptr;
 }
 
 const char* Choice() noexcept {
-  const char* chosen = getenv("COUNTRACE_CONTROL");
+  const char* chosen = EnvironmentValue("COUNTRACE_CONTROL");
   return chosen != nullptr ? chosen : "";
 }
 
 bool IsSwitchedOff() noexcept {
-  // The caller of a set-user-id program must not choose where it writes.
-  return strcmp(Choice(), "off") == 0 || getauxval(AT_SECURE) != 0;
+  return strcmp(Choice(), "off") == 0 || HasRaisedRights();
 }
 
 void Answer(ControlPage& page) noexcept {
@@ -90,14 +90,15 @@ void Answer(ControlPage& page) noexcept {
 
 ControlPage* CreateControlPage(std::int32_t pid) noexcept {
   if (IsSwitchedOff()) return nullptr;
-  if (g_page != nullptr) munmap(g_page, kControlPageBytes);
+  if (g_page != nullptr) base::OwnCall(SYS_munmap, g_page, kControlPageBytes);
   g_page = nullptr;
   for (const char* folder : kControlFolders) {
     char fresh[sizeof(g_path)];
     char path[sizeof(g_path)];
     snprintf(fresh, sizeof(fresh), "%s/.%snew-%d", folder, kControlPrefix, pid);
     snprintf(path, sizeof(path), "%s/%s%d", folder, kControlPrefix, pid);
-    unlink(fresh);  // left by a killed process that had this pid
+    base::OwnCall(SYS_unlinkat, AT_FDCWD,
+                  fresh);  // left by a killed process that had this pid
     ControlPage* page = MapNewFile(fresh);
     if (page == nullptr) continue;
     page->magic = kControlMagic;
@@ -106,14 +107,14 @@ ControlPage* CreateControlPage(std::int32_t pid) noexcept {
     page->pid_namespace = OwnPidNamespace();
     // The page is complete before its name exists. Replaces the file of an
     // earlier process with this pid, or of this process before an exec.
-    if (rename(fresh, path) == 0) {
+    if (base::OwnCall(SYS_renameat, AT_FDCWD, fresh, AT_FDCWD, path) == 0) {
       memcpy(g_path, path, sizeof(path));
       g_owner_pid = pid;
       g_page = page;
       return page;
     }
-    munmap(page, kControlPageBytes);
-    unlink(fresh);
+    base::OwnCall(SYS_munmap, page, kControlPageBytes);
+    base::OwnCall(SYS_unlinkat, AT_FDCWD, fresh);
   }
   return nullptr;
 }
@@ -121,9 +122,9 @@ ControlPage* CreateControlPage(std::int32_t pid) noexcept {
 bool ForksAreControlled() noexcept { return strcmp(Choice(), "forks") == 0; }
 
 void RemoveControlPage() noexcept {
-  if (g_path[0] == '\0' || g_owner_pid != syscall(SYS_getpid)) return;
+  if (g_path[0] == '\0' || g_owner_pid != base::OwnCall(SYS_getpid)) return;
   const int saved_errno = errno;
-  unlink(g_path);
+  base::OwnCall(SYS_unlinkat, AT_FDCWD, g_path);
   errno = saved_errno;
 }
 
@@ -134,7 +135,8 @@ bool AnswerControlRequest(ControlPage& page) noexcept {
   if (request == page.reply.load(std::memory_order_relaxed)) return false;
   Answer(page);
   page.reply.store(request, std::memory_order_release);
-  syscall(SYS_futex, &page.reply, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+  base::OwnCall(SYS_futex, &page.reply, FUTEX_WAKE, INT_MAX, nullptr, nullptr,
+                0);
   return true;
 }
 

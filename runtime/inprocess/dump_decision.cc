@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <sys/mman.h>
 
+#include "base/posix/own_call.h"
 #include "base/text/glob.h"
 #include "logformat/packet_layout.h"
 #include "runtime/inprocess/caller_ranges.h"
@@ -44,11 +45,13 @@ static_assert(COUNTRACE_MAX_DUMP_RULES < kSegmentBit);
   const SignalBlock block;
   if (t_dumps != nullptr) return t_dumps;  // a signal handler opened it
   if (!MayCall()) return t_dumps = kNoMemory;
-  void* memory = mmap(nullptr, sizeof(ThreadDumpState), PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* memory =
+      base::OwnMap(nullptr, sizeof(ThreadDumpState), PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory != MAP_FAILED &&
-      madvise(memory, sizeof(ThreadDumpState), MADV_WIPEONFORK) != 0) {
-    munmap(memory, sizeof(ThreadDumpState));
+      base::OwnCall(SYS_madvise, memory, sizeof(ThreadDumpState),
+                    MADV_WIPEONFORK) != 0) {
+    base::OwnCall(SYS_munmap, memory, sizeof(ThreadDumpState));
     memory = MAP_FAILED;
   }
   t_dumps =
@@ -60,7 +63,7 @@ static_assert(COUNTRACE_MAX_DUMP_RULES < kSegmentBit);
 [[gnu::noinline, gnu::cold]] void BeginCounting(
     ThreadDumpState* dumps) noexcept {
   const SignalBlock block;
-  madvise(dumps, sizeof(*dumps), MADV_DONTNEED);
+  base::OwnCall(SYS_madvise, dumps, sizeof(*dumps), MADV_DONTNEED);
   dumps->session = SessionTag();
 }
 
@@ -163,7 +166,7 @@ void ForgetDumpState() noexcept {
   ThreadDumpState* const dumps = t_dumps;
   t_dumps = nullptr;
   if (dumps != nullptr && dumps != kNoMemory && MayCall()) {
-    munmap(dumps, sizeof(ThreadDumpState));
+    base::OwnCall(SYS_munmap, dumps, sizeof(ThreadDumpState));
   }
 }
 

@@ -12,6 +12,8 @@
 
 #include <cstdint>
 
+#include "base/posix/own_call.h"
+
 namespace countrace::runtime {
 
 // True if a file of this process may have `bytes` bytes.
@@ -19,7 +21,7 @@ inline bool FileMayHave(std::uint64_t bytes) noexcept {
   struct {
     std::uint64_t current, maximum;
   } limit;  // the kernel's, 64 bits on every architecture
-  if (syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, nullptr, &limit) != 0) {
+  if (base::OwnCall(SYS_prlimit64, 0, RLIMIT_FSIZE, nullptr, &limit) != 0) {
     return true;
   }
   return bytes <= limit.current;

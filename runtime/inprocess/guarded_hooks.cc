@@ -5,6 +5,7 @@
 
 #include <atomic>
 
+#include "base/posix/own_call.h"
 #include "logformat/discard_errors.h"
 #include "runtime/inprocess/process_state.h"
 #include "runtime/inprocess/system_calls.h"
@@ -21,8 +22,8 @@ bool IsForeign() noexcept {
   if (!g_storage_is_shared.load(std::memory_order_relaxed)) return false;
   if (!MayCall()) return false;  // under a filter: not to be found out
   return t_state.ring->live != 0
-             ? syscall(SYS_gettid) != t_state.ring->tid
-             : syscall(SYS_getpid) !=
+             ? base::OwnCall(SYS_gettid) != t_state.ring->tid
+             : base::OwnCall(SYS_getpid) !=
                    g_process->pid.load(std::memory_order_relaxed);
 }
 

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/posix/own_call.h"
 #include "logformat/discard_errors.h"
 #include "logformat/session_layout.h"
 #include "runtime/inprocess/file_size_limit.h"
@@ -140,10 +141,10 @@ bool IsWellFormed(const countrace_hook_site& site) {
 // not wait for it longer than 100 ms of its own time.
 bool LockSoon(int fd) noexcept {
   for (int attempt = 0; attempt < 100; ++attempt) {
-    if (flock(fd, LOCK_EX | LOCK_NB) == 0) return true;
+    if (base::OwnCall(SYS_flock, fd, LOCK_EX | LOCK_NB) == 0) return true;
     if (errno != EWOULDBLOCK && errno != EINTR) return false;
     const timespec pause = {0, 1'000'000};
-    syscall(SYS_nanosleep, &pause, nullptr);
+    base::OwnCall(SYS_nanosleep, &pause, nullptr);
   }
   errno = EWOULDBLOCK;
   return false;
@@ -152,8 +153,8 @@ bool LockSoon(int fd) noexcept {
 }  // namespace
 
 HookRegistry::~HookRegistry() {
-  if (fd_ >= 0) close(fd_);  // releases the lock
-  if (text_ != nullptr) munmap(text_, capacity_);
+  if (fd_ >= 0) base::OwnCall(SYS_close, fd_);  // releases the lock
+  if (text_ != nullptr) base::OwnCall(SYS_munmap, text_, capacity_);
 }
 
 void HookRegistry::Fail(lf::DiscardCause cause, int error) noexcept {
@@ -168,9 +169,12 @@ bool HookRegistry::Open() noexcept {
   failed_ = true;
   char path[sizeof(g_session_path) + 16];
   snprintf(path, sizeof(path), "%s/%s", g_session_path, lf::kHooksFile);
-  fd_ = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  fd_ = static_cast<int>(
+      base::OwnCall(SYS_openat, AT_FDCWD, path,
+                    O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   struct stat status;
-  if (fd_ < 0 || !LockSoon(fd_) || fstat(fd_, &status) != 0) {
+  if (fd_ < 0 || !LockSoon(fd_) ||
+      base::OwnCall(SYS_fstat, fd_, &status) != 0) {
     const int error = errno;
     Fail(lf::DiscardCause::kNoResource, error);
     if (error != lf::kRegistryIsLocked) {
@@ -186,21 +190,22 @@ bool HookRegistry::Open() noexcept {
   capacity_ = static_cast<std::size_t>(status.st_size) + 65536;
   // No malloc: a signal handler may be the first to jump, and the heap may be
   // locked under it.
-  void* text = mmap(nullptr, capacity_, PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* text = base::OwnMap(nullptr, capacity_, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (text == MAP_FAILED) {
     Fail(lf::DiscardCause::kNoResource, errno);
     return false;
   }
   text_ = static_cast<char*>(text);
   ssize_t got;
-  while ((got = pread(fd_, text_ + text_bytes_, capacity_ - text_bytes_,
-                      static_cast<off_t>(text_bytes_))) > 0) {
+  while ((got = base::OwnCall(SYS_pread64, fd_, text_ + text_bytes_,
+                              capacity_ - text_bytes_,
+                              static_cast<off_t>(text_bytes_))) > 0) {
     text_bytes_ += static_cast<std::size_t>(got);
   }
   // A process died while it appended: ignore its incomplete line.
   while (text_bytes_ > 0 && text_[text_bytes_ - 1] != '\n') --text_bytes_;
-  if (ftruncate(fd_, static_cast<off_t>(text_bytes_)) != 0) {
+  if (base::OwnCall(SYS_ftruncate, fd_, static_cast<off_t>(text_bytes_)) != 0) {
     Fail(lf::DiscardCause::kNoResource, errno);
     return false;
   }
@@ -211,7 +216,7 @@ bool HookRegistry::Open() noexcept {
 bool HookRegistry::Append(const char* line, std::size_t bytes) noexcept {
   if (text_bytes_ + bytes > capacity_) {
     const std::size_t capacity = (text_bytes_ + bytes) * 2;
-    void* larger = mremap(text_, capacity_, capacity, MREMAP_MAYMOVE);
+    void* larger = base::OwnRemap(text_, capacity_, capacity, MREMAP_MAYMOVE);
     if (larger == MAP_FAILED) {
       Fail(lf::DiscardCause::kNoResource, errno);
       return false;
@@ -223,8 +228,8 @@ bool HookRegistry::Append(const char* line, std::size_t bytes) noexcept {
     Fail(lf::DiscardCause::kNoResource, EFBIG);
     return false;
   }
-  const ssize_t wrote =
-      pwrite(fd_, line, bytes, static_cast<off_t>(text_bytes_));
+  const ssize_t wrote = base::OwnCall(SYS_pwrite64, fd_, line, bytes,
+                                      static_cast<off_t>(text_bytes_));
   if (wrote != static_cast<ssize_t>(bytes)) {
     Fail(lf::DiscardCause::kDiskFull, wrote < 0 ? errno : ENOSPC);
     return false;
@@ -236,7 +241,7 @@ bool HookRegistry::Append(const char* line, std::size_t bytes) noexcept {
 
 void HookRegistry::AddProcess(std::int32_t pid) noexcept {
   char comm[17] = {};
-  if (!Open() || prctl(PR_GET_NAME, comm) != 0) return;
+  if (!Open() || base::OwnCall(SYS_prctl, PR_GET_NAME, comm) != 0) return;
   for (char* c = comm; *c != '\0'; ++c) {
     if (*c == '\t' || *c == '\n') *c = '?';
   }

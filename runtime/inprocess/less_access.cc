@@ -3,6 +3,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/posix/own_call.h"
 #include "runtime/inprocess/own_descriptors.h"
 #include "runtime/inprocess/process_state.h"
 #include "runtime/inprocess/spare_streams.h"
@@ -29,7 +30,7 @@ void KeepStreamsGrowing() noexcept {
     const long fd = OpenStream(ring->stream);
     if (fd < 0) continue;
     GiveTail(*ring, static_cast<int>(fd));
-    syscall(SYS_close, fd);
+    base::OwnCall(SYS_close, fd);
   }
 }
 

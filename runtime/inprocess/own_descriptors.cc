@@ -11,7 +11,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/posix/own_call.h"
 #include "runtime/inprocess/process_state.h"
+#include "runtime/inprocess/start_values.h"
 #include "runtime/inprocess/system_calls.h"
 
 #ifndef SYS_close_range
@@ -36,7 +38,7 @@ constexpr int kClosingTries = 2000;
 void Pause() noexcept {
   if (!MayCall()) return;
   const timespec pause = {0, kPauseNs};
-  syscall(SYS_nanosleep, &pause, nullptr);
+  base::OwnCall(SYS_nanosleep, &pause, nullptr);
 }
 
 }  // namespace
@@ -79,28 +81,28 @@ long MoveUp(long fd) noexcept {
   const int saved_errno = errno;
   rlimit limit{};
   long high = -1;
-  if (syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, nullptr, &limit) == 0) {
+  if (base::OwnCall(SYS_prlimit64, 0, RLIMIT_NOFILE, nullptr, &limit) == 0) {
     const rlim_t most =
         limit.rlim_cur < kHighestTable ? limit.rlim_cur : kHighestTable;
-    high = syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, most - most / 4);
+    high = base::OwnCall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, most - most / 4);
   }
-  if (high >= 0) syscall(SYS_close, fd);
+  if (high >= 0) base::OwnCall(SYS_close, fd);
   errno = saved_errno;
   return high >= 0 ? high : fd;
 }
 
 std::uint64_t PerfEventId(int fd) noexcept {
   std::uint64_t id = 0;
-  return syscall(SYS_ioctl, fd, PERF_EVENT_IOC_ID, &id) == 0 ? id : 0;
+  return base::OwnCall(SYS_ioctl, fd, PERF_EVENT_IOC_ID, &id) == 0 ? id : 0;
 }
 
 bool MayUseOwnTable() noexcept {
-  const char* const preloaded = getenv("LD_PRELOAD");
+  const char* const preloaded = EnvironmentValue("LD_PRELOAD");
   return preloaded == nullptr || strstr(preloaded, "vgpreload_") == nullptr;
 }
 
 void UseOwnTable() noexcept {
-  syscall(SYS_close_range, 0u, ~0u, kCloseRangeUnshare);
+  base::OwnCall(SYS_close_range, 0u, ~0u, kCloseRangeUnshare);
 }
 
 }  // namespace countrace::runtime

@@ -7,6 +7,7 @@
 
 #include <atomic>
 
+#include "base/posix/own_call.h"
 #include "runtime/pid_namespace.h"
 #include "runtime/time_namespace.h"
 
@@ -22,16 +23,16 @@ constexpr unsigned long kGetPidNamespace = _IO(0xff, 5);  // linux/pidfd.h
 
 std::uint32_t PidNamespaceOfPidfd() noexcept {
   std::uint32_t inode = 0;
-  const long self =
-      syscall(SYS_pidfd_open, static_cast<int>(syscall(SYS_getpid)), 0);
+  const long self = base::OwnCall(
+      SYS_pidfd_open, static_cast<int>(base::OwnCall(SYS_getpid)), 0);
   if (self < 0) return 0;
-  const long fd = syscall(SYS_ioctl, self, kGetPidNamespace, 0);
+  const long fd = base::OwnCall(SYS_ioctl, self, kGetPidNamespace, 0);
   struct stat status;
-  if (fd >= 0 && fstat(static_cast<int>(fd), &status) == 0) {
+  if (fd >= 0 && base::OwnCall(SYS_fstat, static_cast<int>(fd), &status) == 0) {
     inode = static_cast<std::uint32_t>(status.st_ino);
   }
-  if (fd >= 0) syscall(SYS_close, fd);
-  syscall(SYS_close, self);
+  if (fd >= 0) base::OwnCall(SYS_close, fd);
+  base::OwnCall(SYS_close, self);
   return inode;
 }
 
@@ -42,7 +43,7 @@ std::uint32_t KnownPidNamespace() noexcept {
   if (inode == 0) inode = PidNamespaceOfPidfd();
   if (inode == 0) {
     // The first process of a namespace is in another one than its parent.
-    const bool is_first = syscall(SYS_getpid) == 1;
+    const bool is_first = base::OwnCall(SYS_getpid) == 1;
     return is_first ? 0 : g_pid_namespace.load(std::memory_order_relaxed);
   }
   g_pid_namespace.store(inode, std::memory_order_relaxed);

@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/posix/kernel_clock.h"
+#include "base/posix/own_call.h"
 #include "runtime/inprocess/control_page.h"
 #include "runtime/inprocess/free_rings.h"
 #include "runtime/inprocess/own_descriptors.h"
@@ -45,7 +47,7 @@ constexpr std::uint32_t kReadyStreams = 8;
 constexpr std::size_t kStackBytes = 128 * 1024;
 constexpr int kEndTries = 10'000;
 constexpr long kEndPauseNs = 100'000;
-constexpr long kPageGoesNs = 10'000'000;
+constexpr std::uint64_t kPageGoesNs = 10'000'000;
 
 std::atomic<bool> g_page_must_go{false};
 bool g_has_own_table = false;  // stored before the thread starts
@@ -79,7 +81,7 @@ bool Fill(ThreadRing& ring, bool all, bool wait) noexcept {
                                                 std::memory_order_acquire)) {
       if (tries-- == 0) break;  // the owner is extending it
       const timespec pause = {0, kExtendPauseNs};
-      syscall(SYS_nanosleep, &pause, nullptr);
+      base::OwnCall(SYS_nanosleep, &pause, nullptr);
       continue;
     }
     const ExtendResult result = ExtendStreamFile(ring, &item);
@@ -99,7 +101,7 @@ bool ServeRing(ThreadRing& ring) noexcept {
   SubBuffer item;
   while (ring.retired.Pop(&item)) {
     StoreChecksum(item);
-    munmap(item.address, item.bytes);
+    base::OwnCall(SYS_munmap, item.address, item.bytes);
     worked = true;
   }
   return Fill(ring, IsPolling(), /*wait=*/false) || worked;
@@ -109,12 +111,12 @@ bool ServeRing(ThreadRing& ring) noexcept {
 // process must end now, as it would without the runtime library. *status: the
 // main thread's, as wait(2) has it.
 bool IsLastThread(int* status) noexcept {
-  const long fd =
-      syscall(SYS_openat, AT_FDCWD, "/proc/self/stat", O_RDONLY | O_CLOEXEC, 0);
+  const long fd = base::OwnCall(SYS_openat, AT_FDCWD, "/proc/self/stat",
+                                O_RDONLY | O_CLOEXEC, 0);
   if (fd < 0) return false;
   char text[1024];
-  const long got = syscall(SYS_read, fd, text, sizeof(text) - 1);
-  syscall(SYS_close, fd);
+  const long got = base::OwnCall(SYS_read, fd, text, sizeof(text) - 1);
+  base::OwnCall(SYS_close, fd);
   if (got <= 0) return false;
   text[got] = '\0';
   const char* at = strrchr(text, ')');
@@ -135,9 +137,9 @@ bool IsLastThread(int* status) noexcept {
 void EndLikeMainThread(int status) noexcept {
   const int signal = status & 0x7f;
   if (signal != 0) {
-    syscall(SYS_kill, syscall(SYS_getpid), signal);
+    base::OwnCall(SYS_kill, base::OwnCall(SYS_getpid), signal);
   } else {
-    syscall(SYS_exit, status >> 8 & 0xff);
+    base::OwnCall(SYS_exit, status >> 8 & 0xff);
   }
 }
 
@@ -157,7 +159,8 @@ void* Run(void*) noexcept {
   // A program that closes all descriptors and uses the numbers again would
   // have its files written, truncated and closed here.
   if (g_has_own_table) UseOwnTable();
-  g_process->preparer_tid.store(static_cast<std::int32_t>(syscall(SYS_gettid)));
+  g_process->preparer_tid.store(
+      static_cast<std::int32_t>(base::OwnCall(SYS_gettid)));
   ControlPage* const page = g_process->control.load(std::memory_order_acquire);
   bool leaving = false;
   std::uint64_t patience_ns = kLeavingNs;
@@ -226,15 +229,15 @@ void FillStreams() noexcept {
 bool EndPreparer() noexcept {
   if (g_process->preparer_running.load() == 0) return false;
   const int saved_errno = errno;
-  const long pid = syscall(SYS_getpid);
+  const long pid = base::OwnCall(SYS_getpid);
   g_process->preparer_must_end.store(1);
   for (int i = 0; i < kEndTries; ++i) {
     WakePreparer();
     WakeIdlePreparer();
     const std::int32_t tid = g_process->preparer_tid.load();
-    if (tid != 0 && syscall(SYS_tgkill, pid, tid, 0) != 0) break;
+    if (tid != 0 && base::OwnCall(SYS_tgkill, pid, tid, 0) != 0) break;
     const timespec pause = {0, kEndPauseNs};
-    syscall(SYS_nanosleep, &pause, nullptr);
+    base::OwnCall(SYS_nanosleep, &pause, nullptr);
   }
   g_process->preparer_must_end.store(0);
   errno = saved_errno;
@@ -244,14 +247,11 @@ bool EndPreparer() noexcept {
 void LetPreparerRemoveControlPage() noexcept {
   if (g_process == nullptr || g_process->preparer_running.load() == 0) return;
   g_page_must_go.store(true);
-  timespec begin, now;
-  clock_gettime(CLOCK_MONOTONIC, &begin);
-  do {  // no system call: not even a sleep
-    clock_gettime(CLOCK_MONOTONIC, &now);
-  } while (g_page_must_go.load() &&
-           (now.tv_sec - begin.tv_sec) * 1'000'000'000 + now.tv_nsec -
-                   begin.tv_nsec <
-               kPageGoesNs);
+  const std::uint64_t begin_ns = base::KernelClockNs(CLOCK_MONOTONIC);
+  // No system call: not even a sleep.
+  while (g_page_must_go.load() &&
+         base::KernelClockNs(CLOCK_MONOTONIC) - begin_ns < kPageGoesNs) {
+  }
 }
 
 void StartPreparer() noexcept {

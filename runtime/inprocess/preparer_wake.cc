@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/posix/own_call.h"
 #include "runtime/control_layout.h"
 #include "runtime/inprocess/process_state.h"
 #include "runtime/inprocess/system_calls.h"
@@ -21,7 +22,7 @@ void WakePreparer() noexcept {
   g_wake.fetch_add(1, std::memory_order_seq_cst);
   if (!MayCall()) return;  // it polls
   if (g_process->preparer_waiting.load(std::memory_order_seq_cst) != 0) {
-    syscall(SYS_futex, &g_wake, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+    base::OwnCall(SYS_futex, &g_wake, FUTEX_WAKE, 1, nullptr, nullptr, 0);
   }
 }
 
@@ -31,7 +32,7 @@ void WakeIdlePreparer() noexcept {
   if (page == nullptr) return;
   page->request.fetch_xor(~kRequestNumberMask, std::memory_order_seq_cst);
   if (!MayCall()) return;
-  syscall(SYS_futex, &page->request, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+  base::OwnCall(SYS_futex, &page->request, FUTEX_WAKE, 1, nullptr, nullptr, 0);
 }
 
 std::atomic<std::uint32_t>* PreparerWakeWord() noexcept { return &g_wake; }

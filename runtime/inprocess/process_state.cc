@@ -11,12 +11,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/posix/own_call.h"
 #include "runtime/inprocess/own_namespaces.h"
 #include "runtime/inprocess/session_limits.h"
 #include "runtime/inprocess/system_calls.h"
 
-// System calls use syscall(2): unlike the libc wrappers it is no cancellation
-// point, and programs that wrap open or read do not replace it.
+// System calls are instructions of our own (base/posix/own_call.h): no
+// cancellation point, and no program or preloaded library replaces them.
 
 namespace countrace::runtime {
 
@@ -33,11 +34,11 @@ constexpr std::size_t kArenaChunkBytes = 256 * 1024;
 constexpr std::size_t kKernelSignalMaskBytes = 8;
 
 void* MapWipedOnFork(std::size_t bytes) noexcept {
-  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* memory = base::OwnMap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return nullptr;
-  if (madvise(memory, bytes, MADV_WIPEONFORK) != 0) {
-    munmap(memory, bytes);
+  if (base::OwnCall(SYS_madvise, memory, bytes, MADV_WIPEONFORK) != 0) {
+    base::OwnCall(SYS_munmap, memory, bytes);
     return nullptr;
   }
   return memory;
@@ -66,9 +67,9 @@ constexpr std::size_t kSettingsBytes =
     (offsetof(lf::SessionControl, processes) + 4095) / 4096 * 4096;
 
 void* MapZeros(void* at, std::size_t bytes) noexcept {
-  return mmap(at, bytes, PROT_READ | PROT_WRITE,
-              MAP_PRIVATE | MAP_ANONYMOUS | (at != nullptr ? MAP_FIXED : 0), -1,
-              0);
+  return base::OwnMap(
+      at, bytes, PROT_READ | PROT_WRITE,
+      MAP_PRIVATE | MAP_ANONYMOUS | (at != nullptr ? MAP_FIXED : 0), -1, 0);
 }
 
 // A copy of the settings in `fd`; null: it is no session that we can join.
@@ -78,24 +79,26 @@ lf::SessionControl* CopySettings(int fd) noexcept {
   if (memory == MAP_FAILED) return nullptr;
   auto* const copy = static_cast<lf::SessionControl*>(memory);
   struct stat status;
-  if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+  if (base::OwnCall(SYS_fstat, fd, &status) == 0 && S_ISREG(status.st_mode) &&
       status.st_size >= static_cast<off_t>(sizeof(lf::SessionControl)) &&
-      syscall(SYS_pread64, fd, memory, offsetof(lf::SessionControl, processes),
-              0L) == offsetof(lf::SessionControl, processes) &&
+      base::OwnCall(SYS_pread64, fd, memory,
+                    offsetof(lf::SessionControl, processes),
+                    0L) == offsetof(lf::SessionControl, processes) &&
       copy->state.load(std::memory_order_acquire) ==
           lf::SessionState::kRecording &&
       IsWithinLimits(*copy)) {
     return copy;
   }
-  munmap(memory, kSettingsBytes);
+  base::OwnCall(SYS_munmap, memory, kSettingsBytes);
   return nullptr;
 }
 
 // Takes the place of g_settings in one step, so that a late reader never
 // faults.
 bool UseSettings(lf::SessionControl* settings) noexcept {
-  return mremap(settings, kSettingsBytes, kSettingsBytes,
-                MREMAP_MAYMOVE | MREMAP_FIXED, g_settings) != MAP_FAILED;
+  return base::OwnRemap(settings, kSettingsBytes, kSettingsBytes,
+                        MREMAP_MAYMOVE | MREMAP_FIXED,
+                        g_settings) != MAP_FAILED;
 }
 
 // Claims a slot of the session's process table; after an exec, the same slot.
@@ -128,27 +131,29 @@ void FutexLock::Lock() noexcept {
     if (!MayCall()) continue;  // its holders hold it for microseconds
     // A holder that must make no system calls does not wake.
     const timespec longest = {0, 10'000'000};
-    syscall(SYS_futex, &word_, FUTEX_WAIT_PRIVATE, 2, &longest, nullptr, 0);
+    base::OwnCall(SYS_futex, &word_, FUTEX_WAIT_PRIVATE, 2, &longest, nullptr,
+                  0);
   }
 }
 
 void FutexLock::Unlock() noexcept {
   if (word_.exchange(0, std::memory_order_release) == 2 && MayCall()) {
-    syscall(SYS_futex, &word_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+    base::OwnCall(SYS_futex, &word_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr,
+                  0);
   }
 }
 
 SignalBlock::SignalBlock() noexcept : saved_errno_(errno), blocked_(MayCall()) {
   if (!blocked_) return;
   const std::uint64_t all = ~std::uint64_t{0};
-  syscall(SYS_rt_sigprocmask, 0 /* SIG_BLOCK */, &all, &saved_mask_,
-          kKernelSignalMaskBytes);
+  base::OwnCall(SYS_rt_sigprocmask, 0 /* SIG_BLOCK */, &all, &saved_mask_,
+                kKernelSignalMaskBytes);
 }
 
 SignalBlock::~SignalBlock() {
   if (blocked_) {
-    syscall(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &saved_mask_, nullptr,
-            kKernelSignalMaskBytes);
+    base::OwnCall(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &saved_mask_,
+                  nullptr, kKernelSignalMaskBytes);
   }
   errno = saved_errno_;
 }
@@ -164,9 +169,12 @@ bool PrepareProcess() noexcept {
     g_settings = static_cast<lf::SessionControl*>(settings);
     g_process = state;
   } else {
-    if (state != nullptr) munmap(state, sizeof(ProcessState));
-    if (session != MAP_FAILED) munmap(session, kSessionBytes);
-    if (settings != MAP_FAILED) munmap(settings, kSettingsBytes);
+    if (state != nullptr)
+      base::OwnCall(SYS_munmap, state, sizeof(ProcessState));
+    if (session != MAP_FAILED)
+      base::OwnCall(SYS_munmap, session, kSessionBytes);
+    if (settings != MAP_FAILED)
+      base::OwnCall(SYS_munmap, settings, kSettingsBytes);
   }
   errno = saved_errno;
   return g_process != nullptr;
@@ -176,7 +184,7 @@ void EnsureProcessInitialised() noexcept {
   if (g_process->pid.load(std::memory_order_acquire) != 0) return;
   g_process->lock.Lock();
   if (g_process->pid.load(std::memory_order_relaxed) == 0) {
-    const auto pid = static_cast<std::int32_t>(syscall(SYS_getpid));
+    const auto pid = static_cast<std::int32_t>(base::OwnCall(SYS_getpid));
     if (SessionIsMapped()) {
       g_process->clock_ahead_ns.store(KnownTimeOffsetNs(),
                                       std::memory_order_relaxed);
@@ -192,31 +200,33 @@ ControlStatus MapSession(const char* path, int* error) noexcept {
   char file[4096 + 16];
   *error = ENAMETOOLONG;
   if (!SessionFile(path, file)) return ControlStatus::kCannotOpen;
-  const long fd = syscall(SYS_openat, AT_FDCWD, file,
-                          O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, 0);
+  const long fd = base::OwnCall(SYS_openat, AT_FDCWD, file,
+                                O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, 0);
   *error = errno;
   if (fd < 0) return ControlStatus::kCannotOpen;
   *error = 0;
   ControlStatus result = ControlStatus::kNotRecording;
   struct stat status;
   if (lf::SessionControl* const copy = CopySettings(static_cast<int>(fd));
-      copy != nullptr && fstat(static_cast<int>(fd), &status) == 0) {
+      copy != nullptr &&
+      base::OwnCall(SYS_fstat, static_cast<int>(fd), &status) == 0) {
     memcpy(g_session_path, path, strlen(path) + 1);
     g_session_device = status.st_dev;
     g_session_inode = status.st_ino;
     g_session_tag = g_session_tag % 0x7fff + 1;
-    if (mmap(g_session, kSessionBytes, PROT_READ | PROT_WRITE,
-             MAP_SHARED | MAP_FIXED, static_cast<int>(fd), 0) != MAP_FAILED &&
+    if (base::OwnMap(g_session, kSessionBytes, PROT_READ | PROT_WRITE,
+                     MAP_SHARED | MAP_FIXED, static_cast<int>(fd),
+                     0) != MAP_FAILED &&
         UseSettings(copy)) {
       result = ControlStatus::kOk;
     } else {
       *error = errno;
-      munmap(copy, kSettingsBytes);
+      base::OwnCall(SYS_munmap, copy, kSettingsBytes);
       (void)MapZeros(g_session, kSessionBytes);
       result = ControlStatus::kCannotOpen;
     }
   }
-  syscall(SYS_close, fd);
+  base::OwnCall(SYS_close, fd);
   return result;
 }
 
@@ -231,7 +241,9 @@ bool SessionIs(const char* path) noexcept {
 bool SessionPathIsValid() noexcept {
   char file[4096 + 16];
   struct stat status;
-  return SessionFile(g_session_path, file) && lstat(file, &status) == 0 &&
+  return SessionFile(g_session_path, file) &&
+         base::OwnCall(SYS_newfstatat, AT_FDCWD, file, &status,
+                       AT_SYMLINK_NOFOLLOW) == 0 &&
          status.st_dev == g_session_device && status.st_ino == g_session_inode;
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/posix/own_call.h"
 #include "logformat/packet_checksum.h"
 #include "runtime/inprocess/process_state.h"
 #include "runtime/inprocess/system_calls.h"
@@ -31,7 +32,7 @@ void Retire(ThreadRing& ring, const SubBuffer& left) noexcept {
   ClosePacket(left);
   if (ring.retired.Push(left)) return;
   // Else it stays mapped: less than a program that is killed for the call.
-  if (MayCall()) munmap(left.address, left.bytes);
+  if (MayCall()) base::OwnCall(SYS_munmap, left.address, left.bytes);
 }
 
 }  // namespace

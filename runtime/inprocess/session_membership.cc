@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/posix/own_call.h"
 #include "runtime/inprocess/hook_objects.h"
 #include "runtime/inprocess/hook_sites.h"
 #include "runtime/inprocess/process_state.h"
@@ -25,12 +26,13 @@ namespace {
 // Makes every thread of the process pass a full memory barrier. False: the
 // kernel (before 4.3) or a sandbox does not offer it.
 bool MemoryBarrierOnAllThreads() noexcept {
-  if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0,
-              0) == 0 &&
-      syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0) {
+  if (base::OwnCall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED,
+                    0, 0) == 0 &&
+      base::OwnCall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) ==
+          0) {
     return true;
   }
-  return syscall(SYS_membarrier, MEMBARRIER_CMD_SHARED, 0, 0) == 0;
+  return base::OwnCall(SYS_membarrier, MEMBARRIER_CMD_SHARED, 0, 0) == 0;
 }
 
 // Afterwards no thread has a ring that it could start to write into. False: a
@@ -58,7 +60,7 @@ bool LeaveSoon() noexcept {
   for (int attempt = 0; attempt < 1000; ++attempt) {
     if (TryLeaveSession()) return true;
     const timespec pause = {0, 1'000'000};
-    syscall(SYS_nanosleep, &pause, nullptr);
+    base::OwnCall(SYS_nanosleep, &pause, nullptr);
   }
   return false;
 }
@@ -72,11 +74,12 @@ bool RecorderLeftItsLock() noexcept {
   memcpy(path, g_session_path, length);
   path[length] = '/';
   memcpy(path + length + 1, lf::kIncompleteFile, sizeof(lf::kIncompleteFile));
-  const long file = syscall(SYS_openat, AT_FDCWD, path,
-                            O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, 0);
+  const long file =
+      base::OwnCall(SYS_openat, AT_FDCWD, path,
+                    O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, 0);
   if (file < 0) return false;
-  const bool taken = syscall(SYS_flock, file, LOCK_SH | LOCK_NB) == 0;
-  syscall(SYS_close, file);
+  const bool taken = base::OwnCall(SYS_flock, file, LOCK_SH | LOCK_NB) == 0;
+  base::OwnCall(SYS_close, file);
   return taken;
 }
 
@@ -87,7 +90,8 @@ bool SessionHasEnded() noexcept {
   if (g_process->other_namespace.load(std::memory_order_relaxed) != 0) {
     return RecorderLeftItsLock();
   }
-  return syscall(SYS_kill, g_settings->recorder_pid, 0) != 0 && errno != EPERM;
+  return base::OwnCall(SYS_kill, g_settings->recorder_pid, 0) != 0 &&
+         errno != EPERM;
 }
 
 ControlStatus JoinSession(const char* path, int* error) noexcept {

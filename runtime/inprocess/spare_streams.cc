@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/posix/own_call.h"
 #include "runtime/inprocess/own_descriptors.h"
 #include "runtime/inprocess/process_state.h"
 #include "runtime/inprocess/stream_names.h"
@@ -46,7 +47,7 @@ bool StartExtending(ThreadRing& ring) noexcept {
       return true;
     }
     const timespec pause = {0, kExtendingPauseNs};
-    syscall(SYS_nanosleep, &pause, nullptr);
+    base::OwnCall(SYS_nanosleep, &pause, nullptr);
   }
   return false;
 }
@@ -57,8 +58,8 @@ void MakeSpareStreams() noexcept {
   const std::int32_t pid = g_process->pid.load(std::memory_order_relaxed);
   if (HasEnough(g_spares.load(std::memory_order_acquire), pid)) return;
   void* const memory =
-      mmap(nullptr, sizeof(SpareStreams), PROT_READ | PROT_WRITE,
-           MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+      base::OwnMap(nullptr, sizeof(SpareStreams), PROT_READ | PROT_WRITE,
+                   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return;
   auto* const spares = static_cast<SpareStreams*>(memory);
   spares->maker = pid;
@@ -67,14 +68,15 @@ void MakeSpareStreams() noexcept {
     const long fd = CreateNextStream(&item.stream);
     if (fd < 0) break;
     item.tail = MakeTail(static_cast<int>(fd), 0);
-    syscall(SYS_close, fd);
+    base::OwnCall(SYS_close, fd);
     if (item.tail.page == nullptr) break;
     ++spares->count;
   }
   if (spares->count != 0) {
     g_spares.store(spares, std::memory_order_seq_cst);
   } else {
-    munmap(memory, sizeof(SpareStreams));  // it had lost access before
+    base::OwnCall(SYS_munmap, memory,
+                  sizeof(SpareStreams));  // it had lost access before
   }
 }
 

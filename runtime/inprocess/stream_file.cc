@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/posix/own_call.h"
 #include "logformat/discard_errors.h"
 #include "logformat/zero_blocks.h"
 #include "runtime/inprocess/file_size_limit.h"
@@ -36,7 +37,8 @@ ExtendResult Failure(int error) noexcept {
 // Makes the pages resident by madvise, which returns an error where a store
 // would be a SIGBUS.
 int MakeResident(void* memory, std::uint64_t bytes) noexcept {
-  if (syscall(SYS_madvise, memory, bytes, MADV_POPULATE_WRITE) == 0) return 0;
+  if (base::OwnCall(SYS_madvise, memory, bytes, MADV_POPULATE_WRITE) == 0)
+    return 0;
   if (errno != EINVAL) return errno;
   // Before Linux 5.14. The blocks exist, so touching the pages is safe.
   for (std::uint64_t at = 0; at < bytes; at += 4096) {
@@ -80,8 +82,8 @@ int WriteAndMap(int fd, std::uint64_t offset, std::uint64_t bytes,
   if (!FileMayHave(offset + bytes)) return EFBIG;
   int error = lf::WriteZeros(fd, offset, bytes);
   if (error == 0) {
-    *memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-                   static_cast<off_t>(offset));
+    *memory = base::OwnMap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+                           fd, static_cast<off_t>(offset));
     if (*memory == MAP_FAILED) error = errno;
   }
   if (error == 0) {
@@ -89,12 +91,12 @@ int WriteAndMap(int fd, std::uint64_t offset, std::uint64_t bytes,
     // interrupted a record, the record is stored twice, identically, instead of
     // a fault.
     error = MakeResident(*memory, bytes);
-    if (error != 0) munmap(*memory, bytes);
+    if (error != 0) base::OwnCall(SYS_munmap, *memory, bytes);
     if (error == EFAULT) error = ENOSPC;  // a store would have been a SIGBUS
   }
   // No thread uses these bytes yet, and they are zero at most: truncating is
   // safe.
-  if (error != 0) syscall(SYS_ftruncate, fd, offset);
+  if (error != 0) base::OwnCall(SYS_ftruncate, fd, offset);
   return error;
 }
 
@@ -117,7 +119,7 @@ ExtendResult CreateStreamFile(ThreadRing& ring) noexcept {
     if (fd >= 0) {
       ring.created.store(1, std::memory_order_release);
       if (StreamsAreKept()) GiveTail(ring, static_cast<int>(fd));
-      syscall(SYS_close, fd);
+      base::OwnCall(SYS_close, fd);
       return {true, lf::DiscardCause::kNoResource, 0};
     }
     if (!kept) return Failure(static_cast<int>(-fd));
@@ -136,7 +138,7 @@ ExtendResult ExtendStreamFile(ThreadRing& ring, SubBuffer* out) noexcept {
     error = TakeFromTail(ring.tail, ring.file_bytes, bytes, &memory);
   } else if (const long fd = OpenStream(ring.stream); fd >= 0) {
     error = WriteAndMap(static_cast<int>(fd), ring.file_bytes, bytes, &memory);
-    syscall(SYS_close, fd);
+    base::OwnCall(SYS_close, fd);
   } else {
     error = static_cast<int>(-fd);
   }

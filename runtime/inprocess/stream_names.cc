@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/posix/own_call.h"
 #include "runtime/inprocess/own_descriptors.h"
 #include "runtime/inprocess/process_state.h"
 
@@ -48,8 +49,8 @@ long CreateNextStream(std::uint32_t* stream) noexcept {
     char path[4096 + 64];
     StreamPath(*stream, path);
     const long fd =
-        syscall(SYS_openat, AT_FDCWD, path,
-                O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+        base::OwnCall(SYS_openat, AT_FDCWD, path,
+                      O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     // The file may be left from a process that had this pid earlier, or from
     // before an exec.
     if (fd >= 0) return MoveUp(fd);
@@ -60,8 +61,8 @@ long CreateNextStream(std::uint32_t* stream) noexcept {
 long OpenStream(std::uint32_t stream) noexcept {
   char path[4096 + 64];
   StreamPath(stream, path);
-  const long fd =
-      syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
+  const long fd = base::OwnCall(SYS_openat, AT_FDCWD, path,
+                                O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
   return fd >= 0 ? MoveUp(fd) : -errno;
 }
 

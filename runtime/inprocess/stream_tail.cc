@@ -5,7 +5,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/posix/own_call.h"
 #include "runtime/inprocess/file_size_limit.h"
+#include "runtime/inprocess/start_values.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -22,23 +24,19 @@ constexpr std::uint64_t kLeastHoleBytes = 64 * 1024;
 // Where the file system reports no holes, readers read the zeros.
 constexpr std::uint64_t kZerosBytes = std::uint64_t{32} << 20;
 
-std::uint64_t PageBytes() noexcept {
-  return static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-}
-
 bool Lengthen(int fd, std::uint64_t bytes) noexcept {
-  return FileMayHave(bytes) && syscall(SYS_ftruncate, fd, bytes) == 0;
+  return FileMayHave(bytes) && base::OwnCall(SYS_ftruncate, fd, bytes) == 0;
 }
 
 bool KnowsHoles(int fd, std::uint64_t offset) noexcept {
-  return syscall(SYS_lseek, fd, offset, SEEK_DATA) < 0 && errno == ENXIO;
+  return base::OwnCall(SYS_lseek, fd, offset, SEEK_DATA) < 0 && errno == ENXIO;
 }
 
 }  // namespace
 
 bool TailsAreAvailable() noexcept {
   // An empty range: only the advice is checked.
-  return madvise(nullptr, 0, MADV_POPULATE_WRITE) == 0;
+  return base::OwnCall(SYS_madvise, nullptr, 0, MADV_POPULATE_WRITE) == 0;
 }
 
 StreamTail MakeTail(int fd, std::uint64_t offset) noexcept {
@@ -49,8 +47,8 @@ StreamTail MakeTail(int fd, std::uint64_t offset) noexcept {
     bytes = kZerosBytes;
     if (!Lengthen(fd, offset + bytes)) return {};
   }
-  void* const page = mmap(nullptr, PageBytes(), PROT_READ | PROT_WRITE,
-                          MAP_SHARED, fd, static_cast<off_t>(offset));
+  void* const page = base::OwnMap(nullptr, PageBytes(), PROT_READ | PROT_WRITE,
+                                  MAP_SHARED, fd, static_cast<off_t>(offset));
   if (page == MAP_FAILED) return {};
   return {static_cast<std::byte*>(page), offset + bytes};
 }
@@ -59,12 +57,13 @@ int TakeFromTail(StreamTail& tail, std::uint64_t offset, std::uint64_t bytes,
                  void** memory) noexcept {
   const std::uint64_t page = PageBytes();
   if (offset + bytes + page > tail.file_bytes) return EFBIG;
-  void* const grown = mremap(tail.page, page, bytes + page, MREMAP_MAYMOVE);
+  void* const grown =
+      base::OwnRemap(tail.page, page, bytes + page, MREMAP_MAYMOVE);
   if (grown == MAP_FAILED) return errno;
   tail.page = static_cast<std::byte*>(grown);
-  if (madvise(grown, bytes, MADV_POPULATE_WRITE) != 0) {
+  if (base::OwnCall(SYS_madvise, grown, bytes, MADV_POPULATE_WRITE) != 0) {
     const int error = errno;
-    munmap(tail.page + page, bytes);
+    base::OwnCall(SYS_munmap, tail.page + page, bytes);
     return error == EFAULT ? ENOSPC : error;  // a store would be a SIGBUS
   }
   tail.page += bytes;
@@ -73,7 +72,7 @@ int TakeFromTail(StreamTail& tail, std::uint64_t offset, std::uint64_t bytes,
 }
 
 void DropTail(StreamTail& tail) noexcept {
-  if (tail.page != nullptr) munmap(tail.page, PageBytes());
+  if (tail.page != nullptr) base::OwnCall(SYS_munmap, tail.page, PageBytes());
   tail = {};
 }
 

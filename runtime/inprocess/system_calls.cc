@@ -5,6 +5,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/posix/own_call.h"
+
 namespace countrace::runtime {
 
 std::atomic<Confinement> g_confinement{Confinement::kNone};
@@ -39,7 +41,7 @@ std::int32_t OwnerOfLockedMutex(std::size_t word) noexcept {
 }  // namespace
 
 void FindStoredTid() noexcept {
-  const auto tid = static_cast<std::int32_t>(syscall(SYS_gettid));
+  const auto tid = static_cast<std::int32_t>(base::OwnCall(SYS_gettid));
   for (const std::size_t word : kOwnerWords) {
     if (OwnerOfLockedMutex(word) == tid) {
       g_owner_word = word;

@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/posix/own_call.h"
 #include "runtime/inprocess/hardware_counter.h"
 #include "runtime/inprocess/own_descriptors.h"
 #include "runtime/inprocess/process_state.h"
@@ -56,12 +57,12 @@ void Untrack(std::int32_t fd, std::uint64_t id) noexcept {
 
 // Closes a descriptor if it is still the event's.
 void CloseEvent(std::int32_t fd, std::uint64_t id) noexcept {
-  if (PerfEventId(fd) == id) syscall(SYS_close, fd);
+  if (PerfEventId(fd) == id) base::OwnCall(SYS_close, fd);
 }
 
 long OpenForThisThread(perf_event_attr& attr, std::int32_t leader) noexcept {
-  return syscall(SYS_perf_event_open, &attr, 0, -1, leader,
-                 PERF_FLAG_FD_CLOEXEC);
+  return base::OwnCall(SYS_perf_event_open, &attr, 0, -1, leader,
+                       PERF_FLAG_FD_CLOEXEC);
 }
 
 // Opens the event of `attr`, if possible on a counter that user space can read.
@@ -132,13 +133,13 @@ void OpenGroup(ThreadCounters& counters, CounterGroup& group,
       group.user_readable = true;
     }
     group.order[group.opened++] = static_cast<std::uint8_t>(i);
-    void* page =
-        mmap(nullptr, kPageBytes, PROT_READ, MAP_SHARED, counters.fds[i], 0);
+    void* page = base::OwnMap(nullptr, kPageBytes, PROT_READ, MAP_SHARED,
+                              counters.fds[i], 0);
     if (page == MAP_FAILED) {
       group.user_readable = false;
       continue;
     }
-    madvise(page, kPageBytes, MADV_DONTFORK);
+    base::OwnCall(SYS_madvise, page, kPageBytes, MADV_DONTFORK);
     counters.pages[i] = static_cast<perf_event_mmap_page*>(page);
     if (!PageAllowsUserRead(counters.pages[i])) group.user_readable = false;
   }
@@ -164,7 +165,8 @@ void ReadFromKernel(CounterGroup& group, CounterValues& values) noexcept {
     std::uint64_t value[lf::kMaxCounters];
   } read;
   const int saved_errno = errno;
-  const long got = syscall(SYS_read, group.leader_fd, &read, sizeof(read));
+  const long got =
+      base::OwnCall(SYS_read, group.leader_fd, &read, sizeof(read));
   if (got < 0 && errno == EBADF) ForgetGroup(group);
   errno = saved_errno;
   const long wanted = static_cast<long>((3 + group.opened) * 8);
@@ -231,7 +233,7 @@ void OpenThreadCounters(ThreadCounters& counters) noexcept {
   for (std::int32_t& fd : counters.fds) fd = -1;
   BeginTurns(counters.turns, g_settings->thread_set_count,
              g_settings->thread_rotate_ns,
-             static_cast<std::uint32_t>(gettid()));
+             static_cast<std::uint32_t>(base::OwnCall(SYS_gettid)));
   const std::uint32_t always = lf::AlwaysOnThreadEvents(*g_settings);
   OpenGroup(counters, counters.always, 0, always, /*waits=*/false);
   std::uint32_t first = always;
@@ -246,7 +248,8 @@ void OpenThreadCounters(ThreadCounters& counters) noexcept {
 
 void CloseThreadCounters(ThreadCounters& counters) noexcept {
   for (std::uint32_t i = 0; i < counters.count; ++i) {
-    if (counters.pages[i] != nullptr) munmap(counters.pages[i], kPageBytes);
+    if (counters.pages[i] != nullptr)
+      base::OwnCall(SYS_munmap, counters.pages[i], kPageBytes);
     if (counters.fds[i] >= 0) {
       Untrack(counters.fds[i], counters.ids[i]);
       CloseEvent(counters.fds[i], counters.ids[i]);
@@ -268,10 +271,10 @@ void CountSet(ThreadCounters& counters, std::uint32_t from) noexcept {
   const CounterGroup& old = counters.sets[from];
   const CounterGroup& group = counters.sets[counters.turns.set];
   if (old.opened != 0) {
-    syscall(SYS_ioctl, old.leader_fd, PERF_EVENT_IOC_DISABLE, 0);
+    base::OwnCall(SYS_ioctl, old.leader_fd, PERF_EVENT_IOC_DISABLE, 0);
   }
   if (group.opened != 0) {
-    syscall(SYS_ioctl, group.leader_fd, PERF_EVENT_IOC_ENABLE, 0);
+    base::OwnCall(SYS_ioctl, group.leader_fd, PERF_EVENT_IOC_ENABLE, 0);
   }
   std::atomic_signal_fence(std::memory_order_seq_cst);
   counters.waits = false;

@@ -8,6 +8,7 @@
 
 #include <atomic>
 
+#include "base/posix/own_call.h"
 #include "runtime/inprocess/preparer_wake.h"
 #include "runtime/inprocess/system_calls.h"
 
@@ -22,7 +23,7 @@ std::atomic<bool> g_main_watched{false};
 
 bool IsMainThread() noexcept {
   if (!MayCall()) return false;  // the preparer finds out by itself
-  return syscall(SYS_gettid) == syscall(SYS_getpid);
+  return base::OwnCall(SYS_gettid) == base::OwnCall(SYS_getpid);
 }
 
 // The value counts the remaining rounds of key destructors. Only in the last

@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/posix/own_call.h"
 #include "logformat/discard_errors.h"
 #include "runtime/inprocess/dump_decision.h"
 #include "runtime/inprocess/free_rings.h"
@@ -14,6 +15,7 @@
 #include "runtime/inprocess/process_state.h"
 #include "runtime/inprocess/ring_packets.h"
 #include "runtime/inprocess/spare_streams.h"
+#include "runtime/inprocess/start_values.h"
 #include "runtime/inprocess/stream_file.h"
 #include "runtime/inprocess/system_calls.h"
 #include "runtime/inprocess/thread_end.h"
@@ -38,7 +40,7 @@ constexpr std::uint64_t kLeftoverMinBytes = 4 * lf::kPacketAlignBytes;
 // A packet is unmapped alone, so two packets must not share a page. Pages of
 // arm64 and POWER have up to 64 KiB.
 std::uint64_t PacketAlignBytes() noexcept {
-  const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  const std::uint64_t page = PageBytes();
   return page > lf::kPacketAlignBytes ? page : lf::kPacketAlignBytes;
 }
 
@@ -76,7 +78,7 @@ ExtendResult TakeNext(ThreadRing& ring, SubBuffer* next) noexcept {
 // Gets the first sub-buffer of `ring` for the calling thread.
 ExtendResult OpenRing(ThreadRing& ring, SubBuffer* first) noexcept {
   ring.pid = g_process->pid.load(std::memory_order_relaxed);
-  ring.tid = static_cast<std::int32_t>(syscall(SYS_gettid));
+  ring.tid = static_cast<std::int32_t>(base::OwnCall(SYS_gettid));
   ring.retry_at_ns = 0;
   if (ring.created.load(std::memory_order_relaxed) == 0) {
     const ExtendResult created = CreateStreamFile(ring);
@@ -349,13 +351,14 @@ void ResetAllRings() noexcept {
     if (ring->live != 0) CloseThreadCounters(ring->counters);
     LeaveCurrent(*ring, now_ns, /*nested=*/false);
     if (ring->leftover.address != nullptr) {
-      munmap(ring->leftover.address, ring->leftover.bytes);
+      base::OwnCall(SYS_munmap, ring->leftover.address, ring->leftover.bytes);
     }
     SubBuffer item;
-    while (ring->ready.Pop(&item)) munmap(item.address, item.bytes);
+    while (ring->ready.Pop(&item))
+      base::OwnCall(SYS_munmap, item.address, item.bytes);
     while (ring->retired.Pop(&item)) {
       StoreChecksum(item);
-      munmap(item.address, item.bytes);
+      base::OwnCall(SYS_munmap, item.address, item.bytes);
     }
     DropTail(ring->tail);
   }

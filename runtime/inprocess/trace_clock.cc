@@ -1,7 +1,6 @@
 #include "runtime/inprocess/trace_clock.h"
 
-#include <time.h>
-
+#include "base/posix/kernel_clock.h"
 #include "runtime/inprocess/own_namespaces.h"
 #include "runtime/inprocess/process_state.h"
 
@@ -31,11 +30,7 @@ constexpr std::uint64_t kRateWindowNs = 8'000'000'000;
 constexpr std::uint64_t kOwnRateAfterNs = 400'000'000;
 
 std::uint64_t MonotonicNs() noexcept {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  const std::uint64_t ns =
-      static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u +
-      static_cast<std::uint64_t>(now.tv_nsec);
+  const std::uint64_t ns = base::KernelClockNs(CLOCK_MONOTONIC);
   if (g_process == nullptr) return ns;
   return ns - static_cast<std::uint64_t>(
                   g_process->clock_ahead_ns.load(std::memory_order_relaxed));

@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/posix/own_call.h"
 #include "logformat/session_layout.h"
 #include "runtime/unjoined_place.h"
 
@@ -24,9 +25,9 @@ void ReportUnjoined(const char* session, int error) noexcept {
   // A pipe is writable also on a mount that is read-only. Without a recorder it
   // does not open.
   const auto open_pipe = [](const char* pipe) {
-    return syscall(SYS_openat, AT_FDCWD, pipe,
-                   O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY,
-                   0);
+    return base::OwnCall(
+        SYS_openat, AT_FDCWD, pipe,
+        O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, 0);
   };
   long fd = open_pipe(path);
   if (fd < 0 && errno == EACCES) {
@@ -39,12 +40,13 @@ void ReportUnjoined(const char* session, int error) noexcept {
   report.error = static_cast<std::uint32_t>(error);
   struct stat status;
   // One write of less than PIPE_BUF: whole or not at all.
-  if (fstat(static_cast<int>(fd), &status) == 0 && S_ISFIFO(status.st_mode) &&
-      syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", report.path,
-              sizeof(report.path) - 1) > 0) {
-    syscall(SYS_write, fd, &report, sizeof(report));
+  if (base::OwnCall(SYS_fstat, static_cast<int>(fd), &status) == 0 &&
+      S_ISFIFO(status.st_mode) &&
+      base::OwnCall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", report.path,
+                    sizeof(report.path) - 1) > 0) {
+    base::OwnCall(SYS_write, fd, &report, sizeof(report));
   }
-  syscall(SYS_close, fd);
+  base::OwnCall(SYS_close, fd);
 }
 
 }  // namespace countrace::runtime

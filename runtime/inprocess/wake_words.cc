@@ -6,6 +6,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/posix/kernel_clock.h"
+#include "base/posix/own_call.h"
+
 #ifndef SYS_futex_waitv
 #define SYS_futex_waitv 449  // the same number on every architecture
 #endif
@@ -35,9 +38,9 @@ timespec ToTimespec(std::uint64_t ns) noexcept {
 bool WaitForOne(std::atomic<std::uint32_t>* word, std::uint32_t seen,
                 std::uint64_t timeout_ns) noexcept {
   const timespec timeout = ToTimespec(timeout_ns);
-  return syscall(SYS_futex, word, FUTEX_WAIT, seen,
-                 timeout_ns == kForever ? nullptr : &timeout, nullptr,
-                 0) != 0 &&
+  return base::OwnCall(SYS_futex, word, FUTEX_WAIT, seen,
+                       timeout_ns == kForever ? nullptr : &timeout, nullptr,
+                       0) != 0 &&
          errno == ETIMEDOUT;
 }
 
@@ -85,13 +88,11 @@ bool WakeWords::WaitForAny(std::uint64_t timeout_ns,
     waiters[i] = {seen_[i], reinterpret_cast<std::uint64_t>(word_[i]),
                   kFutex32Bits, 0};
   }
-  timespec until;
-  clock_gettime(CLOCK_MONOTONIC, &until);
-  until = ToTimespec(static_cast<std::uint64_t>(until.tv_sec) * kSecond +
-                     static_cast<std::uint64_t>(until.tv_nsec) + timeout_ns);
+  const timespec until =
+      ToTimespec(base::KernelClockNs(CLOCK_MONOTONIC) + timeout_ns);
   const long woken =
-      syscall(SYS_futex_waitv, waiters, count_, 0,
-              timeout_ns == kForever ? nullptr : &until, CLOCK_MONOTONIC);
+      base::OwnCall(SYS_futex_waitv, waiters, count_, 0,
+                    timeout_ns == kForever ? nullptr : &until, CLOCK_MONOTONIC);
   *error = woken < 0 ? errno : 0;
   return *error == ETIMEDOUT;
 }

@@ -12,7 +12,6 @@ In short runs 2 to 4 of the n of each call; all with COUNTRACE_TEST_FULL=1, and
 import collections
 import json
 import os
-import pathlib
 import random
 import re
 import subprocess
@@ -95,16 +94,17 @@ class Failing(Recording):
              'signal=none', '-e', f'inject={call}:error={CALLS[call]}:when={n}',
              *command])
 
-    def failing(self, program, call, n, command):
-        """Runs a command of whose part `program` the n-th call fails."""
+    def failing(self, program, n, command):
+        """Runs a command of whose part `program` the n-th allocation
+        fails."""
         environment = dict(os.environ, LD_PRELOAD=str(PRELOADED),
-                           FAILING_PROGRAM=program, FAILING_CALL=call,
+                           FAILING_PROGRAM=program,
                            FAILING_NUMBER=str(n),
                            FAILING_LOG=str(self.work / 'made'))
         return self.execute(command, env=environment)
 
-    def count_failing(self, program, call, command):
-        self.failing(program, call, 0, command)
+    def count_failing(self, program, command):
+        self.failing(program, 0, command)
         return int((self.work / 'made').read_text())
 
     # --- What holds of every run -------------------------------------------
@@ -181,9 +181,9 @@ class OfRecord(Failing):
                              self.inject(call, n, self.command())))
 
     def test_allocations(self):
-        count = self.count_failing('countrace', 'allocation', self.command())
+        count = self.count_failing('countrace', self.command())
         self.run_all('allocation', count, lambda n: self.check(
-            self.failing('countrace', 'allocation', n, self.command())))
+            self.failing('countrace', n, self.command())))
 
 
 class WithKernel(OfRecord):
@@ -204,13 +204,46 @@ class WithKernel(OfRecord):
 class OfProgram(OfRecord):
     """In the runtime library inside of the recorded program."""
 
+    def traced(self, *options):
+        """strace counts the calls of each thread apart."""
+        command = self.command()
+        at = command.index('--') + 1
+        return [*command[:at], 'strace', '-f', '-qq', '-i', '-e',
+                'signal=none', '-o', self.work / 'program', *options,
+                *command[at:]]
+
+    def own_calls(self, call):
+        """Which calls are the library's in every thread that has so many: all
+        are made at one address, where alone namespaces are asked for."""
+        self.execute(self.traced('-e', f'trace={call},readlinkat'))
+        log = (self.work / 'program').read_text(errors='replace')
+        made = re.findall(r'^(\d+) +\[(\w+)\] (\w+)\(', log, re.M)
+        own = next(at for _, at, name in made if name == 'readlinkat')
+        numbers = {True: set(), False: set()}
+        count = collections.Counter()
+        for thread, at, name in made:
+            if name == 'readlinkat':
+                continue
+            count[thread] += 1
+            numbers[at == own].add(count[thread])
+        self.assertTrue(numbers[True] - numbers[False], call)
+        return sorted(numbers[True] - numbers[False])
+
     def test_system_calls(self):
-        program = pathlib.Path(WORKLOAD).name
-        for call in ('open', 'mmap', 'pwrite', 'pwritev', 'ftruncate',
-                     'fallocate', 'fstat', 'clone', 'perf_event_open'):
-            count = self.count_failing(program, call, self.command())
-            self.run_all(call, count, lambda n, call=call: self.check(
-                self.failing(program, call, n, self.command())))
+        self.needs_strace()
+        calls = {call: self.own_calls(call) for call in (
+            'openat', 'mmap', 'pwrite64', 'pwritev', 'ftruncate', 'fallocate',
+            'fstat,newfstatat', 'flock,fcntl')}
+        # The helper thread, which the C library starts.
+        calls['clone,clone3,fork,vfork'] = [1]
+        for call, numbers in calls.items():
+            self.run_all(
+                call, len(numbers),
+                lambda n, call=call, numbers=numbers: self.check(
+                    self.execute(self.traced(
+                        '-e', f'trace={call}', '-e',
+                        f'inject={call}:error={CALLS[call]}:'
+                        f'when={numbers[n - 1]}'))))
 
     def test_allocations(self):
         self.skipTest('the runtime does not allocate')

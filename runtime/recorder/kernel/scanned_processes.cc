@@ -120,11 +120,7 @@ void CpuStreams::StoreStarted(std::uint64_t until_ns) {
   constexpr std::uint64_t kSecond = 1'000'000'000;
   const std::uint64_t tick_ns =
       kSecond / static_cast<std::uint64_t>(sysconf(_SC_CLK_TCK));
-  timespec boot{};
-  clock_gettime(CLOCK_BOOTTIME, &boot);
-  const std::uint64_t ahead_ns =
-      static_cast<std::uint64_t>(boot.tv_sec) * kSecond +
-      static_cast<std::uint64_t>(boot.tv_nsec) - MonotonicNs();
+  const std::uint64_t ahead_ns = SuspendedNs();
   CpuStream& first = streams_.front();
   const std::uint64_t from_tick = (first.begin_ns + ahead_ns) / tick_ns;
   // The fork record of a later one may not be stored yet.

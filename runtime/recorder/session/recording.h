@@ -152,6 +152,8 @@ class Recording {
   std::size_t triggers_noted_ = 0;
   std::uint64_t snapshot_bytes_ = 0;  // of those that were taken
   std::uint64_t snapshots_refused_ = 0;
+  ClockPair clock_;  // before begin_ns_
+  std::uint64_t suspended_ns_ = 0;
   std::uint64_t begin_ns_ = 0;
   std::uint64_t command_begin_ns_ = 0;
   std::vector<logformat::NotRecorded> not_recorded_;

@@ -33,6 +33,16 @@ constexpr std::size_t kMostNamed = 20;
 // From exec to a program's first hook.
 constexpr std::uint64_t kJoinNs = 1000 * kMillisecond;
 
+// The recorder's clock from `begin` to now. The raw counter may have gone on,
+// or begun anew, while the machine was suspended.
+logformat::RecorderClock ClockSince(const ClockPair& begin, bool suspended) {
+  const bool usable = !suspended && IsRawClockUsable();
+  const auto reading = [usable](const ClockPair& pair) {
+    return logformat::ClockReading{usable ? pair.raw : 0, pair.monotonic_ns};
+  };
+  return {reading(begin), reading(ReadClockPair())};
+}
+
 }  // namespace
 
 using logformat::SessionControl;
@@ -341,7 +351,10 @@ RecordResult Recording::Finish() {
   }
   auto finished = logformat::FinishTrace(
       directory_.path(),
-      {.processes_may_be_alive = !all_left, .now_ns = MonotonicNs()},
+      {.processes_may_be_alive = !all_left,
+       .now_ns = MonotonicNs(),
+       .clock =
+           ClockSince(clock_, SuspendedNs() > suspended_ns_ + kMillisecond)},
       /*force_locked=*/true);
   if (finished.ok()) {
     result_.records = finished->records;
@@ -350,6 +363,8 @@ RecordResult Recording::Finish() {
     result_.failed = finished->failed != 0;
     result_.loss.discarded_packets = finished->dropped_packets;
     AddMessages(std::move(finished->messages));
+    not_recorded_.insert(not_recorded_.end(), finished->found.begin(),
+                         finished->found.end());
   } else {
     // The records are on disk; the reading verbs recover them in memory.
     if (kernel_ != nullptr) result_.records = kernel_->statistics().records;

@@ -32,6 +32,8 @@ absl::Status Recording::Start(const ClockPair& clock) {
 }
 
 absl::Status Recording::StartOrFail(const ClockPair& clock) {
+  clock_ = clock;
+  suspended_ns_ = SuspendedNs();
   RemoveLeftFiles();
   if (!options_.command.empty()) {
     const absl::Status forked = ForkCommand();

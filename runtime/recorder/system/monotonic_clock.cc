@@ -8,6 +8,7 @@
 #include <x86intrin.h>
 #endif
 
+#include "base/posix/kernel_clock.h"
 #include "base/posix/small_file.h"
 #include "base/text/trim.h"
 #include "runtime/time_namespace.h"
@@ -16,10 +17,9 @@ namespace countrace::runtime {
 namespace {
 
 std::uint64_t ReadClock(clockid_t clock) {
-  timespec now{};
-  clock_gettime(clock, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u +
-         static_cast<std::uint64_t>(now.tv_nsec);
+  static const bool found = (base::FindKernelClock(), true);
+  (void)found;
+  return base::KernelClockNs(clock);
 }
 
 std::uint64_t ReadRaw() {
@@ -57,6 +57,11 @@ std::int64_t RealtimeOffsetNs() {
   const std::uint64_t realtime = ReadClock(CLOCK_REALTIME);
   const std::uint64_t after = MonotonicNs();
   return static_cast<std::int64_t>(realtime - (before + (after - before) / 2));
+}
+
+std::uint64_t SuspendedNs() {
+  const std::uint64_t running = MonotonicNs();
+  return ReadClock(CLOCK_BOOTTIME) - running;
 }
 
 bool IsRawClockUsable() {

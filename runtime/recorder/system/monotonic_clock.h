@@ -15,6 +15,10 @@ void SleepNs(std::uint64_t ns);
 // CLOCK_REALTIME - CLOCK_MONOTONIC now.
 std::int64_t RealtimeOffsetNs();
 
+// CLOCK_BOOTTIME - CLOCK_MONOTONIC: how long the machine has been suspended
+// since it was started.
+std::uint64_t SuspendedNs();
+
 // Both clocks read at (nearly) the same instant.
 struct ClockPair {
   std::uint64_t raw = 0;  // TSC, CNTVCT

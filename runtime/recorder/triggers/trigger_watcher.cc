@@ -54,12 +54,7 @@ std::optional<std::uint64_t> ThreadBeginNs(std::int32_t pid, std::int32_t tid) {
       !absl::SimpleAtoi(fields[19], &ticks)) {
     return std::nullopt;
   }
-  timespec boot{};
-  clock_gettime(CLOCK_BOOTTIME, &boot);
-  const std::uint64_t boot_ns =
-      static_cast<std::uint64_t>(boot.tv_sec) * 1'000'000'000 +
-      static_cast<std::uint64_t>(boot.tv_nsec);
-  const std::uint64_t asleep_ns = boot_ns - std::min(boot_ns, MonotonicNs());
+  const std::uint64_t asleep_ns = SuspendedNs();
   const auto per_second = static_cast<std::uint64_t>(sysconf(_SC_CLK_TCK));
   const std::uint64_t begin_ns = ticks * (1'000'000'000 / per_second);
   return begin_ns - std::min(begin_ns, asleep_ns);
