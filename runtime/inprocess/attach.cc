@@ -12,6 +12,7 @@
 #include "logformat/discard_errors.h"
 #include "runtime/inprocess/control_page.h"
 #include "runtime/inprocess/hook_sites.h"
+#include "runtime/inprocess/own_descriptors.h"
 #include "runtime/inprocess/preparer.h"
 #include "runtime/inprocess/process_state.h"
 #include "runtime/inprocess/session_membership.h"
@@ -49,7 +50,11 @@ void CallAfterFork(void (*in_child)()) noexcept {
 void AfterForkInChild() noexcept {
   if (!MayCall()) return;
   CloseInheritedCounters();
-  if (!g_forks_controlled) return;
+  if (!g_forks_controlled) {
+    // It may have threads before its first hook.
+    if (SessionIsRecording()) GrowTable();
+    return;
+  }
   {
     SignalBlock block;
     EnsureProcessInitialised();

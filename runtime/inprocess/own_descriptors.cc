@@ -91,6 +91,15 @@ long MoveUp(long fd) noexcept {
   return high >= 0 ? high : fd;
 }
 
+void GrowTable() noexcept {
+  const int saved_errno = errno;
+  const DescriptorUse use;
+  const long fd =
+      MoveUp(base::OwnCall(SYS_openat, AT_FDCWD, "/", O_PATH | O_CLOEXEC, 0));
+  if (fd >= 0) base::OwnCall(SYS_close, fd);
+  errno = saved_errno;
+}
+
 std::uint64_t PerfEventId(int fd) noexcept {
   std::uint64_t id = 0;
   return base::OwnCall(SYS_ioctl, fd, PERF_EVENT_IOC_ID, &id) == 0 ? id : 0;

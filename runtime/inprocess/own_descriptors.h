@@ -21,6 +21,12 @@ extern std::atomic<std::uint32_t> g_ranges_closed
 // room. Negative numbers are returned as they are. Keeps errno.
 long MoveUp(long fd) noexcept;
 
+// Makes the table of descriptors large enough for MoveUp(). Where threads share
+// it the kernel lets the caller wait for 6 to 15 ms (an RCU grace period),
+// which must not be in a hook: called before the helper thread starts, and in a
+// forked child. Keeps errno.
+void GrowTable() noexcept;
+
 // The kernel's number of a perf event; 0: `fd` is none. May change errno.
 std::uint64_t PerfEventId(int fd) noexcept;
 

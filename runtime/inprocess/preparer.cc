@@ -266,6 +266,7 @@ void StartPreparer() noexcept {
   }
   g_process->preparer_tid.store(0);
   g_has_own_table = MayUseOwnTable();
+  GrowTable();
   SignalBlock block;  // inherited: the program's handlers never run there
   pthread_attr_t attributes;
   pthread_t thread;

@@ -30,6 +30,7 @@ ROWS = []
 # The parts, in the order in which they run.
 TITLES = {
     'hook': 'Hooks in a program',
+    'first_hook': 'The first hook of a process and of a thread',
     'decode': 'Reading a short trace',
     'reading': 'Reading a long trace',
     'begin': 'Begin and end of a recording',
@@ -172,6 +173,28 @@ def hook_rows(build, work, runs):
     row('bytes a record, no payload',
         directory_bytes(trace, 'thread-*') / records, 'B',
         'LTTng-UST (with a u64)', lttng_bytes, '<= 8')
+
+
+def first_hook_rows(build, work, runs):
+    """The recorder and LTTng take turns."""
+    if not shutil.which('lttng-sessiond'):
+        print('SKIPPED: LTTng-UST beside it: no lttng-sessiond')
+        return
+    bench, countrace = build / 'tests/bench', build / 'cli/countrace'
+    record = [countrace, 'record', '-q', '--no-kernel', '--force', '-o',
+              work / 'first.ctf', '--', bench / 'first_hook_bench']
+    ours, theirs = [], []
+    with Lttng(work) as lttng:
+        for _ in range(runs + 1):  # the first one reads files
+            output = work / 'lttng-first'
+            shutil.rmtree(output, ignore_errors=True)
+            ours.append(run(record))
+            theirs.append(lttng.record([bench / 'lttng_first_hook_bench'],
+                                       output, []))
+    ours, theirs = medians(ours[1:]), medians(theirs[1:])
+    for of in 'process', 'thread':
+        row(f'first hook of a {of}', ours[f'first_of_{of}'][0] / 1000, 'us',
+            'LTTng-UST', theirs[f'first_of_{of}'][0] / 1000, '<= 1,000 us')
 
 
 def lttng_hook_rows(build, work, runs, lttng, off):
@@ -647,6 +670,7 @@ def main():
     build = options.build.resolve()
     parts = {
         'hook': lambda work: hook_rows(build, work, options.runs),
+        'first_hook': lambda work: first_hook_rows(build, work, options.runs),
         'decode': lambda work: decode_rows(build, work),
         'reading': lambda work: reading_rows(build, work, options.records),
         'begin': lambda work: begin_rows(build, work, options.runs),

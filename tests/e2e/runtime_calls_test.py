@@ -109,6 +109,19 @@ class RuntimeCalls(Recording):
         self.assertEqual(data['loss']['not_joined'], 1)
         self.check_readable()
 
+    def test_the_table_of_descriptors_grows_before_the_second_thread(self):
+        """Later the kernel lets the first hook wait for 6 to 15 ms."""
+        self.needs_strace()
+        calls = self.work / 'calls'
+        self.record('strace', '-f', '-o', calls, WORKLOAD, '10',
+                    options=['--no-kernel'])
+        lines = calls.read_text().splitlines()
+        grown = [i for i, line in enumerate(lines)
+                 if re.search(r'F_DUPFD_CLOEXEC, [1-9]\d\d', line)]
+        cloned = [i for i, line in enumerate(lines) if 'clone' in line]
+        self.assertTrue(grown and cloned, lines)
+        self.assertLess(grown[0], cloned[0], lines[grown[0]])
+
 
 if __name__ == '__main__':
     (Recording.countrace_program, RUNTIME, WORKLOAD,
