@@ -186,8 +186,10 @@ void EnsureProcessInitialised() noexcept {
   if (g_process->pid.load(std::memory_order_relaxed) == 0) {
     const auto pid = static_cast<std::int32_t>(base::OwnCall(SYS_getpid));
     if (SessionIsMapped()) {
-      g_process->clock_ahead_ns.store(KnownTimeOffsetNs(),
-                                      std::memory_order_relaxed);
+      if (g_process->clock_ahead_known.load(std::memory_order_relaxed) == 0) {
+        g_process->clock_ahead_ns.store(KnownTimeOffsetNs(),
+                                        std::memory_order_relaxed);
+      }
       g_process->slot.store(ClaimSlot(pid), std::memory_order_relaxed);
       g_session->processes_joined.fetch_add(1, std::memory_order_relaxed);
     }

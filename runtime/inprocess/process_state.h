@@ -43,6 +43,7 @@ struct ProcessState {
   std::atomic<std::uint32_t> clock_syncing;
   // Its CLOCK_MONOTONIC minus the host's (runtime/time_namespace.h).
   std::atomic<std::int64_t> clock_ahead_ns;
+  std::atomic<std::uint32_t> clock_ahead_known;  // 0: read it
   std::uint32_t next_stream;
   ThreadRing* free_rings;
   std::atomic<ThreadRing*> all_rings;

@@ -101,10 +101,11 @@ ClockPair ReadClockPair() noexcept {
 }
 
 void StartClock(std::uint64_t raw_ns_mult) noexcept {
-  // (tests have no process state)
-  if (g_process != nullptr)
+  if (g_process != nullptr) {  // (tests have no process state)
     g_process->clock_ahead_ns.store(KnownTimeOffsetNs(),
                                     std::memory_order_relaxed);
+    g_process->clock_ahead_known.store(1, std::memory_order_relaxed);
+  }
   // A process that joins its next recording keeps its clock.
   if (raw_ns_mult == 0 || g_limit_ticks != 0) return;
   std::uint64_t limit = (kSetNs << 32) / raw_ns_mult;

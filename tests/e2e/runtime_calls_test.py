@@ -5,6 +5,7 @@ program's, and nothing that makes the first hook wait.
 
 usage: runtime_calls_test.py COUNTRACE RUNTIME_LIBRARY WORKLOAD REPLACEMENTS
 """
+import collections
 import pathlib
 import re
 import subprocess
@@ -16,6 +17,9 @@ from trace_checks import Recording
 RUNTIME = WORKLOAD = REPLACEMENTS = None
 README = pathlib.Path(__file__).parents[2] / 'runtime/README.md'
 CALLS = 1000
+# What other calls there were the C library made, at the program's start.
+OWN_CALLS = {'flock', 'ftruncate', 'futex_waitv', 'kill', 'membarrier',
+             'pwritev', 'readlinkat', 'renameat', 'close_range'}
 
 
 class RuntimeCalls(Recording):
@@ -121,6 +125,38 @@ class RuntimeCalls(Recording):
         cloned = [i for i, line in enumerate(lines) if 'clone' in line]
         self.assertTrue(grown and cloned, lines)
         self.assertLess(grown[0], cloned[0], lines[grown[0]])
+
+    def test_its_system_calls_are_not_the_programs(self):
+        self.needs_root()
+        self.needs_back_end('bpf')
+        self.record(WORKLOAD, str(CALLS), '50',
+                    options=['--kernel', 'syscalls', '--backend', 'bpf'])
+        calls = collections.Counter()
+        for row in self.report()['segments']:
+            if row['segment'].startswith('syscall:'):
+                calls[row['segment'].split(':')[1]] += row['calls']
+        # The workload's own, and no other thread's: with the helper thread's
+        # futex_waitv, and what the hooks' streams take.
+        self.assertGreater(calls['clock_gettime'], 10)
+        self.assertEqual(calls['exit_group'], 1)
+        self.assertEqual({name: calls[name] for name in OWN_CALLS
+                          if calls[name]}, {})
+        self.check_readable()
+
+    def test_a_handler_that_begins_in_one_of_them_is_the_programs(self):
+        """It has the registers of the call, with the mark."""
+        self.needs_root()
+        self.needs_back_end('bpf')
+        run = self.record(WORKLOAD, '20000', '0', 'signals', options=[
+            '--kernel', 'syscalls', '--backend', 'bpf', '--kernel-ring', '8M'])
+        data = self.report()
+        calls = sum(row['calls'] for row in data['segments']
+                    if row['segment'] == 'syscall:getppid')
+        # A full ring of the kernel's counts what it has no room for.
+        self.assertLessEqual(calls, int(run.stdout))
+        self.assertGreaterEqual(calls + data['loss']['discarded_events'],
+                                int(run.stdout))
+        self.assertGreaterEqual(calls, 1)
 
 
 if __name__ == '__main__':

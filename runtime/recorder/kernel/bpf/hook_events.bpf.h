@@ -3,6 +3,7 @@
 #ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_HOOK_EVENTS_BPF_H_
 #define COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_HOOK_EVENTS_BPF_H_
 
+#include "base/posix/own_call_mark.h"
 #include "dump_rules.bpf.h"
 #include "hidden_switches.bpf.h"
 #include "marked_processes.bpf.h"
@@ -125,8 +126,26 @@ static __always_inline int syscall_event(__u32 place, long number, long ret,
   return hook_event_with(COUNTRACE_FAMILY_SYSCALL, place, number, &values);
 }
 
+// A call of libcountrace-runtime, not of the program (base/posix/own_call.h).
+static __always_inline int is_own_call(const struct pt_regs___syscall* regs) {
+#if defined(__TARGET_ARCH_x86)
+  if (regs->r12 != COUNTRACE_OWN_CALL_MARK) return 0;
+  __u32 word = 0;  // behind the opcode of nopl
+  return bpf_probe_read_user(&word, sizeof(word), (void*)(regs->ip + 3)) == 0 &&
+         word == COUNTRACE_OWN_CALL_NOP;
+#elif defined(__TARGET_ARCH_arm64)
+  if (regs->regs[19] != COUNTRACE_OWN_CALL_MARK) return 0;
+  __u32 movz = 0;
+  return bpf_probe_read_user(&movz, sizeof(movz), (void*)regs->pc) == 0 &&
+         movz == (0xd280001f | COUNTRACE_OWN_CALL_MOVZ << 5);
+#else
+  return 0;
+#endif
+}
+
 SEC("tp_btf/sys_enter")
-int BPF_PROG(on_syscall_enter, struct pt_regs* regs, long number) {
+int BPF_PROG(on_syscall_enter, struct pt_regs___syscall* regs, long number) {
+  if (is_own_call(regs)) return 0;
   return syscall_event(COUNTRACE_PLACE_ENTER, number, 0, regs);
 }
 
@@ -140,6 +159,7 @@ int BPF_PROG(on_syscall_exit, struct pt_regs___syscall* regs, long ret) {
 #else
   const int number = (int)regs->gpr[0];
 #endif
+  if (number >= 0 && is_own_call(regs)) return 0;
   return syscall_event(COUNTRACE_PLACE_EXIT, number, ret, regs);
 }
 

@@ -61,8 +61,10 @@ struct thread_info {
 struct pt_regs___syscall {
 #if defined(__TARGET_ARCH_x86)
   unsigned long orig_ax;
+  unsigned long r12, ip;
 #elif defined(__TARGET_ARCH_arm64)
   int syscallno;
+  unsigned long long regs[31], pc;
 #else
   unsigned long gpr[32];
 #endif
