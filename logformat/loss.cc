@@ -40,6 +40,8 @@ constexpr LossKind kKinds[] = {
     {"went_on", &Loss::went_on, kWentOn, true,
      " process of the command goes on, unrecorded",
      " processes of the command go on, unrecorded"},
+    {"cut_texts", &Loss::cut_texts, kCutTexts, true, " long text was cut",
+     " long texts were cut"},
     {"damaged", &Loss::damaged, nullptr, true, "the trace is incomplete",
      nullptr},
     {"unfinished", &Loss::unfinished, nullptr, false,

@@ -29,6 +29,7 @@ struct Loss {
   std::uint64_t not_joined = 0;       // processes whose hooks are not recorded
   std::uint64_t unavailable = 0;      // requests that were not recorded at all
   std::uint64_t went_on = 0;          // processes that outlived their command
+  std::uint64_t cut_texts = 0;        // longer than the format allows
   std::uint64_t damaged = 0;          // parts that a reader misses
   std::uint64_t unfinished = 0;       // 1: recorder at work, or killed
   std::vector<std::string> messages;  // what, where, remedy

@@ -170,6 +170,9 @@ inline constexpr std::size_t kSessionEventSets = 8;
 inline constexpr std::size_t kMaxPayloadValues = 6;
 // Longer strings are cut to this many bytes, the NUL included.
 inline constexpr std::size_t kMaxStringBytes = 512;
+// So ends a string that was cut: it has kMaxStringBytes with this, and the NUL.
+inline constexpr char kCutTextEnd[] = "...";
+inline constexpr std::size_t kCutTextEndBytes = sizeof(kCutTextEnd) - 1;
 inline constexpr std::size_t kMaxRecordBytes = 4096;
 // A larger gap between the numbers of two packets counts as damage.
 inline constexpr std::uint32_t kMaxSequenceGap = std::uint32_t{1} << 30;

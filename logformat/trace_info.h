@@ -66,8 +66,11 @@ inline constexpr char kLostSamples[] = "lost_samples";
 inline constexpr char kUnavailable[] = "unavailable";
 // Processes of the command that lived on when it had ended.
 inline constexpr char kWentOn[] = "went_on";
+// Texts of hooks that were longer than kMaxStringBytes.
+inline constexpr char kCutTexts[] = "cut_texts";
 inline constexpr const char* kNotRecordedCauses[] = {
-    kKernelRecursion, kNotJoined, kLostSamples, kUnavailable, kWentOn};
+    kKernelRecursion, kNotJoined, kLostSamples,
+    kUnavailable,     kWentOn,    kCutTexts};
 
 // A trace's description: from `metadata` of a finished trace, from `.session`
 // and `.hooks` of an unfinished one.

@@ -335,6 +335,7 @@ class Scanner {
                  const RecordWalk& walk) {
     PacketHead& head = packet.head;
     head.end_ns = walk.last_ns;
+    scan_.cut_texts += walk.cut_texts;
     std::size_t padding = walk.end_bytes - walk.exact_end_bytes;
     if (walk.runs.size() > 1 || walk.clock_errors != 0 ||
         (walk.runs.size() == 1 && walk.runs[0].offset != 0)) {

@@ -55,6 +55,7 @@ struct StreamScan {
   std::uint64_t kept_end = 0;     // end of the last packet in the file
   std::uint64_t bad_regions = 0;  // byte ranges that are no packet
   std::uint64_t records = 0;      // of the packets that were walked
+  std::uint64_t cut_texts = 0;    // in these records
   // The packets cannot be repaired in place.
   bool needs_rewrite = false;
 };

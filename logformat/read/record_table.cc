@@ -49,6 +49,7 @@ RecordTable::Measured RecordTable::Measure(
   }
   const auto pieces = variable_.find(event_id);
   std::size_t at = 0;
+  std::uint64_t cut_texts = 0;
   for (std::size_t i = 0;; ++i) {
     if (pieces->second[i] > available - at) return {0, 0};
     at += pieces->second[i];
@@ -56,12 +57,18 @@ RecordTable::Measured RecordTable::Measure(
     const std::size_t limit = std::min(available - at, kMaxStringBytes);
     const void* nul = std::memchr(record + at, 0, limit);
     if (nul == nullptr) return {0, 0};
-    at = static_cast<std::size_t>(static_cast<const std::byte*>(nul) - record) +
-         1;
+    const std::size_t end =
+        static_cast<std::size_t>(static_cast<const std::byte*>(nul) - record);
+    if (end - at == kMaxStringBytes - 1 &&
+        std::memcmp(record + end - kCutTextEndBytes, kCutTextEnd,
+                    kCutTextEndBytes) == 0) {
+      ++cut_texts;
+    }
+    at = end + 1;
   }
   const std::size_t padded = Pad(at);
   if (padded > available) return {0, 0};
-  return {padded, at};
+  return {padded, at, cut_texts};
 }
 
 }  // namespace countrace::logformat

@@ -32,8 +32,9 @@ class RecordTable {
   }
 
   struct Measured {
-    std::size_t padded_bytes;  // 0: does not fit or is not a record
-    std::size_t exact_bytes;   // without the padding at its end
+    std::size_t padded_bytes;     // 0: does not fit or is not a record
+    std::size_t exact_bytes;      // without the padding at its end
+    std::uint64_t cut_texts = 0;  // strings that the writer cut
   };
   // Size of the record at `record`, of which `available` bytes may be read.
   // Never reads beyond them.

@@ -82,6 +82,7 @@ RecordWalk WalkRecords(const RecordTable& table,
           table.Measure(id, record, size - at);
       bytes = measured.padded_bytes;
       exact = measured.exact_bytes;
+      walk.cut_texts += measured.cut_texts;
     }
     if (bytes == RecordTable::kUnknown || bytes > size - at) {
       walk.damage = DescribeDamage(table, word, at, size - at);

@@ -73,6 +73,7 @@ struct RecordWalk {
   std::uint64_t last_ns = 0;        // time of the last record, or `begin_ns`
   std::uint64_t holes = 0;          // records reserved and never committed
   std::uint64_t clock_errors = 0;   // records whose time went back
+  std::uint64_t cut_texts = 0;      // strings that their writer cut
   std::vector<RecordRun> runs;      // offsets from the start of the walk
   std::size_t end_bytes = 0;        // end of the last record, padded
   std::size_t exact_end_bytes = 0;  // the same without its padding

@@ -204,6 +204,12 @@ class Finisher {
                base::FormatNanoseconds(std::abs(static_cast<double>(ahead_ns))),
                ahead_ns > 0 ? "ahead of" : "behind")});
     }
+    if (cut_texts_ != 0) {
+      AddFound({kCutTexts, cut_texts_,
+                absl::StrFormat("Texts of hooks that are longer than %d bytes "
+                                "are cut there, and end in \"%s\": texts=%d",
+                                kMaxStringBytes - 1, kCutTextEnd, cut_texts_)});
+    }
     description_.info.not_recorded =
         FitNotRecorded(std::move(description_.info.not_recorded));
     result_.not_recorded = description_.info.not_recorded;
@@ -285,6 +291,7 @@ class Finisher {
     result_.packets += scan.packets.size();
     result_.records += scan.records;
     result_.dropped_packets += scan.bad_regions;
+    cut_texts_ += scan.cut_texts;
     const auto report = [&](const std::vector<ScanFinding>& findings) {
       for (const ScanFinding& finding : findings) {
         std::string message = absl::StrFormat("%s, offset %d: %s", file.name,
@@ -340,6 +347,7 @@ class Finisher {
   ThreadIds thread_ids_;
   StreamIdentities identities_;
   FinishResult result_;
+  std::uint64_t cut_texts_ = 0;
   std::map<std::int32_t, std::int64_t> other_clocks_;  // by pid: ns ahead
 };
 

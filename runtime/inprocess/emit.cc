@@ -121,10 +121,13 @@ std::byte* StorePayload(std::byte* out, const countrace_hook_site& site,
     // The text may change while it is copied (another thread), and a view may
     // hold NULs: neither may end the string early.
     const std::size_t bytes = StringBytes(values[i]) - 1;
-    for (std::size_t at = 0; at < bytes; ++at) {
+    const std::size_t whole =
+        values[i].bytes > bytes ? bytes - lf::kCutTextEndBytes : bytes;
+    for (std::size_t at = 0; at < whole; ++at) {
       const char c = static_cast<const volatile char*>(values[i].as.s)[at];
       out[at] = static_cast<std::byte>(c == '\0' ? '?' : c);
     }
+    memcpy(out + whole, lf::kCutTextEnd, bytes - whole);
     out[bytes] = std::byte{0};
     out += bytes + 1;
   }

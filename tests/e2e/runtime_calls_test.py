@@ -158,6 +158,20 @@ class RuntimeCalls(Recording):
                                 int(run.stdout))
         self.assertGreaterEqual(calls, 1)
 
+    def test_texts_that_were_cut_say_so(self):
+        """The workload's have 510 to 514 bytes, of which 511 fit."""
+        self.record(WORKLOAD, '10', options=['--no-kernel'])
+        script = self.countrace('script', self.trace).stdout
+        texts = dict(re.findall(r'calls:text: .*= (\d+), .*"(x+\.*)"', script))
+        for size in 510, 511:
+            self.assertEqual(texts[str(size)], size * 'x')
+        for size in 512, 513, 514:
+            self.assertEqual(texts[str(size)], 508 * 'x' + '...')
+        self.assertEqual(self.report()['loss']['cut_texts'], 3)
+        self.assertIn('3 long texts were cut',
+                      self.countrace('verify', self.trace).stdout)
+        self.check_readable()
+
 
 if __name__ == '__main__':
     (Recording.countrace_program, RUNTIME, WORKLOAD,

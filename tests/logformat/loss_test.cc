@@ -43,6 +43,8 @@ const std::map<std::string, Row> kRows = {
     {"went_on",
      {&Loss::went_on, "1 process of the command goes on, unrecorded",
       "3 processes of the command go on, unrecorded", true}},
+    {"cut_texts",
+     {&Loss::cut_texts, "1 long text was cut", "3 long texts were cut", true}},
     {"damaged",
      {&Loss::damaged, "the trace is incomplete", "the trace is incomplete",
       true}},
@@ -112,7 +114,8 @@ TEST_CASE("loss: every cause that the trace's description may hold is counted",
       {kNotJoined, "not_joined"},
       {kLostSamples, "lost_samples"},
       {kUnavailable, "unavailable"},
-      {kWentOn, "went_on"}};
+      {kWentOn, "went_on"},
+      {kCutTexts, "cut_texts"}};
   for (const char* cause : kNotRecordedCauses) {
     INFO(cause);
     REQUIRE(names.contains(cause));

@@ -21,7 +21,7 @@ enum {
   COUNTRACE_TYPE_INT = 1,      /* int64_t */
   COUNTRACE_TYPE_UNSIGNED = 2, /* uint64_t */
   COUNTRACE_TYPE_DOUBLE = 3,
-  COUNTRACE_TYPE_STRING = 4, /* cut to 511 bytes in the log */
+  COUNTRACE_TYPE_STRING = 4, /* in the log 511 bytes, the last "..." if cut */
   COUNTRACE_TYPE_POINTER = 5
 };
 
