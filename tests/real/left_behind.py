@@ -27,9 +27,9 @@ def adopt_orphans():
 def descendants(pid=None):
     """Living ones of this process, with their command names.
 
-    An ended process that nobody has waited for may have living children. Twice
-    if there seem to be none: /proc is no instant, and a process has another
-    parent while it is read if the one it had ends."""
+    An ended process that its parent has not waited for may have living children.
+    Twice if there seem to be none: /proc is no instant, and a process has
+    another parent while it is read if the one it had ends."""
     return scan_descendants(pid) or scan_descendants(pid)
 
 

