@@ -168,11 +168,13 @@ class Triggers(running.Running):
         self.assertIn('fired 40 times, 39 of them suppressed', run.stderr)
         for snapshot in self.snapshots():
             running.shutil.rmtree(snapshot)
+        # A busy machine may take a snapshot in more than 100 ms; what fires
+        # meanwhile has one together.
         run = self.record(['hook trigger:point at most every 1us '
                            'at most 3 times after 1us'], WORKLOAD, 'points',
-                          40, 25)
+                          8, 400)
         self.assertEqual(len(self.snapshots()), 3)
-        self.assertIn('fired 40 times, 37 of them suppressed', run.stderr)
+        self.assertIn('fired 8 times, 5 of them suppressed', run.stderr)
 
     def test_several_triggers_and_without_flight(self):
         self.record(['hook trigger:none', 'segment trigger:c* > 20ms',
