@@ -184,7 +184,8 @@ class EventSets(trace_checks.Recording):
             self.assertLess(truth, pages + ring_pages + SOME_FAULTS)
             for event in ('minor-faults', 'page-faults:u'):
                 count = counts[event]
-                self.assertEqual(count['quality'], 'scaled', row)
+                # Bounded where calls that were not counted may differ by more.
+                self.assertIn(count['quality'], ('scaled', 'bounded'), row)
                 self.assertLess(count['counted'], 0.8 * pages)
                 self.assertGreater(count['counted'], 0.2 * pages)
                 # One interval in 1.7 million misses this by chance; a few

@@ -191,7 +191,7 @@ class Judge:
                 count = row['counts'].get(event)
                 if count and count.get('incl') is not None and len(rows) == 1:
                     path = f'counts.{event}.incl'
-                    if count.get('quality') == 'scaled':
+                    if count.get('counted') is not None:  # an estimate
                         lo, hi = self.number(row, path)
                         least, most = truth['faults']
                         self.intervals.append((

@@ -156,7 +156,7 @@ class Rows:
                        f'are {wall["incl"]:,}')
         for event, count in row['counts'].items():
             if count.get('incl') is not None and count.get('excl') is not None and (
-                    count['quality'] != 'scaled'):
+                    count.get('counted') is None):  # no estimate
                 self.holds(count['excl'] <= count['incl'],
                            f'{name}: {event} {count["excl"]:,} in {count["incl"]:,}')
         self.check_useful_limits(row, name)
