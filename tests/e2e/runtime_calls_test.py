@@ -44,8 +44,9 @@ class RuntimeCalls(Recording):
         work = rows['calls:work']
         self.assertEqual(work['quality'], 'exact')
         if work['on_cpu_ns'] is not None:
+            # The workload's clock counts whole ms. It was 0.
             self.assertGreaterEqual(work['on_cpu_ns']['incl'],
-                                    (work_ms - 1) * 1e6)
+                                    0.9 * work_ms * 1e6)
         pids = [row['pid'] for row in data['processes']]
         self.assertEqual(len(pids), len(set(pids)), pids)
 
