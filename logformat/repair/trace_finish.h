@@ -27,7 +27,7 @@ struct FinishOptions {
   // AdoptOptions::now_ns of repair/user_streams.h.
   std::uint64_t now_ns = 0;
   // Streams on another clock are left out.
-  RecorderClock clock;
+  RecorderClock clock = {};
 };
 
 struct FinishResult {
