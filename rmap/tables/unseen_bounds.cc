@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "logformat/perf_event_names.h"
 #include "rmap/tables/account_sums.h"
 #include "rmap/tables/interval_arithmetic.h"
 
@@ -30,14 +29,6 @@ void Finish(Row& row) {
     row.qualities.Add(Quality::kBounded);
   }
   if constexpr (requires { row.quality; }) row.quality = row.qualities.Worst();
-}
-
-// The most that an event of time can count in a life of `ns`. The scheduler's
-// clock goes up to 0.05 % faster than ours.
-std::uint64_t MostIn(std::uint64_t ns, const std::string& event) {
-  if (IsOnCpuTime(event)) return ns;
-  return event == logformat::kExecRuntimeEvent ? AddBounded(ns, ns / 2000 + 1)
-                                               : kNone;
 }
 
 }  // namespace
@@ -177,8 +168,9 @@ void UnseenBounds::OfThread(const ThreadState& thread, ThreadRow& row) const {
     Bounds bounds = thread.dispatch.split_by_exec
                         ? Bounds()
                         : Around(*row.counts[i], 0, more);
-    bounds =
-        Capped(bounds, *row.counts[i], MostIn(life_ns, input_.plans[i].name));
+    if (IsOnCpuTime(input_.plans[i].name)) {
+      bounds = Capped(bounds, *row.counts[i], life_ns);
+    }
     row.bounds.Set(CountNumber(i, CountPart::kWhole), *row.counts[i], bounds);
   }
   Finish(row);
@@ -309,9 +301,9 @@ void UnseenBounds::OfProcess(const ProcessState& process, ProcessRow& row) {
       continue;
     }
     Bounds bounds = Around(*row.counts[i], 0, more);
-    bounds =
-        Capped(bounds, *row.counts[i],
-               MostIn(std::min(most_ns, all.lives_ns), input_.plans[i].name));
+    if (IsOnCpuTime(input_.plans[i].name)) {
+      bounds = Capped(bounds, *row.counts[i], most_ns);
+    }
     row.bounds.Set(CountNumber(i, CountPart::kWhole), *row.counts[i], bounds);
     all.most_counts[i] = bounds.hi;
   }
