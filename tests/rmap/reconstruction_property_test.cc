@@ -96,6 +96,16 @@ bool IsNearInferredEnd(const Report& report, const SegmentRow& row) {
                      });
 }
 
+bool HoldsInferredEnd(const Report& report, const SegmentRow& row) {
+  return std::any_of(
+      report.segment_paths.begin(), report.segment_paths.end(),
+      [&](const SegmentRow& other) {
+        return other.process == row.process && other.end_inferred != 0 &&
+               row.path.size() < other.path.size() &&
+               std::equal(row.path.begin(), row.path.end(), other.path.begin());
+      });
+}
+
 SegmentKey KeyOf(const SegmentRow& row, const std::string& name) {
   return {
       row.pid,
@@ -210,7 +220,12 @@ TEST_CASE("reconstruction: tables of a random machine equal its truth exactly",
                                 ? Quality::kExact
                                 : Quality::kInferred;
     CHECK(row.quality == quality);
-    CHECK(row.on_cpu_quality == quality);
+    // What was counted in a call without an end may lie outside of it: times of
+    // the calls around have limits.
+    if (row.on_cpu_quality != quality) {
+      CHECK(row.on_cpu_quality == Quality::kBounded);
+      CHECK(HoldsInferredEnd(report, row));
+    }
     CHECK(row.counts[2]->quality == quality);
     CheckCycles(row, run.truth, options);
   }

@@ -59,6 +59,8 @@ TEST_CASE("hidden switches: no interval exceeds the unattributed time",
     for (const auto* rows : {&report.segments, &report.segment_paths}) {
       for (const SegmentRow& row : *rows) {
         CAPTURE(row.segment, row.pid, row.path);
+        // Calls without an end, in it or itself, have limits of their own.
+        if (row.qualities.Has(Quality::kInferred)) continue;
         CHECK(Width(row.bounds, Number::kOnCpuExcl) <= 2 * most);
         bounded += Width(row.bounds, Number::kOnCpuExcl) != 0;
       }
