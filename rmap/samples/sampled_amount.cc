@@ -53,14 +53,8 @@ SampledAmount AmountOf(const SampleWeight& weight, const SampleTotal& all) {
     SetShare(share * all.effective_hits(), all.effective_hits(), amount);
   }
   amount.hits = weight.hits;
-  // To the nearest, half to even: rows that are all rounded down lack
-  // something.
+  // Down: the rows of a table are at most their sum.
   amount.value = weight.periods / all.counted_times;
-  const std::uint64_t twice = 2 * (weight.periods % all.counted_times);
-  if (twice > all.counted_times ||
-      (twice == all.counted_times && amount.value % 2 != 0)) {
-    ++amount.value;
-  }
   const double counted = all.periods / static_cast<double>(all.counted_times);
   if (all.of_whole) {
     amount.exact = all.missing == 0;

@@ -152,7 +152,8 @@ class DataAddresses(unittest.TestCase):
         done = run(COUNTRACE, 'report', '--no-progress', '--by', 'data', self.trace)
         self.assertRegex(done.stdout, r'samples +self +self of all +data +of +dso\n')
         self.assertRegex(done.stdout,
-                         rf'\n{pages} +~{pages} +~\d+\.\d % \[.*\] +table_a +{self.program}')
+                         rf'\n{pages} +~?{pages} +~?\d+\.\d %( \[.*\])? +table_a +'
+                         rf'{self.program}')
         self.assertIn('books of page-faults (every 1, ', done.stdout)
         done = run(COUNTRACE, 'report', '--no-progress', '--by', 'data', '--format', 'csv',
                    self.trace)

@@ -145,17 +145,6 @@ TEST_CASE("lost samples: where each event has a sample, sums are exact") {
   }
 }
 
-TEST_CASE("lost samples: rows of two periods are rounded to the nearest") {
-  SampleTotal all{.periods = 20, .squared_periods = 200, .counted_times = 2};
-  const auto value = [&all](std::uint64_t periods) {
-    return AmountOf({.hits = 1, .periods = periods}, all).value;
-  };
-  CHECK(value(6) == 3);
-  CHECK(value(7) == 4);  // half to even
-  CHECK(value(9) == 4);
-  CHECK(value(4) + value(5) + value(7) + value(4) == 10);
-}
-
 TEST_CASE("lost samples: sums of waits are exact while none is lost") {
   const SampleWeight weight{.hits = 2, .periods = 30};
   SampleTotal all{.of_whole = true};

@@ -335,9 +335,19 @@ std::uint64_t TraceDirectory::DiskBytes() const {
   return bytes;
 }
 
+// It is ours, whoever may still have its lock.
 void TraceDirectory::Remove() {
-  lock_.Reset();
-  (void)RemoveTrace(path_);
+  const base::ScopedFd directory(
+      open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+  for (const std::uint32_t user : logformat::UserFolders(path_)) {
+    logformat::RemoveUserFolder(path_, user);
+  }
+  const auto names = base::ListDirectory(directory.get(), ".");
+  if (!names.ok()) return;
+  for (const std::string& name : *names) {
+    if (IsTraceFile(name)) unlinkat(directory.get(), name.c_str(), 0);
+  }
+  rmdir(path_.c_str());
 }
 
 }  // namespace countrace::runtime
