@@ -198,7 +198,10 @@ class PerfData(unittest.TestCase):
                     'syscall:clock_nanosleep', 'syscall:munmap',
                     'syscall:mmap')}
         self.assertEqual(80, calls['perf']['syscall:clock_nanosleep'])
-        self.assertEqual(calls['own'], calls['perf'])
+        self.assertEqual(80, calls['own']['syscall:clock_nanosleep'])
+        # perf also has those of the runtime library.
+        for segment, count in calls['perf'].items():
+            self.assertLessEqual(calls['own'][segment], count, calls)
 
     def test_probes_are_segments_of_the_mapping_file(self):
         group = 'probe_shop'
