@@ -188,8 +188,12 @@ class KernelDumpRules(unittest.TestCase):
         found = self.dumps(
             '--hook', 'tracepoint:raw_syscalls:sys_enter', '--kernel',
             'syscalls', '--dump', f'raw_syscalls:* if arg0 == {close}')
-        self.assertEqual(found['raw_syscalls:sys_enter'],
-                         (self.records['syscall:close'] // 2, 0))
+        # The tracepoint also has the calls of the runtime library.
+        with_dump, without = found['raw_syscalls:sys_enter']
+        closes = self.records['syscall:close'] // 2
+        self.assertGreaterEqual(with_dump, closes)
+        self.assertLess(with_dump, closes + 100)
+        self.assertEqual(0, without)
 
     @staticmethod
     def close_number():
