@@ -335,7 +335,7 @@ std::uint64_t TraceDirectory::DiskBytes() const {
   return bytes;
 }
 
-// It is ours, whoever may still have its lock.
+// It is ours, also while another process has its lock.
 void TraceDirectory::Remove() {
   const base::ScopedFd directory(
       open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
