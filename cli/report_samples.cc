@@ -6,7 +6,6 @@
 
 #include "absl/strings/str_format.h"
 #include "base/text/name_escape.h"
-#include "cli/name_remedies.h"
 #include "cli/sample_books.h"
 #include "cli/sample_groups.h"
 #include "cli/sample_input.h"
@@ -15,6 +14,7 @@
 #include "cli/sample_text.h"
 #include "rmap/samples/call_tree.h"
 #include "rmap/samples/function_rows.h"
+#include "rmap/samples/name_remedies.h"
 
 namespace countrace::cli {
 namespace {
@@ -137,7 +137,7 @@ absl::StatusOr<ReportAnswer> ReportSamples(const ReportRequest& request,
   const SampleGroups groups = GroupSamples(report, wanted.group_by);
   const rmap::SampleChoice choice = {input->chosen, groups.of_context};
   SampleRows tables;
-  std::vector<UnnamedCode> code;
+  std::vector<rmap::UnnamedCode> code;
   if (wanted.table == SampleTable::kCallTree ||
       wanted.table == SampleTable::kCallers) {
     const rmap::CallTree tree = rmap::MakeCallTree(
@@ -169,7 +169,7 @@ absl::StatusOr<ReportAnswer> ReportSamples(const ReportRequest& request,
     }
   }
   for (std::string& note :
-       NameRemedies(report, choice.chosen, tables.notes, code)) {
+       rmap::NameRemedies(report, choice.chosen, tables.notes, code)) {
     tables.notes.push_back(std::move(note));
   }
   rmap::CodePlaces functions(samples, CodeBy::kFunction);

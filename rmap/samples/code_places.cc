@@ -8,9 +8,7 @@
 namespace countrace::rmap {
 namespace {
 
-constexpr char kStripped[] = "[stripped]";
 constexpr char kNotNamed[] = "[not named: ";  // symbolizer.h
-constexpr char kNoLines[] = "[no lines]";     // names, but no source lines
 
 // Places of the other tables differ by the source.
 bool HasFunctions(CodeBy by) {
@@ -18,6 +16,17 @@ bool HasFunctions(CodeBy by) {
 }
 
 }  // namespace
+
+const CodeSymbol* RecordedSymbol(const Samples& samples,
+                                 const StackFrame& frame) {
+  auto after = samples.symbols.upper_bound({frame.file, frame.address});
+  if (after == samples.symbols.begin()) return nullptr;
+  --after;
+  const auto& [at, symbol] = *after;
+  const bool is_there =
+      at.first == frame.file && frame.address - at.second < symbol.bytes;
+  return is_there ? &symbol : nullptr;
+}
 
 CodePlaces::CodePlaces(const Samples& samples, CodeBy by,
                        Symbolizer* symbolizer)
@@ -124,14 +133,8 @@ std::string CodePlaces::RecordedName(const StackFrame& frame,
   if (frame.symbol != 0) {
     return base::Demangled(samples_.timed_symbols[frame.symbol - 1].name);
   }
-  auto after = samples_.symbols.upper_bound({frame.file, frame.address});
-  if (after == samples_.symbols.begin()) return bucket;
-  --after;
-  const auto& [at, symbol] = *after;
-  if (at.first == frame.file && frame.address - at.second < symbol.bytes) {
-    return base::Demangled(symbol.name);
-  }
-  return bucket;
+  const CodeSymbol* const symbol = RecordedSymbol(samples_, frame);
+  return symbol == nullptr ? bucket : base::Demangled(symbol->name);
 }
 
 }  // namespace countrace::rmap

@@ -30,6 +30,14 @@ enum class CodeBy : std::uint8_t {
   kFile,  // of the source
 };
 
+// Places of code in a file without symbols, and without lines.
+inline constexpr char kStripped[] = "[stripped]";
+inline constexpr char kNoLines[] = "[no lines]";
+
+// The function that the recorder named there; null: none.
+const CodeSymbol* RecordedSymbol(const Samples& samples,
+                                 const StackFrame& frame);
+
 class CodePlaces final : public FramePlaces {
  public:
   // `samples` must outlive it, and `symbolizer`; absent: one of its own.

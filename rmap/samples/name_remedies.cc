@@ -1,22 +1,23 @@
-#include "cli/name_remedies.h"
+#include "rmap/samples/name_remedies.h"
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 
 #include "absl/strings/str_format.h"
 #include "base/text/name_escape.h"
 #include "logformat/sample_points.h"
+#include "rmap/samples/code_places.h"
 #include "rmap/samples/samples.h"
 
-namespace countrace::cli {
+namespace countrace::rmap {
 namespace {
 
 using Hits = std::map<std::string, std::uint64_t>;
 
 constexpr std::size_t kMostOfABucket = 3;
-constexpr std::string_view kNoSymbols = "[stripped]", kNoLines = "[no lines]";
 
 // Compilers at run time and the switch with which each writes the names of its
 // code, as perf's documentation and theirs have it.
@@ -40,8 +41,8 @@ std::string JitRemedy(const std::string& comm) {
 }
 
 // Rows have the last part alone.
-std::string PathOf(const rmap::Samples& samples, const std::string& dso) {
-  for (const rmap::CodeFile& file : samples.files) {
+std::string PathOf(const Samples& samples, const std::string& dso) {
+  for (const CodeFile& file : samples.files) {
     if (file.path.ends_with("/" + dso)) return file.path;
   }
   return dso;
@@ -61,30 +62,32 @@ std::string FileRemedy(const std::string& path, std::string_view bucket) {
                             : "build it without -s, and do not strip it";
 }
 
-// By the name of the process.
-Hits JitHits(const rmap::Report& report, const std::vector<bool>& chosen) {
-  const rmap::Samples& samples = *report.samples;
-  std::map<rmap::ProcessIndex, std::string> comms;
-  for (const rmap::ProcessRow& row : report.processes) {
-    comms[row.index] = row.comm;
-  }
+// By the name of the process. One with names writes them already.
+Hits JitHits(const Report& report, const std::vector<bool>& chosen) {
+  const Samples& samples = *report.samples;
+  std::map<ProcessIndex, std::string> comms;
+  for (const ProcessRow& row : report.processes) comms[row.index] = row.comm;
   Hits hits;
-  for (const rmap::SampleSum& sum : samples.sums) {
+  std::set<std::string> named;
+  for (const SampleSum& sum : samples.sums) {
     if (!chosen.empty() && !chosen[sum.context]) continue;
-    const rmap::StackFrame& frame = samples.frames[sum.frame];
-    if (frame.symbol != 0 ||
-        samples.files[frame.file].path != logformat::kJitCode) {
-      continue;
-    }
+    const StackFrame& frame = samples.frames[sum.frame];
+    if (samples.files[frame.file].path != logformat::kJitCode) continue;
     const auto comm = comms.find(samples.contexts[sum.context].process);
-    if (comm != comms.end()) hits[comm->second] += sum.hits;
+    if (comm == comms.end()) continue;
+    if (frame.symbol != 0 || RecordedSymbol(samples, frame) != nullptr) {
+      named.insert(comm->second);
+    } else {
+      hits[comm->second] += sum.hits;
+    }
   }
+  for (const std::string& comm : named) hits.erase(comm);
   return hits;
 }
 
 }  // namespace
 
-std::vector<std::string> NameRemedies(const rmap::Report& report,
+std::vector<std::string> NameRemedies(const Report& report,
                                       const std::vector<bool>& chosen,
                                       const std::vector<std::string>& known,
                                       const std::vector<UnnamedCode>& code) {
@@ -93,8 +96,10 @@ std::vector<std::string> NameRemedies(const rmap::Report& report,
   for (const UnnamedCode& one : code) {
     all += one.hits;
     if (one.bucket == logformat::kJitCode) {
-      buckets[one.bucket] = JitHits(report, chosen);
-    } else if (one.bucket == kNoSymbols || one.bucket == kNoLines) {
+      if (!buckets.contains(one.bucket)) {
+        buckets[one.bucket] = JitHits(report, chosen);
+      }
+    } else if (one.bucket == kStripped || one.bucket == kNoLines) {
       const std::string path = PathOf(*report.samples, one.dso);
       const bool is_known =
           std::any_of(known.begin(), known.end(), [&](const std::string& note) {
@@ -104,6 +109,7 @@ std::vector<std::string> NameRemedies(const rmap::Report& report,
     }
   }
   std::vector<std::string> notes;
+  if (all == 0) return notes;
   for (const auto& [bucket, hits] : buckets) {
     std::vector<std::pair<std::uint64_t, std::string>> most;
     for (const auto& [name, count] : hits) most.emplace_back(count, name);
@@ -123,4 +129,4 @@ std::vector<std::string> NameRemedies(const rmap::Report& report,
   return notes;
 }
 
-}  // namespace countrace::cli
+}  // namespace countrace::rmap

@@ -2,8 +2,8 @@
 // for the programs at hand.
 //
 // Thread: any.
-#ifndef COUNTRACE_CLI_NAME_REMEDIES_H_
-#define COUNTRACE_CLI_NAME_REMEDIES_H_
+#ifndef COUNTRACE_RMAP_SAMPLES_NAME_REMEDIES_H_
+#define COUNTRACE_RMAP_SAMPLES_NAME_REMEDIES_H_
 
 #include <cstdint>
 #include <string>
@@ -11,7 +11,7 @@
 
 #include "rmap/tables/tables.h"
 
-namespace countrace::cli {
+namespace countrace::rmap {
 
 // Innermost frames in a bucket of the table.
 struct UnnamedCode {
@@ -23,11 +23,11 @@ struct UnnamedCode {
 // For buckets with 1 % of the samples: most first, three of a bucket. `chosen`:
 // of Samples::contexts; empty: all. `known`: notes of files that have none for
 // another reason. Requires: report.samples.
-std::vector<std::string> NameRemedies(const rmap::Report& report,
+std::vector<std::string> NameRemedies(const Report& report,
                                       const std::vector<bool>& chosen,
                                       const std::vector<std::string>& known,
                                       const std::vector<UnnamedCode>& code);
 
-}  // namespace countrace::cli
+}  // namespace countrace::rmap
 
-#endif  // COUNTRACE_CLI_NAME_REMEDIES_H_
+#endif  // COUNTRACE_RMAP_SAMPLES_NAME_REMEDIES_H_
