@@ -3,7 +3,7 @@
 the oracle, digit by digit. A trace that differs is kept.
 
 usage: live_test.py COUNTRACE JUMP_WORKLOAD KERNEL_HOOK_WORKLOAD PROCESS_STORM
-                    SIGNAL_RETURNS [TEST...]
+                    SIGNAL_RETURNS HOOK_SETS_WORKLOAD [TEST...]
 """
 import collections
 import json
@@ -61,6 +61,8 @@ MAKEFILE = textwrap.dedent('''\
 PIPES = 'for i in 1 2 3 4; do seq 3000 | sort -R | sort | wc -l; done'
 SETS = ('-e', 'task-clock,page-faults,{{minor-faults,cpu-clock}},'
         '{{cpu-migrations}},{{page-faults:u}}')
+HOOK_SETS = ('page-faults,{{minor-faults}},{{context-switches,page-faults:u}},'
+             '{{cpu-migrations}}')
 EVERYTHING = ('--kernel', 'syscalls,wakeups,faults,irq,softirq')
 
 CASES = {
@@ -123,6 +125,27 @@ CASES = {
         ('-a', *SETS), PIPES, 500, ('sort', 'seq')),
     'event sets, perf': Case(
         ('--backend', 'perf', *SETS), PIPES, 200, ('sort', 'seq')),
+    'event sets of hooks': Case(
+        ('--hook-events', HOOK_SETS, '--rotate', '1ms'),
+        '{hook_sets_workload} 1000', 500, ('sets:drift', 'sets:none')),
+    'each call a rotation': Case(
+        ('--hook-events', HOOK_SETS, '--rotate=instance'),
+        '{hook_sets_workload} 400', 500, ('sets:drift', 'sets:first')),
+    'samples': Case(
+        ('--kernel', 'syscalls,faults', '--sample', '499', '--sample',
+         'every=10:page-faults'), PIPES, 10000, ('sort', 'syscall:read')),
+    'samples of two periods': Case(
+        ('--sample', 'every=100:page-faults', '--sample', '1999'), PIPES, 800,
+        ('sort',)),
+    'off-cpu': Case(
+        ('-a', '--kernel', 'wakeups', '--sample', '499', '--offcpu', '500us',
+         '--wakeup-stacks'), '{process_storm} storm 4 30 3', 8000,
+        ('process_storm',)),
+    'off-cpu, dwarf': Case(
+        (*EVERYTHING, '--offcpu', '1ms', '--call-graph', 'dwarf', '--sample',
+         '499'), REDIS + ' & ' + BENCHMARK + '; '
+        'redis-cli -s {work}/redis shutdown nosave; wait', 5000,
+        ('redis-server', 'syscall:epoll_wait'), REDIS_NEEDS),
 }
 LOST = Case(
     ('--kernel', 'syscalls,faults,irq,softirq', '--kernel-ring', '64K'),
@@ -216,15 +239,17 @@ class Live(trace_checks.Recording):
 
 def add_tests():
     def test_of(case):
-        return lambda self: self.run_case(case)
+        def test(self):
+            self.run_case(case)
+        return test
 
     for name, case in CASES.items():
-        words = name.replace(',', '').replace(' ', '_')
+        words = name.replace(',', '').replace('-', '_').replace(' ', '_')
         setattr(Live, 'test_' + words, test_of(case))
 
 
 if __name__ == '__main__':
     trace_checks.Recording.countrace_program = sys.argv[1]
-    PROGRAMS.update((pathlib.Path(path).name, path) for path in sys.argv[2:6])
+    PROGRAMS.update((pathlib.Path(path).name, path) for path in sys.argv[2:7])
     add_tests()
-    unittest.main(argv=sys.argv[:1] + sys.argv[6:], verbosity=2)
+    unittest.main(argv=sys.argv[:1] + sys.argv[7:], verbosity=2)

@@ -10,19 +10,22 @@ Exit: 0 all numbers agree, 1 some differ, or fewer than N were compared.
 import argparse
 import collections
 import json
+import math
 import random
 import subprocess
 import sys
 
 from comparison import Comparison
 import estimates
+import hook_sets
 from dispatches import read_cpus
 from identity import Identities
 from instants import Instants
+from samples import Samples, KEYS as SAMPLE_KEYS
 from segments import read_segments
 from tables import Tables
 from thread_times import thread_times
-from trace_text import Trace
+from trace_text import SAMPLED, Trace
 
 INSTANTS = 6
 # A clock's counts are nearly its time, so that their squares cancel.
@@ -43,7 +46,8 @@ def compare_report(tables, report, comparison):
     """All tables of one `report --format json`."""
     def rows(name, ours, *keys):
         theirs = [row for row in report.get(name, [])
-                  if row.get('pid') not in tables.marked_late]
+                  if row.get('pid') not in tables.marked_late and
+                  not row.get('hook', '').startswith(SAMPLED)]
         comparison.rows(name, ours, theirs, lambda row: tuple(
             tuple(row[key]) if isinstance(row[key], list) else row[key]
             for key in keys))
@@ -91,6 +95,44 @@ def compare_estimates(tables, report, comparison):
                 name: found.get(name) for name in ours}, True, {})
     for event, book in estimates.books(tables).items():
         comparison.row(f'books {event}', book, report['books'][event])
+
+
+def compare_hook_sets(tables, report, comparison):
+    """Of multiplexed events at user hooks, in paths whose key is used once."""
+    theirs = collections.defaultdict(list)
+    for row in report['segment_paths']:
+        theirs[row['pid'], tuple(row['path'])].append(row)
+    ours = hook_sets.estimates(tables)
+    for (pid, path), events in ours.items():
+        rows = theirs[pid, path]
+        inside = [each for key, each in ours.items() if key[0] == pid and
+                  key[1][:-1] == path]
+        for event, estimate in events.items() if len(rows) == 1 else ():
+            where = f'segment_paths {pid} {path} {event}'
+            found = rows[0]['counts'].get(event)
+            always = event in tables.events + tables.trace.thread_events
+            if always or estimate is None or found is None:
+                if not always:
+                    comparison.value(where, 'sets', estimate, found, True, {})
+                continue
+            mine = {'counted': estimate.counted, 'incl': estimate.count,
+                    'stderr': estimate.stderr}
+            others = [each[event] for each in inside if each[event]]
+            mine['excl'] = estimate.count - sum(each.count for each in others)
+            if all(each.stderr is not None for each in others + [estimate]):
+                mine['excl_stderr'] = math.sqrt(sum(
+                    each.stderr ** 2 for each in others + [estimate]))
+            if estimate.stderr:
+                mine['quality'] = 'bounded' if estimate.bounded else 'scaled'
+            for name, reach in (('incl', 0.51), ('excl', 1.02),
+                                ('stderr', CANCELLED * (mine['stderr'] or 1)),
+                                ('excl_stderr', CANCELLED *
+                                 (mine.get('excl_stderr') or 1))):
+                if mine.get(name) is not None and found.get(name) is not None:
+                    found[name] = nearly(found[name], mine[name], reach)
+            for name, value in mine.items():  # of no sure count, but sure itself
+                comparison.value(f'{where} {name}', 'sets', value,
+                                 found.get(name), True, {})
 
 
 def nearly(found, ours, reach):
@@ -146,6 +188,23 @@ def compare_state(tables, state, inexact, comparison):
                               'there')
 
 
+def compare_samples(tables, report, comparison):
+    """`report --by dso --group-by thread`, and each sample with the dispatches."""
+    samples = Samples(tables)
+    comparison.rows('samples', samples.rows(), report['rows'],
+                    lambda row: tuple(row[key] for key in SAMPLE_KEYS))
+    books = samples.books()
+    for book in report['books']:
+        comparison.row(f'books {book["event"]}', books[book['event']], book)
+    if tables.cpus and not tables.lossy:
+        for where, least, most, found in samples.contradictions():
+            if least == most:
+                comparison.value(where, 'samples', least, found, True, {})
+            else:
+                comparison.value(where, 'samples', found, None, True,
+                                 {'samples': (least, most)})
+
+
 def instants_of(tables):
     """Some where a record is, some between two."""
     times = sorted({record.time for record in tables.trace.records})
@@ -165,6 +224,11 @@ def compare(program, path, comparison):
     comparison.lossy = tables.lossy
     report = json_of('report')
     compare_report(tables, report, comparison)
+    if tables.trace.rates:
+        compare_samples(tables, json_of('report', '--by', 'dso', '--group-by',
+                                        'thread'), comparison)
+    if tables.trace.thread_sets and not tables.lossy:
+        compare_hook_sets(tables, report, comparison)
     inexact = {(row['pid'], row['tid']) for row in report['threads']
                if row['quality'] != 'exact'}
     if tables.cpus and not tables.lossy:

@@ -21,9 +21,11 @@ ZERO = Amounts(0, 0, 0, 0, 0, 0)
 
 class Call:
     """One call; `incl` and `inner` are Amounts, of the whole and of the calls
-    directly inside. `dump` are the counters at its enter."""
+    directly inside. `dump` are the counters at its enter; `records` those of its
+    enter and of its end, None where that is inferred."""
     __slots__ = ('name', 'path', 'level', 'at', 'incl', 'inner', 'outermost',
-                 'end_inferred', 'dump', 'counts', 'inner_counts', 'of_cpu')
+                 'end_inferred', 'dump', 'counts', 'inner_counts', 'of_cpu',
+                 'records')
 
     def __init__(self, name, path, level, at, outermost):
         self.name, self.path, self.level, self.at = name, path, level, at
@@ -104,6 +106,7 @@ class Stack:
         call = Call(record.name, path, depth, self.amounts(record.time),
                     record.name not in path[:-1])
         call.dump, call.of_cpu = self.dump(record), record.cpu >= 0
+        call.records = record, None
         self.open.append(call)
 
     def dump(self, record):
@@ -126,7 +129,7 @@ class Stack:
         """What began after setjmp is over; 0: what is over is not known."""
         (since,) = record.values
         while since and self.open and self.open[-1].at.wall > since:
-            self.pop(record.time, inferred=False, dump=self.dump(record))
+            self.pop(record.time, inferred=False, record=record)
 
     def exit(self, name, record):
         if all(call.name != name for call in self.open):
@@ -142,7 +145,7 @@ class Stack:
             return
         while self.open[-1].name != name:
             self.abandon(record.time)
-        self.pop(record.time, inferred=False, dump=self.dump(record))
+        self.pop(record.time, inferred=False, record=record)
 
     def exec(self, time):
         """The program is gone; execve's exit comes in the new one."""
@@ -158,12 +161,14 @@ class Stack:
                      self.open[-1].name == 'fault:kernel')
         self.note(time)
 
-    def pop(self, time, inferred, dump=None):
+    def pop(self, time, inferred, record=None):
         call = self.open.pop()
+        call.records = call.records[0], record
         end = self.amounts(time)
         call.incl = Amounts(*(now - then for now, then in zip(end, call.at)))
         call.end_inferred = inferred
-        call.counts = dump_difference(call.dump, dump)
+        call.counts = dump_difference(call.dump,
+                                      self.dump(record) if record else None)
         if self.open:
             outer = self.open[-1]
             outer.inner = Amounts(*(a + b for a, b in

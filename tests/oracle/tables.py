@@ -7,6 +7,7 @@ import math
 from dispatches import (CLOCKS, IDLE, INFERRED, INTERRUPT, OUTSIDE, OWN,
                         RUN_TIME, UNATTRIBUTED)
 from segments import Amounts
+from trace_text import SAMPLED
 
 SYMBOLS = (IDLE, INTERRUPT, OUTSIDE, UNATTRIBUTED)
 PERCENTILES = (50, 90, 99)
@@ -217,7 +218,8 @@ class Tables:
                     self.trace.hook_kinds.get(record.name) == 'interrupt'):
                 hits[record.name, None] += 1
         return [{'hook': name, 'pid': process.pid if process else 0,
-                 'hits': count} for (name, process), count in hits.items()]
+                 'hits': count} for (name, process), count in hits.items()
+                if not name.startswith(SAMPLED)]  # those have a table
 
     # --- Books
 

@@ -67,6 +67,8 @@ class ThreadTimes:
             elif wakeups and (state == 'blocked' or
                               state == 'off-cpu' and what == WAKE):
                 self.blocked.add(since, time)
+                if self.states and self.states[-1] == (since, 'off-cpu'):
+                    self.states[-1] = since, 'blocked'  # as the wake-up shows
             state, since = after, time
             if what != END:
                 self.states.append((time, state))

@@ -5,8 +5,6 @@ One line of `babeltrace2 --clock-seconds --no-delta --fields=loglevel` is
    [SECONDS] EVENT: { packet context }, [{ dump of a user hook },] { payload }
 
 and one line of its standard error for each packet that counts lost records.
-
-Requires a trace whose hooks multiplex no event sets (FORMAT.md 4.5).
 """
 import pathlib
 import re
@@ -15,12 +13,16 @@ from collections import namedtuple
 
 # `kind` is the name of a cpu event (FORMAT.md 4.3), or hook_enter, hook_exit,
 # hook_hit. `cpu` is -1 for a record of a thread stream. `values` are the
-# integers of the payload in its order, `name` the hook's or a command's. Of a
-# CPU's event sets `values` and `dump` have what is always on; `of_set` is (set,
-# {event: value}, running ns), None if no set was counted.
+# integers of the payload in its order, `name` the hook's or a command's. Of
+# event sets `values` and `dump` have what is always on; `of_set` is (set,
+# {event: value}, running ns), of a thread's (set, {event: value}, bit 15 of
+# `present`), None if no set was counted.
 Record = namedtuple('Record',
                     'time cpu pid tid kind name values dump of_set',
                     defaults=(None,))
+# A record of the provider `sample` (FORMAT.md 4.8): its values by name. `point` is
+# the name behind `sample:`.
+Sample = namedtuple('Sample', 'time cpu pid tid point values')
 # `count` records or packets lost after `begin` and before `end` (ns), of a CPU
 # or, with -1, of a thread.
 Loss = namedtuple('Loss', 'cpu begin end count')
@@ -31,11 +33,15 @@ CPU_EVENTS = ('dispatch', 'counters', 'fork', 'exec', 'comm', 'exit', 'fault',
 COUNTED = {'dispatch': 3, 'counters': 2}
 # A kernel hook's payload begins with tid, pid, number.
 HOOK_FIELDS = 3
+SAMPLED = 'sample:'
+# Points of that provider which describe samples and are none.
+DESCRIBING = ('frame', 'file', 'area', 'symbol', 'timed_symbol', 'count', 'short')
 # A point hook of the runtime library: its payload is the time of setjmp.
 JUMP = 'countrace:jump'
 # Before format 3 there was no checksum.
 CONTEXT = re.compile(r': \{ (?:checksum = \d+, )?discarded_no_sub_buffer = ')
 COMM = re.compile(r'comm = "((?:[^"\\]|\\.)*)"')
+FIELD = re.compile(r'(\w+) = ("(?:[^"\\]|\\.)*"|0x[0-9A-F]+|-?\d+)')
 ENV_LINE = re.compile(r'^\t(\w+) = (?:"((?:[^"\\]|\\.)*)"|(-?\d+));$', re.M)
 DISCARDED = re.compile(r'Tracer discarded (\d+) (?:event|packet)s? between '
                        r'\[[^]]*\] and \[([^]]*)\].*/([^/"]+)" \(stream class')
@@ -57,17 +63,21 @@ class Trace:
     def __init__(self, path):
         self.path = pathlib.Path(path)
         self.env = self.read_env()
-        if 'thread_event_sets' in self.env:
-            raise ValueError('event sets of hooks: counts are estimates')
-        self.cpu_events = self.listed('cpu_event')  # always on
-        self.cpu_sets = self.take_sets()
-        self.thread_events = self.listed('thread_event')
+        # Always on, and the sets.
+        self.cpu_events, self.cpu_sets = self.events('cpu')
+        self.thread_events, self.thread_sets = self.events('thread')
         self.first_values = {}  # of kernel points with values, by name
         self.hook_kinds = {}  # by name: kernel-segment, segment, interrupt, ...
+        self.hook_names = {}  # by id
+        self.samples = []  # and what describes them, each CPU's in its order
+        self.rates = {}  # of sampled events: how they are sampled
         for key, text in self.env.items():
             if re.fullmatch(r'hook_\d+', key):
-                kind, types, name, _, *names = text.split('\t')
+                kind, types, name, location, *names = text.split('\t')
                 self.hook_kinds[name] = kind
+                self.hook_names[int(key[len('hook_'):])] = name
+                if name.startswith(SAMPLED):
+                    self.rates[name[len(SAMPLED):]] = location
                 if kind == 'kernel-point' and types != '-':
                     self.first_values[name] = names[0].split(',')[0]
         self.contexts = {}  # text of a packet context -> (cpu, pid, tid)
@@ -91,15 +101,15 @@ class Trace:
             names.append(self.env[f'{key}_{len(names)}'])
         return names
 
-    def take_sets(self):
-        """Names of the events in each set."""
-        text = self.env.get('cpu_event_sets')
-        sizes = [int(size) for size in text.split(',')] if text else []
+    def events(self, of):
+        """Names of those that are always on, and of those in each set."""
+        names = self.listed(f'{of}_event')
+        text = self.env.get(f'{of}_event_sets')
         sets = []
-        for size in reversed(sizes):
-            sets.insert(0, self.cpu_events[-size:])
-            del self.cpu_events[-size:]
-        return sets
+        for size in reversed(text.split(',') if text else []):
+            sets.insert(0, names[-int(size):])
+            del names[-int(size):]
+        return names, sets
 
     def read_records(self):
         run = subprocess.run(
@@ -116,9 +126,10 @@ class Trace:
                 context = self.contexts[line[at:end]] = read_context(
                     line[at + 4:end])
             closing = line.index(']')
-            self.records.append(self.record(
-                self.time(line[1:closing]), context, line[closing + 2:at],
-                line[end + 4:]))
+            record = self.record(self.time(line[1:closing]), context,
+                                 line[closing + 2:at], line[end + 4:])
+            if record is not None:
+                self.records.append(record)
         # Stable: the order within a stream stays.
         self.records.sort(key=lambda record: (
             record.time, record.cpu if record.cpu >= 0 else 1 << 30))
@@ -142,11 +153,20 @@ class Trace:
         self.losses.append(Loss(cpu, begin, end, count))
 
     def record(self, time, context, event, rest):
+        """None: it only describes samples."""
         cpu, pid, tid = context
+        if event.startswith(SAMPLED):
+            values = {name: unescaped(text[1:-1]) if text[0] == '"' else
+                      int(text, 0) for name, text in FIELD.findall(rest)}
+            point = event[len(SAMPLED):]
+            self.samples.append(Sample(time, cpu, values['pid'], values['tid'],
+                                       point, values))
+            if point in DESCRIBING:
+                return None
         if cpu < 0:
             payload = integers(rest)[-1:] if event == JUMP else ()
             return Record(time, -1, pid, tid, *self.side(event), payload,
-                          self.user_dump(rest))
+                          *self.user_dump(rest))
         if event in CPU_EVENTS:
             name = ''
             if event in ('exec', 'comm', 'process_state'):
@@ -191,10 +211,19 @@ class Trace:
         return 'hook_hit', event
 
     def user_dump(self, rest):
-        """(mmcr, present, values...) of a record with counters, else None."""
+        """(mmcr, present, values...) of a record with counters, else None; and
+        what it has for a set."""
         if not rest.startswith('{ mmcr = '):
-            return None
-        return integers(rest[:rest.index(' }')])
+            return None, None
+        if not self.thread_sets:
+            return integers(rest[:rest.index(' }')]), None
+        mmcr, present, *values = integers(rest[:rest.index(' } }')])
+        always = len(self.thread_events)
+        counted = {event: values[always + i]
+                   for i, event in enumerate(self.thread_sets[mmcr])
+                   if present >> (always + i) & 1}
+        of_set = (mmcr, counted, present >> 15 & 1) if counted else None
+        return [0, present & ((1 << always) - 1), *values[:always]], of_set
 
 
 def read_context(text):
