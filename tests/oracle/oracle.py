@@ -30,6 +30,7 @@ from trace_text import SAMPLED, Trace
 INSTANTS = 6
 # A clock's counts are nearly its time, so that their squares cancel.
 CANCELLED = 1e-3
+ROUNDED = 1.01
 SHOWN = 40  # differences that are printed
 
 
@@ -124,7 +125,9 @@ def compare_hook_sets(tables, report, comparison):
                     each.stderr ** 2 for each in others + [estimate]))
             if estimate.stderr:
                 mine['quality'] = 'bounded' if estimate.bounded else 'scaled'
-            for name, reach in (('incl', 0.51), ('excl', 1.02),
+            # Each of two strata is rounded.
+            for name, reach in (('incl', ROUNDED),
+                                ('excl', ROUNDED * (1 + len(others))),
                                 ('stderr', CANCELLED * (mine['stderr'] or 1)),
                                 ('excl_stderr', CANCELLED *
                                  (mine.get('excl_stderr') or 1))):
