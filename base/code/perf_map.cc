@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 
 namespace countrace::base {
 namespace {
@@ -106,6 +107,18 @@ PerfMap ReadPerfMap(const ReadAt& read,
   }
   out.symbols = reader.Take();
   return out;
+}
+
+std::string PerfMapPath(std::int32_t pid) {
+  return absl::StrCat("/tmp/perf-", pid, ".map");
+}
+
+bool IsPerfMapPath(std::string_view path) {
+  constexpr std::string_view kBegin = "/tmp/perf-", kEnd = ".map";
+  return path.starts_with(kBegin) && path.ends_with(kEnd) &&
+         path.size() > kBegin.size() + kEnd.size() &&
+         path.find_first_not_of("0123456789", kBegin.size()) ==
+             path.size() - kEnd.size();
 }
 
 }  // namespace countrace::base

@@ -8,6 +8,8 @@
 
 #include <cstdint>
 #include <set>
+#include <string>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "base/code/local_symbols.h"
@@ -15,6 +17,12 @@
 #include "base/code/read_at.h"
 
 namespace countrace::base {
+
+inline constexpr std::uint64_t kLargestPerfMap = 256 << 20;  // bytes
+
+// "/tmp/perf-5.map", where tools look for that of process 5.
+std::string PerfMapPath(std::int32_t pid);
+bool IsPerfMapPath(std::string_view path);
 
 struct PerfMap {
   LocalSymbols symbols;

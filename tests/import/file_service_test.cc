@@ -138,7 +138,7 @@ TEST_CASE("file service: of code made at run time opens files of such a name",
           "[import][file_service]") {
   FileServiceTest test;
   const auto may = [&](const std::string& path) {
-    return test.Request(FileRequest::kJitDump, path).is_open();
+    return test.Request(FileRequest::kJitFile, path).is_open();
   };
   const std::string path = test.Path("jit-5.dump");
   std::ofstream(path) << "bytes";
@@ -153,6 +153,17 @@ TEST_CASE("file service: of code made at run time opens files of such a name",
   CHECK_FALSE(may(test.Path("jit-7.dump")));
   CHECK(errno == EACCES);
   CHECK_FALSE(may(test.Path("jit-8.dump")));
+  CHECK(errno == ENOENT);
+  // No perf-PID.map but the one of a process in /tmp.
+  std::ofstream(test.Path("perf-5.map")) << "bytes";
+  CHECK_FALSE(may(test.Path("perf-5.map")));
+  for (const char* const other :
+       {"/tmp/perf-.map", "/tmp/perf-5.map.map", "/tmp/perf-../x.map"}) {
+    CAPTURE(other);
+    CHECK_FALSE(may(other));
+    CHECK(errno == EINVAL);
+  }
+  CHECK_FALSE(may("/tmp/perf-999999999.map"));
   CHECK(errno == ENOENT);
   if (geteuid() != 0) return;
   REQUIRE(chown(path.c_str(), 65534, 65534) == 0);

@@ -231,6 +231,23 @@ class CodeMadeAtRunTime(PerfStacks):
                 self.assertEqual({'[jit]'}, set(made))
                 self.assertIn(f'{dump.name}: {why}', said)
 
+    def test_a_map_file(self):
+        before = set(pathlib.Path('/tmp').glob('perf-*.map'))
+        file = self.perf_record(SAMPLES, 'code', 400, how='fp')
+        maps = sorted(set(pathlib.Path('/tmp').glob('perf-*.map')) - before,
+                      key=lambda path: path.stat().st_mtime_ns)
+        self.addCleanup(lambda: [each.unlink(missing_ok=True) for each in maps])
+        if not maps:
+            self.skipTest('SKIPPED: no machine code of this processor')
+        names = {line.split(None, 2)[2] for line in maps[-1].read_text().splitlines()}
+        made, said = self.made(file)
+        self.assertLessEqual(set(made), names)
+        self.assertNotIn(maps[-1].name, said)
+        os.utime(maps[-1], (2**31, 2**31))
+        made, said = self.made(file)
+        self.assertEqual({'[jit]'}, set(made))
+        self.assertIn(f'{maps[-1].name}: it was changed after the recording', said)
+
     @staticmethod
     def make_later(dump):
         """As a later process of the same number would have written it."""

@@ -1,5 +1,6 @@
 // Functions that a compiler at run time made, where the recorded process
-// described them in a file jit-PID.dump that still lies where it mapped it.
+// described them in a file jit-PID.dump that still lies where it mapped it, or
+// in /tmp/perf-PID.map.
 //
 // In: mappings, addresses in such code, and the times of the samples. Out:
 // names. Thread: one.
@@ -13,6 +14,8 @@
 #include <vector>
 
 #include "base/code/jit_dump.h"
+#include "base/code/local_symbols.h"
+#include "base/code/name_limits.h"
 #include "logformat/import/perf/machine_files.h"
 #include "logformat/import/perf/mapping_record.h"
 
@@ -37,8 +40,16 @@ class JitSymbols {
   const std::vector<std::string>& messages() const { return messages_; }
 
  private:
+  std::string WhyNot(int fd) const;
   std::string WhyNot(const base::JitDump& dump, int fd,
                      std::uint64_t last_ns) const;
+  void Say(std::int32_t pid, const std::string& path, const std::string& why);
+  base::JitDump ReadDump(std::int32_t pid,
+                         const std::set<std::uint64_t>& addresses,
+                         std::uint64_t last_ns, base::NameLimits& limits);
+  base::LocalSymbols ReadMap(std::int32_t pid,
+                             const std::set<std::uint64_t>& addresses,
+                             base::NameLimits& limits);
 
   const MachineFiles& machine_;
   const bool monotonic_;

@@ -18,9 +18,9 @@ struct MachineFiles {
   // A program or library, to be read; not open: there is none. Empty function:
   // files are not looked at.
   std::function<base::ScopedFd(const std::string& path)> object;
-  // A file jit-PID.dump of this user or root, to be read; not open: errno says
-  // why.
-  std::function<base::ScopedFd(const std::string& path)> jit_dump;
+  // A file jit-PID.dump or /tmp/perf-PID.map of this user or root, to be read;
+  // not open: errno says why.
+  std::function<base::ScopedFd(const std::string& path)> jit_file;
   // To be read: "kallsyms", "modules", "notes" (of the running kernel),
   // "module/NAME" (notes of a loaded one), "kept/BUILDID" (perf's copy of a
   // kernel's kallsyms).

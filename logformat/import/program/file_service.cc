@@ -17,6 +17,7 @@
 #include "absl/strings/str_format.h"
 #include "base/code/elf_head.h"
 #include "base/code/jit_dump.h"
+#include "base/code/perf_map.h"
 #include "base/jail/message.h"
 #include "base/posix/regular_file.h"
 
@@ -66,8 +67,10 @@ ScopedFd OpenObject(const std::string& path) {
   return is_object ? std::move(file) : Refuse(EACCES);
 }
 
-ScopedFd OpenJitDump(const std::string& path) {
-  if (!base::IsJitDumpPath(path)) return Refuse(EINVAL);
+ScopedFd OpenJitFile(const std::string& path) {
+  if (!base::IsJitDumpPath(path) && !base::IsPerfMapPath(path)) {
+    return Refuse(EINVAL);
+  }
   ScopedFd file = OpenRegular(path, base::LastLink::kRefused);
   struct stat status {};
   if (!file.is_open() || fstat(file.get(), &status) != 0) return ScopedFd();
@@ -141,10 +144,10 @@ ScopedFd FileService::Open(std::string_view request) {
       if (name.find('\0') != name.npos) return Refuse(EINVAL);
       if (++objects_ > kMaxObjects) return Refuse(EDQUOT);
       return OpenObject(name);
-    case FileRequest::kJitDump:
+    case FileRequest::kJitFile:
       if (name.find('\0') != name.npos) return Refuse(EINVAL);
       if (++objects_ > kMaxObjects) return Refuse(EDQUOT);
-      return OpenJitDump(name);
+      return OpenJitFile(name);
     case FileRequest::kKernel:
       if (++objects_ > kMaxObjects) return Refuse(EDQUOT);
       if (KernelPath(name).empty()) return Refuse(EINVAL);

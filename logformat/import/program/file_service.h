@@ -18,7 +18,7 @@ namespace countrace::importer {
 enum class FileRequest : char {
   kCreate = 'c',   // a new file of the trace, by its name
   kObject = 'o',   // a program or shared library, by its path; read-only
-  kJitDump = 'j',  // a jit-PID.dump, by its path; read-only
+  kJitFile = 'j',  // a jit-PID.dump or perf-PID.map, by its path; read-only
   kKernel = 'k',   // what the kernel says of itself, as in machine_files.h
 };
 

@@ -157,8 +157,8 @@ absl::Status ImportPerfData(const Arguments& arguments, const Mapping& mapping,
   machine.object = [](const std::string& object) {
     return RequestFile(kInnerSocketFd, FileRequest::kObject, object);
   };
-  machine.jit_dump = [](const std::string& dump) {
-    return RequestFile(kInnerSocketFd, FileRequest::kJitDump, dump);
+  machine.jit_file = [](const std::string& wanted) {
+    return RequestFile(kInnerSocketFd, FileRequest::kJitFile, wanted);
   };
   machine.kernel = [](const std::string& what) {
     return RequestFile(kInnerSocketFd, FileRequest::kKernel, what);

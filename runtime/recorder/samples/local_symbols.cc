@@ -17,20 +17,18 @@
 namespace countrace::runtime {
 namespace {
 
-constexpr std::uint64_t kLargestMap = 256 << 20;
-
 // As the process sees it, that has another /tmp and number in a container; if
 // it has ended, as the recorder does. `path` is for the user. Returns: as
 // OpenRegularFile().
 absl::StatusOr<base::ScopedFd> OpenMap(std::int32_t pid, std::string& path) {
   if (const std::int32_t number = OwnNumber(pid, pid); number != 0) {
-    path = absl::StrFormat("/tmp/perf-%d.map", number);
+    path = base::PerfMapPath(number);
     auto fd =
         base::OpenRegularFile(absl::StrFormat("/proc/%d/root%s", pid, path),
                               base::LastLink::kRefused);
     if (fd.ok() || absl::IsFailedPrecondition(fd.status())) return fd;
   }
-  path = absl::StrFormat("/tmp/perf-%d.map", pid);
+  path = base::PerfMapPath(pid);
   return base::OpenRegularFile(path, base::LastLink::kRefused);
 }
 
@@ -60,9 +58,10 @@ LocalSymbols ReadJitSymbols(std::int32_t pid, std::optional<std::uint32_t> user,
   } else if (status.st_uid != *user) {
     why = absl::StrFormat("its owner is user %d, and the program is of user %d",
                           status.st_uid, *user);
-  } else if (static_cast<std::uint64_t>(status.st_size) > kLargestMap) {
+  } else if (static_cast<std::uint64_t>(status.st_size) >
+             base::kLargestPerfMap) {
     why = absl::StrFormat("it has %d bytes, at most %d are read",
-                          status.st_size, kLargestMap);
+                          status.st_size, base::kLargestPerfMap);
   }
   if (!why.empty()) {
     messages.push_back(absl::StrFormat(
