@@ -1,3 +1,4 @@
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <time.h>
@@ -13,6 +14,9 @@ namespace {
 
 constexpr std::uint64_t kMillisecond = 1'000'000;
 constexpr std::uint64_t kProgressNs = 100 * kMillisecond;
+// What a backlog leaves free lies between what is in use, in the middle of the
+// heap: of itself malloc returns only its end to the system.
+constexpr std::uint64_t kTrimNs = 10'000 * kMillisecond;
 
 }  // namespace
 
@@ -84,6 +88,7 @@ void Recording::Run() {
   std::vector<pollfd> set = PollSet();
   std::uint64_t next_drain = begin_ns_ + DrainNs();
   std::uint64_t next_progress = begin_ns_ + kProgressNs;
+  std::uint64_t next_trim = begin_ns_ + kTrimNs;
   bool ended = false;  // the command, and what it started if that is awaited
   while (!stop_ && !ended) {
     std::uint64_t now = MonotonicNs();
@@ -135,6 +140,10 @@ void Recording::Run() {
       next_drain = now + DrainNs();
     }
     if (watcher_) ActOn(watcher_->TakeDue(MonotonicNs()));
+    if (now >= next_trim) {
+      malloc_trim(0);
+      next_trim = now + kTrimNs;
+    }
     if (now >= next_progress) {
       if (result_.command_usage) ended |= ProcessesOfCommand({}).empty();
       if (options_.progress) {
