@@ -39,7 +39,7 @@ absl::Status CheckCombination(const VerbParser& parser,
         "kernel-side hooks with --kernel or --hook");
   }
   if (parser.is_given("--format")) {
-    return InvalidArgumentError("--format is of --dry-run-rules");
+    return InvalidArgumentError("--format needs --dry-run-rules");
   }
   if (record.system_wide && !record.pids.empty()) {
     return InvalidArgumentError(

@@ -44,12 +44,12 @@ absl::StatusOr<SampleInput> ReadSamples(const SampleInputRequest& request) {
   }
   if (request.thread.empty()) {
     return absl::NotFoundError(
-        absl::StrFormat("no sample is of a process %s: `countrace report --by "
+        absl::StrFormat("no samples of a process %s: `countrace report --by "
                         "process` names them",
                         base::EscapeName(request.process)));
   }
   return absl::NotFoundError(absl::StrFormat(
-      "no sample is of a thread %s%s%s: `countrace report --by thread` names "
+      "no samples of a thread %s%s%s: `countrace report --by thread` names "
       "them",
       base::EscapeName(request.thread),
       request.process.empty() ? "" : " of a process ",

@@ -718,7 +718,7 @@ Report Reconstruction::Finish(const logformat::TraceReader& reader,
       report);
   if (interrupted) {
     ledger_.AddMessage(absl::StrFormat(
-        "reading was interrupted after %d records: every number is of these "
+        "reading was interrupted after %d records: all numbers are of these "
         "alone",
         records_));
   }

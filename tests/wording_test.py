@@ -28,6 +28,8 @@ RULES = [
     (re.compile(r"\b(?:tells|told|knows|wants|asks)\b", re.IGNORECASE),
      "code reads, stores, returns, reports, receives, needs, requests"),
     (re.compile(r"\bgoes without saying\b", re.IGNORECASE), "leave it out"),
+    (re.compile(r"\bso-many-th\b"), "every N events"),
+    (re.compile(r"\bof no other\b"), "say what it is of"),
 ]
 
 
@@ -74,6 +76,10 @@ class WordingSelfTest(unittest.TestCase):
 
     def test_phrase_is_found(self):
         self.assertEqual(1, self.count("// That goes without saying."))
+
+    def test_dialect_is_found(self):
+        self.assertEqual(1, self.count("at each so-many-th event"))
+        self.assertEqual(1, self.count("of this range and of no other"))
 
 
 def main():

@@ -617,9 +617,9 @@ class Samples(unittest.TestCase):
         self.assertEqual(max(row['self'] for row in self.rows(whole, r'BurnHalf\(.*')),
                          annotated['events'][0]['self'])
         for words, status, said in (
-                (['--by', 'function', '--thread', 'x'], 1, 'no sample is of a thread x'),
+                (['--by', 'function', '--thread', 'x'], 1, 'no samples of a thread x'),
                 (['--by', 'function', '--thread', 'half', '--process', 'x'], 1,
-                 'no sample is of a thread half of a process x'),
+                 'no samples of a thread half of a process x'),
                 (['--by', 'thread', '--thread', 'half'], 2, '--thread is for tables of samples'),
                 (['--thread', 'half'], 2, '--thread is for tables of samples'),
                 (['--group-by', 'thread'], 2, '--by thread has a row for each'),
@@ -831,7 +831,7 @@ class Samples(unittest.TestCase):
                 (['nothing like it'], 1, 'no sample was taken in a function'),
                 (['Burn*'], 1, 'give the whole name'),
                 (['BurnHalf', '--dso', 'libc*'], 1, 'of a file libc*'),
-                (['BurnHalf', '--process', 'x'], 1, 'no sample is of a process'),
+                (['BurnHalf', '--process', 'x'], 1, 'no samples of a process'),
                 (['BurnHalf', '--only', 'x'], 2, 'instructions'),
                 (['BurnHalf', '--format', 'csv'], 2, 'csv'),
                 (['BurnHalf', '--from', 'x'], 2, 'x')):

@@ -1,4 +1,4 @@
-// A signal to a thread at each so-many-th event that it causes, with its
+// A signal to a thread every N events that it causes, with its
 // children and what they exec.
 //
 // A BPF program sends it, in the thread itself, where the event overflows: of a

@@ -1,5 +1,5 @@
 // `record --signal-every N[:EVENT][=SIGNAL]`: which signal a thread gets at
-// each so-many-th event.
+// every N events.
 //
 // Thread: any.
 #ifndef COUNTRACE_RUNTIME_RECORDER_SAMPLES_SIGNAL_REQUEST_H_
