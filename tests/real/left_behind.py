@@ -17,6 +17,7 @@ PR_SET_CHILD_SUBREAPER = 36
 TRACEFS = pathlib.Path('/sys/kernel/tracing')
 SWITCHES = ('uprobe_events', 'kprobe_events', 'set_event', 'events/enable',
             'current_tracer')
+THREADS = 15  # their number, of the fields behind the parent in /proc/PID/stat
 KINDS = ('prog', 'link', 'map')
 
 
@@ -27,7 +28,8 @@ def adopt_orphans():
 def descendants(pid=None):
     """Living ones of this process, with their command names.
 
-    An ended process that its parent has not waited for may have living children.
+    An ended process that its parent has not waited for may have living children,
+    and a process whose first thread has ended other threads: they have its files.
     Twice if there seem to be none: /proc is no instant, and a process has
     another parent while it is read if the one it had ends."""
     return scan_descendants(pid) or scan_descendants(pid)
@@ -41,9 +43,9 @@ def scan_descendants(pid=None):
         except OSError:  # it has ended
             continue
         name, _, rest = text.partition('(')[2].rpartition(')')
-        state, parent = rest.split()[:2]
+        state, parent, *fields = rest.split()
         parents[int(stat.parent.name)] = int(parent), name
-        if state in 'ZX':
+        if state in 'ZX' and int(fields[THREADS]) <= 1:
             ended.add(int(stat.parent.name))
     found = {}
     while True:

@@ -48,9 +48,10 @@ FLIGHT_BYTES = 32 << 20
 WINDOWS = 20
 LEAST_SAMPLES = 10  # of a window
 FLAT_KIB = 2 << 10
-# A recorder that is late reads full rings of 8 MiB for each CPU at once: twice
-# their size for the records.
-FULL_RINGS_KIB = 2 * (8 << 10) * os.cpu_count()
+# A recorder that is late reads full rings of 8 MiB for each CPU at once. Its bytes
+# and its list of records need as much each, and a vector that grows up to twice
+# that.
+FULL_RINGS_KIB = 4 * (8 << 10) * os.cpu_count()
 
 
 class Load(threading.Thread):
