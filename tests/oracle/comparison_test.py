@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""What the comparison accepts and what it reports, on rows made by hand.
+"""What the comparison accepts and what it reports, on rows made by hand; and
+the states of a thread from its changes.
 
 usage: comparison_test.py
 """
 import unittest
 
 from comparison import Comparison
+from thread_times import IN, OTHER, OUT, WAKE, ThreadTimes
 
 
 def compared(ours, theirs):
@@ -61,6 +63,24 @@ class Rows(unittest.TestCase):
         self.assertEqual(differences([zero], []), 0)
         self.assertEqual(differences([some], []), 1)
         self.assertEqual(differences([], [some]), 1)
+
+
+class States(unittest.TestCase):
+    def states(self, *changes):
+        times = ThreadTimes()
+        times.changes = [(0, 0, IN, 0), (5, 0, OUT, OTHER), *changes]
+        times.settle(20, wakeups=True)
+        return times.states, times.blocked.total()
+
+    def test_a_wake_up_shows_that_a_thread_was_blocked(self):
+        """Also an idle worker of the kernel, which leaves its CPU as 'other'."""
+        self.assertEqual(
+            self.states((9, 0, WAKE, 0), (12, 0, IN, 0)),
+            ([(0, 'running'), (5, 'blocked'), (9, 'waiting'), (12, 'running')],
+             4))
+        self.assertEqual(
+            self.states((12, 0, IN, 0)),
+            ([(0, 'running'), (5, 'off-cpu'), (12, 'running')], 0))
 
 
 if __name__ == '__main__':
