@@ -463,6 +463,50 @@ class JoinAndLeave(Running):
         self.assertTrue(self.control_file(running.pid).exists())
         self.assertFalse(self.control_file(killed.pid).exists())
 
+    def start_below(self, *arguments, **kwargs):
+        """The workload as process 1 of a pid namespace; its pid here."""
+        outer = self.start('-pf', '--kill-child', '--mount-proc', WORKLOAD,
+                           *arguments, program='unshare', controlled=False,
+                           **kwargs)
+        children = pathlib.Path(f'/proc/{outer.pid}/task/{outer.pid}/children')
+        wait_until(lambda: [pid for pid in children.read_text().split() if
+                            'countrace-control-' in maps(pid)], 'a control page')
+        return int(children.read_text()), outer
+
+    def counters_file(self):
+        counters = self.work / 'counters'
+        with open(counters, 'wb') as file:
+            file.truncate(4096)
+        return counters
+
+    @unittest.skipUnless(os.geteuid() == 0, 'SKIPPED: needs root')
+    def test_process_one_of_a_pid_namespace(self):
+        """It is no fork of our process 1, which has the same number."""
+        pid, _ = self.start_below('killed', self.counters_file(), 2, 50)
+        listed = countrace('hooks', 'list', '-p', pid).stdout
+        self.assertIn('workload:tick', listed)
+        wait_until(lambda: all(self.committed()[:2]), 'ticks')
+        result = countrace('record', *KERNEL, '-o', self.trace, '-p', pid,
+                           '--for', '300ms')
+        self.assertIn('1 processes with hooks joined', result.stderr)
+        ticks = by_thread(script(self.trace), 'workload:tick')
+        self.assertEqual(len(ticks), 2)
+        for numbers in ticks.values():
+            self.assertEqual(numbers, list(range(numbers[0], numbers[-1] + 1)))
+
+    @unittest.skipUnless(os.geteuid() == 0, 'SKIPPED: needs root')
+    def test_a_fork_in_a_pid_namespace(self):
+        """Its parent is named by the number that it has here."""
+        parent, outer = self.start_below('forked', self.counters_file(),
+                                         stdout=subprocess.PIPE)
+        outer.stdout.readline()
+        children = pathlib.Path(f'/proc/{parent}/task/{parent}/children')
+        result = countrace('hooks', 'list', '-p', int(children.read_text()),
+                           check=False)
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn(f'was forked by process {parent} and did not exec',
+                      result.stderr)
+
     def test_unfinished_files_of_killed_programs_go(self):
         """Those that are a minute old, or of our pid namespace, or of one that
         has no process any more: in another one this pid may live."""

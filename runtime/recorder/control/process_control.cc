@@ -23,6 +23,7 @@
 #include "logformat/session_layout.h"
 #include "runtime/recorder/control/control_file.h"
 #include "runtime/recorder/system/monotonic_clock.h"
+#include "runtime/recorder/system/pid_namespace.h"
 #include "runtime/recorder/system/process_scan.h"
 
 namespace countrace::runtime {
@@ -73,6 +74,20 @@ absl::Status ReadPage(const base::ScopedFd& file, ControlPage& page) {
     return absl::UnavailableError("its control page was cut");
   }
   return absl::OkStatus();
+}
+
+// The process of a page that `pid` has since it was forked; 0: it is its own.
+// Numbers are those of their own pid namespace: process 1 of a container is not
+// process 1 here.
+std::int32_t OtherOwner(const ControlPage& page, std::int32_t pid) {
+  const auto space = static_cast<std::uint32_t>(page.pid_namespace);
+  const std::uint32_t own_space = PidNamespaceOf(pid);
+  const std::int32_t own_pid = OwnNumber(pid, pid);
+  // It was forked into another namespace, if both are known.
+  const bool moved = space != 0 && own_space != 0 && space != own_space;
+  if (!moved && (own_pid == 0 || page.pid == own_pid)) return 0;
+  const std::int32_t owner = space == 0 ? 0 : FindProcess(space, page.pid);
+  return owner != 0 ? owner : page.pid;
 }
 
 // Takes the lock: one controller at a time.
@@ -134,18 +149,13 @@ absl::StatusOr<ProcessControl> ProcessControl::Open(std::int32_t pid,
         "expected %d; start it again with this one",
         NameOf(pid), page->bytes, sizeof(ControlPage)));
   }
-  // In another pid namespace the process has another number.
-  const auto named =
-      ControlFilePid(std::string_view(mapped->page_path)
-                         .substr(mapped->page_path.find_last_of('/') + 1));
-  const bool same_namespace = IsProcessAlive(page->pid) && named == page->pid;
-  if (page->pid != pid && same_namespace) {
+  if (const std::int32_t owner = OtherOwner(*page, pid); owner != 0) {
     return absl::FailedPreconditionError(absl::StrFormat(
         "%s was forked by process %d and did not exec: it has no control "
         "thread, so it cannot be reached while it runs; begin the recording "
         "before the fork (`countrace record -p` of the parent), or start the "
         "program with COUNTRACE_CONTROL=forks",
-        NameOf(pid), page->pid));
+        NameOf(pid), owner));
   }
   ProcessControl control(pid, *std::move(file));
   control.request_ = page->reply.load(std::memory_order_relaxed);
