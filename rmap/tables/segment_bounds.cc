@@ -43,6 +43,8 @@ void UnseenBounds::OfSegment(const ProcessState& process,
                                   : all.more_threads
                                       ? kNone
                                       : process.kernel_unknown_ns;
+  // Switches and faults that its own CPU time and waiting time have, too.
+  const bool absent = all.absent && !interrupts;
   const bool doubtful =
       own.on_cpu_ns + own.unknown_ns + hidden_ns != 0 || kernel;
 
@@ -132,7 +134,7 @@ void UnseenBounds::OfSegment(const ProcessState& process,
     std::pair<Bounds, Bounds> bounds;
     if (!pair) return bounds;
     std::uint64_t more = AddBounded(own.unknown_ns + hidden_ns, kernel_ns);
-    more = AddBounded(more, hooks_ns);
+    more = absent ? kNone : AddBounded(more, hooks_ns);
     const bool any = hooks || process.hooks_lost;
     bounds.first = Around(pair->incl, any ? kNone : fewer + hidden_ns, more);
     bounds.second =
@@ -169,7 +171,7 @@ void UnseenBounds::OfSegment(const ProcessState& process,
     const Number excl = CountNumber(i, CountPart::kExcl);
     const auto by_records = [&](std::uint64_t fewer, std::uint64_t child,
                                 std::uint64_t most) {
-      const std::uint64_t more = doubtful ? all.records : 0;
+      const std::uint64_t more = absent ? kNone : doubtful ? all.records : 0;
       Bounds whole = Around(count->incl, fewer, more);
       Bounds part = Around(count->excl, own.kernel_ns != 0 ? kNone : fewer,
                            AddBounded(more, child));

@@ -272,6 +272,7 @@ void UnseenBounds::OfProcess(const ProcessState& process, ProcessRow& row) {
   const bool absent = std::any_of(
       process.threads.begin(), process.threads.end(),
       [&](const ThreadState* thread) { return thread->IsOnNoCpu(); });
+  all.absent = absent && input_.has_kernel;
   const std::uint64_t most_ns = CapacityNs(process);
   if (input_.has_kernel) {
     const std::uint64_t on_cpu_ns = row.on_cpu_ns.value_or(0);

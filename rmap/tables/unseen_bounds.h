@@ -72,6 +72,7 @@ class UnseenBounds {
     // Dispatches that may have begun before the range of the tables.
     std::uint64_t begun_before = 0;
     bool more_threads = false;  // it may have threads without any record
+    bool absent = false;  // no kernel record shows where one of its threads was
     // Its threads' lives, one after the other; kNone: of unknown threads, too.
     std::uint64_t lives_ns = 0;
     std::uint64_t longest_ns = 0;  // no call is longer

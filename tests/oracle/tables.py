@@ -72,11 +72,15 @@ class Tables:
         row = {'tid': thread.tid, 'pid': thread.process.pid,
                'comm': thread.comm, 'dispatches': times.dispatches,
                'migrations': times.migrations}
-        if self.cpus:
+        # Hooks show that a thread ran: without a record of the kernel's it is
+        # not known when, which is not 0.
+        known = (times.ins or times.outs or times.faults or
+                 self.stacks.get(thread) is None)
+        if self.cpus and known:
             row['on_cpu_ns'] = times.on_cpu.total()
             row['wait_ns'] = times.wait.total()
             row['counts'] = dict(zip(self.events, self.counts(thread)))
-        if self.wakeups:
+        if self.wakeups and known:
             row['blocked_ns'] = times.blocked.total()
         return row
 
@@ -89,10 +93,11 @@ class Tables:
         row = {'pid': process.pid, 'comm': process.comm,
                'threads': len(threads), 'parent_pid': process.parent_pid,
                'dispatches': sum(each['dispatches'] for each in threads)}
-        if self.cpus:
-            row['on_cpu_ns'] = sum(each['on_cpu_ns'] for each in threads)
+        known = [each for each in threads if 'on_cpu_ns' in each]
+        if known:
+            row['on_cpu_ns'] = sum(each['on_cpu_ns'] for each in known)
             row['counts'] = {event: sum(each['counts'][event]
-                                        for each in threads)
+                                        for each in known)
                              for event in self.events}
         return row
 
