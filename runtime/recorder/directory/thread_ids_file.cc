@@ -1,10 +1,13 @@
 #include "runtime/recorder/directory/thread_ids_file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <utility>
 #include <vector>
 
+#include "absl/strings/str_format.h"
 #include "runtime/pid_namespace.h"
 #include "runtime/recorder/system/monotonic_clock.h"
 #include "runtime/recorder/system/pid_namespace.h"
@@ -27,11 +30,20 @@ void ThreadIdsFile::Add(std::span<const ThreadIdsEntry> entries) {
 }
 
 void ThreadIdsFile::AddProcess(std::int32_t pid) {
-  const std::uint32_t pid_namespace = PidNamespaceOf(pid);
-  if (pid_namespace == 0 || pid_namespace == OwnPidNamespace()) return;
+  base::ScopedFd space(open(absl::StrFormat("/proc/%d/ns/pid", pid).c_str(),
+                            O_RDONLY | O_CLOEXEC));
+  struct stat info {};
+  if (!space.is_open() || fstat(space.get(), &info) != 0) return;
+  const auto pid_namespace = static_cast<std::uint32_t>(info.st_ino);
+  if (pid_namespace == OwnPidNamespace()) return;
+  if (!namespaces_.contains(pid_namespace)) {
+    if (namespaces_.size() >= kMostNamespaces) return;
+    namespaces_[pid_namespace] = std::move(space);
+  }
   const std::int32_t own_pid = OwnNumber(pid, pid);
   std::vector<ThreadIdsEntry> entries;
   for (const ProcessThread& thread : ScanThreadsOf(pid)) {
+    if (!added_.insert({thread.tid, thread.start_ticks}).second) continue;
     ThreadIdsEntry entry{};
     entry.time_ns = MonotonicNs();
     entry.pid_namespace = pid_namespace;

@@ -30,6 +30,7 @@
 #include "runtime/recorder/directory/disk_room.h"
 #include "runtime/recorder/directory/flight_keeper.h"
 #include "runtime/recorder/directory/session_file.h"
+#include "runtime/recorder/directory/thread_ids_file.h"
 #include "runtime/recorder/directory/trace_directory.h"
 #include "runtime/recorder/events/event_set_choice.h"
 #include "runtime/recorder/kernel/kernel_recorder.h"
@@ -96,6 +97,8 @@ class Recording {
   void TakeSignals();
   static std::vector<int> SignalsOf(const std::vector<Trigger>& triggers);
   void Drain();
+  bool JoinedElsewhere();
+  void LookAtPrograms();
   void ActOn(const DueTriggers& due);
   void NoteTriggers(const std::vector<logformat::TriggerFiring>& reasons);
   // Returns the time before the dumps; 0: there are none without kernel
@@ -137,6 +140,8 @@ class Recording {
   std::unique_ptr<Command> command_;
   std::optional<UnjoinedPipe> unjoined_;
   StartedPrograms started_;
+  ThreadIdsFile thread_ids_{directory_.path()};  // without BPF
+  std::uint32_t joined_seen_ = 0;
   std::optional<SessionInvitation> invitation_;  // with -a or -p
   std::optional<DiskReserve> reserve_;
   std::optional<FlightKeeper> flight_;

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "runtime/recorder/events/set_turns.h"
 #include "runtime/recorder/session/recording.h"
@@ -62,6 +63,28 @@ void Recording::Drain() {
   // Before the oldest records are overwritten.
   if (watcher_) watcher_->Look(now_ns, flight_ ? &*flight_ : nullptr);
   if (flight_) flight_->Keep();
+}
+
+// Whether a process of another pid namespace may have joined since the last
+// call: it may end soon.
+bool Recording::JoinedElsewhere() {
+  const std::uint32_t joined =
+      session_.control().processes_joined.load(std::memory_order_relaxed);
+  if (std::exchange(joined_seen_, joined) == joined) return false;
+  const std::vector<std::uint64_t> owners = session_.JoinedProcesses();
+  return std::any_of(owners.begin(), owners.end(),
+                     [](std::uint64_t owner) { return owner >> 32 != 0; });
+}
+
+// Without BPF no record says what programs run, nor which numbers threads of
+// other pid namespaces have there.
+void Recording::LookAtPrograms() {
+  if (!preloaded_ || (kernel_ != nullptr && kernel_->reports_programs())) {
+    return;
+  }
+  for (const std::int32_t pid : started_.AddRunning(command_->pid())) {
+    if (kernel_ != nullptr) thread_ids_.AddProcess(pid);
+  }
 }
 
 void Recording::TakeSignals() {
@@ -138,6 +161,7 @@ void Recording::Run() {
     if (ring_half_full || now >= next_drain) {
       Drain();
       next_drain = now + DrainNs();
+      if (JoinedElsewhere()) LookAtPrograms();
     }
     if (watcher_) ActOn(watcher_->TakeDue(MonotonicNs()));
     if (now >= next_trim) {
@@ -150,9 +174,7 @@ void Recording::Run() {
         options_.progress(directory_.DiskBytes(), now - begin_ns_);
       }
       next_progress = now + kProgressNs;
-      if (preloaded_ && (kernel_ == nullptr || !kernel_->reports_programs())) {
-        started_.AddRunning(command_->pid());
-      }
+      LookAtPrograms();
     }
   }
   if (options_.ended) options_.ended();

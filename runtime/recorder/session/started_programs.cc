@@ -12,6 +12,7 @@
 #include "base/posix/scoped_fd.h"
 #include "runtime/recorder/session/unjoined_program.h"
 #include "runtime/recorder/system/monotonic_clock.h"
+#include "runtime/recorder/system/pid_namespace.h"
 #include "runtime/recorder/system/process_scan.h"
 
 namespace countrace::runtime {
@@ -69,22 +70,27 @@ void StartedPrograms::Add(std::vector<ProgramStart> starts) {
   }
 }
 
-void StartedPrograms::AddRunning(std::int32_t root) {
+std::vector<std::int32_t> StartedPrograms::AddRunning(std::int32_t root) {
   std::vector<std::int32_t> pids = {root};
   std::vector<ProgramStart> starts;
-  while (!pids.empty() && running_.size() < kMaxStarts) {
-    const std::int32_t pid = pids.back();
-    pids.pop_back();
+  // Children are appended while it is read.
+  for (std::size_t i = 0; i < pids.size() && running_.size() < kMaxStarts;
+       ++i) {
+    const std::int32_t pid = pids[i];
     ProgramStart start;
     start.time_ns = MonotonicNs();
-    start.pid = start.own_pid = pid;
+    start.pid = pid;
     const std::string link = absl::StrFormat("/proc/%d/exe", pid);
     std::error_code error;
     start.path = fs::read_symlink(link, error).string();
     struct stat info {};
     if (error || stat(link.c_str(), &info) != 0) continue;
     start.inode = info.st_ino;
-    if (running_.insert({pid, start.inode}).second) starts.push_back(start);
+    if (running_.insert({pid, start.inode}).second) {
+      start.own_pid = OwnNumber(pid, pid);
+      start.pid_namespace = PidNamespaceOf(pid);
+      starts.push_back(start);
+    }
     for (const ProcessThread& thread : ScanThreadsOf(pid)) {
       std::ifstream children(
           absl::StrFormat("/proc/%d/task/%d/children", pid, thread.tid));
@@ -93,6 +99,7 @@ void StartedPrograms::AddRunning(std::int32_t root) {
     }
   }
   Add(std::move(starts));
+  return pids;
 }
 
 std::map<std::string, std::uint64_t> StartedPrograms::NotJoined(

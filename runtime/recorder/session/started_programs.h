@@ -23,8 +23,9 @@ namespace countrace::runtime {
 class StartedPrograms {
  public:
   void Add(std::vector<ProgramStart> starts);
-  // Without BPF: what process `root` and its descendants execute now.
-  void AddRunning(std::int32_t root);
+  // Without BPF: what process `root` and its descendants, which are returned,
+  // execute now.
+  std::vector<std::int32_t> AddRunning(std::int32_t root);
 
   // Number of processes that executed a program with hooks, and for which
   // `joined` is false, by the program's file.
