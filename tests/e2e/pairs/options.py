@@ -44,6 +44,7 @@ OPTIONS = (
     Option('tracepoint', hooks=('tracepoint:sched:sched_process_fork',)),
     Option('flight', single=(('--flight', '64M'),)),
     Option('small-ring', single=(('--kernel-ring', '16K'),)),
+    Option('wait-all', single=(('--wait-all', ''),)),
     Option('perf', single=(('--backend', 'perf'),)),
     Option('namespace', prefix=('unshare', '-pfm', '--kill-child', '--mount-proc')),
 )
@@ -184,6 +185,9 @@ CHOICE = (
     ('sample,p', 'ring calls'),
     ('mark,wakeups', 'ring waits'),
     ('usdt,flight', 'ring calls'),
+    # Numbers of another pid namespace: X3, X4.
+    ('perf,namespace', 'calls waits'),
+    ('p,namespace', 'ring waits'),
     # Losses: D4, T6.
     ('syscalls,small-ring', 'waits ring'),
     ('syscalls,wakeups,small-ring', 'waits ring calls'),
@@ -200,6 +204,7 @@ CHOICE = (
     ('perf,sample', 'calls waits'),
     ('perf,syscalls', 'calls'),
     ('dwarf,wakeups', 'waits'),
+    ('wait-all,syscalls', 'waits'),
     ('a,hook-events', 'calls'),
     ('irq,small-ring', 'calls'),
 )
