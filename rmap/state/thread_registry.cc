@@ -221,10 +221,19 @@ ThreadState& ThreadRegistry::Fork(ThreadIdentity child, ThreadIdentity parent,
                                   std::uint64_t time_ns) {
   const ThreadState* parent_thread = Find(parent.tid);
   ThreadState* thread = Find(child.tid);
+  // The recorder reads the threads of a process that becomes marked from /proc,
+  // later than the record that marks it: it may name a thread before its fork.
+  const bool named_early = thread != nullptr && child.tid != child.pid &&
+                           thread->begin_known && !thread->forked &&
+                           thread->dispatch.serial == 0 &&
+                           thread->hooks.last_ns == 0;
   const bool seen_early =
-      thread != nullptr && !thread->exited && !thread->begin_known &&
-      (thread->announced || thread->first_seen_ns + kForkSkewNs > time_ns) &&
+      thread != nullptr && !thread->exited &&
+      (named_early || (!thread->begin_known &&
+                       (thread->announced ||
+                        thread->first_seen_ns + kForkSkewNs > time_ns))) &&
       (thread->process == nullptr || thread->process->pid == child.pid);
+  if (named_early && seen_early) thread->first_seen_ns = time_ns;
   if (!seen_early) {
     thread = &NewThread(child.tid, time_ns);
     // A new thread group: the earlier process with this pid has exited, even if

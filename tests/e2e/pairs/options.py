@@ -215,7 +215,6 @@ AWAITED = {
                            'of what cannot nest are none',
     'syscalls,wakeups,small-ring': 'the same',
     'a,wakeups': 'neighbouring ranges of kernel threads do not add up',
-    'mark,wakeups': 'a thread that is marked before its fork is read has two rows',
     'perf,sample': 'waits of a segment and its calls differ by what a switch took',
 }
 
