@@ -1,6 +1,8 @@
 #include "rmap/task_records.h"
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "rmap/dispatch/kernel_layout.h"
 
@@ -13,6 +15,25 @@ namespace {
 // A comm has up to 16 bytes, NUL-padded; a damaged one may use all 16.
 std::string_view CommOf(const char (&comm)[16]) {
   return {comm, strnlen(comm, sizeof(comm))};
+}
+
+// The name of `process` becomes `next`: keeps the on-CPU time that it had under
+// the one of now.
+void EndProgram(ProcessState& process, std::string_view next,
+                std::uint64_t time_ns) {
+  if (process.comm == next) return;
+  std::uint64_t all_ns = 0;
+  for (const ThreadState* thread : process.threads) {
+    const DispatchState& dispatch = thread->dispatch;
+    all_ns += dispatch.on_cpu_ns;
+    if (dispatch.running_cpu >= 0 && !dispatch.interrupted) {
+      all_ns += time_ns - std::min(time_ns, dispatch.switch_in_ns);
+    }
+  }
+  if (all_ns <= process.before_exec_ns) return;
+  AddProgramTime(
+      {process.comm, all_ns - std::exchange(process.before_exec_ns, all_ns)},
+      process.before_exec);
 }
 
 }  // namespace
@@ -147,6 +168,9 @@ void TaskRecords::OnExec(const logformat::CommRecord& exec, std::int32_t cpu,
                  dispatches_.TransferOutside(cpu, thread);
              outside != nullptr) {
     registry_.Retire(*outside);
+  }
+  if (thread.process != nullptr) {
+    EndProgram(*thread.process, CommOf(exec.comm), time_ns);
   }
   Rename(thread, CommOf(exec.comm), /*exec=*/true);
 }

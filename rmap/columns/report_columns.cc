@@ -180,6 +180,28 @@ std::vector<Column<ProcessRow>> ProcessColumns(const Report& report) {
        Unit::kNanoseconds,
        "Time its threads were on a CPU.",
        [](const R& r) { return FromOptional(r.on_cpu_ns); }},
+      {{"before_exec_ns"},
+       "",
+       Unit::kNanoseconds,
+       "Of on_cpu_ns: under other names, until it called exec.",
+       [](const R& r) -> Cell {
+         std::uint64_t ns = 0;
+         for (const ProgramTime& program : r.before_exec)
+           ns += program.on_cpu_ns;
+         return ns;
+       }},
+      {{"before_exec"},
+       "",
+       Unit::kNone,
+       "These names, with the ns of each.",
+       [](const R& r) -> Cell {
+         std::vector<std::string> programs;
+         for (const ProgramTime& program : r.before_exec) {
+           programs.push_back(program.comm + " " +
+                              std::to_string(program.on_cpu_ns));
+         }
+         return programs;
+       }},
       {{"dispatches"},
        "dispatches",
        Unit::kCount,

@@ -68,6 +68,15 @@ Json RowObject(const EventColumns& events,
     for (const std::string& name : column.name) place = &(*place)[name];
     *place = ToJson(cell);
   }
+  if constexpr (requires { row.before_exec; }) {
+    if (object.contains("before_exec")) {
+      Json& programs = object["before_exec"] = Json::array();
+      for (const ProgramTime& program : row.before_exec) {
+        programs.push_back(
+            {{"comm", program.comm}, {"on_cpu_ns", program.on_cpu_ns}});
+      }
+    }
+  }
   if constexpr (requires { row.counts; }) {
     if (!object.contains("counts")) object["counts"] = Json::object();
   }

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_format.h"
+#include "base/text/name_escape.h"
 #include "base/text/quantity_format.h"
 #include "rmap/columns/report_columns.h"
 #include "rmap/columns/report_tables.h"
@@ -12,6 +14,7 @@
 #include "rmap/report/selection_text.h"
 #include "rmap/report/summary_text.h"
 #include "rmap/report/text_tables.h"
+#include "rmap/tables/process_groups.h"
 
 namespace countrace::rmap {
 
@@ -163,8 +166,38 @@ class TextReport {
                                   if (!row.on_cpu_ns) return std::monostate();
                                   return base::FormatShare(*row.on_cpu_ns, all);
                                 }});
-    tables_.Table("PROCESSES", columns,
-                  tables_.Selected(report_.processes, ReportBy::kProcess));
+    const auto rows = tables_.Selected(report_.processes, ReportBy::kProcess);
+    tables_.Table("PROCESSES", columns, rows);
+    FormerPrograms(rows);
+  }
+
+  // Names the rows that other programs have a twentieth of.
+  void FormerPrograms(const std::vector<ProcessRow>& rows) {
+    constexpr std::size_t kNamed = 5;
+    std::size_t found = 0;
+    for (const ProcessRow& row : rows) {
+      std::uint64_t ns = 0;
+      std::string names;
+      for (const ProgramTime& program : row.before_exec) {
+        ns += program.on_cpu_ns;
+        names += (names.empty() ? "" : ", ") + base::EscapeName(program.comm) +
+                 " " + FormatCell(program.on_cpu_ns, Unit::kNanoseconds);
+      }
+      if (ns * 20 < row.on_cpu_ns.value_or(0) || ns == 0) continue;
+      if (++found > kNamed) continue;
+      const std::string name =
+          report_.processes_by.empty()
+              ? ProcessName(row.comm, row.pid)
+              : base::EscapeName(GroupOf(row, report_.processes_by));
+      out_ += absl::StrFormat("  (of the %s of %s, before exec: %s)\n",
+                              FormatCell(*row.on_cpu_ns, Unit::kNanoseconds),
+                              name, names);
+    }
+    if (found > kNamed) {
+      out_ += absl::StrFormat(
+          "  (and so for %d more rows: --columns comm,before_exec_ns)\n",
+          found - kNamed);
+    }
   }
 
   const Report& report_;

@@ -189,6 +189,8 @@ void ThreadRegistry::BeginRange(std::uint64_t time_ns) {
     process.block_requests.clear();
     process.failed_calls.clear();
     process.slices.clear();
+    process.before_exec.clear();
+    process.before_exec_ns = 0;
     process.kernel_unknown_ns = 0;
     process.hooks_lost_since_ns =
         std::max(process.hooks_lost_since_ns, time_ns);

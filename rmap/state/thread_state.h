@@ -69,6 +69,11 @@ struct ProcessState {
   std::uint64_t kernel_unknown_ns = 0;
 
   HookHits hits;  // Reconstruction
+  // TaskRecords: on-CPU time until an exec that changed the name, by that name;
+  // and their sum.
+  std::vector<ProgramTime> before_exec;
+  std::uint64_t before_exec_ns = 0;
+
   // KernelHooks: hits by hook id - kHookIdKernelMin.
   std::vector<std::uint64_t> kernel_hook_hits;
   // KernelHooks: hits of block points, by hook id and device.

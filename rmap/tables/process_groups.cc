@@ -88,6 +88,9 @@ void Add(const ProcessRow& more, ProcessRow& sum) {
   sum.last_seen_ns = std::max(sum.last_seen_ns, more.last_seen_ns);
   sum.threads += more.threads;
   Add(more.on_cpu_ns, sum.on_cpu_ns);
+  for (const ProgramTime& program : more.before_exec) {
+    AddProgramTime(program, sum.before_exec);
+  }
   sum.dispatches += more.dispatches;
   Add(more.recording_ns, sum.recording_ns);
   for (std::size_t i = 0; i < sum.counts.size(); ++i) {
@@ -107,6 +110,17 @@ void Add(const ProcessRow& more, ProcessRow& sum) {
 }
 
 }  // namespace
+
+void AddProgramTime(const ProgramTime& more, std::vector<ProgramTime>& sums) {
+  const auto same = std::find_if(
+      sums.begin(), sums.end(),
+      [&more](const ProgramTime& sum) { return sum.comm == more.comm; });
+  if (same == sums.end()) {
+    sums.push_back(more);
+  } else {
+    same->on_cpu_ns += more.on_cpu_ns;
+  }
+}
 
 const std::string& GroupOf(const ProcessRow& process,
                            const std::string& field) {

@@ -40,6 +40,15 @@ struct ProbeTime {
   std::uint64_t ns = 0, lo_ns = 0, hi_ns = 0;
 };
 
+// On-CPU time under a name.
+struct ProgramTime {
+  std::string comm;
+  std::uint64_t on_cpu_ns = 0;
+};
+
+// Adds `more` to the time of its name.
+void AddProgramTime(const ProgramTime& more, std::vector<ProgramTime>& sums);
+
 inline constexpr char kUnknownOwner[] = "[unknown]";
 
 struct ProcessRow {
@@ -57,6 +66,9 @@ struct ProcessRow {
   std::uint64_t first_seen_ns = 0, last_seen_ns = 0;
   std::uint64_t threads = 0;
   std::optional<std::uint64_t> on_cpu_ns;
+  // The parts of on_cpu_ns that it had under other names, each until an exec.
+  // The rest is that of `comm`.
+  std::vector<ProgramTime> before_exec;
   std::uint64_t dispatches = 0;
   Counts counts;
   // The estimated part of on_cpu_ns that its hooks and probes took

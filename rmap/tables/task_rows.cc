@@ -135,6 +135,13 @@ std::vector<ProcessRow> BuildProcesses(const TableInput& input,
   }
   for (const ProcessState& process : input.in.registry.processes()) {
     ProcessRow& row = processes[static_cast<std::size_t>(process.index)];
+    // What it had at an exec may have been taken back after a loss.
+    std::uint64_t rest_ns = row.on_cpu_ns.value_or(0);
+    for (const ProgramTime& program : process.before_exec) {
+      const std::uint64_t ns = std::min(rest_ns, program.on_cpu_ns);
+      if (ns != 0) row.before_exec.push_back({program.comm, ns});
+      rest_ns -= ns;
+    }
     if (row.on_cpu_ns) input.Scale(SlicesOf(process), *row.on_cpu_ns, row);
     bounds.OfProcess(process, row);
   }
