@@ -113,6 +113,27 @@ void SegmentRemarks(TextTables& tables, const std::vector<SegmentRow>& rows) {
   }
 }
 
+// Names the segments of programs that have calls without an exit.
+void MissingExits(TextTables& tables, const std::vector<SegmentRow>& rows) {
+  constexpr std::size_t kNamed = 5;
+  std::size_t found = 0;
+  for (const SegmentRow& row : rows) {
+    if (row.end_inferred == 0 || row.location.Read().empty()) continue;
+    if (++found > kNamed) continue;
+    tables.out() += absl::StrFormat(
+        "  (%s of %s calls of %s (%s) in %s have no exit in the trace:\n"
+        "   a way out of it has none, or they were open at the end)\n",
+        base::FormatCount(row.end_inferred), base::FormatCount(row.calls),
+        base::EscapeName(row.segment), base::EscapeName(row.location.Read()),
+        ProcessName(row.comm, row.pid));
+  }
+  if (found > kNamed) {
+    tables.out() += absl::StrFormat(
+        "  (and so of %d more segments: --columns segment,end_inferred)\n",
+        found - kNamed);
+  }
+}
+
 std::string JoinedPath(const std::vector<std::string>& path) {
   std::string joined;
   for (const std::string& name : path) {
@@ -134,6 +155,7 @@ void AppendSegments(TextTables& tables) {
                         ProcessName(row.comm, row.pid);
                });
   SegmentRemarks(tables, rows);
+  MissingExits(tables, rows);
 }
 
 void AppendPaths(TextTables& tables) {
@@ -152,6 +174,7 @@ void AppendPaths(TextTables& tables) {
                  return std::string(2 * std::min<std::size_t>(depth, 32), ' ') +
                         base::EscapeName(row.segment);
                });
+  if (whole) MissingExits(tables, tables.report().segments);
 }
 
 }  // namespace countrace::rmap

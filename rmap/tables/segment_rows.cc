@@ -217,6 +217,11 @@ class SegmentRows {
       row.segment = HookName(input_.in.info, hook_id);
       SetRecording(sum.recording_ns, row);
       SetErrors(process, hook_id, row);
+      const logformat::HookInfo* hook = input_.in.info.FindHook(hook_id);
+      if (sum.calls.end_inferred != 0 && hook != nullptr &&
+          hook->origin == logformat::HookOrigin::kProgram) {
+        row.location = hook->location;
+      }
       SegmentUnseen unseen = sum.unseen;
       unseen.in_kernel = IsInKernel(hook_id);
       SetCalls(process, sum.calls, unseen, row);

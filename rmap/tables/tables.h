@@ -187,6 +187,8 @@ struct SegmentRow {
   // What its probes, and those in it, took: it is not in the times of the row,
   // but in those of the process (rmap/tables/probe_costs.h).
   Rare<ProbeTime> probes;
+  // By segment, if `end_inferred` is not 0: "file:line" of its hooks, if known.
+  Rare<std::string> location;
   // A system call's: calls that returned an error, by errno. Absent for other
   // segments.
   std::optional<ErrorCounts> errors;

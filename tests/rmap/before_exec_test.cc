@@ -138,5 +138,33 @@ TEST_CASE("exec: text, JSON and CSV have the parts", "[rmap][exec][render]") {
         "server,50,sh 50\r\n");
 }
 
+TEST_CASE("calls without an exit are named with their place",
+          "[rmap][render]") {
+  MemoryTrace trace;
+  trace.AddHook(10, HookKind::kSegment, "app", "handle");
+  trace.mutable_info().hooks.back().location = "own.c:10";
+  trace.AddHook(11, HookKind::kSegment, "app", "whole");
+  trace.mutable_info().hooks.back().location = "own.c:20";
+  std::uint64_t now_ns = 100;
+  const auto record = [&](std::uint32_t hook, bool exit) {
+    trace.HookRecord(now_ns += 10, {7, 7, hook, exit});
+  };
+  for (int call = 0; call < 50; ++call) {
+    record(11, false);
+    record(10, false);
+    if (call % 25 != 0) record(10, true);
+    record(11, true);
+  }
+  const Report report = MustReconstruct(trace);
+  for (const ReportBy by : {ReportBy::kSegment, ReportBy::kPath}) {
+    const std::string text = RenderReport(report, {.by = by, .color = false});
+    CAPTURE(text);
+    CHECK(text.find("  (2 of 50 calls of app:handle (own.c:10) in (no name) "
+                    "(pid 7) have no exit in the trace:\n") !=
+          std::string::npos);
+    CHECK(text.find("own.c:20") == std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace countrace::rmap
