@@ -1,3 +1,5 @@
+#include <array>
+#include <charconv>
 #include <optional>
 #include <type_traits>
 
@@ -21,7 +23,12 @@ std::string ToText(const Cell& cell) {
         } else if constexpr (std::is_same_v<Value, bool>) {
           return value ? "true" : "false";
         } else if constexpr (std::is_same_v<Value, double>) {
-          return absl::StrFormat("%.3f", value);
+          // As many digits as it takes to read the same number, like JSON.
+          std::array<char, 400> text{};
+          return {text.data(),
+                  std::to_chars(text.data(), text.data() + text.size(), value,
+                                std::chars_format::fixed)
+                      .ptr};
         } else if constexpr (std::is_same_v<Value, std::string>) {
           return base::EscapeName(value);
         } else if constexpr (std::is_same_v<Value, std::vector<std::string>>) {

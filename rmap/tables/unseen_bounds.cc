@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "logformat/perf_event_names.h"
 #include "rmap/tables/account_sums.h"
 #include "rmap/tables/interval_arithmetic.h"
 
@@ -62,6 +63,7 @@ UnseenBounds::UnseenBounds(const TableInput& input)
   for (const ThreadState& thread : input.in.registry.threads()) {
     if (!thread.process_unknown) continue;
     const UnseenState& unseen = thread.unseen;
+    stray_lives_ns_ += LifeNs(thread);
     strays_ns_ += thread.dispatch.on_cpu_ns + unseen.lost_ns + unseen.hidden_ns;
     for (std::size_t i = 0; i < stray_counts_.size(); ++i) {
       const std::uint64_t count = i < unseen_.dispatches()
@@ -101,6 +103,17 @@ std::uint64_t UnseenBounds::CapacityNs(const ProcessState& process) const {
       forked ? std::max(process.first_seen_ns, input_.in.begin_ns)
              : input_.in.begin_ns;
   return Less(input_.in.end_ns, begin_ns) * input_.in.dispatches.cpus().size();
+}
+
+Bounds UnseenBounds::CappedRuntime(std::size_t plan, Bounds bounds,
+                                   std::uint64_t value,
+                                   std::uint64_t lives_ns) const {
+  // What a dump at the edge of a range adds may be from before it.
+  if (input_.in.of_range ||
+      input_.plans[plan].name != logformat::kExecRuntimeEvent) {
+    return bounds;
+  }
+  return Capped(bounds, value, AddBounded(lives_ns, lives_ns / 2000 + 1));
 }
 
 void UnseenBounds::OfThread(const ThreadState& thread, ThreadRow& row) const {
@@ -171,6 +184,7 @@ void UnseenBounds::OfThread(const ThreadState& thread, ThreadRow& row) const {
     if (IsOnCpuTime(input_.plans[i].name)) {
       bounds = Capped(bounds, *row.counts[i], life_ns);
     }
+    bounds = CappedRuntime(i, bounds, *row.counts[i], life_ns);
     row.bounds.Set(CountNumber(i, CountPart::kWhole), *row.counts[i], bounds);
   }
   Finish(row);
@@ -207,6 +221,7 @@ UnseenBounds::OfAll UnseenBounds::AllOf(const ProcessState& process) const {
       std::min(all.hidden_ns, end_.hidden_ns + unseen_.unended_ns());
   all.hidden_ns += input_.in.dispatches.cut_ns();
   if (!input_.has_kernel) all.lives_ns = kNone;
+  all.most_runtime_ns = all.lives_ns;
   if (process.settled || unseen_.none()) return all;
   all.cpu_ns = end_.lost_cpu_ns - process.lost_at_ns + end_.hidden_ns -
                process.hidden_at_ns;
@@ -228,9 +243,13 @@ UnseenBounds::OfAll UnseenBounds::AllOf(const ProcessState& process) const {
     for (std::size_t i = 0; strays && i < all.counts.size(); ++i) {
       all.counts[i] = AddBounded(all.counts[i], stray_counts_[i]);
     }
-    if (strays) all.on_cpu_ns += strays_ns_;
+    if (strays) {
+      all.on_cpu_ns += strays_ns_;
+      all.most_runtime_ns = AddBounded(all.most_runtime_ns, stray_lives_ns_);
+    }
     return all;
   }
+  all.most_runtime_ns = kNone;
   // Each unknown interval was one thread's at a time.
   all.on_cpu_ns = all.cpu_ns + strays_ns_;
   for (std::size_t i = 0; i < all.counts.size(); ++i) {
@@ -305,6 +324,8 @@ void UnseenBounds::OfProcess(const ProcessState& process, ProcessRow& row) {
     if (IsOnCpuTime(input_.plans[i].name)) {
       bounds = Capped(bounds, *row.counts[i], most_ns);
     }
+    bounds = CappedRuntime(i, bounds, *row.counts[i],
+                           std::min(most_ns, all.most_runtime_ns));
     row.bounds.Set(CountNumber(i, CountPart::kWhole), *row.counts[i], bounds);
     all.most_counts[i] = bounds.hi;
   }

@@ -75,6 +75,8 @@ class UnseenBounds {
     bool absent = false;  // no kernel record shows where one of its threads was
     // Its threads' lives, one after the other; kNone: of unknown threads, too.
     std::uint64_t lives_ns = 0;
+    // The same for those that have a record, its or perhaps its.
+    std::uint64_t most_runtime_ns = 0;
     std::uint64_t longest_ns = 0;  // no call is longer
     std::uint64_t late_ns = 0;     // its threads'
     std::uint64_t unbooked_ns = 0, switches = 0, faults = 0;
@@ -93,6 +95,10 @@ class UnseenBounds {
   // The longest that `thread` can have been there; a process on all CPUs.
   std::uint64_t LifeNs(const ThreadState& thread) const;
   std::uint64_t CapacityNs(const ProcessState& process) const;
+  // Those of exec-runtime: at most `lives_ns`, and the 0.05 % that the
+  // scheduler's clock may be faster. As they are for another event.
+  Bounds CappedRuntime(std::size_t plan, Bounds bounds, std::uint64_t value,
+                       std::uint64_t lives_ns) const;
   const OfAll& Known(const ProcessState& process) const;
 
   const TableInput& input_;
@@ -102,7 +108,7 @@ class UnseenBounds {
   std::uint64_t outside_ns_ = 0, outside_account_ns_ = 0;
   std::vector<std::uint64_t> outside_counts_;  // by kernel event
   // All that threads have whose process no record names.
-  std::uint64_t strays_ns_ = 0;
+  std::uint64_t strays_ns_ = 0, stray_lives_ns_ = 0;
   std::vector<std::uint64_t> stray_counts_;
   std::map<const ProcessState*, OfAll> processes_;
 };

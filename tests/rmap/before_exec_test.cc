@@ -166,5 +166,22 @@ TEST_CASE("calls without an exit are named with their place",
   }
 }
 
+TEST_CASE("csv: a standard error has all its digits", "[rmap][render]") {
+  Report report;
+  report.events = {{.name = "cycles", .scaled = true}};
+  ProcessRow row;
+  row.on_cpu_ns = 1000;
+  row.counts = {123};
+  row.scaled.resize(1);
+  row.scaled[0].emplace();
+  row.scaled[0]->standard_error = 0.0012345678901234567;
+  report.processes.push_back(row);
+  const std::string csv =
+      RenderReport(report, {.format = ReportFormat::kCsv,
+                            .by = ReportBy::kProcess,
+                            .columns = {"scaled.cycles.stderr"}});
+  CHECK(csv == "scaled.cycles.stderr\r\n0.0012345678901234567\r\n");
+}
+
 }  // namespace
 }  // namespace countrace::rmap

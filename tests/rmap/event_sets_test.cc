@@ -259,6 +259,38 @@ TEST_CASE("unattributed counts leave a mark on rows and on open calls",
   CHECK(calls.counts[1]->quality == Quality::kBounded);
 }
 
+TEST_CASE("limits of a time on a CPU are within the life of a thread",
+          "[rmap]") {
+  // Who had CPU 0 from 200 on is not known, but thread 10 ended at 400. One
+  // lost record hides no other thread of its process.
+  MemoryTrace trace;
+  logformat::TraceInfo& info = trace.mutable_info();
+  info.cpus = 2;
+  info.scope = logformat::SessionScope::kSystem;
+  info.cpu_events = {"task-clock", "exec-runtime"};
+  using logformat::CountersReason;
+  trace.Dump(0, 0, CountersReason::kBegin, 11, {0, 0});
+  trace.Dump(0, 1, CountersReason::kBegin, 0, {0, 0});
+  trace.Fork(90, 0, {10, 10, 11, 11});
+  trace.Dispatch(100, 0, 11, 10, logformat::kSwitchRunnable, {100, 100});
+  trace.LoseOnCpu(200, 0, 1, logformat::DiscardCause::kKernelRingFull);
+  trace.Dispatch(350, 1, 0, 10, logformat::kSwitchRunnable, {350, 0});
+  trace.Exit(390, 1, {10, 10});
+  trace.Dispatch(400, 1, 10, 0, logformat::kSwitchDead, {400, 50});
+  trace.Dispatch(2000, 0, 11, 12, logformat::kSwitchRunnable, {2000, 2000});
+  trace.Dump(2500, 0, CountersReason::kEnd, 12, {2500, 2500});
+  trace.Dump(2500, 1, CountersReason::kEnd, 0, {2500, 50});
+  const Report report = MustReconstruct(trace);
+  for (const std::size_t event : {0u, 1u}) {
+    CAPTURE(event);
+    const Number number = CountNumber(event, CountPart::kWhole);
+    const auto of_thread = Row(report, 10).bounds.Of(number);
+    REQUIRE(of_thread);
+    CHECK(of_thread->hi >= 300);
+    CHECK(of_thread->hi <= 311);
+  }
+}
+
 TEST_CASE("a fault shows who runs at a dump that does not say it", "[rmap]") {
   // 11 has the CPU from 100 on; that 10 came back at 110 was not shown. A dump
   // that another CPU takes does not say who runs.
