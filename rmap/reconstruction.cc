@@ -143,7 +143,7 @@ class Reconstruction final : public logformat::ItemSink {
 
   void OnDiscardedEvents(const DiscardedEvents& loss) override {
     if (loss.begin_ns >= range_from_ns_) BeginRange();
-    if (until_range_ && loss.begin_ns >= tables_until_ns_) return;
+    if (IsLossBehind(loss)) return;
     ledger_.Add(loss);
     if (loss.count == 0 || IsLossBefore(loss, loss.overwritten) ||
         IsLossAfter(loss)) {
@@ -154,7 +154,7 @@ class Reconstruction final : public logformat::ItemSink {
 
   void OnDiscardedPackets(const DiscardedPackets& loss) override {
     if (loss.begin_ns >= range_from_ns_) BeginRange();
-    if (until_range_ && loss.begin_ns >= tables_until_ns_) return;
+    if (IsLossBehind(loss)) return;
     ledger_.Add(loss);
     if (!IsLossBefore(loss, false) && !IsLossAfter(loss)) Lose(loss);
   }
@@ -163,6 +163,14 @@ class Reconstruction final : public logformat::ItemSink {
   Report Finish(const logformat::TraceReader& reader, bool interrupted);
 
  private:
+  template <typename Discarded>
+  bool IsLossBehind(const Discarded& loss) {
+    if (!until_range_ || loss.begin_ns < tables_until_ns_) return false;
+    if (loss.stream_class == StreamClass::kCpu) {
+      dispatches_.LoseBehind(tables_until_ns_);
+    }
+    return true;
+  }
   bool IsDefinition(const EventRecord& record) const {
     return logformat::IsKernelHookEvent(record.event_id) &&
            hooks_.DefinesSamples(logformat::EventHookId(record.event_id));
@@ -537,9 +545,7 @@ void Reconstruction::EndRange(const EventRecord& record) {
     NameKnown(record);
     return;
   }
-  if (static_cast<CpuEvent>(record.event_id) == CpuEvent::kWakeup) {
-    dispatches_.NoteWakeup();
-  }
+  dispatches_.SettleBehind(record);
   if (!dispatches_.IsOpen(record.cpu)) return;
   if (IsBegin(record)) {
     dispatches_.CutRange(record.cpu, tables_until_ns_);

@@ -51,6 +51,14 @@ void SlowestCalls::OnSegment(const SegmentSpan& span) {
   if (span.begin_ns < range_.from_ns || span.begin_ns >= range_.until_ns) {
     return;
   }
+  // A gap in the records may have ended the call, not the wait.
+  const std::uint64_t wall_ns =
+      std::max(span.begin_ns, span.end_ns) - span.begin_ns;
+  const std::uint64_t off_cpu_ns =
+      wall_ns - std::min(wall_ns, span.on_cpu_ns.value_or(0));
+  sums.wait_ns = std::min(sums.wait_ns, off_cpu_ns);
+  sums.blocked_ns = std::min(sums.blocked_ns, off_cpu_ns - sums.wait_ns);
+  for (auto& [waker, ns] : sums.woken_by) ns = std::min(ns, sums.blocked_ns);
   SlowCall call{span.thread,       span.hook_id,
                 span.begin_ns,     std::max(span.begin_ns, span.end_ns),
                 span.end_inferred, span.on_cpu_ns,

@@ -1,6 +1,7 @@
 #include "rmap/dispatch/blocked_time.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "logformat/packet_layout.h"
 
@@ -9,6 +10,12 @@ namespace countrace::rmap {
 using Sleep = BlockedState::Sleep;
 
 namespace {
+
+// `thread` comes back at `time_ns` from where records may be missing.
+void EndUnknown(ThreadState& thread, std::uint64_t time_ns) {
+  const std::uint64_t unknown_ns = std::min(time_ns, thread.unseen.latest_ns);
+  if (unknown_ns != 0) BlockedTime::EndPerhaps(thread, time_ns - unknown_ns);
+}
 
 // The segment in which `thread` is on no CPU since `since_ns`. If its leaving
 // was lost, the one that is open now, if it was open then.
@@ -20,6 +27,20 @@ PathNode* PlaceOf(const ThreadState& thread, std::uint64_t since_ns) {
       frames.rbegin(), frames.rend(),
       [since_ns](const Frame& frame) { return frame.begin_ns <= since_ns; });
   return open == frames.rend() ? nullptr : open->node;
+}
+
+// The part of `ns` since `since_ns` in `place` that is outside of the innermost
+// call of UnseenState::stack_since_ns, if that call ended then. Else 0.
+std::uint64_t BehindDoubt(const ThreadState& thread, const PathNode* place,
+                          std::uint64_t since_ns, std::uint64_t ns) {
+  const std::uint64_t doubt_ns = thread.unseen.stack_since_ns;
+  if (doubt_ns == UnseenState::kNever) return 0;
+  const std::vector<Frame>& frames = thread.stack.frames;
+  const auto call = std::find_if(
+      frames.rbegin(), frames.rend(),
+      [doubt_ns](const Frame& frame) { return frame.begin_ns <= doubt_ns; });
+  if (call == frames.rend() || call->node != place) return 0;
+  return ns - thread.unseen.PlacedNs(since_ns, ns);
 }
 
 }  // namespace
@@ -36,6 +57,8 @@ void BlockedTime::AddWait(ThreadState& thread, std::uint64_t ns) {
                                    ns - unknown_ns)
           : 0;
   place->wait_ns += ns;
+  thread.unseen.stack_wait_ns +=
+      BehindDoubt(thread, place, thread.dispatch.runnable_since_ns, ns);
   if (ns != sure_ns) place->unseen.Write().less.wait_ns += ns - sure_ns;
 }
 
@@ -43,6 +66,7 @@ void BlockedTime::Leave(ThreadState& thread, std::uint64_t time_ns,
                         std::uint16_t state) {
   if (with_stacks_) latest_.erase(&thread);
   BlockedState& blocked = thread.blocked;
+  blocked.KnowFrom(time_ns);
   blocked.left_cpu = true;
   blocked.place = thread.stack.Top();
   blocked.place_sure = thread.unseen.stack_since_ns == UnseenState::kNever;
@@ -59,18 +83,38 @@ void BlockedTime::Leave(ThreadState& thread, std::uint64_t time_ns,
 
 void BlockedTime::Wake(ThreadState& thread, std::uint64_t time_ns,
                        const Waker& waker) {
+  thread.blocked.KnowFrom(time_ns);
   if (thread.blocked.sleep == Sleep::kNone) return;
   End(thread, time_ns, waker);
 }
 
 void BlockedTime::Enter(ThreadState& thread, std::uint64_t time_ns) {
   if (thread.blocked.sleep == Sleep::kBlocked) End(thread, time_ns, Waker());
+  EndUnknown(thread, time_ns);
+  thread.blocked.KnowFrom(time_ns);
   thread.blocked.sleep = Sleep::kNone;
   thread.blocked.left_cpu = false;
 }
 
+void BlockedTime::EndUnseen(ThreadState& thread, std::uint64_t time_ns) {
+  EndPerhaps(thread, time_ns);
+  Enter(thread, time_ns);
+}
+
+void BlockedTime::EndPerhaps(ThreadState& thread, std::uint64_t time_ns) {
+  BlockedState& blocked = thread.blocked;
+  if (blocked.sleep != Sleep::kPerhaps) return;
+  blocked.sleep = Sleep::kNone;
+  const std::uint64_t ns = time_ns - std::min(time_ns, blocked.since_ns);
+  thread.unseen.unknown_ns += ns;
+  for (const Frame& frame : thread.stack.frames) {
+    frame.node->unseen.Write().unknown_ns += ns;
+  }
+}
+
 void BlockedTime::Finish(ThreadState& thread, std::uint64_t end_ns) {
   const BlockedState& blocked = thread.blocked;
+  EndUnknown(thread, end_ns);
   // If the wake-up or switch-in was lost, the end of its blocked time is
   // unknown.
   if (blocked.sleep != Sleep::kBlocked || thread.retired) return;
@@ -82,12 +126,16 @@ void BlockedTime::Finish(ThreadState& thread, std::uint64_t end_ns) {
 void BlockedTime::End(ThreadState& thread, std::uint64_t time_ns,
                       const Waker& waker) {
   BlockedState& blocked = thread.blocked;
-  blocked.sleep = Sleep::kNone;
+  const bool perhaps =
+      std::exchange(blocked.sleep, Sleep::kNone) == Sleep::kPerhaps;
   Interval interval;
   interval.ns = time_ns - std::min(blocked.since_ns, time_ns);
   blocked.total_ns += interval.ns;
-  // Records lost meanwhile may show that it ran.
-  interval.unknown_ns = std::min(interval.ns, thread.unseen.latest_ns);
+  // Records lost meanwhile may show that it ran; or it ran before without a
+  // wake-up, and is woken from a later sleep.
+  interval.unknown_ns = perhaps && thread.unseen.latest_ns != 0
+                            ? interval.ns
+                            : std::min(interval.ns, thread.unseen.latest_ns);
   interval.sure = thread.unseen.latest_ns == 0 && !thread.hooks_lost &&
                   !(thread.process != nullptr && thread.process->hooks_lost) &&
                   blocked.place_sure && waker.sure &&
@@ -108,6 +156,8 @@ void BlockedTime::End(ThreadState& thread, std::uint64_t time_ns,
     interval.placed_ns = thread.unseen.PlacedNs(
         blocked.since_ns, interval.ns - interval.unknown_ns);
   }
+  thread.unseen.stack_blocked_ns +=
+      BehindDoubt(thread, key.place, blocked.since_ns, interval.ns);
   interval.sure &= key.place == nullptr || interval.placed_ns == interval.ns;
   if (waker.in != nullptr) key.hook_id = waker.in->stack.TopHook();
   const std::uint32_t hook_id = key.hook_id;

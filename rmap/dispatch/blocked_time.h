@@ -61,9 +61,17 @@ class BlockedTime {
   // `thread` gets a CPU.
   void Enter(ThreadState& thread, std::uint64_t time_ns);
   // `thread` runs, and the record that shows how it got there was lost.
-  void EndUnseen(ThreadState& thread, std::uint64_t time_ns) {
-    Enter(thread, time_ns);
+  void EndUnseen(ThreadState& thread, std::uint64_t time_ns);
+  // A record behind the range of the tables shows whether a wake-up ends the
+  // time since `thread` left unseen.
+  static void Settle(ThreadState& thread, bool woken) {
+    if (thread.blocked.sleep != BlockedState::Sleep::kPerhaps) return;
+    thread.blocked.sleep =
+        woken ? BlockedState::Sleep::kBlocked : BlockedState::Sleep::kNone;
   }
+  // Records are missing that may show that: its blocked time up to `time_ns`
+  // has limits.
+  static void EndPerhaps(ThreadState& thread, std::uint64_t time_ns);
   // The stack at which `thread` left its CPU for its latest time off it (not
   // 0), or for that which goes on.
   void OnStack(const ThreadState& thread, std::uint32_t stack);

@@ -77,6 +77,10 @@ class DispatchTracker {
                 std::uint64_t time_ns);
   // The same for a CPU that comes back later: what it did is not recorded.
   void CutRange(std::int32_t cpu, std::uint64_t time_ns);
+  // A record behind the range shows which threads were blocked at its end,
+  // `time_ns`; a loss there that this is not known.
+  void SettleBehind(const logformat::EventRecord& record);
+  void LoseBehind(std::uint64_t time_ns);
   // Counts a kernel record of any kind; called before it is processed.
   void OnRecord(std::int32_t cpu, std::uint64_t time_ns);
   // It is unknown how much the counters `events` (bits) counted up to the next
@@ -115,6 +119,8 @@ class DispatchTracker {
     return unseen_.goes_on() && thread.dispatch.running_cpu < 0;
   }
   const UnseenTime& unseen() const { return unseen_; }
+  // Records before the tables were overwritten.
+  bool begun_inside() const { return begun_inside_; }
   // Time after the last records of CPUs, if nothing says that any were lost.
   std::uint64_t cut_ns() const { return cut_ns_; }
   // Interrupts may be open on `cpu` that were not recorded.
@@ -149,8 +155,6 @@ class DispatchTracker {
       SeeUnconfirmed(*state, tid);
   }
   const BlockedTime& blocked() const { return blocked_; }
-  // The trace has wake-ups, be they after the tables.
-  void NoteWakeup() { blocked_.NoteWakeup(); }
   const QueueTime& queues() const { return queues_; }
   // Intervals that are unattributed because a dispatch record contradicts the
   // one before it, although no loss was reported.
@@ -338,6 +342,7 @@ class DispatchTracker {
   KernelCoverage coverage_;
   std::uint64_t begin_of_trace_ns_;
   bool begun_inside_ = false;  // earlier records were overwritten
+  bool lost_behind_ = false;   // see LoseBehind()
   bool interrupts_recorded_;
   BlockedTime blocked_;
   QueueTime queues_;

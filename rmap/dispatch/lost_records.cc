@@ -103,6 +103,7 @@ void DispatchTracker::EndLoss(CpuState& cpu, std::uint64_t end_ns) {
   // A dispatch has a record of its own.
   std::vector<std::uint64_t> counts(events_ + 1, 0);
   counts[events_] = std::exchange(cpu.lost_records, 0);
+  cpu.all_lost_records = AddBounded(cpu.all_lost_records, counts[events_]);
   AddUnknown(cpu, cpu.lost_since_ns, counts);
   if (observer_ != nullptr) {
     // The thread that has the CPU after it may have begun inside.

@@ -3,6 +3,7 @@
 // what goes on (dispatches, waits, calls, losses) counts from the range's begin
 // on. At its end the first record behind it says who has each CPU.
 #include <algorithm>
+#include <utility>
 
 #include "rmap/dispatch/dispatch_tracker.h"
 #include "rmap/dispatch/kernel_layout.h"
@@ -41,6 +42,7 @@ void ForgetSums(CpuState& cpu, std::uint64_t time_ns) {
   cpu.records.fill(0);
   cpu.unended_ns.fill(0);
   cpu.absent_ns = cpu.cuts = cpu.dispatches = cpu.faults = 0;
+  cpu.all_lost_records = 0;
   cpu.dispatch.interrupts_ns = 0;
   if (cpu.interrupts_unknown_since_ns != 0) {
     BeginAt(time_ns, cpu.interrupts_unknown_since_ns);
@@ -133,6 +135,39 @@ void DispatchTracker::EndRange(const EventRecord& record, std::int32_t tid,
   ConfirmOccupant(*cpu);  // nothing contradicts it any more
   EmitDispatch(*cpu, cpu->last_ns, 0, /*inferred=*/true);
   EndCpu(*cpu, time_ns);
+}
+
+void DispatchTracker::SettleBehind(const EventRecord& record) {
+  std::int32_t tid = 0;
+  const auto event = static_cast<CpuEvent>(record.event_id);
+  const bool woken = event == CpuEvent::kWakeup;
+  // The second tid of each: who is woken, who gets the CPU.
+  const auto second = [&tid](std::uint64_t tids) {
+    tid = static_cast<std::int32_t>(tids >> 24 & 0xffffffu);
+  };
+  if (logformat::WakeupRecord wakeup; woken && Decode(record, wakeup)) {
+    blocked_.NoteWakeup();
+    second(wakeup.tids_and_cpu);
+  } else if (logformat::DispatchRecord dispatch;
+             event == CpuEvent::kDispatch && Decode(record, dispatch)) {
+    second(dispatch.tids_and_state);
+  } else if (logformat::SwitchInRecord switch_in;
+             event == CpuEvent::kSwitchIn && Decode(record, switch_in)) {
+    second(switch_in.tids_and_state);
+  }
+  ThreadState* const thread = tid == 0 ? nullptr : registry_.Find(tid);
+  // After a loss it may be from another sleep.
+  if (thread != nullptr && !thread->unseen.in_loss &&
+      !unseen_.BegunSince(thread->unseen)) {
+    BlockedTime::Settle(*thread, woken);
+  }
+}
+
+void DispatchTracker::LoseBehind(std::uint64_t time_ns) {
+  if (std::exchange(lost_behind_, true)) return;
+  for (ThreadState& thread : registry_.threads()) {
+    BlockedTime::EndPerhaps(thread, time_ns);
+  }
 }
 
 void DispatchTracker::CutRange(std::int32_t cpu_number, std::uint64_t time_ns) {

@@ -159,6 +159,7 @@ void UnseenTime::See(ThreadState& thread, std::uint64_t time_ns) {
         unseen.stack_switches = thread.dispatch.switches_out;
         unseen.stack_faults = thread.dispatch.faults;
         unseen.stack_running = thread.dispatch.lost_on_cpu;
+        unseen.stack_wait_ns = unseen.stack_blocked_ns = 0;
       }
     }
     unseen.latest_ns = std::max(unseen.latest_ns, left_ns);
@@ -200,6 +201,7 @@ void UnseenTime::ForgetSums(ThreadState& thread) const {
   if (unseen.stack_since_ns == UnseenState::kNever) return;
   unseen.stack_since_ns = std::max(unseen.stack_since_ns, range_begin_ns_);
   unseen.stack_on_cpu_ns = unseen.stack_switches = unseen.stack_faults = 0;
+  unseen.stack_wait_ns = unseen.stack_blocked_ns = 0;
 }
 
 void UnseenTime::SeeDead(ThreadState& thread) const {

@@ -17,6 +17,9 @@ void SegmentBuilder::BeginRange(ThreadState& thread) const {
     frame.present = 0;
     frame.counters = nullptr;
   }
+  for (LeftCall& call : thread.stack.left) {
+    call = {call.node, coverage_.range_begin_ns, 0, 0, 0};
+  }
   std::fill(thread.stack.dumps.begin(), thread.stack.dumps.end(), 0);
 }
 

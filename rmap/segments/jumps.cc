@@ -12,6 +12,7 @@
 // end, such as a page fault.
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "absl/container/flat_hash_set.h"
 #include "rmap/segments/segment_builder.h"
@@ -61,6 +62,39 @@ void SegmentBuilder::DoubtInnermost(ThreadState& thread,
     frame->left = true;
     frame->node->left_unseen = true;
   }
+}
+
+void SegmentBuilder::NoteLeft(ThreadState& thread, const ThreadNow& now,
+                              std::uint64_t time_ns) {
+  std::vector<LeftCall>& left = thread.stack.left;
+  if (left.size() >= kMaxLeft) left.erase(left.begin());
+  left.push_back({thread.stack.Top(), time_ns, now.OnCpuAt(time_ns),
+                  now.switches, now.faults});
+}
+
+bool SegmentBuilder::EndLeft(ThreadState& thread, const ThreadNow& now,
+                             std::uint32_t hook_id, std::uint64_t time_ns) {
+  std::vector<LeftCall>& left = thread.stack.left;
+  const auto call =
+      std::find_if(left.rbegin(), left.rend(), [hook_id](const LeftCall& each) {
+        return each.node->hook_id == hook_id;
+      });
+  if (call == left.rend()) return false;
+  const std::uint64_t ns = time_ns - std::min(time_ns, call->end_ns);
+  const std::uint64_t on_cpu_ns = now.OnCpuAt(time_ns);
+  UnseenSums& unseen = call->node->unseen.Write();
+  unseen.wall_ns += ns;
+  unseen.unknown_ns += ns;
+  unseen.on_cpu_ns += on_cpu_ns - std::min(on_cpu_ns, call->on_cpu_ns);
+  unseen.switches += now.switches - call->switches;
+  unseen.faults += now.faults - call->faults;
+  // That time may not be of the calls that seem to go on alone.
+  for (const Frame& frame : thread.stack.frames) {
+    frame.node->unseen.Write().kernel_ns +=
+        std::min(ns, time_ns - std::min(time_ns, frame.begin_ns));
+  }
+  left.erase(std::next(call).base());
+  return true;
 }
 
 void SegmentBuilder::DoubtRecursion(ThreadState& thread) const {

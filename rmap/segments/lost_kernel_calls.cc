@@ -62,11 +62,36 @@ void SegmentBuilder::EndKernelDoubt(ThreadState& thread, std::uint64_t time_ns,
   then.running_since_ns = ThreadNow::kNever;
   then.switches = unseen.stack_switches;
   then.faults = unseen.stack_faults;
+  MoveWaits(thread, since_ns);
   while (!frames.empty() && in_kernel(frames.back())) {
     // A fault that came after the loss: it may have waited since.
     const bool after = frames.back().begin_ns > since_ns;
     Close(thread, after ? now : then, nullptr, after ? time_ns : since_ns);
   }
+}
+
+// The innermost call of `since_ns` ends there: what its thread waited and was
+// blocked later is the next call's around it that goes on.
+void SegmentBuilder::MoveWaits(ThreadState& thread,
+                               std::uint64_t since_ns) const {
+  const auto from = std::find_if(
+      thread.stack.frames.rbegin(), thread.stack.frames.rend(),
+      [since_ns](const Frame& frame) { return frame.begin_ns <= since_ns; });
+  const auto goes_on = std::find_if(
+      from, thread.stack.frames.rend(), [this](const Frame& frame) {
+        return origins_[frame.hook_id] != logformat::HookOrigin::kKernel;
+      });
+  if (from == goes_on) return;
+  const auto add = [&](PathNode& node, std::uint64_t sign) {
+    const UnseenState& unseen = thread.unseen;
+    node.wait_ns += sign * unseen.stack_wait_ns;
+    node.blocked_ns += sign * unseen.stack_blocked_ns;
+    UnseenSums::Less& less = node.unseen.Write().less;
+    less.wait_ns += sign * unseen.stack_wait_ns;
+    less.blocked_ns += sign * unseen.stack_blocked_ns;
+  };
+  add(*from->node, ~std::uint64_t{0});
+  if (goes_on != thread.stack.frames.rend()) add(*goes_on->node, 1);
 }
 
 void SegmentBuilder::DoubtEnd(ThreadState& thread, std::uint64_t seen_ns,
@@ -94,6 +119,7 @@ void SegmentBuilder::BeginKernelDoubt(ThreadState& thread,
   unseen.stack_switches = now.switches;
   unseen.stack_faults = now.faults;
   unseen.stack_running = now.on_cpu;
+  unseen.stack_wait_ns = unseen.stack_blocked_ns = 0;
 }
 
 }  // namespace countrace::rmap

@@ -153,10 +153,14 @@ void SegmentBuilder::ExitOutOfOrder(ThreadState& thread, const ThreadNow& now,
   if (match != stack.frames.rend()) {
     const auto inner = match - stack.frames.rbegin();
     DoubtInnermost(thread, static_cast<std::size_t>(inner));
-    for (auto i = inner; i > 0; --i) Close(thread, now, nullptr, time_ns);
+    for (auto i = inner; i > 0; --i) {
+      NoteLeft(thread, now, time_ns);
+      Close(thread, now, nullptr, time_ns);
+    }
     Close(thread, now, &dump, time_ns);
     return;
   }
+  if (EndLeft(thread, now, hook_id, time_ns)) return;
   PathNode* node = paths_.Child(Top(stack, now), hook_id);
   ++node->begin_inferred;
   if (node->hook_id == PathNode::kFolded) {
@@ -516,7 +520,10 @@ void SegmentBuilder::ResolveDoubt(ThreadState& thread, const ThreadNow& now,
   if (keep == 0 && paths_.FindChild(now.process->paths, hook_id) == nullptr) {
     return;  // new in this process: a new path under the innermost frame
   }
-  while (stack.frames.size() > keep) Close(thread, now, nullptr, time_ns);
+  while (stack.frames.size() > keep) {
+    NoteLeft(thread, now, time_ns);
+    Close(thread, now, nullptr, time_ns);
+  }
 }
 
 void SegmentBuilder::OnLoss(ThreadState& thread) {

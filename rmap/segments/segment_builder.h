@@ -77,6 +77,8 @@ class SegmentBuilder {
  public:
   // Enters deeper than this are counted, not followed.
   static constexpr std::size_t kMaxDepth = 8192;
+  // Calls of a thread that ended without their exits, which may still come.
+  static constexpr std::size_t kMaxLeft = 64;
   static constexpr std::uint32_t kNoHook = ~std::uint32_t{0};
 
   // `dumps_stay`: counters of threads stay in memory until all records are
@@ -223,6 +225,14 @@ class SegmentBuilder {
   // The `calls` innermost open calls ended without a record of it, some time
   // before now: what was recorded inside them may lie outside.
   void DoubtInnermost(ThreadState& thread, std::size_t calls) const;
+  // Keeps the innermost call, which ends at `time_ns` because one around it
+  // does: its own exit may still come.
+  static void NoteLeft(ThreadState& thread, const ThreadNow& now,
+                       std::uint64_t time_ns);
+  // True if the exit of `hook_id` is that of such a call.
+  static bool EndLeft(ThreadState& thread, const ThreadNow& now,
+                      std::uint32_t hook_id, std::uint64_t time_ns);
+  void MoveWaits(ThreadState& thread, std::uint64_t since_ns) const;
   // Before CloseAll: a segment that is open several times may have been left
   // each time.
   void DoubtRecursion(ThreadState& thread) const;

@@ -4,6 +4,50 @@
 #include <utility>
 
 namespace countrace::rmap {
+namespace {
+
+// Makes room in the calls of `node` for those inside it, and takes out what has
+// none. A gap ended calls that others followed, or records are missing without
+// a word: the calls inside have more. Or a record shows a thread in code while
+// it seemed to wait or to be blocked.
+void FitTimes(PathNode& node) {
+  std::uint64_t inner_wall_ns = 0, inner_on_cpu_ns = 0;
+  std::uint64_t inner_wait_ns = 0, inner_blocked_ns = 0;
+  for (const PathNode::Child& child : node.children) {
+    inner_wall_ns += child.node->wall_ns();
+    inner_on_cpu_ns += child.node->on_cpu_ns;
+    inner_wait_ns += child.node->wait_ns;
+    inner_blocked_ns += child.node->blocked_ns;
+  }
+  if (inner_wall_ns > node.wall_ns()) {
+    const std::uint64_t more_ns = inner_wall_ns - node.wall_ns();
+    node.cut_wall_ns += more_ns;
+    node.unseen.Write().less.wall_ns += more_ns;
+  }
+  if (inner_on_cpu_ns > node.on_cpu_ns) {
+    node.unseen.Write().less.on_cpu_ns += inner_on_cpu_ns - node.on_cpu_ns;
+    node.on_cpu_ns = inner_on_cpu_ns;
+  }
+  const std::uint64_t wall_ns = node.wall_ns() - inner_wall_ns;
+  const std::uint64_t off_cpu_ns =
+      wall_ns - std::min(wall_ns, node.on_cpu_ns - inner_on_cpu_ns);
+  const std::uint64_t wait_ns =
+      std::min(node.wait_ns - inner_wait_ns, off_cpu_ns);
+  const std::uint64_t blocked_ns =
+      std::min(node.blocked_ns - inner_blocked_ns, off_cpu_ns - wait_ns);
+  const std::uint64_t over_ns = node.wait_ns - inner_wait_ns - wait_ns +
+                                node.blocked_ns - inner_blocked_ns - blocked_ns;
+  if (over_ns == 0) return;
+  node.wait_ns = inner_wait_ns + wait_ns;
+  node.blocked_ns = inner_blocked_ns + blocked_ns;
+  for (PathNode* at = &node; at->parent != nullptr; at = at->parent) {
+    at->unseen.Write().unknown_ns += over_ns;
+  }
+  node.unseen.Write().less.wait_ns += std::min(wait_ns, over_ns);
+  node.unseen.Write().less.blocked_ns += std::min(blocked_ns, over_ns);
+}
+
+}  // namespace
 
 void DumpSum::AddCall(ThreadIndex thread, std::uint32_t turn,
                       std::uint32_t turns_in_round,
@@ -56,8 +100,9 @@ PathNode* CallPaths::NewNode(PathNode* parent, std::uint32_t hook_id) {
 void CallPaths::IncludeChildren() {
   // Reverse order visits children before their parents.
   for (auto at = nodes_.rbegin(); at != nodes_.rend(); ++at) {
-    const PathNode* const node = at->get();
+    PathNode* const node = at->get();
     if (node->parent == nullptr) continue;
+    FitTimes(*node);
     node->parent->wait_ns += node->wait_ns;
     node->parent->blocked_ns += node->blocked_ns;
     if (!node->unseen) continue;

@@ -84,8 +84,8 @@ struct UnseenSums {
   // Time in which its threads may have waited or blocked otherwise, and in
   // which they may have been in kernel segments inside it.
   std::uint64_t unknown_ns = 0, kernel_ns = 0;
-  // Its calls may have ended later.
-  std::uint64_t wall_ns = 0;
+  // Its calls may have ended later: what they may have besides.
+  std::uint64_t wall_ns = 0, switches = 0, faults = 0;
   // The parts of its sums that may belong to others.
   struct Less {
     std::uint64_t calls = 0, wall_ns = 0, on_cpu_ns = 0, switches = 0;
@@ -107,6 +107,8 @@ struct UnseenSums {
     uncovered_ns += more.uncovered_ns;
     unknown_ns += more.unknown_ns;
     wall_ns += more.wall_ns;
+    switches += more.switches;
+    faults += more.faults;
     kernel_ns += more.kernel_ns;
     less.Add(more.less);
   }

@@ -217,6 +217,7 @@ struct CpuState {
   // unknown), and who had the CPU before.
   bool lossy = false;
   std::uint64_t lost_since_ns = 0, lost_records = 0;
+  std::uint64_t all_lost_records = 0;  // of losses that are over
   ThreadState* lost_thread = nullptr;
   // Interrupts may be open that were not recorded, since then; 0: none.
   std::uint64_t interrupts_unknown_since_ns = 0;

@@ -48,8 +48,15 @@ struct Frame {
   const std::uint64_t* counters = nullptr;
 };
 
+// A call that ended with one around it, and the clocks of its thread then.
+struct LeftCall {
+  PathNode* node;
+  std::uint64_t end_ns, on_cpu_ns, switches, faults;
+};
+
 struct SegmentStack {
-  std::vector<Frame> frames;  // outermost first
+  std::vector<Frame> frames;   // outermost first
+  std::vector<LeftCall> left;  // whose exits may still come; the latest last
   // Counters at each frame's enter. From the thread's dumps, if records do not
   // stay in memory: one value for each event. From the kernel's dumps (if the
   // trace has kernel hooks): words with bit i = value i is present, then what

@@ -5,6 +5,7 @@
 #ifndef COUNTRACE_RMAP_STATE_THREAD_STATE_H_
 #define COUNTRACE_RMAP_STATE_THREAD_STATE_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -119,9 +120,16 @@ struct BlockedState {
   enum class Sleep : std::uint8_t { kNone, kBlocked, kPerhaps };
   Sleep sleep = Sleep::kNone;
   std::uint64_t since_ns = 0, total_ns = 0;
+  // The first record that shows its state; kNever: none did.
+  static constexpr std::uint64_t kNever = ~std::uint64_t{0};
+  std::uint64_t known_from_ns = kNever;
   bool left_cpu = false;      // seen to leave its CPU, and not to get one since
   PathNode* place = nullptr;  // innermost segment when it left
   bool place_sure = true;     // it was known which system call it was in
+
+  void KnowFrom(std::uint64_t time_ns) {
+    known_from_ns = std::min(known_from_ns, time_ns);
+  }
 };
 
 // Counts from the dumps of CPUs; written by interval_counts.

@@ -49,6 +49,9 @@ struct UnseenState {
   std::uint64_t stack_since_ns = kNever;
   std::uint64_t stack_on_cpu_ns = 0, stack_switches = 0, stack_faults = 0;
   bool stack_running = false;  // it was on a CPU when the records were lost
+  // Its waiting and blocked time since then in the innermost call of that time:
+  // outside of that call, if it ended there.
+  std::uint64_t stack_wait_ns = 0, stack_blocked_ns = 0;
 
   bool any() const {
     return lost_ns + hidden_ns + outside_ns + unknown_ns + late_ns != 0 ||

@@ -39,17 +39,18 @@ void UnseenBounds::OfSegment(const ProcessState& process,
   // Calls of kernel segments that were not recorded.
   const bool kernel =
       unseen.in_kernel && (process.kernel_unknown_ns != 0 || all.more_threads);
-  const std::uint64_t kernel_ns = !kernel ? 0
-                                  : all.more_threads
-                                      ? kNone
-                                      : process.kernel_unknown_ns;
+  const std::uint64_t kernel_ns =
+      !kernel ? 0
+      : all.more_threads
+          ? AddBounded(process.kernel_unknown_ns, all.more_lives_ns)
+          : process.kernel_unknown_ns;
   // Switches and faults that its own CPU time and waiting time have, too.
   const bool absent = all.absent && !interrupts;
   const bool doubtful =
       own.on_cpu_ns + own.unknown_ns + hidden_ns != 0 || kernel;
 
   // --- calls and wall time ---------------------------------------------------
-  const std::uint64_t records = interrupts ? (kernel ? kNone : 0) : all.records;
+  const std::uint64_t records = interrupts ? MostUnseen() : all.records;
   Bounds calls =
       Around(row.calls, unseen.path ? less.calls : 0, kernel ? records : 0);
   if (hooks) {
@@ -169,9 +170,10 @@ void UnseenBounds::OfSegment(const ProcessState& process,
     if (!count) continue;
     const Number incl = CountNumber(i, CountPart::kIncl);
     const Number excl = CountNumber(i, CountPart::kExcl);
-    const auto by_records = [&](std::uint64_t fewer, std::uint64_t child,
-                                std::uint64_t most) {
-      const std::uint64_t more = absent ? kNone : doubtful ? all.records : 0;
+    const auto by_records = [&](std::uint64_t fewer, std::uint64_t later,
+                                std::uint64_t child, std::uint64_t most) {
+      const std::uint64_t more =
+          absent ? kNone : AddBounded(later, doubtful ? all.records : 0);
       Bounds whole = Around(count->incl, fewer, more);
       Bounds part = Around(count->excl, own.kernel_ns != 0 ? kNone : fewer,
                            AddBounded(more, child));
@@ -193,10 +195,11 @@ void UnseenBounds::OfSegment(const ProcessState& process,
         row.bounds.Set(excl, count->excl, on_excl);
         break;
       case SegmentSource::kSwitches:
-        by_records(less.switches, unseen.children.switches, all.switches);
+        by_records(less.switches, own.switches, unseen.children.switches,
+                   all.switches);
         break;
       case SegmentSource::kFaults:
-        by_records(less.faults, unseen.children.faults, all.faults);
+        by_records(less.faults, own.faults, unseen.children.faults, all.faults);
         break;
       case SegmentSource::kThreadDumps:
         if (count->quality < Quality::kBounded && !hooks) break;

@@ -81,31 +81,15 @@ class SegmentRows {
     return row;
   }
 
-  // A thread waits off the CPU. If a record shows it in code while it seemed to
-  // wait, that time is not of the call. Returns true if so. Blocked time stays
-  // as it is: it adds up to that of the wakers.
-  static bool CapWait(SegmentRow& row) {
-    if (!row.off_cpu || !row.wait) return false;
-    const InclusiveExclusive all = *row.wait;
-    row.wait = {std::min(all.incl, row.off_cpu->incl),
-                std::min(all.excl, row.off_cpu->excl)};
-    return row.wait->incl != all.incl || row.wait->excl != all.excl;
-  }
-
   // Sets the calls, then the quality of the complete row.
   void SetCalls(const ProcessState& process, const Calls& calls,
                 const SegmentUnseen& unseen, SegmentRow& row) const {
     row.calls = calls.all;
     row.begin_inferred = calls.begin_inferred;
     row.end_inferred = calls.end_inferred;
-    const bool capped = CapWait(row);
     bounds_.OfSegment(process, unseen, row);
     if (row.begin_inferred + row.end_inferred != 0) {
       Lower(Quality::kInferred, row);
-    }
-    if (capped) {  // calls, wall time and counts are as recorded
-      row.on_cpu_quality = Worse(row.on_cpu_quality, Quality::kInferred);
-      row.qualities.Add(Quality::kInferred);
     }
   }
 

@@ -94,6 +94,16 @@ std::uint64_t UnseenBounds::LifeNs(const ThreadState& thread) const {
   return Less(end_ns, begin_ns);
 }
 
+std::uint64_t UnseenBounds::EarlierNs(const ThreadState& thread) const {
+  const std::uint64_t begin_ns = input_.in.begin_ns;
+  if (!input_.in.dispatches.begun_inside() ||
+      (thread.forked && thread.first_seen_ns > begin_ns)) {
+    return 0;
+  }
+  return Less(std::min(thread.blocked.known_from_ns, input_.in.end_ns),
+              begin_ns);
+}
+
 std::uint64_t UnseenBounds::CapacityNs(const ProcessState& process) const {
   // Threads that no record shows are forked by one that was there.
   const bool forked =
@@ -116,6 +126,11 @@ Bounds UnseenBounds::CappedRuntime(std::size_t plan, Bounds bounds,
   return Capped(bounds, value, AddBounded(lives_ns, lives_ns / 2000 + 1));
 }
 
+std::uint64_t UnseenBounds::MostUnseen() const {
+  if (everywhere_ns_ + end_.outside_ns != 0) return kNone;
+  return unseen_.CountSince(0, unseen_.dispatches());
+}
+
 void UnseenBounds::OfThread(const ThreadState& thread, ThreadRow& row) const {
   const UnseenState& unseen = thread.unseen;
   if (thread.dispatch.switch_inferred || thread.dispatch.split_by_exec) {
@@ -125,7 +140,8 @@ void UnseenBounds::OfThread(const ThreadState& thread, ThreadRow& row) const {
   const std::uint64_t on_cpu_ns =
       unseen.lost_ns + unseen.hidden_ns + outside_ns;
   const std::uint64_t life_ns = LifeNs(thread);
-  const std::uint64_t unknown_ns = unseen.unknown_ns + outside_ns;
+  const std::uint64_t unknown_ns =
+      unseen.unknown_ns + outside_ns + EarlierNs(thread);
   // It runs, waits or is blocked, one at a time.
   const std::uint64_t on = row.on_cpu_ns.value_or(0);
   const std::uint64_t wait = row.wait_ns.value_or(0);
@@ -231,10 +247,16 @@ UnseenBounds::OfAll UnseenBounds::AllOf(const ProcessState& process) const {
   all.cpu_ns += outside_ns + unseen_.unended_ns();
   all.records = unseen_.CountSince(process.records_known, unseen_.dispatches());
   // Where the threads of others are outside, its fork alone.
-  all.more_threads = all.records >= (outside_ns != 0 ? 1 : kLeastForThread);
+  const std::uint64_t least = outside_ns != 0 ? 1 : kLeastForThread;
+  all.more_threads = all.records >= least;
   if (all.records != 0) {
-    all.lives_ns = kNone;
     all.longest_ns = Less(input_.in.end_ns, input_.in.begin_ns);
+    // Each thread that no record shows needs lost ones of its own.
+    all.more_lives_ns = AddBounded(
+        stray_lives_ns_, all.records == kNone
+                             ? kNone
+                             : Product(all.records / least, all.longest_ns));
+    all.lives_ns = AddBounded(all.lives_ns, all.more_lives_ns);
   }
   // Its fork is lost.
   const bool strays = all.records != 0;
@@ -358,8 +380,13 @@ void UnseenBounds::OfCpu(const CpuState& cpu, CpuRow& row) const {
   set(Number::kOutside, row.outside_ns, outside_ns_,
       (separates ? unknown_ns : 0) + unended_ns(Occupant::kOutside));
   if (unknown_ns != 0 || outside_ns_ != 0 || !cpu.ended) {
+    // Each that is missing had a record, unless the kernel did not show it.
+    const std::uint64_t more =
+        outside_ns_ != 0 || everywhere_ns_ != 0 || !cpu.ended
+            ? kNone
+            : cpu.all_lost_records;
     row.bounds.Set(Number::kDispatches, row.dispatches,
-                   {Less(row.dispatches, input_.in.of_range ? 1 : 0), kNone});
+                   Around(row.dispatches, input_.in.of_range ? 1 : 0, more));
   }
   for (std::size_t i = 0; i < row.scaled.size(); ++i) {
     AddScaled(i, 0, row);
@@ -377,24 +404,33 @@ void UnseenBounds::OfWaker(const BlockedOwner& owner, const WakerUnseen& unsure,
   const bool late = input_.in.dispatches.cut_ns() != 0;
   const WakerUnseen own =
       late ? WakerUnseen{row.times, row.blocked_ns, 0} : unsure;
-  std::uint64_t unknown_ns = late ? kNone : 0;
-  const auto add = [&unknown_ns](const ThreadState& thread) {
+  std::uint64_t unknown_ns = late ? kNone : 0, lives_ns = 0;
+  const auto add = [&](const ThreadState& thread) {
     unknown_ns = AddBounded(
         unknown_ns, thread.unseen.unknown_ns + thread.unseen.outside_ns);
+    if (row.path.empty())
+      unknown_ns = AddBounded(unknown_ns, EarlierNs(thread));
   };
   if (owner.thread != nullptr) {
     add(*owner.thread);
+    lives_ns = LifeNs(*owner.thread);
   } else {
     for (const ProcessState* process : owner.processes) {
-      if (Known(*process).more_threads) unknown_ns = kNone;
+      const OfAll& known = Known(*process);
+      lives_ns = AddBounded(lives_ns, known.lives_ns);
+      if (known.more_threads) {
+        unknown_ns = AddBounded(unknown_ns, known.more_lives_ns);
+      }
       for (const ThreadState* thread : process->threads) add(*thread);
     }
   }
   // Unsure intervals of other rows may be this one's.
-  const std::uint64_t times =
-      unknown_ns != 0 ? kNone : all.times - unsure.times;
-  const Bounds blocked = Around(row.blocked_ns, own.ns,
-                                AddBounded(all.ns - unsure.ns, unknown_ns));
+  std::uint64_t times = all.times - unsure.times;
+  if (unknown_ns != 0) times = AddBounded(times, MostUnseen());
+  const Bounds blocked =
+      Capped(Around(row.blocked_ns, own.ns,
+                    AddBounded(all.ns - unsure.ns, unknown_ns)),
+             row.blocked_ns, lives_ns);
   row.bounds.Set(Number::kTimes, row.times,
                  Around(row.times, own.times, times));
   row.bounds.Set(Number::kBlocked, row.blocked_ns, blocked);

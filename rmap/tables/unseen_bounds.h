@@ -75,6 +75,7 @@ class UnseenBounds {
     bool absent = false;  // no kernel record shows where one of its threads was
     // Its threads' lives, one after the other; kNone: of unknown threads, too.
     std::uint64_t lives_ns = 0;
+    std::uint64_t more_lives_ns = 0;  // part of it: of unknown threads
     // The same for those that have a record, its or perhaps its.
     std::uint64_t most_runtime_ns = 0;
     std::uint64_t longest_ns = 0;  // no call is longer
@@ -94,11 +95,16 @@ class UnseenBounds {
   std::uint64_t PerhapsEnded(const ProcessState& process) const;
   // The longest that `thread` can have been there; a process on all CPUs.
   std::uint64_t LifeNs(const ThreadState& thread) const;
+  // Time of the tables before the first record of a thread that was there.
+  std::uint64_t EarlierNs(const ThreadState& thread) const;
   std::uint64_t CapacityNs(const ProcessState& process) const;
   // Those of exec-runtime: at most `lives_ns`, and the 0.05 % that the
   // scheduler's clock may be faster. As they are for another event.
   Bounds CappedRuntime(std::size_t plan, Bounds bounds, std::uint64_t value,
                        std::uint64_t lives_ns) const;
+  // Changes of any thread's state that have no record; kNone: of the kernel's
+  // hidden switches, too.
+  std::uint64_t MostUnseen() const;
   const OfAll& Known(const ProcessState& process) const;
 
   const TableInput& input_;

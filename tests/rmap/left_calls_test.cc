@@ -100,6 +100,12 @@ std::vector<const SegmentRow*> PathsOf(const Report& report,
   return rows;
 }
 
+// The limits of the wall time, if there are any; else the time itself.
+Bounds WallOf(const SegmentRow& row) {
+  return row.bounds.Of(Number::kWallIncl)
+      .value_or(Bounds{row.wall.incl, row.wall.incl});
+}
+
 constexpr std::uint64_t kRounds = 2000;
 
 TEST_CASE("jump: calls since setjmp end there, exactly", "[rmap][jump]") {
@@ -208,6 +214,44 @@ TEST_CASE("jump: a switch between two stacks is never exact", "[rmap][jump]") {
   for (const SegmentRow* row : PathsOf(report, "app:work")) {
     CHECK(row->quality == Quality::kInferred);
   }
+  // Each has a stack of its own, from its enter to its exit.
+  for (const char* name : {"app:loop", "app:jumper"}) {
+    CAPTURE(name);
+    CHECK(WallOf(RowOf(report, name)).lo <= 60);
+    CHECK(WallOf(RowOf(report, name)).hi >= 60);
+    CHECK(PathsOf(report, name).size() == 1);
+  }
+}
+
+TEST_CASE("left calls: an exit behind that of the call around it is its own",
+          "[rmap][jump]") {
+  Program program;
+  program.Enter(kLoop);
+  for (std::uint64_t i = 0; i < kRounds; ++i) {
+    program.Enter(kJumper);
+    program.Enter(kWork);
+    program.Exit(kJumper);
+    program.Exit(kWork);
+  }
+  program.Exit(kLoop);
+  const Report report = Reconstructed(program.trace);
+  CHECK(RowOf(report, "app:loop").quality == Quality::kBounded);
+  CHECK(WallOf(RowOf(report, "app:loop")).lo ==
+        RowOf(report, "app:loop").wall.incl);
+  CHECK(RowOf(report, "app:loop").bounds.Of(Number::kWallExcl)->lo <=
+        RowOf(report, "app:loop").wall.excl - kRounds * 10);
+  CHECK(RowOf(report, "app:jumper").wall.incl == kRounds * 20);
+  CHECK(WallOf(RowOf(report, "app:jumper")).lo == kRounds * 20);
+  CHECK(WallOf(RowOf(report, "app:jumper")).hi == kRounds * 20);
+  const SegmentRow& work = RowOf(report, "app:work");
+  CHECK(work.calls == kRounds);
+  CHECK(work.begin_inferred == 0);
+  CHECK(work.end_inferred == kRounds);
+  CHECK(work.wall.incl == kRounds * 10);
+  CHECK(WallOf(work).lo == 0);
+  CHECK(WallOf(work).hi == kRounds * 20);  // the time to its own exit
+  CHECK(work.bounds.Of(Number::kWallMax)->hi >= 20);
+  CHECK(PathsOf(report, "app:work").size() == 1);
 }
 
 TEST_CASE("left calls: without a record their number is exact, places are not",

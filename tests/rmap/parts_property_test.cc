@@ -3,6 +3,7 @@
 // accounts, and nothing is left over; whatever was lost, damaged, overwritten
 // or not counted.
 #include <algorithm>
+#include <array>
 #include <catch2/catch.hpp>
 #include <map>
 #include <random>
@@ -80,6 +81,9 @@ void CheckTimes(const Report& report, bool declared) {
   const std::uint64_t all_ns = whole_ns * report.cpu_rows.size();
   for (const ThreadRow& row : report.threads) {
     CAPTURE(row.tid);
+    CHECK(row.on_cpu_ns.value_or(0) + row.wait_ns.value_or(0) +
+              row.blocked_ns.value_or(0) <=
+          whole_ns);
     CheckRoom(declared, row.bounds, whole_ns,
               {{Number::kOnCpu, row.on_cpu_ns},
                {Number::kWait, row.wait_ns},
@@ -101,6 +105,12 @@ void CheckTimes(const Report& report, bool declared) {
   for (const auto* rows : {&report.segments, &report.segment_paths}) {
     for (const SegmentRow& row : *rows) {
       CAPTURE(row.pid, row.segment, rows == &report.segments);
+      CHECK(InclOf(row.on_cpu).value_or(0) + InclOf(row.wait).value_or(0) +
+                InclOf(row.blocked).value_or(0) <=
+            row.wall.incl);
+      CHECK(ExclOf(row.on_cpu).value_or(0) + ExclOf(row.wait).value_or(0) +
+                ExclOf(row.blocked).value_or(0) <=
+            row.wall.excl);
       const std::uint64_t incl =
           Most(row.bounds, Number::kWallIncl, row.wall.incl);
       const std::uint64_t excl =
@@ -241,6 +251,49 @@ void CheckSegments(const Report& report) {
   }
 }
 
+using Times = std::array<std::uint64_t, 4>;
+
+Times InclTimes(const SegmentRow& row) {
+  return {row.wall.incl, InclOf(row.on_cpu).value_or(0),
+          InclOf(row.wait).value_or(0), InclOf(row.blocked).value_or(0)};
+}
+
+Times ExclTimes(const SegmentRow& row) {
+  return {row.wall.excl, ExclOf(row.on_cpu).value_or(0),
+          ExclOf(row.wait).value_or(0), ExclOf(row.blocked).value_or(0)};
+}
+
+void Add(const Times& more, Times& sum) {
+  for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += more[i];
+}
+
+// What a segment has alone is what its paths have alone; what a path has is
+// what it has alone, and what the calls inside it have.
+void CheckPaths(const Report& report) {
+  std::map<std::pair<ProcessIndex, std::string>, std::array<Times, 2>> sums;
+  for (const bool by_path : {false, true}) {
+    for (const SegmentRow& row :
+         by_path ? report.segment_paths : report.segments) {
+      Add(ExclTimes(row), sums[{row.process, row.segment}][by_path ? 1 : 0]);
+    }
+  }
+  for (const auto& [who, sum] : sums) {
+    CAPTURE(who.second);
+    CHECK(sum[0] == sum[1]);
+  }
+  std::map<std::pair<ProcessIndex, std::vector<std::string>>, Times> parts;
+  for (const SegmentRow& row : report.segment_paths) {
+    std::vector<std::string> path = row.path;
+    Add(ExclTimes(row), parts[{row.process, path}]);
+    path.pop_back();
+    Add(InclTimes(row), parts[{row.process, path}]);
+  }
+  for (const SegmentRow& row : report.segment_paths) {
+    CAPTURE(row.pid, row.path);
+    CHECK(parts[{row.process, row.path}] == InclTimes(row));
+  }
+}
+
 void CheckWakers(const Report& report) {
   std::map<ProcessIndex, std::uint64_t> of_threads, of_wakers;
   for (const ThreadRow& row : report.threads) {
@@ -304,6 +357,7 @@ TEST_CASE("parts never exceed the whole, in any table of any trace",
     SimulationOptions options = RandomOptions(seed * 7 + seed / 4);
     options.steps = 80 + seed % 400;
     options.event_sets = seed % 9 == 0;
+    options.parks = seed % 5 == 0;
     Simulation run = Simulate(options);
     Damage(seed, *run.trace);
     snapshots += run.trace->complete_from_ns() != 0 ? 1 : 0;
@@ -321,6 +375,7 @@ TEST_CASE("parts never exceed the whole, in any table of any trace",
     CheckTimes(*report, seed % 4 != 2);
     CheckCpus(*report);
     CheckSegments(*report);
+    CheckPaths(*report);
     CheckWakers(*report);
     if (pipeline.observer == nullptr) continue;
     const auto series = over_time.Finish(*report);

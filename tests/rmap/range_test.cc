@@ -141,6 +141,7 @@ std::vector<TableRange> Ranges(std::uint32_t seed, const Report& whole) {
 SimulationOptions Options(std::uint32_t seed) {
   SimulationOptions options = RandomOptions(seed);
   options.steps = 100 + seed % 400;
+  options.parks = seed % 2 == 0;
   return options;
 }
 

@@ -56,6 +56,10 @@ struct SimThread {
   bool blocked = false;
   bool ended_before = false;  // before the range
   std::uint64_t blocked_since_ns = 0;
+  // It left in state 0x20: blocked for so long if it is woken, and up to the
+  // end of the range.
+  bool parked = false;
+  std::uint64_t parked_ns = 0, parked_in_range_ns = 0;
   std::vector<OpenCall> stack;
   TrueThread truth;
 };
@@ -166,6 +170,10 @@ class Machine {
   void Wake(SimThread& thread);
   // `by`: the cause; the function fills in who blocked.
   void EndBlocked(SimThread& thread, TrueWaking by);
+  static void AddBlocked(const SimThread& thread, TrueWaking by,
+                         std::uint64_t ns, Truth& truth);
+  // A wake-up shows that it was blocked.
+  void Unpark(SimThread& thread);
   void ExitThread(std::uint32_t cpu);
   std::optional<int> PickRunnable();
   std::vector<SimulatedQueues::Occupant> Occupants() const;
@@ -251,8 +259,10 @@ TrueInstant Machine::Instant(std::uint64_t end_ns) const {
     now.on_cpu =
         has_cpu && work_[static_cast<std::size_t>(thread.cpu)].stack.empty();
     now.waiting = !has_cpu && thread.counts_wait;
+    now.blocked = !has_cpu && thread.blocked;
     now.on_cpu_ns = thread.truth.on_cpu_ns;
     now.wait_ns = thread.truth.wait_ns;
+    now.blocked_ns = thread.truth.blocked_ns;
     now.dispatches = thread.truth.dispatches;
     now.counts = thread.truth.counts;
     for (const OpenCall& call : thread.stack) {
@@ -306,6 +316,7 @@ void Machine::BeginRange() {
     thread.truth.process = who.process;
     thread.ended_before = !thread.live;
     thread.blocked_since_ns = now_ns_;
+    thread.parked_ns = 0;
   }
 }
 
@@ -313,6 +324,8 @@ void Machine::EndRange() {
   const std::map<TrueWaking, TrueBlocked> wakings = truth_.wakings;
   for (SimThread& thread : threads_) {
     if (!thread.live || !thread.blocked) continue;
+    thread.parked_in_range_ns = thread.parked_ns;
+    if (thread.parked) continue;
     TrueWaking by;
     by.kind = "still_blocked";
     EndBlocked(thread, by);
@@ -385,7 +398,7 @@ void Machine::Pass(std::uint64_t time_ns, bool counting,
     } else if (!has_cpu && thread.counts_wait) {
       thread.truth.wait_ns += step_ns;
     } else if (!has_cpu && thread.blocked) {
-      thread.truth.blocked_ns += step_ns;
+      (thread.parked ? thread.parked_ns : thread.truth.blocked_ns) += step_ns;
     }
     const bool waits = !has_cpu && thread.counts_wait;
     const bool blocked = !has_cpu && thread.blocked;
@@ -557,6 +570,8 @@ void Machine::Switch(std::uint32_t cpu, int next, std::uint16_t state) {
     thread.runnable = thread.counts_wait;
     thread.blocked = !thread.runnable && state != logformat::kSwitchDead;
     thread.blocked_since_ns = now_ns_;
+    thread.parked = state == logformat::kSwitchOther;
+    thread.parked_ns = thread.parked_in_range_ns = 0;
     if (thread.counts_wait) queues_.Begin(prev, static_cast<int>(cpu));
   }
   running_[cpu] = next;
@@ -569,11 +584,12 @@ void Machine::Switch(std::uint32_t cpu, int next, std::uint16_t state) {
     }
     thread.cpu = thread.last_cpu = static_cast<int>(cpu);
     thread.counts_wait = false;
-    if (thread.blocked) {
+    if (thread.blocked && !thread.parked) {
       TrueWaking by;
       by.kind = "not_told";
       EndBlocked(thread, by);
     }
+    thread.blocked = false;
   }
   // As in the kernel: counted after the tracepoint, for the thread switched in.
   Count(cpu, 3, 1);
@@ -658,14 +674,34 @@ bool Machine::RecordJump(const SimThread& thread, std::size_t left) {
   return true;
 }
 
+void Machine::Unpark(SimThread& thread) {
+  if (!thread.parked) return;
+  thread.parked = false;
+  thread.truth.blocked_ns += thread.parked_ns;
+  const std::uint64_t ns = thread.parked_in_range_ns;
+  if (ns == 0) return;
+  for (TrueThread& truth : of_range_->threads) {
+    if (truth.tid == thread.tid && truth.process == thread.process) {
+      truth.blocked_ns += ns;
+    }
+  }
+  TrueWaking by;
+  by.kind = "still_blocked";
+  AddBlocked(thread, by, ns, *of_range_);
+}
+
 void Machine::EndBlocked(SimThread& thread, TrueWaking by) {
   thread.blocked = false;
   if (!options_.wakeups || (options_.command_scope && !thread.in_scope)) return;
+  AddBlocked(thread, std::move(by), now_ns_ - thread.blocked_since_ns, truth_);
+}
+
+void Machine::AddBlocked(const SimThread& thread, TrueWaking by,
+                         std::uint64_t ns, Truth& truth) {
   by.pid = thread.pid;
   by.process = thread.process;
   by.path = PathOf(thread, thread.stack.size());
-  TrueBlocked& sum = truth_.wakings[by];
-  const std::uint64_t ns = now_ns_ - thread.blocked_since_ns;
+  TrueBlocked& sum = truth.wakings[by];
   ++sum.times;
   sum.ns += ns;
   sum.longest_ns = std::max(sum.longest_ns, ns);
@@ -684,6 +720,7 @@ void Machine::Wake(SimThread& thread) {
   trace_->Wakeup(now_ns_, static_cast<std::int32_t>(cpu), TidOf(current),
                  static_cast<std::uint32_t>(thread.tid));
   if (!recorded) return;
+  Unpark(thread);
   thread.counts_wait = true;
   queues_.Begin(static_cast<int>(&thread - threads_.data()), -1);
   TrueWaking by;
@@ -828,7 +865,12 @@ void Machine::Act(std::uint32_t cpu) {
         logformat::kSwitchRunnable, logformat::kSwitchInterruptible,
         logformat::kSwitchUninterruptible, logformat::kSwitchPreempted};
     const auto next = Pick(4) == 0 ? std::nullopt : PickRunnable();
-    Switch(cpu, next.value_or(-1), kStates[Pick(4)]);
+    std::uint16_t state = kStates[Pick(4)];
+    // As threads of the kernel, without calls.
+    if (options_.parks && thread.stack.empty() && Pick(2) == 0) {
+      state = logformat::kSwitchOther;
+    }
+    Switch(cpu, next.value_or(-1), state);
   }
 }
 
@@ -945,7 +987,7 @@ Simulation Machine::Run() {
 
   DumpLast(CountersReason::kEnd);
   for (SimThread& thread : threads_) {
-    if (thread.live && thread.blocked) {
+    if (thread.live && thread.blocked && !thread.parked) {
       TrueWaking by;
       by.kind = "still_blocked";
       EndBlocked(thread, by);

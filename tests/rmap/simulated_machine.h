@@ -83,7 +83,8 @@ struct TrueInstant {
     int cpu;       // -1: on none
     bool on_cpu;   // and no interrupt is on that CPU
     bool waiting;  // runnable, on no CPU
-    std::uint64_t on_cpu_ns, wait_ns, dispatches;
+    bool blocked;
+    std::uint64_t on_cpu_ns, wait_ns, blocked_ns, dispatches;
     SimulatedCounts counts;
     std::vector<Call> open;  // outermost first
   };
@@ -139,6 +140,9 @@ struct SimulationOptions {
   bool event_sets = false;
   // Records wake-ups, except for some that a recorder does not see.
   bool wakeups = false;
+  // Some threads leave in state 0x20: they were blocked if a wake-up is
+  // recorded.
+  bool parks = false;
   bool instants = false;  // fill Truth::instants
 
   // Counters of this many bits, which begin near their end; the trace states

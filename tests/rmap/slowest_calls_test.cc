@@ -8,6 +8,7 @@
 
 #include "rmap/pipeline.h"
 #include "rmap/slowest_calls.h"
+#include "tests/rmap/lost_records.h"
 #include "tests/rmap/simulated_machine.h"
 #include "tests/support/property_runs.h"
 
@@ -86,6 +87,22 @@ TEST_CASE("slowest calls: all of them add up to the paths of the report",
     }
   }
   CHECK(blocked_calls != 0);
+}
+
+TEST_CASE("slowest calls: a call has room for its times, whatever is lost",
+          "[rmap][property][slowest][loss]") {
+  for (std::uint32_t seed = 0; seed < PropertyRuns(1000u); ++seed) {
+    const Simulation run = Simulate(RandomOptions(seed));
+    test_support::LostRecords lost(seed, *run.trace);
+    run.trace->RemoveOf(lost);
+    const Answer answer = Slowest(*run.trace, 1'000'000);
+    CAPTURE(seed);
+    for (const SlowCall& call : answer.calls) {
+      CAPTURE(call.hook_id, call.begin_ns);
+      CHECK(call.on_cpu_ns.value_or(0) + call.wait_ns + call.blocked_ns <=
+            call.wall_ns());
+    }
+  }
 }
 
 TEST_CASE(

@@ -78,15 +78,15 @@ bool LivesAfter(const test_support::Truth& truth, std::int32_t tid,
 }
 
 struct Tally {
-  std::uint64_t snapshots = 0, rows = 0, compared = 0;
+  std::uint64_t snapshots = 0, rows = 0, compared = 0, blocked_before = 0;
 };
 
-// Bounds of a count that not every dump shows.
-bool Holds(const ThreadRow& row, std::size_t event, std::uint64_t lo,
+// The truth is in [lo, hi], and in the row's limits.
+bool Holds(const ThreadRow& row, Number number,
+           std::optional<std::uint64_t> shown, std::uint64_t lo,
            std::uint64_t hi) {
-  const std::uint64_t value = row.counts[event].value_or(0);
-  const Bounds bounds = row.bounds.Of(CountNumber(event, CountPart::kWhole))
-                            .value_or(Bounds{value, value});
+  const std::uint64_t value = shown.value_or(0);
+  const Bounds bounds = row.bounds.Of(number).value_or(Bounds{value, value});
   return bounds.lo <= hi && lo <= bounds.hi;
 }
 
@@ -126,9 +126,24 @@ void CheckThreads(const Report& report, const Simulation& run,
     for (const Number number : {Number::kOnCpu, Number::kDispatches}) {
       CHECK_FALSE(row.bounds.Of(number));
     }
+    // What began before is in no account, but in the limits.
+    const std::uint64_t wait_ns =
+        thread->wait_ns - at.wait_ns - (at.waiting ? into_ns : 0);
+    CHECK(Holds(row, Number::kWait, row.wait_ns, wait_ns, wait_ns));
+    CHECK(row.wait_ns.value_or(0) <= wait_ns);
+    if (report.wakeups) {
+      const std::uint64_t blocked_ns =
+          thread->blocked_ns - at.blocked_ns - (at.blocked ? into_ns : 0);
+      CHECK(
+          Holds(row, Number::kBlocked, row.blocked_ns, blocked_ns, blocked_ns));
+      CHECK(row.blocked_ns.value_or(0) <= blocked_ns);
+      tally.blocked_before += row.blocked_ns.value_or(0) < blocked_ns ? 1 : 0;
+    }
     const std::uint64_t cycles = thread->counts[kCycles] - at.counts[kCycles];
     // The instant's own cycles may lie on either side.
-    CHECK(Holds(row, kCycles, cycles - std::min(cycles, 10 * into_ns), cycles));
+    CHECK(Holds(row, CountNumber(kCycles, CountPart::kWhole),
+                row.counts[kCycles], cycles - std::min(cycles, 10 * into_ns),
+                cycles));
   }
 }
 
@@ -223,6 +238,7 @@ TEST_CASE("snapshot: the tables are the truth from the end of the hole on",
   }
   CHECK(tally.snapshots > PropertyRuns(2000u));
   CHECK(tally.rows > PropertyRuns(5000u));
+  CHECK(tally.blocked_before > PropertyRuns(500u));
   CHECK(tally.compared > PropertyRuns(300u));
 }
 

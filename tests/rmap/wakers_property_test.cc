@@ -43,8 +43,9 @@ std::string Join(const std::vector<std::string>& path) {
 }
 
 // All rows of a process add up to the blocked time of its threads; those of a
-// path to the path's exclusive blocked time.
-void CheckSums(const Report& report) {
+// path to the path's exclusive blocked time, if nothing was lost: a gap ends a
+// call, not the interval that its thread is blocked.
+void CheckSums(const Report& report, bool lossy) {
   std::map<ProcessIndex, std::uint64_t> of_threads, of_wakers;
   std::map<std::pair<ProcessIndex, std::vector<std::string>>, std::uint64_t>
       of_paths, of_places;
@@ -65,7 +66,9 @@ void CheckSums(const Report& report) {
     REQUIRE(row.blocked.has_value());
     of_paths[{row.process, row.path}] += row.blocked->excl;
   }
-  for (const auto& [path, ns] : of_paths) CHECK(of_places[path] == ns);
+  for (const auto& [path, ns] : of_paths) {
+    if (!lossy) CHECK(of_places[path] == ns);
+  }
 }
 
 TEST_CASE("wakers: equal the simulated machine's, exactly",
@@ -99,7 +102,7 @@ TEST_CASE("wakers: equal the simulated machine's, exactly",
     std::sort(rows.begin(), rows.end());
     std::sort(true_rows.begin(), true_rows.end());
     REQUIRE(rows == true_rows);
-    CheckSums(report);
+    CheckSums(report, /*lossy=*/false);
   }
   for (const WakerKind kind :
        {WakerKind::kThread, WakerKind::kInterrupt, WakerKind::kIdle,
@@ -121,7 +124,7 @@ TEST_CASE("wakers: add up to the blocked time whatever is lost",
                       /*declare=*/seed % 2 == 0);
     const Report report = MustReconstruct(*run.trace);
     if (!report.wakeups) continue;
-    CheckSums(report);
+    CheckSums(report, /*lossy=*/true);
     for (const WakerRow& row : report.wakers) {
       (row.quality == Quality::kExact ? exact : bounded)++;
     }

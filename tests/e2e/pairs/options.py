@@ -211,10 +211,6 @@ CHOICE = (
 
 # What --full and --pairs alone record of these until it is mended.
 AWAITED = {
-    'syscalls,small-ring': 'after a loss, blocked time exceeds wall time, and limits '
-                           'of what cannot nest are none',
-    'syscalls,wakeups,small-ring': 'the same',
-    'a,wakeups': 'neighbouring ranges of kernel threads do not add up',
     'perf,sample': 'waits of a segment and its calls differ by what a switch took',
 }
 
