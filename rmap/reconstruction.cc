@@ -67,7 +67,7 @@ class Reconstruction final : public logformat::ItemSink {
                       dispatches_.dumps().rotating()),
         segments_(paths_, dispatches_.coverage(), ThreadEvents(info),
                   dumps_stay(), hooks_.kernel_events(), hooks_.origins(),
-                  hooks_.jump(), hooks_.kernel_fault(),
+                  hooks_.jumps(), hooks_.kernel_fault(),
                   {static_cast<std::uint32_t>(thread_dumps_.rotating().word(0)),
                    static_cast<std::uint32_t>(std::max<std::size_t>(
                        2 * thread_dumps_.sets().sizes.size(), 1)),
@@ -250,7 +250,7 @@ class Reconstruction final : public logformat::ItemSink {
     } else if (hooks_.kind(hook_id) == HookKind::kSegment) {
       segments_.Enter(thread, hook_id, DumpOf(record), time_ns);
     } else {
-      if (hook_id == hooks_.jump()) segments_.Jump(thread, record, time_ns);
+      if (hooks_.jumps().Have(hook_id)) segments_.Jump(thread, record, time_ns);
       if (observer_ != nullptr) {
         observer_->OnHook({thread.index, hook_id, time_ns});
       }
@@ -648,7 +648,7 @@ void Reconstruction::CloseSegmentsOfEnded() {
   const bool exits_recorded = dispatches_.coverage().any;
   for (ThreadState& thread : registry_.threads()) {
     if (hooks_.has_kernel_hooks()) segments_.EndKernelDoubt(thread, now_ns_);
-    if (thread.stack.frames.empty()) continue;
+    if (thread.stack.frames.empty() && thread.stacks.left.empty()) continue;
     // Blocked in a segment until the end; only if exits are recorded.
     const bool lives = exits_recorded && !thread.retired;
     const std::uint64_t end_ns = lives ? now_ns_ : thread.last_seen_ns;

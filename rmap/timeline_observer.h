@@ -60,9 +60,11 @@ struct SegmentBegin {
   std::uint32_t hook_id;
   std::uint64_t time_ns;
   std::uint32_t depth = 0;  // as in SegmentSpan
+  bool goes_on = false;     // the thread came back to the call's stack
 };
 
-// One call of a segment.
+// One call of a segment, or a part of it: one for each time that the thread was
+// on the call's stack.
 struct SegmentSpan {
   ThreadIndex thread;
   std::uint32_t hook_id;

@@ -200,7 +200,7 @@ bool OverTime::Selects(ThreadIndex thread, std::uint32_t hook_id) const {
 void OverTime::OnSegmentBegin(const SegmentBegin& begin) {
   if (!Selects(begin.thread, begin.hook_id)) return;
   See(begin.time_ns);
-  if (!IsLeftOut(begin.time_ns)) {
+  if (!IsLeftOut(begin.time_ns) && !begin.goes_on) {
     if (const auto at = IntervalAt(begin.time_ns)) ++series_.calls_[*at].calls;
   }
   Inside& inside = inside_[static_cast<std::uint32_t>(begin.thread)];

@@ -8,8 +8,19 @@
 namespace countrace::rmap {
 
 void SegmentBuilder::BeginRange(ThreadState& thread) const {
-  for (Frame& frame : thread.stack.frames) {
-    frame.on_cpu_ns = frame.switches = frame.faults = 0;
+  BeginRange(thread, thread.stack);
+  for (auto& [number, stack] : thread.stacks.left) {
+    BeginRange(thread, stack);
+    stack.left = {.time_ns = coverage_.range_begin_ns,
+                  .unseen = thread.dispatch.unseen_switches};
+  }
+}
+
+void SegmentBuilder::BeginRange(const ThreadState& thread,
+                                SegmentStack& stack) const {
+  stack.back = {};
+  for (Frame& frame : stack.frames) {
+    frame.on_cpu_ns = frame.switches = frame.faults = frame.away_ns = 0;
     if (thread.dispatch.serial != 0) frame.dispatch = thread.dispatch.serial;
     frame.loss_epoch = coverage_.loss_epoch;
     frame.unseen = thread.dispatch.unseen_switches;
@@ -17,10 +28,10 @@ void SegmentBuilder::BeginRange(ThreadState& thread) const {
     frame.present = 0;
     frame.counters = nullptr;
   }
-  for (LeftCall& call : thread.stack.left) {
+  for (LeftCall& call : stack.left_calls) {
     call = {call.node, coverage_.range_begin_ns, 0, 0, 0};
   }
-  std::fill(thread.stack.dumps.begin(), thread.stack.dumps.end(), 0);
+  std::fill(stack.dumps.begin(), stack.dumps.end(), 0);
 }
 
 }  // namespace countrace::rmap

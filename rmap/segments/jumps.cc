@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <utility>
 
 #include "absl/container/flat_hash_set.h"
 #include "rmap/segments/segment_builder.h"
@@ -22,19 +23,25 @@ namespace countrace::rmap {
 void SegmentBuilder::Jump(ThreadState& thread,
                           const logformat::EventRecord& record,
                           std::uint64_t time_ns) {
-  Jump(thread, NowOf(thread, coverage_), record.payload, DumpOf(record),
+  Jump(thread, NowOf(thread, coverage_),
+       logformat::EventHookId(record.event_id), record.payload, DumpOf(record),
        time_ns);
 }
 
 void SegmentBuilder::Jump(ThreadState& thread, const ThreadNow& now,
+                          std::uint32_t hook_id,
                           std::span<const std::byte> payload,
                           const HookDump& dump, std::uint64_t time_ns) {
   SegmentStack& stack = thread.stack;
-  std::uint64_t since_ns = 0;
-  if (payload.size() >= sizeof(since_ns)) {
-    std::memcpy(&since_ns, payload.data(), sizeof(since_ns));
+  std::uint64_t values[2] = {};
+  std::memcpy(values, payload.data(), std::min(payload.size(), sizeof(values)));
+  if (hook_id == jumps_.stack) {
+    SwitchStack(thread, now, {values[0], values[1], time_ns});
+    return;
   }
+  const std::uint64_t since_ns = values[0];
   if (since_ns == 0) {
+    if (std::exchange(thread.stacks.jump_follows, false)) return;
     DoubtInnermost(thread, stack.frames.size());
     stack.doubtful = stack.frames.size();
     return;
@@ -66,7 +73,7 @@ void SegmentBuilder::DoubtInnermost(ThreadState& thread,
 
 void SegmentBuilder::NoteLeft(ThreadState& thread, const ThreadNow& now,
                               std::uint64_t time_ns) {
-  std::vector<LeftCall>& left = thread.stack.left;
+  std::vector<LeftCall>& left = thread.stack.left_calls;
   if (left.size() >= kMaxLeft) left.erase(left.begin());
   left.push_back({thread.stack.Top(), time_ns, now.OnCpuAt(time_ns),
                   now.switches, now.faults});
@@ -74,7 +81,7 @@ void SegmentBuilder::NoteLeft(ThreadState& thread, const ThreadNow& now,
 
 bool SegmentBuilder::EndLeft(ThreadState& thread, const ThreadNow& now,
                              std::uint32_t hook_id, std::uint64_t time_ns) {
-  std::vector<LeftCall>& left = thread.stack.left;
+  std::vector<LeftCall>& left = thread.stack.left_calls;
   const auto call =
       std::find_if(left.rbegin(), left.rend(), [hook_id](const LeftCall& each) {
         return each.node->hook_id == hook_id;

@@ -23,12 +23,12 @@ using logformat::SamplePoint;
 
 namespace {
 
-bool IsJump(const logformat::HookInfo& hook) {
+// A hook of the runtime library itself (logformat/jump_hook.h).
+bool IsOwn(const logformat::HookInfo& hook, const char* name,
+           std::size_t values) {
   return hook.kind == HookKind::kPoint && hook.origin == HookOrigin::kProgram &&
-         hook.provider == logformat::kJumpProvider &&
-         hook.name == logformat::kJumpName &&
-         hook.payload == std::vector<logformat::PayloadType>{
-                             logformat::PayloadType::kUnsigned};
+         hook.provider == logformat::kJumpProvider && hook.name == name &&
+         hook.payload == std::vector(values, logformat::PayloadType::kUnsigned);
 }
 
 }  // namespace
@@ -40,7 +40,8 @@ HookTable::HookTable(const logformat::TraceInfo& info)
   for (const logformat::HookInfo& hook : info.hooks) {
     kinds_[hook.id] = hook.kind;
     origins_[hook.id] = hook.origin;
-    if (IsJump(hook)) jump_ = hook.id;
+    if (IsOwn(hook, logformat::kJumpName, 1)) jumps_.jump = hook.id;
+    if (IsOwn(hook, logformat::kStackName, 2)) jumps_.stack = hook.id;
     if (hook.origin == HookOrigin::kProgram) continue;
     if (const SamplePoint point = logformat::SamplePointOf(hook);
         point != SamplePoint::kNone) {

@@ -60,8 +60,7 @@ class HookTable {
   }
   // The size of a dump in a CPU's record.
   std::size_t dump_bytes() const { return dump_bytes_; }
-  // The runtime library's hook of jumps; kNoHook: the trace has none.
-  std::uint32_t jump() const { return jump_; }
+  const JumpHooks& jumps() const { return jumps_; }
   // The kernel's hook of its faults on user memory, or kNoHook.
   std::uint32_t kernel_fault() const { return kernel_fault_; }
 
@@ -83,7 +82,7 @@ class HookTable {
   std::vector<logformat::HookKind> kinds_;
   std::vector<logformat::HookOrigin> origins_;
   std::vector<std::uint8_t> roles_;  // bits of Role
-  std::uint32_t jump_ = SegmentBuilder::kNoHook;
+  JumpHooks jumps_;
   std::uint32_t kernel_fault_ = SegmentBuilder::kNoHook;
   bool has_kernel_hooks_ = false, has_probes_ = false;
   std::size_t kernel_events_ = 0, dump_bytes_ = 0;

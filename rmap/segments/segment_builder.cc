@@ -23,6 +23,11 @@ inline bool BeganUnknown(const ThreadNow& now, const Frame& frame) {
   return frame.dispatch == 0 && now.first_switch_in_ns < frame.begin_ns;
 }
 
+// The time of a call that ends at `time_ns`, on its own stack.
+inline std::uint64_t WallIn(const Frame& frame, std::uint64_t time_ns) {
+  return SaturatingSubtract(time_ns, frame.begin_ns + frame.away_ns);
+}
+
 // The on-CPU time of a call that ends at `time_ns`.
 inline std::uint64_t OnCpuIn(const ThreadNow& now, const Frame& frame,
                              std::uint64_t time_ns) {
@@ -32,7 +37,7 @@ inline std::uint64_t OnCpuIn(const ThreadNow& now, const Frame& frame,
     on_cpu_ns =
         SaturatingSubtract(on_cpu_ns, frame.begin_ns - now.first_switch_in_ns);
   }
-  return std::min(on_cpu_ns, SaturatingSubtract(time_ns, frame.begin_ns));
+  return std::min(on_cpu_ns, WallIn(frame, time_ns));
 }
 
 // A change in the thread's dumps (EventSetDumps::Spread) begins a new rotation.
@@ -297,11 +302,12 @@ void SegmentBuilder::AddKernelDumps(const ThreadState& thread, PathNode& node,
   Frame& frame = stack.frames.back();
   const std::size_t depth = stack.frames.size() - 1;
   PathNode& node = *frame.node;
-  std::uint64_t wall_ns = SaturatingSubtract(time_ns, frame.begin_ns);
+  std::uint64_t wall_ns = WallIn(frame, time_ns);
   std::uint64_t on_cpu_ns = OnCpuIn(now, frame, time_ns);
   const bool cut = IsCut(*now.coverage, frame);
   if (cut) [[unlikely]] {
-    wall_ns = SaturatingSubtract(time_ns, now.coverage->range_begin_ns);
+    wall_ns = SaturatingSubtract(time_ns,
+                                 now.coverage->range_begin_ns + frame.away_ns);
     on_cpu_ns = std::min(on_cpu_ns, wall_ns);
   }
 
@@ -381,8 +387,8 @@ void SegmentBuilder::ObserveCall(const ThreadState& thread,
                                  const ThreadNow& now, const Frame& frame,
                                  const HookDump* dump, std::uint64_t time_ns,
                                  bool end_known) {
-  const SegmentStack& stack = thread.stack;
-  const std::size_t depth = stack.frames.size() - 1;
+  const auto depth =
+      static_cast<std::size_t>(&frame - thread.stack.frames.data());
   const bool end_inferred = dump == nullptr && !end_known;
   if (thread.index == kNoThread) {  // what interrupts do on a CPU
     observer_->OnInterrupt(
@@ -391,18 +397,19 @@ void SegmentBuilder::ObserveCall(const ThreadState& thread,
          end_inferred});
     return;
   }
+  const Frame part = PartOf(thread.stack, frame);
   SegmentSpan span = {thread.index,
                       frame.hook_id,
                       static_cast<std::uint32_t>(depth),
-                      frame.begin_ns,
+                      part.begin_ns,
                       time_ns,
                       std::nullopt,
                       /*begin_inferred=*/false,
                       end_inferred};
   if (now.dispatch != 0) {
-    span.on_cpu_ns = OnCpuIn(now, frame, time_ns);
+    span.on_cpu_ns = OnCpuIn(now, part, time_ns);
   }
-  if (call_counts_) AddCallCounts(thread, now, frame, dump, span);
+  if (call_counts_) AddCallCounts(thread, now, part, dump, span);
   observer_->OnSegment(span);
 }
 
@@ -492,10 +499,10 @@ void SegmentBuilder::Run(ThreadState& thread, const ThreadNow& now,
     } else if (kinds[hook_id] == logformat::HookKind::kSegment) {
       Push(thread, now, hook_id, DumpOf(record), record.time_ns);
     } else {
-      if (hook_id == jump_hook_) [[unlikely]] {
+      if (jumps_.Have(hook_id)) [[unlikely]] {
         const std::span bytes(record.at, record.bytes);
-        Jump(thread, now, bytes.subspan(record.head_bytes), DumpOf(record),
-             record.time_ns);
+        Jump(thread, now, hook_id, bytes.subspan(record.head_bytes),
+             DumpOf(record), record.time_ns);
       }
       if (observer_ != nullptr) [[unlikely]] {
         observer_->OnHook({thread.index, hook_id, record.time_ns});
@@ -527,9 +534,15 @@ void SegmentBuilder::ResolveDoubt(ThreadState& thread, const ThreadNow& now,
 }
 
 void SegmentBuilder::OnLoss(ThreadState& thread) {
-  thread.stack.doubtful = thread.stack.frames.size();
-  thread.stack.too_deep = 0;
+  const auto doubt = [](SegmentStack& stack) {
+    stack.doubtful = stack.frames.size();
+    stack.too_deep = 0;
+  };
+  doubt(thread.stack);
   ++thread.stack.turn;  // other sets may have been counted meanwhile
+  thread.stacks.current = 0;
+  thread.stacks.jump_follows = false;
+  for (auto& [number, stack] : thread.stacks.left) doubt(stack);
 }
 
 bool SegmentBuilder::IsOpen(const ThreadState& thread, std::uint32_t hook_id) {
@@ -555,6 +568,9 @@ void SegmentBuilder::CloseAll(ThreadState& thread, const ThreadNow& now,
               origins_[hook_id] == logformat::HookOrigin::kKernel);
   }
   thread.stack = SegmentStack();
+  thread.stacks.current = 0;
+  if (!thread.stacks.left.empty()) [[unlikely]]
+    CloseLeft(thread, now, time_ns);
 }
 
 void SegmentBuilder::LeaveKernel(ThreadState& thread, std::uint64_t time_ns) {

@@ -7,6 +7,7 @@
 //   exit without a frame     the enter was not recorded: begin inferred
 //   thread exit, exec, end of the trace   open frames closed, end inferred
 //   jump             jumps.cc
+//   another stack    stacks.cc
 //
 // After a loss in a thread's records its open frames are doubtful: their exits
 // may be lost. The next enter goes under the innermost open frame under which
@@ -73,21 +74,31 @@ struct HookDump {
 };
 HookDump DumpOf(const logformat::EventRecord& record);
 
+// Hooks of the runtime library itself (logformat/jump_hook.h); kNoHook: the
+// trace does not have it.
+struct JumpHooks {
+  static constexpr std::uint32_t kNoHook = ~std::uint32_t{0};
+  std::uint32_t jump = kNoHook, stack = kNoHook;
+  bool Have(std::uint32_t hook_id) const {
+    return hook_id == jump || hook_id == stack;
+  }
+};
+
 class SegmentBuilder {
  public:
   // Enters deeper than this are counted, not followed.
   static constexpr std::size_t kMaxDepth = 8192;
   // Calls of a thread that ended without their exits, which may still come.
   static constexpr std::size_t kMaxLeft = 64;
-  static constexpr std::uint32_t kNoHook = ~std::uint32_t{0};
+  static constexpr std::uint32_t kNoHook = JumpHooks::kNoHook;
 
   // `dumps_stay`: counters of threads stay in memory until all records are
-  // read. `jump_hook`, `kernel_fault`: HookTable's.
+  // read. `jumps`, `kernel_fault`: HookTable's.
   SegmentBuilder(CallPaths& paths, const KernelCoverage& coverage,
                  std::size_t thread_events, bool dumps_stay,
                  std::size_t kernel_events,
                  const std::vector<logformat::HookOrigin>& origins,
-                 std::uint32_t jump_hook, std::uint32_t kernel_fault,
+                 const JumpHooks& jumps, std::uint32_t kernel_fault,
                  RotatingCounters rotating, TimelineObserver* observer)
       : paths_(paths),
         coverage_(coverage),
@@ -98,7 +109,7 @@ class SegmentBuilder {
                        MeasureSet::kWordBits),
         frame_words_(copied_ + present_words_ + kernel_events_),
         origins_(origins),
-        jump_hook_(jump_hook),
+        jumps_(jumps),
         kernel_fault_(kernel_fault),
         rotating_(std::move(rotating)),
         observer_(observer),
@@ -115,8 +126,8 @@ class SegmentBuilder {
   void Run(ThreadState& thread, const ThreadNow& now,
            std::span<const logformat::ThreadRecord> records,
            const std::vector<logformat::HookKind>& kinds);
-  // A record of the jump hook (logformat/jump_hook.h): `thread` left open calls
-  // without their exits.
+  // A record of one of the jump hooks (logformat/jump_hook.h): `thread` left
+  // open calls without their exits, or for a time.
   void Jump(ThreadState& thread, const logformat::EventRecord& record,
             std::uint64_t time_ns);
   // Records of `thread` were lost after the previous one.
@@ -178,6 +189,7 @@ class SegmentBuilder {
   // `thread` count from here on, without what dumps at their enters would
   // show. Requires: DispatchTracker has set the thread's clocks to 0.
   void BeginRange(ThreadState& thread) const;
+  void BeginRange(const ThreadState& thread, SegmentStack& stack) const;
   void ForgetSums() { too_deep_ = 0; }
 
   std::uint64_t too_deep() const { return too_deep_; }
@@ -198,7 +210,7 @@ class SegmentBuilder {
                       const HookDump* dump, std::uint64_t time_ns,
                       bool end_known);
   void DropTop(SegmentStack& stack) const;
-  // Reports the innermost call, that of `frame`, to the observer. Out of line:
+  // Reports the call of `frame` to the observer, or its last part. Out of line:
   // reports do not use it.
   [[gnu::noinline]] void ObserveCall(const ThreadState& thread,
                                      const ThreadNow& now, const Frame& frame,
@@ -218,10 +230,24 @@ class SegmentBuilder {
   static bool IsUncovered(const ThreadNow& now, const Frame& frame,
                           std::uint64_t time_ns);
   void PushDumps(ThreadState& thread, const HookDump& dump);
-  // `payload`: of the jump's record.
-  void Jump(ThreadState& thread, const ThreadNow& now,
+  // `payload`: of the record of `hook_id`.
+  void Jump(ThreadState& thread, const ThreadNow& now, std::uint32_t hook_id,
             std::span<const std::byte> payload, const HookDump& dump,
             std::uint64_t time_ns);
+  struct StackSwitch {
+    std::uint64_t from, to, time_ns;
+  };
+  void SwitchStack(ThreadState& thread, const ThreadNow& now,
+                   const StackSwitch& change);
+  // The calls of the present stack wait in `thread.stacks`; those of `to` go
+  // on.
+  void GoTo(ThreadState& thread, const ThreadNow& now, std::uint64_t to,
+            std::uint64_t time_ns);
+  // The call of `frame` since the thread came back to the stack.
+  static Frame PartOf(const SegmentStack& stack, const Frame& frame);
+  // Ends the calls that wait, which ended where they were left.
+  void CloseLeft(ThreadState& thread, const ThreadNow& now,
+                 std::uint64_t time_ns);
   // The `calls` innermost open calls ended without a record of it, some time
   // before now: what was recorded inside them may lie outside.
   void DoubtInnermost(ThreadState& thread, std::size_t calls) const;
@@ -262,7 +288,8 @@ class SegmentBuilder {
   std::size_t present_words_;  // the bits of these
   std::size_t frame_words_;    // words for a frame in SegmentStack::dumps
   const std::vector<logformat::HookOrigin>& origins_;  // by hook id
-  std::uint32_t jump_hook_, kernel_fault_;
+  JumpHooks jumps_;
+  std::uint32_t kernel_fault_;
   RotatingCounters rotating_;
   TimelineObserver* observer_;
   bool call_counts_;  // the observer's WantsCallCounts()

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "rmap/counters/measure_set.h"
@@ -11,7 +12,14 @@
 
 namespace countrace::rmap {
 
-// One open call: the clocks and counts of its thread at its enter.
+// The clocks of a thread at one time.
+struct StackClocks {
+  std::uint64_t time_ns = 0, on_cpu_ns = 0, switches = 0, faults = 0;
+  std::uint32_t unseen = 0;
+};
+
+// One open call: the clocks and counts of its thread at its enter, as if they
+// had stood still while the thread was on another stack.
 struct Frame {
   // Constructed in place, value by value. A copy would read the values back in
   // wider pieces than they were written in, and the processor's store
@@ -32,7 +40,8 @@ struct Frame {
 
   PathNode* node;
   std::uint64_t begin_ns;
-  std::uint64_t on_cpu_ns;  // the thread's on-CPU time so far
+  std::uint64_t away_ns = 0;  // since then, on other stacks
+  std::uint64_t on_cpu_ns;    // the thread's on-CPU time so far
   std::uint64_t switches, faults;
   std::uint64_t dispatch;    // serial number of the thread's dispatch
   std::uint32_t loss_epoch;  // KernelCoverage::loss_epoch
@@ -55,8 +64,11 @@ struct LeftCall {
 };
 
 struct SegmentStack {
-  std::vector<Frame> frames;   // outermost first
-  std::vector<LeftCall> left;  // whose exits may still come; the latest last
+  std::vector<Frame> frames;         // outermost first
+  std::vector<LeftCall> left_calls;  // whose exits may still come; latest last
+  // When the thread went to another stack, and when it came back.
+  StackClocks left, back;
+  bool elsewhere = false;  // it went on in another thread
   // Counters at each frame's enter. From the thread's dumps, if records do not
   // stay in memory: one value for each event. From the kernel's dumps (if the
   // trace has kernel hooks): words with bit i = value i is present, then what
@@ -90,6 +102,14 @@ struct SegmentStack {
     doubted_thread |= thread;
     doubted_kernel |= kernel;
   }
+};
+
+// The stacks of one thread (logformat/jump_hook.h). SegmentBuilder.
+struct ThreadStacks {
+  std::uint64_t current = 0;  // number of the present one; 0: not known
+  bool jump_follows = false;  // it says nothing new
+  // Others that have open calls.
+  std::map<std::uint64_t, SegmentStack> left;
 };
 
 }  // namespace countrace::rmap

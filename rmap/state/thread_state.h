@@ -69,6 +69,9 @@ struct ProcessState {
   // segments than the records show.
   std::uint64_t kernel_unknown_ns = 0;
 
+  // SegmentBuilder: the highest number of a stack so far.
+  std::uint64_t latest_stack = 0;
+
   HookHits hits;  // Reconstruction
   // TaskRecords: on-CPU time until an exec that changed the name, by that name;
   // and their sum.
@@ -167,7 +170,8 @@ struct ThreadState {
   KernelCounts kernel;
   UnseenState unseen;  // UnseenTime
   HookState hooks;
-  SegmentStack stack;  // SegmentBuilder
+  SegmentStack stack;  // SegmentBuilder: of the stack on which it runs
+  ThreadStacks stacks;
 
   // Its hooks show that it ran, and no kernel record shows when.
   bool IsOnNoCpu() const {

@@ -29,12 +29,15 @@ bool IsRegistered(const countrace_hook_site& site) noexcept {
   return site.event_id != 0 && site.event_id >> 16 == SessionTag();
 }
 
-// The runtime library's own site is always on, and not listed: what the other
-// hooks' records mean depends on its records.
-countrace_hook_site* g_own_site = nullptr;  // guarded by sites_lock
+// The runtime library's own sites are always on, and not listed: what the other
+// hooks' records mean depends on their records.
+SiteList g_own_start = nullptr, g_own_stop = nullptr;  // guarded by sites_lock
 
 bool IsOwn(const countrace_hook_site& site) noexcept {
-  return &site == g_own_site;
+  for (SiteList own = g_own_start; own != g_own_stop; ++own) {
+    if (*own == &site) return true;
+  }
+  return false;
 }
 
 bool IsKnownLayout(const countrace_hook_site& site) noexcept {
@@ -123,13 +126,14 @@ void RegisterSites(SiteList start, SiteList stop) noexcept {
   RegisterObject(registry, start, stop);
 }
 
-void RegisterOwnSite(SiteList site) noexcept {
+void RegisterOwnSites(SiteList start, SiteList stop) noexcept {
   const SitesLock lock;
   EnsureProcessInitialised();
-  g_own_site = *site;
-  if (!AddObject(site, site + 1) || !SessionIsRecording()) return;
+  g_own_start = start;
+  g_own_stop = stop;
+  if (!AddObject(start, stop) || !SessionIsRecording()) return;
   HookRegistry registry;
-  RegisterObject(registry, site, site + 1);
+  RegisterObject(registry, start, stop);
 }
 
 void OpenSelectedGates() noexcept {

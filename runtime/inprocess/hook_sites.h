@@ -16,9 +16,9 @@ namespace countrace::runtime {
 // (refused_hooks.h). Not async-signal-safe.
 void RegisterSites(SiteList start, SiteList stop) noexcept;
 
-// The same for the runtime library's own site, a list of one, which is always
-// on and not listed. Async-signal-safe.
-void RegisterOwnSite(SiteList site) noexcept;
+// The same for the runtime library's own sites, which are always on and not
+// listed. Async-signal-safe.
+void RegisterOwnSites(SiteList start, SiteList stop) noexcept;
 
 // Registers all sites with the recording that the process has joined, and opens
 // the gates of the selected ones. Requires: sites_lock held.

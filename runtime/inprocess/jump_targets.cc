@@ -9,13 +9,9 @@ namespace countrace::runtime {
 
 namespace {
 
-struct SavedTarget {
-  JumpTarget target;
-  std::uint64_t saved_ns;
-};
-
-// Outermost first. Targets beyond the limit replace the outermost one. Small,
-// because the thread-local storage of a library that is loaded late is scarce.
+// The latest last; of one stack, so, the outermost first. Targets beyond the
+// limit replace the oldest one. Small, because the thread-local storage of a
+// library that is loaded late is scarce.
 constexpr std::uint32_t kMaxTargets = 16;
 __thread SavedTarget t_targets[kMaxTargets]
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
@@ -59,37 +55,37 @@ std::uint64_t TimeBetweenRecords() noexcept {
 
 }  // namespace
 
-void NoteJumpTarget(const JumpTarget& target) noexcept {
+void NoteJumpTarget(const JumpTarget& target, std::uint64_t stack) noexcept {
   // A thread without a ring has no open call: all its records come later.
   const std::uint64_t now_ns =
       t_state.ring->live != 0 ? TimeBetweenRecords() : 1;
   std::uint32_t count = t_count;
   // The functions that saved targets further down the stack have returned.
-  while (count != 0 &&
+  while (count != 0 && t_targets[count - 1].stack == stack &&
          t_targets[count - 1].target.stack_pointer < target.stack_pointer) {
     --count;
   }
-  for (std::uint32_t i = count; i-- > 0;) {
-    if (!IsSame(t_targets[i].target, target)) continue;
-    t_targets[i].saved_ns = now_ns;
-    t_count = count;
-    return;
+  std::uint32_t replaced = 0;
+  while (replaced < count && !IsSame(t_targets[replaced].target, target)) {
+    ++replaced;
   }
-  if (count == kMaxTargets) {
+  if (replaced == kMaxTargets) replaced = 0;
+  if (replaced < count) {
     --count;
-    memmove(&t_targets[0], &t_targets[1], count * sizeof(t_targets[0]));
+    memmove(&t_targets[replaced], &t_targets[replaced + 1],
+            (count - replaced) * sizeof(t_targets[0]));
   }
-  t_targets[count] = {target, now_ns};
+  t_targets[count] = {target, now_ns, stack};
   t_count = count + 1;
 }
 
-std::uint64_t JumpTargetSaved(const void* buffer) noexcept {
+SavedTarget FindJumpTarget(const void* buffer) noexcept {
   // A buffer may have been copied or restored since: its content counts.
   const JumpTarget target = TargetIn(buffer);
   for (std::uint32_t i = t_count; i-- > 0;) {
-    if (IsSame(t_targets[i].target, target)) return t_targets[i].saved_ns;
+    if (IsSame(t_targets[i].target, target)) return t_targets[i];
   }
-  return 0;
+  return {};
 }
 
 }  // namespace countrace::runtime

@@ -14,12 +14,19 @@ struct JumpTarget {
   std::uint64_t stack_pointer, return_address;  // of setjmp's return
 };
 
-// Async-signal-safe.
-void NoteJumpTarget(const JumpTarget& target) noexcept;
+struct SavedTarget {
+  JumpTarget target;
+  // The time (ns) at which it was saved; 1: before the thread's first record;
+  // 0: not known.
+  std::uint64_t saved_ns;
+  std::uint64_t stack;  // number of the stack (jumps.cc)
+};
 
-// Returns the time (ns) at which the present content of `buffer` was saved; 1:
-// before the thread's first record; 0: not known.
-std::uint64_t JumpTargetSaved(const void* buffer) noexcept;
+// `stack`: the one on which the thread runs. Async-signal-safe.
+void NoteJumpTarget(const JumpTarget& target, std::uint64_t stack) noexcept;
+
+// Returns where the present content of `buffer` leads; saved_ns 0: not known.
+SavedTarget FindJumpTarget(const void* buffer) noexcept;
 
 }  // namespace countrace::runtime
 

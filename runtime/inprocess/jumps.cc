@@ -1,14 +1,25 @@
 // Stands before the C library's longjmp and its relatives: one record for each
-// jump, so that the reconstruction ends the calls that the jump left. Hooks do
-// not pass through here.
+// jump, so that the reconstruction ends the calls that the jump left, or keeps
+// those of another stack. Hooks do not pass through here.
 //
-//   setjmp, _setjmp, __sigsetjmp     note when the target was saved; x86-64
-//   longjmp, _longjmp, siglongjmp, __longjmp_chk     record: that time
-//   setcontext, swapcontext          record: time not known
+//   setjmp, _setjmp, __sigsetjmp     note when the target was saved, and on
+//                                    which stack; x86-64
+//   longjmp, _longjmp, siglongjmp, __longjmp_chk
+//                                    record: that stack, if it is another; that
+//                                    time
+//   setcontext, swapcontext          to a context of makecontext: record: a new
+//                                    stack. To one of swapcontext: it has a
+//                                    record when it goes on. To others (and
+//                                    where not x86-64): not known
+//
+// A stack has a number from makecontext's first instruction on, which it keeps
+// in the frames of its own swapcontext calls: the numbers need no table, and
+// memory that is used for another stack later has another number.
 //
 // In a process without hooks each of them costs a load and a branch more.
 #include <dlfcn.h>
 #include <stdlib.h>
+#include <ucontext.h>
 
 #include "countrace/hook_site.h"
 #include "logformat/jump_hook.h"
@@ -22,26 +33,30 @@ namespace countrace::runtime {
 
 namespace {
 
-countrace_hook_site g_jump_site = {.lttng_bytes = 0,
-                                   .event_id = 0,
-                                   .lttng_provider = nullptr,
-                                   .lttng_event = nullptr,
-                                   .gate = {0},
-                                   .lttng_probes = nullptr,
-                                   .lttng_reference = nullptr,
-                                   .lttng_signature = nullptr,
-                                   .sink = nullptr,
-                                   .lttng = nullptr,
-                                   .bytes = sizeof(countrace_hook_site),
-                                   .hook_id = 0,
-                                   .line = __LINE__,
-                                   .kind = COUNTRACE_SITE_POINT,
-                                   .count = 1,
-                                   .types = {COUNTRACE_TYPE_UNSIGNED},
-                                   .provider = logformat::kJumpProvider,
-                                   .name = logformat::kJumpName,
-                                   .file = "runtime/inprocess/jumps.cc"};
-countrace_hook_site* const kSites[] = {&g_jump_site};
+constexpr countrace_hook_site OwnSite(const char* name, std::uint8_t values) {
+  return {.lttng_bytes = 0,
+          .event_id = 0,
+          .lttng_provider = nullptr,
+          .lttng_event = nullptr,
+          .gate = {0},
+          .lttng_probes = nullptr,
+          .lttng_reference = nullptr,
+          .lttng_signature = nullptr,
+          .sink = nullptr,
+          .lttng = nullptr,
+          .bytes = sizeof(countrace_hook_site),
+          .hook_id = 0,
+          .line = __LINE__,
+          .kind = COUNTRACE_SITE_POINT,
+          .count = values,
+          .types = {COUNTRACE_TYPE_UNSIGNED, COUNTRACE_TYPE_UNSIGNED},
+          .provider = logformat::kJumpProvider,
+          .name = name,
+          .file = "runtime/inprocess/jumps.cc"};
+}
+constinit countrace_hook_site g_jump_site = OwnSite(logformat::kJumpName, 1);
+constinit countrace_hook_site g_stack_site = OwnSite(logformat::kStackName, 2);
+countrace_hook_site* const kSites[] = {&g_jump_site, &g_stack_site};
 std::uint32_t g_registered = 0;
 
 // The C library's functions, in the order of kNames.
@@ -85,26 +100,97 @@ void RegisterOnce() noexcept {
       g_process == nullptr || !MayCall()) {
     return;
   }
-  RegisterOwnSite(kSites);
+  RegisterOwnSites(kSites, kSites + 2);
   __atomic_store_n(&g_registered, 1, __ATOMIC_RELAXED);
+}
+
+void Record(countrace_hook_site& site, std::uint64_t first,
+            std::uint64_t second) noexcept {
+  // Pairs with the release store in hook_sites.cc: the sink is there.
+  if (__atomic_load_n(&site.gate.part.enabled, __ATOMIC_ACQUIRE) == 0 ||
+      t_state.ring->live == 0) {
+    return;  // not recorded, or nothing is open: no record of this thread
+  }
+  countrace_value values[2] = {};
+  values[0].as.u = first;
+  values[1].as.u = second;
+  site.sink->emit_payload(&site, site.event_id, values, site.count);
 }
 
 void NoteJump(std::uint64_t saved_ns) noexcept {
   RegisterOnce();
-  // Pairs with the release store in hook_sites.cc: the sink is there.
-  if (__atomic_load_n(&g_jump_site.gate.part.enabled, __ATOMIC_ACQUIRE) == 0 ||
-      t_state.ring->live == 0) {
-    return;  // not recorded, or nothing is open: no record of this thread
-  }
-  countrace_value value{};
-  value.as.u = saved_ns;
-  g_jump_site.sink->emit_payload(&g_jump_site, g_jump_site.event_id, &value, 1);
+  Record(g_jump_site, saved_ns, 0);
+}
+
+// The stack on which the thread runs; 0: it has no number yet.
+__thread std::uint64_t t_stack
+    __attribute__((tls_model("initial-exec"), visibility("hidden"))) = 0;
+std::uint64_t g_last_stack = 0;
+
+std::uint64_t NewStack() noexcept {
+  // Relaxed: only that it differs from the others counts.
+  return __atomic_add_fetch(&g_last_stack, 1, __ATOMIC_RELAXED);
+}
+std::uint64_t CurrentStack() noexcept {
+  if (t_stack == 0) t_stack = NewStack();
+  return t_stack;
+}
+
+// Not inlined: a context can go on in another thread.
+[[gnu::noinline]] void GoTo(std::uint64_t stack) noexcept {
+  const std::uint64_t from = CurrentStack();
+  if (from == stack) return;
+  t_stack = stack;
+  RegisterOnce();
+  Record(g_stack_site, from, stack);
+  NoteJump(0);
 }
 
 [[noreturn]] void Jump(Real function, void* buffer, int value) noexcept {
-  NoteJump(JumpTargetSaved(buffer));
+  const SavedTarget target = FindJumpTarget(buffer);
+  if (target.saved_ns != 0) GoTo(target.stack);
+  NoteJump(target.saved_ns);
   reinterpret_cast<void (*)(void*, int)>(Find(function))(buffer, value);
   abort();
+}
+
+#if defined(__x86_64__) && defined(__GLIBC__)
+// The section of CountraceSwapcontext alone, from the linker.
+extern "C" const char __start_countrace_swap[]
+    __attribute__((visibility("hidden")));
+extern "C" const char __stop_countrace_swap[]
+    __attribute__((visibility("hidden")));
+
+bool IsOfSwapcontext(const ucontext_t& context) noexcept {
+  const auto at =
+      static_cast<std::uint64_t>(context.uc_mcontext.gregs[REG_RIP]);
+  return at >= reinterpret_cast<std::uint64_t>(__start_countrace_swap) &&
+         at < reinterpret_cast<std::uint64_t>(__stop_countrace_swap);
+}
+
+// As at the first instruction of a function, on its own stack: a context that
+// was saved in a call has an even multiple of 8.
+bool IsOfMakecontext(const ucontext_t& context) noexcept {
+  const auto at =
+      static_cast<std::uint64_t>(context.uc_mcontext.gregs[REG_RSP]);
+  const auto low = reinterpret_cast<std::uint64_t>(context.uc_stack.ss_sp);
+  return at % 16 == 8 && at >= low && at - low < context.uc_stack.ss_size;
+}
+#else
+bool IsOfSwapcontext(const ucontext_t&) noexcept { return false; }
+bool IsOfMakecontext(const ucontext_t&) noexcept { return false; }
+#endif
+
+// Before the thread goes on at `to`. Returns the stack that it leaves.
+[[gnu::noinline]] std::uint64_t LeaveTo(const void* to) noexcept {
+  const std::uint64_t from = CurrentStack();
+  const auto& context = *static_cast<const ucontext_t*>(to);
+  if (IsOfMakecontext(context)) {
+    GoTo(NewStack());
+  } else if (!IsOfSwapcontext(context)) {
+    NoteJump(0);
+  }
+  return from;
 }
 
 }  // namespace
@@ -126,12 +212,14 @@ extern "C" {
 [[noreturn]] void CountraceLongjmpChecked(void* buffer, int value)
     COUNTRACE_EXPORT(__longjmp_chk);
 int CountraceSetcontext(const void* to) COUNTRACE_EXPORT(setcontext);
-int CountraceSwapcontext(void* from, const void* to)
+[[gnu::section("countrace_swap")]] int CountraceSwapcontext(void* from,
+                                                            const void* to)
     COUNTRACE_EXPORT(swapcontext);
 
 using countrace::runtime::Find;
+using countrace::runtime::GoTo;
 using countrace::runtime::Jump;
-using countrace::runtime::NoteJump;
+using countrace::runtime::LeaveTo;
 using countrace::runtime::Real;
 
 void CountraceLongjmp(void* buffer, int value) {
@@ -147,13 +235,16 @@ void CountraceLongjmpChecked(void* buffer, int value) {
   Jump(Real::kLongjmpChecked, buffer, value);
 }
 int CountraceSetcontext(const void* to) {
-  NoteJump(0);
+  LeaveTo(to);
   return reinterpret_cast<int (*)(const void*)>(Find(Real::kSetcontext))(to);
 }
 int CountraceSwapcontext(void* from, const void* to) {
-  NoteJump(0);
-  return reinterpret_cast<int (*)(void*, const void*)>(
+  const std::uint64_t stack = LeaveTo(to);
+  const int result = reinterpret_cast<int (*)(void*, const void*)>(
       Find(Real::kSwapcontext))(from, to);
+  // Some time later, or at once if it failed.
+  GoTo(stack);
+  return result;
 }
 
 #if defined(__x86_64__)
@@ -162,7 +253,8 @@ __attribute__((visibility("hidden"), used)) void* countrace_note_setjmp(
     const void* buffer, std::uint64_t stack_pointer,
     std::uint64_t return_address, unsigned function) {
   countrace::runtime::RegisterOnce();
-  countrace::runtime::NoteJumpTarget({buffer, stack_pointer, return_address});
+  countrace::runtime::NoteJumpTarget({buffer, stack_pointer, return_address},
+                                     countrace::runtime::CurrentStack());
   return Find(static_cast<Real>(function));
 }
 #endif

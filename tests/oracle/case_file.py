@@ -66,9 +66,9 @@ def event(writer, time, where, words):
     if words[0] == 'lost':
         writer.thread(*task).lose(int(words[1]), words[2])
         return
-    if words[0] == 'jump':
+    if words[0] in ('jump', 'stack'):
         writer.add_user_hook(task, time, 2 * int(words[1]),
-                             payload=[int(words[2])])
+                             payload=integers(words[2:]))
         return
     dump = list(map(int, words[3:])) if words[2:] else None
     writer.add_user_hook(task, time, 2 * int(words[1]) + SIDES[words[0]], dump)

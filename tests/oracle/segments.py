@@ -3,7 +3,7 @@ them (docs/definitions.md, "Segments").
 """
 import collections
 
-from trace_text import JUMP
+from trace_text import JUMP, STACK
 
 # How deep a hook is in the kernel: 0 user code, 1 entered from user code, 2
 # inside such a call.
@@ -23,12 +23,13 @@ class Call:
     """One call; `incl` and `inner` are Amounts, of the whole and of the calls
     directly inside. `dump` are the counters at its enter; `records` those of its
     enter and of its end, None where that is inferred."""
-    __slots__ = ('name', 'path', 'level', 'at', 'incl', 'inner', 'outermost',
+    __slots__ = ('name', 'path', 'level', 'at', 'began', 'incl', 'inner', 'outermost',
                  'end_inferred', 'dump', 'counts', 'inner_counts', 'of_cpu',
                  'records')
 
     def __init__(self, name, path, level, at, outermost):
         self.name, self.path, self.level, self.at = name, path, level, at
+        self.began = at.wall
         self.incl, self.inner, self.outermost = None, ZERO, outermost
         self.end_inferred, self.dump = False, None
         self.counts, self.inner_counts = None, None
@@ -53,6 +54,7 @@ class Stack:
         self.late = collections.Counter()  # exits of calls that were ended
         self.hits = collections.Counter()  # records by hook
         self.history = []  # (ns, names of the open calls, their begins)
+        self.number, self.left = 0, {}  # its stack; open calls of others
         # In the call of its parent that made it.
         self.in_syscall = thread.forked
 
@@ -80,6 +82,8 @@ class Stack:
             self.exit(name, record)
         elif record.name == JUMP:
             self.jump(record)
+        elif record.name == STACK:
+            self.switch(record)
         if depth == ENTERED:
             self.in_syscall = False
         self.note(record.time)
@@ -88,7 +92,7 @@ class Stack:
         return self.open[-1].name if self.open else None
 
     def note(self, time):
-        self.history.append((time, [(call.name, call.at.wall)
+        self.history.append((time, [(call.name, call.began)
                                     for call in self.open]))
 
     def back_in_user_code(self, time):
@@ -128,8 +132,28 @@ class Stack:
     def jump(self, record):
         """What began after setjmp is over; 0: what is over is not known."""
         (since,) = record.values
-        while since and self.open and self.open[-1].at.wall > since:
+        while since and self.open and self.open[-1].began > since:
             self.pop(record.time, inferred=False, record=record)
+
+    def switch(self, record):
+        """Each stack has its own open calls, whose time stands still while the
+        thread is on another one."""
+        source, target = record.values
+        if self.number != source and (self.number or source in self.left):
+            while self.open:
+                self.abandon(record.time)
+        if self.open:
+            self.left[source] = self.open, self.amounts(record.time)
+        self.go_on(target, record.time)
+
+    def go_on(self, number, time):
+        now = self.amounts(time)
+        self.open, then = self.left.pop(number, ([], now))
+        for call in self.open:
+            call.at = Amounts(*(a + b - c for a, b, c in
+                                zip(call.at, now, then)))
+            call.dump, call.records = None, (None, None)
+        self.number = number
 
     def exit(self, name, record):
         if all(call.name != name for call in self.open):
@@ -159,6 +183,11 @@ class Stack:
         while self.open:
             self.pop(time, inferred=not over or self.open[-1].level == USER or
                      self.open[-1].name == 'fault:kernel')
+        while self.left:
+            self.go_on(min(self.left), time)
+            while self.open:
+                self.pop(time, inferred=True)
+        self.number = 0
         self.note(time)
 
     def pop(self, time, inferred, record=None):

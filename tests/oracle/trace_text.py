@@ -38,6 +38,8 @@ SAMPLED = 'sample:'
 DESCRIBING = ('frame', 'file', 'area', 'symbol', 'timed_symbol', 'count', 'short')
 # A point hook of the runtime library: its payload is the time of setjmp.
 JUMP = 'countrace:jump'
+STACK = 'countrace:stack'
+VALUES = {JUMP: 1, STACK: 2}  # of the program's hooks that have any
 # Before format 3 there was no checksum.
 CONTEXT = re.compile(r': \{ (?:checksum = \d+, )?discarded_no_sub_buffer = ')
 COMM = re.compile(r'comm = "((?:[^"\\]|\\.)*)"')
@@ -164,7 +166,7 @@ class Trace:
             if point in DESCRIBING:
                 return None
         if cpu < 0:
-            payload = integers(rest)[-1:] if event == JUMP else ()
+            payload = integers(rest)[-VALUES[event]:] if event in VALUES else ()
             return Record(time, -1, pid, tid, *self.side(event), payload,
                           *self.user_dump(rest))
         if event in CPU_EVENTS:

@@ -41,7 +41,8 @@ CONTEXT = (
         'monotonic_begin', 'raw_end', 'monotonic_end')] +
     [(name, 'int32_t') for name in ('cpu_id', 'pid', 'tid')] +
     [(name, 'uint32_t') for name in ('mmcr', 'present', 'flags')])
-JUMP = 'countrace:jump'  # the only hook with a payload here
+# Values of the only hooks with a payload here.
+VALUES = {'countrace:jump': 1, 'countrace:stack': 2}
 Hook = collections.namedtuple('Hook', 'id kind name')
 
 
@@ -171,7 +172,8 @@ class TraceWriter:
                         continue
                 identity, name = 2 * hook.id + side, hook.name + suffix
                 if hook.kind in ('segment', 'point'):
-                    payload = [('arg0', 'uint64_t')] if name == JUMP else []
+                    payload = [(f'arg{i}', 'uint64_t')
+                               for i in range(VALUES.get(name, 0))]
                     yield event_class(identity, 1, name, payload)
                     if self.thread_events:
                         yield event_class(identity | 0x8000, 1, name, payload,
@@ -197,7 +199,7 @@ class TraceWriter:
         for i, (name, packets) in enumerate(names):
             env[f'stream_{i}'] = f'{name}\\t{packets}'
         for hook in self.hooks.values():
-            types = 'u' if hook.name == JUMP else '-'
+            types = VALUES.get(hook.name, 0) * 'u' or '-'
             env[f'hook_{hook.id}'] = (
                 f'{hook.kind}\\t{types}\\t{hook.name}\\t-')
         lines = [f'\t{key} = ' + (str(value) if isinstance(value, int)

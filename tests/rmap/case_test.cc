@@ -33,6 +33,7 @@
 // A thread's records:
 //   @TIME PID/TID enter|exit|hit ID [dump MMCR PRESENT VALUE...]
 //   @TIME PID/TID jump ID SINCE                  a point countrace jump
+//   @TIME PID/TID stack ID FROM TO               a point countrace stack
 //   @TIME PID/TID lost N CAUSE
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -204,6 +205,12 @@ void AddThreadLine(MemoryTrace& trace, std::uint64_t time_ns,
     trace.HookRecord(time_ns, {task.pid, task.tid, hook, false, 0, {since_ns}});
     return;
   }
+  if (verb == "stack") {
+    std::uint64_t from = 0, to = 0;
+    in >> hook >> from >> to;
+    trace.HookRecord(time_ns, {task.pid, task.tid, hook, false, 0, {from, to}});
+    return;
+  }
   REQUIRE((verb == "enter" || verb == "exit" || verb == "hit"));
   std::string word;
   std::optional<HookDump> dump;
@@ -278,8 +285,10 @@ void Build(const std::string& events, MemoryTrace& trace) {
       std::string provider;
       in >> id >> provider >> name;
       std::vector<logformat::PayloadType> payload;
-      if (provider == logformat::kJumpProvider && name == logformat::kJumpName)
-        payload.push_back(logformat::PayloadType::kUnsigned);
+      if (provider == logformat::kJumpProvider) {
+        payload.assign(name == logformat::kStackName ? 2 : 1,
+                       logformat::PayloadType::kUnsigned);
+      }
       trace.AddHook(id,
                     word == "segment" ? HookKind::kSegment : HookKind::kPoint,
                     provider, name, HookOrigin::kProgram, payload);
