@@ -92,7 +92,7 @@ void SegmentBuilder::GoTo(ThreadState& thread, const ThreadNow& now,
   if (!next.empty()) found = std::move(next.mapped());
   found.mmcr = stack.mmcr;
   found.turn = stack.turn;
-  if (!stack.frames.empty()) {
+  if (!stack.frames.empty() || !stack.left_calls.empty()) {
     stack.left = clocks;
     if (next.empty()) {
       stacks.left[stacks.current] = std::move(stack);
@@ -114,6 +114,12 @@ void SegmentBuilder::GoTo(ThreadState& thread, const ThreadNow& now,
     // As if the enter had no dump: others were counted meanwhile.
     frame.present = 0;
     frame.counters = nullptr;
+  }
+  for (LeftCall& call : stack.left_calls) {
+    call.end_ns += time_ns - std::min(stack.left.time_ns, time_ns);
+    call.on_cpu_ns += clocks.on_cpu_ns - stack.left.on_cpu_ns;
+    call.switches += clocks.switches - stack.left.switches;
+    call.faults += clocks.faults - stack.left.faults;
   }
   std::fill(stack.dumps.begin(), stack.dumps.end(), 0);
   if (observer_ == nullptr) return;

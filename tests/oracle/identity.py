@@ -31,6 +31,7 @@ class Thread:
         self.tid, self.process, self.comm = tid, None, ''
         self.born_ns, self.dead_ns = born_ns, None
         self.forked = False  # its fork is in the trace
+        self.named_only = False  # it has no record but process_state
 
     def join(self, process, comm):
         self.process, self.comm = process, comm
@@ -99,7 +100,10 @@ class Identities:
         kind, time = record.kind, record.time
         if kind == 'process_state':
             pid, tid, parent, flags = record.values
+            known = self.by_tid.get(tid)
+            named_only = not known or known[-1].named_only
             thread = self.thread(pid, tid, parent, time)
+            thread.named_only = named_only or thread is not known[-1]
             self.rename(thread, record.name)
             thread.process.parent_pid = thread.process.parent_pid or parent
             if flags & MARKED:
@@ -134,6 +138,7 @@ class Identities:
         threads = self.by_tid.setdefault(tid, [])
         if not threads:
             threads.append(Thread(tid, self.begin_ns))
+        threads[-1].named_only = False
         return threads[-1]
 
     def thread(self, pid, tid, parent, time, shows_mark=True):
@@ -160,10 +165,16 @@ class Identities:
             process = self.new_process(pid, parent_pid, parent.comm)
             if parent.process.marked_from is not None:
                 process.marked_from = time
-        thread = Thread(tid, time)
-        thread.join(process, parent.comm)
+        threads = self.by_tid.setdefault(tid, [])
+        if (tid != pid and threads and threads[-1].named_only and
+                threads[-1].process is process):
+            thread = threads[-1]
+            thread.born_ns = time
+        else:
+            thread = Thread(tid, time)
+            thread.join(process, parent.comm)
+            threads.append(thread)
         thread.forked = True
-        self.by_tid.setdefault(tid, []).append(thread)
 
     def new_process(self, pid, parent_pid, comm):
         process = self.live[pid] = Process(pid, parent_pid, comm)

@@ -190,21 +190,6 @@ bool ThreadRun::IsBlockedAfter(std::uint64_t dispatch,
           waits.leaf(next).begin_ns < dispatches_.leaf(dispatch + 1).begin_ns);
 }
 
-std::optional<std::uint64_t> ThreadRun::SleepShownLater(
-    std::uint64_t time_ns) const {
-  const std::uint64_t end = dispatches_.FirstBeginning(time_ns);
-  if (end == 0) return std::nullopt;
-  const IntervalLeaf last = dispatches_.leaf(end - 1);
-  if (last.end_ns >= time_ns || LeavesBlocked(last.flags) ||
-      !IsBlockedAfter(end - 1)) {
-    return std::nullopt;
-  }
-  const IntervalRow waits(index_, *waits_);
-  const std::uint64_t wait = waits.FirstBeginning(last.end_ns);
-  if (waits.leaf(wait).begin_ns < time_ns) return std::nullopt;
-  return last.end_ns;
-}
-
 std::uint64_t ThreadRun::BlockedBefore(std::uint64_t time_ns) const {
   const std::uint64_t end = dispatches_.FirstBeginning(time_ns);
   if (end == 0) return 0;

@@ -58,9 +58,6 @@ class ThreadRun {
   // `wait_hint`: of dispatches in order, as in IntervalRow; begins as 0.
   bool IsBlockedAfter(std::uint64_t dispatch) const;
   bool IsBlockedAfter(std::uint64_t dispatch, std::uint64_t& wait_hint) const;
-  // If only a record after `time_ns` shows that the thread is blocked then: the
-  // begin of this sleep.
-  std::optional<std::uint64_t> SleepShownLater(std::uint64_t time_ns) const;
   // Time before `time_ns` in which the thread was blocked; without the time of
   // which that is not known. Exact.
   std::uint64_t BlockedBefore(std::uint64_t time_ns) const;

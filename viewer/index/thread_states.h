@@ -44,7 +44,6 @@ class ThreadStates {
   ThreadStates(const TimelineIndex& index, std::uint32_t row,
                const InterruptRows& interrupts);
 
-  const ThreadRun& run() const { return run_; }
   const IntervalRow& dispatches() const { return run_.dispatches(); }
   // Exact, whatever the length of the range. O(log n).
   StateTimes In(TimeRange range) const;

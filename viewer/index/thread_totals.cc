@@ -81,11 +81,6 @@ std::vector<ThreadTotals> ThreadsIn(const TimelineIndex& index,
           ThreadStates(index, number, interrupts).In(range);
       row.wait_ns = states.waiting_ns;
       blocked_ns = states.blocked_ns;
-      // As in the report, what comes after the range says nothing about it.
-      if (const auto asleep_ns = run.SleepShownLater(range.end_ns)) {
-        blocked_ns -= std::min(
-            blocked_ns, range.end_ns - std::max(*asleep_ns, range.begin_ns));
-      }
     } else if (entry.kind == RowKind::kThreadWait && entry.owner != ran) {
       // It waited and never ran.
       row.run.counts.resize(events);

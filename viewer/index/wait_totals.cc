@@ -61,14 +61,10 @@ class Waits {
     const std::vector<ThreadStretch> stretches = states.Stretches(range_);
     for (auto& [owner, cpu] : cpus_) cpu.place = 0;
     std::uint64_t before = 0;  // the last dispatch
-    // As in the report, what comes after the range says nothing about it.
-    const bool end_known =
-        !states.run().SleepShownLater(range_.end_ns).has_value();
     for (std::size_t i = 0; i < stretches.size(); ++i) {
       const ThreadStretch& stretch = stretches[i];
       if (stretch.leaf != kNoKey) before = stretch.leaf;
       if ((stretch.flags & kStateBlocked) != 0) {
-        if (!end_known && stretch.range.end_ns >= range_.end_ns) continue;
         AddBlocked(stretch,
                    i + 1 < stretches.size() ? &stretches[i + 1] : nullptr);
       } else if ((stretch.flags & kStateWaiting) != 0) {
