@@ -16,7 +16,7 @@ import trace_checks
 PRINTED = re.compile(r'^pid (\d+) cpu_us (\d+)$', re.M)
 READS, POLL_MS = 100, 300
 BESIDE = 0.02  # of what getrusage shows
-# A worker that runs while the process asks: its slice is added at a tick, of 4 ms
+# A worker that runs meanwhile: its slice is added at a tick, of 4 ms
 # with 250 Hz.
 SLICES_NS = 4_000_000 * os.cpu_count()
 
