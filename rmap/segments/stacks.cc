@@ -105,21 +105,24 @@ void SegmentBuilder::GoTo(ThreadState& thread, const ThreadNow& now,
   stack = std::move(found);
   stacks.current = to;
   stack.back = clocks;
+  const std::uint64_t away_ns = time_ns - std::min(stack.left.time_ns, time_ns);
+  // What the thread did meanwhile is not the call's.
+  const auto go_on = [&clocks, &left = stack.left](auto& call) {
+    call.on_cpu_ns += clocks.on_cpu_ns - left.on_cpu_ns;
+    call.switches += clocks.switches - left.switches;
+    call.faults += clocks.faults - left.faults;
+  };
   for (Frame& frame : stack.frames) {
-    frame.away_ns += time_ns - std::min(stack.left.time_ns, time_ns);
-    frame.on_cpu_ns += clocks.on_cpu_ns - stack.left.on_cpu_ns;
-    frame.switches += clocks.switches - stack.left.switches;
-    frame.faults += clocks.faults - stack.left.faults;
+    go_on(frame);
+    frame.away_ns += away_ns;
     frame.unseen += clocks.unseen - stack.left.unseen;
     // As if the enter had no dump: others were counted meanwhile.
     frame.present = 0;
     frame.counters = nullptr;
   }
   for (LeftCall& call : stack.left_calls) {
-    call.end_ns += time_ns - std::min(stack.left.time_ns, time_ns);
-    call.on_cpu_ns += clocks.on_cpu_ns - stack.left.on_cpu_ns;
-    call.switches += clocks.switches - stack.left.switches;
-    call.faults += clocks.faults - stack.left.faults;
+    go_on(call);
+    call.end_ns += away_ns;
   }
   std::fill(stack.dumps.begin(), stack.dumps.end(), 0);
   if (observer_ == nullptr) return;
@@ -142,8 +145,8 @@ void SegmentBuilder::CloseLeft(ThreadState& thread, const ThreadNow& now,
     while (!thread.stack.frames.empty()) {
       Close(thread, now, nullptr, time_ns);
     }
+    thread.stack = SegmentStack();  // or the next GoTo() would keep it
   }
-  thread.stack = SegmentStack();
   thread.stacks.current = 0;
   observer_ = observer;
 }

@@ -264,6 +264,39 @@ TEST_CASE("stacks: a context that goes on in another thread is not exact",
   CHECK(CallsOf(report, {"app:inner"}) == 1);
 }
 
+TEST_CASE("stacks: an exit that comes late is of a call on its own stack",
+          "[rmap][stacks]") {
+  Program program;
+  program.Enter(kOuter);
+  program.Enter(kInner);
+  program.Exit(kOuter);  // inner ends with it, or goes on
+  program.GoTo(1, 2);
+  program.Enter(kOuter);
+  program.Exit(kOuter);
+  program.GoTo(2, 1);
+  program.Exit(kInner);
+  const SegmentRow inner = RowOf(program.Finish(), "app:inner");
+  CHECK(inner.wall.incl == 10);
+  // 20 ns more after the thread came back, 10 before it left.
+  const auto wall = inner.bounds.Of(Number::kWallIncl);
+  REQUIRE(wall);
+  CHECK(wall->lo <= 10);
+  CHECK(wall->hi == 40);
+}
+
+TEST_CASE("stacks: exits that never come end with the thread",
+          "[rmap][stacks]") {
+  Program program;
+  for (std::uint64_t stack = 1; stack < 5; ++stack) {
+    program.Enter(kOuter);
+    program.Enter(kInner);
+    program.Exit(kOuter);
+    program.GoTo(stack, stack + 1);
+  }
+  const Report report = program.Finish();
+  CHECK(CallsOf(report, {"app:outer", "app:inner"}) == 4);
+}
+
 TEST_CASE("stacks: switches without a record end what is open",
           "[rmap][stacks]") {
   Program program;
