@@ -17,6 +17,10 @@ struct LocalSymbol {
   std::string name;
 };
 
+// Where compilers begin the kernel's functions on x86-64; elsewhere some begin
+// between.
+inline constexpr std::uint64_t kKernelFunctionAlignment = 16;
+
 class LocalSymbols {
  public:
   // Text of /proc/kallsyms. Where the kernel hides addresses (all are 0) there

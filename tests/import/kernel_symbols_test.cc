@@ -111,6 +111,16 @@ TEST_CASE("kernel symbols: functions are found where they were recorded") {
   CHECK(NameAt(symbols, 0xffffffffc0100000).empty());
 }
 
+TEST_CASE("kernel symbols: a caller's frame goes on in its own function") {
+  const Machine machine;
+  KernelSymbols symbols = machine.Symbols();
+  // After a call; where an interrupt stopped it; a function that has no name.
+  CHECK(symbols.CallerAddress(0xffffffff81000ff0) == 0xffffffff81000fef);
+  CHECK(symbols.CallerAddress(0xffffffff81001000) == 0xffffffff81001000);
+  CHECK(symbols.CallerAddress(0xffffffffc0500800) == 0xffffffffc0500800);
+  CHECK(symbols.CallerAddress(0xffffffff81002000) == 0xffffffff81001fff);
+}
+
 TEST_CASE("kernel symbols: a module that is another one now has no names") {
   Machine machine;
   KernelSymbols symbols = machine.Symbols();

@@ -210,6 +210,12 @@ std::optional<base::LocalSymbol> KernelSymbols::Find(std::uint64_t address) {
   return found;
 }
 
+std::uint64_t KernelSymbols::CallerAddress(std::uint64_t next) {
+  if (next % base::kKernelFunctionAlignment != 0) return next - 1;
+  const auto symbol = Find(next);
+  return symbol && symbol->begin == next ? next : next - 1;
+}
+
 std::string KernelSymbols::why_not() const {
   if (!why_not_.empty() || unknown_module_.empty()) return why_not_;
   return absl::StrFormat(

@@ -32,6 +32,9 @@ class KernelSymbols {
   // Absent: no function is known there. At the recorded addresses; of a module
   // "NAME [MODULE]".
   std::optional<base::LocalSymbol> Find(std::uint64_t address);
+  // An address in the function of a caller's frame that goes on at `next`, as
+  // a recorder's KernelNames has it.
+  std::uint64_t CallerAddress(std::uint64_t next);
   // Why functions that were asked for have no names; empty: they have.
   std::string why_not() const;
 

@@ -243,7 +243,9 @@ void SampleStacks::FindFrames(const EventAttribute& attribute,
     }
     if (address == 0) continue;  // where a chain of frame pointers ends
     // A return address may be the first of the next function.
-    add(places_.empty() ? address : address - 1);
+    add(places_.empty() ? address
+        : in_kernel     ? kernel_symbols_.CallerAddress(address)
+                        : address - 1);
   }
   if (!has_user_frames && !sample.registers.empty() && unwinder_ != nullptr) {
     Unwind(attribute, sample, pid);

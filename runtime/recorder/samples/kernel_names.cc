@@ -48,4 +48,10 @@ const LocalSymbol* KernelNames::Find(std::uint64_t address) {
   return &named_.insert_or_assign(begin, *std::move(found)).first->second;
 }
 
+std::uint64_t KernelNames::CallerAddress(std::uint64_t next) {
+  if (next % base::kKernelFunctionAlignment != 0) return next - 1;
+  const LocalSymbol* const symbol = Find(next);
+  return symbol != nullptr && symbol->begin == next ? next : next - 1;
+}
+
 }  // namespace countrace::runtime

@@ -31,6 +31,10 @@ class KernelNames {
 
   // Null: none is there. Valid as long as this.
   const LocalSymbol* Find(std::uint64_t address);
+  // An address in the function of a caller's frame that goes on at `next`: an
+  // interrupt or a retpoline may have a function's first instruction there,
+  // everything else has the one after a call.
+  std::uint64_t CallerAddress(std::uint64_t next);
 
  private:
   const CodeNamer namer_;

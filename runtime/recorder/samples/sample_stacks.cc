@@ -68,7 +68,9 @@ void SampleStacks::FindFrames(const std::uint64_t* words, std::int32_t pid) {
     // Where a chain of frame pointers ends.
     if (at == 0) continue;
     // A return address may be the first of the next function.
-    const std::uint64_t address = stack_.empty() ? at : at - 1;
+    const std::uint64_t address = stack_.empty() ? at
+                                  : in_kernel ? kernel_names_.CallerAddress(at)
+                                              : at - 1;
     const CodePlace place = in_kernel ? CodePlace{kernel_file_, address}
                                       : spaces_.Find(pid, address);
     // Not a chain, but a pointer to itself: libc makes threads with one.

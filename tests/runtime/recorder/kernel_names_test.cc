@@ -44,6 +44,11 @@ TEST_CASE("kernel names: a function is asked for once") {
     }
   }
   CHECK(asked == 2 + 4);
+  // After a call, and where an interrupt stopped a function at its begin.
+  CHECK(names.CallerAddress(0x181) == 0x180);
+  CHECK(names.CallerAddress(0x190) == 0x18f);
+  CHECK(names.CallerAddress(0x180) == 0x180);
+  CHECK(names.CallerAddress(0x300) == 0x2ff);
 }
 
 }  // namespace
