@@ -1,4 +1,4 @@
-#include "cli/help_text.h"
+#include "cli/program/help_text.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "cli/instant.h"
+#include "cli/program/instant.h"
 
 #include <catch2/catch.hpp>
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 #include "base/text/quantity_format.h"
 #include "base/text/quantity_parse.h"
-#include "cli/wall_clock.h"
+#include "cli/program/wall_clock.h"
 
 namespace countrace::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "cli/row_table.h"
+#include "cli/program/row_table.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -1,4 +1,4 @@
-#include "cli/short_name.h"
+#include "cli/program/short_name.h"
 
 #include <catch2/catch.hpp>
 #include <string>

@@ -1,4 +1,4 @@
-#include "cli/verb_parser.h"
+#include "cli/program/verb_parser.h"
 #include "base/text/nearest_name.h"
 
 #include <catch2/catch.hpp>

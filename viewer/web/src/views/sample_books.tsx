@@ -5,7 +5,7 @@ import type {FunctionsAnswer, PeriodComparison, SampleBooks as Books} from '../a
 import {clean} from '../model/names';
 import {formatCount, formatEventCount} from '../units';
 
-// As cli/sample_books.cc has it.
+// As cli/report/sample_books.cc has it.
 export function periodsLines({samples, degrees_of_freedom: freedom, chi_squared: chi, p, agree, most}: PeriodComparison): string[] {
   const counts = `${samples[0]} and ${samples[1]} samples`;
   if (agree === null || chi === null || p === null) {

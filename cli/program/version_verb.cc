@@ -1,0 +1,24 @@
+#include "absl/strings/str_format.h"
+#include "cli/program/exit_status.h"
+#include "cli/program/help_texts.h"
+#include "cli/program/verb.h"
+#include "cli/program/verb_parser.h"
+#include "logformat/packet_layout.h"
+
+namespace countrace::cli {
+namespace {
+
+int RunVersion(const Arguments& arguments) {
+  VerbParser parser(kVersionVerb);
+  if (const auto status = parser.Parse(arguments)) return *status;
+  return PrintData(
+      kVersionVerb.name,
+      absl::StrFormat("countrace %s, trace format %d\n", COUNTRACE_VERSION,
+                      logformat::kFormatVersion));
+}
+
+}  // namespace
+
+const Verb kVersionVerb = {"version", kVersionHelp, RunVersion};
+
+}  // namespace countrace::cli

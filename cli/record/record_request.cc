@@ -1,0 +1,217 @@
+#include "cli/record/record_request.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "base/text/quantity_parse.h"
+#include "cli/program/gating_options.h"
+#include "runtime/recorder/events/event_set_choice.h"
+#include "runtime/recorder/kernel/hooks/hook_spec.h"
+#include "runtime/recorder/samples/sample_request.h"
+#include "runtime/recorder/samples/signal_request.h"
+#include "runtime/rules/dump_rule_text.h"
+#include "runtime/rules/trigger_text.h"
+
+namespace countrace::cli {
+namespace {
+
+using absl::InvalidArgumentError;
+using runtime::RecordOptions;
+
+constexpr std::uint64_t kLeastPacketBytes = 64 << 10;
+constexpr std::uint64_t kLeastFlightBytes = 4 * kLeastPacketBytes;
+
+// Checks options that exclude or require each other.
+absl::Status CheckCombination(const VerbParser& parser,
+                              const RecordCommandLine& line,
+                              const RecordOptions& record) {
+  if (!record.dump_rules.empty() && line.hook_events.empty() &&
+      !line.records_kernel_hooks()) {
+    return InvalidArgumentError(
+        "--dump selects hook records that carry counters: choose the counters "
+        "with --hook-events, for example --hook-events page-faults, or record "
+        "kernel-side hooks with --kernel or --hook");
+  }
+  if (parser.is_given("--format")) {
+    return InvalidArgumentError("--format needs --dry-run-rules");
+  }
+  if (record.system_wide && !record.pids.empty()) {
+    return InvalidArgumentError(
+        "-a records the processes of -p already: give one of the two");
+  }
+  if (line.records_kernel_hooks() && line.no_kernel) {
+    return InvalidArgumentError(
+        "--kernel or --hook and --no-kernel contradict each other");
+  }
+  if (!record.samples.empty() && line.no_kernel) {
+    return InvalidArgumentError(
+        "--sample and --no-kernel contradict each other: samples are kernel "
+        "records");
+  }
+  if (!record.signal_every.empty() && record.system_wide) {
+    return InvalidArgumentError(
+        "--signal-every is for a command or -p PID: of all programs of the "
+        "machine hardly one expects the signal");
+  }
+  if (record.off_cpu_ns != 0 && line.no_kernel) {
+    return InvalidArgumentError(
+        "--offcpu and --no-kernel contradict each other: stacks off CPU are "
+        "kernel records");
+  }
+  if (record.waker_stacks && record.off_cpu_ns == 0) {
+    return InvalidArgumentError(
+        "--wakeup-stacks are of threads that --offcpu records: give the "
+        "shortest time off CPU, too: --offcpu 1ms");
+  }
+  if (record.samples.empty() && record.off_cpu_ns == 0 &&
+      parser.is_given("--call-graph")) {
+    return InvalidArgumentError(
+        "--call-graph says how stacks of samples are followed: it needs "
+        "--sample or --offcpu, for example --sample 199");
+  }
+  if (record.samples.empty() && record.sample_data) {
+    return InvalidArgumentError(
+        "--data stores the data address of each sample: it needs --sample, "
+        "for example --sample every=100:page-faults");
+  }
+  if (record.command.empty() && !record.system_wide && record.pids.empty()) {
+    return InvalidArgumentError(
+        "nothing to record: give a command, -p PID for a running process, or "
+        "-a for the whole machine");
+  }
+  if (line.flight_bytes != 0 &&
+      (parser.is_given("--mode") || parser.is_given("--size"))) {
+    return InvalidArgumentError(
+        "--flight is a mode with its own size: leave out --mode and --size");
+  }
+  if (line.flight_bytes != 0 && line.flight_bytes < kLeastFlightBytes) {
+    return InvalidArgumentError(absl::StrFormat(
+        "--flight %d: less than one packet for each of four streams: want %dK "
+        "or more",
+        line.flight_bytes, kLeastFlightBytes >> 10));
+  }
+  if (line.mode == "stream" && parser.is_given("--size")) {
+    return InvalidArgumentError(
+        "--size limits `--mode discard`; in stream mode the trace grows");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SetPids(const RecordCommandLine& line, RecordOptions& record) {
+  for (const std::string& text : SplitNames(line.pids)) {
+    std::int32_t pid = 0;
+    if (!absl::SimpleAtoi(text, &pid) || pid <= 0) {
+      return InvalidArgumentError(
+          absl::StrFormat("-p %s: not a process id", text));
+    }
+    record.pids.push_back(pid);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SetKernelRecords(const RecordCommandLine& line,
+                              RecordOptions& record) {
+  const std::vector<std::string>& words = runtime::KernelSegmentWords();
+  std::set<std::string> seen;
+  for (const std::string& what : SplitNames(line.kernel_records)) {
+    if (!seen.insert(what).second) continue;
+    if (what == "wakeups") {
+      record.wakeups = true;
+    } else if (std::find(words.begin(), words.end(), what) != words.end()) {
+      record.kernel_segments.push_back(what);
+    } else {
+      return InvalidArgumentError(
+          absl::StrFormat("--kernel %s: not known; there are wakeups, %s", what,
+                          absl::StrJoin(words, ", ")));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SetRotation(const RecordCommandLine& line, RecordOptions& record) {
+  if (line.rotate == "instance") {
+    record.rotate_instances = true;
+  } else if (!line.rotate.empty()) {
+    const auto rotate_ns = base::ParseDurationNs(line.rotate, "s");
+    if (!rotate_ns) {
+      return InvalidArgumentError("--rotate: " + line.rotate +
+                                  " is no duration and not \"instance\"; "
+                                  "write it like 10ms or 1s");
+    }
+    record.rotate_ns = *rotate_ns;
+  }
+  return absl::OkStatus();
+}
+
+void SetMode(const VerbParser& parser, const RecordCommandLine& line,
+             RecordOptions& record) {
+  record.mode = line.mode == "discard" ? logformat::SessionMode::kDiscard
+                                       : logformat::SessionMode::kStream;
+  if (line.snapshot_bytes != 0) record.snapshot_bytes = line.snapshot_bytes;
+  if (line.flight_bytes == 0) return;
+  record.mode = logformat::SessionMode::kFlight;
+  record.max_bytes = line.flight_bytes;
+  // Small against the whole, so that storing a record overwrites little more
+  // than one record.
+  if (!parser.is_given("--sub-buffer-size")) {
+    record.sub_buffer_bytes = std::clamp<std::uint64_t>(
+        line.flight_bytes / 64, kLeastPacketBytes, 1 << 20);
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<RecordOptions> MakeRecordRequest(const VerbParser& parser,
+                                                const RecordCommandLine& line) {
+  RecordOptions record = line.record;
+  const auto rules = runtime::ParseDumpRules(record.dump_rules);
+  if (!rules.ok()) return rules.status();
+  const auto triggers = runtime::ParseTriggers(record.triggers);
+  if (!triggers.ok()) return triggers.status();
+  if (const auto samples = runtime::ParseSampleRequests(record.samples);
+      !samples.ok()) {
+    return samples.status();
+  } else if (record.sample_data && !samples->empty()) {
+    auto requests = *samples;
+    if (const auto data = runtime::RequestData(requests); !data.ok()) {
+      return data.status();
+    }
+  }
+  if (parser.is_given("--signal-every")) {
+    const auto signal = runtime::ParseSignalRequest(record.signal_every);
+    if (!signal.ok()) return signal.status();
+  }
+  if (const auto stacks = runtime::ParseCallGraph(record.call_graph);
+      !stacks.ok()) {
+    return stacks.status();
+  }
+  if (auto status = SetPids(line, record); !status.ok()) return status;
+  if (auto status = SetKernelRecords(line, record); !status.ok()) return status;
+  if (auto status = SetRotation(line, record); !status.ok()) return status;
+  if (const auto problem = ParseGatingOptions(line.count, line.marks,
+                                              record.count, record.marks)) {
+    return InvalidArgumentError(*problem);
+  }
+  if (auto status = CheckCombination(parser, line, record); !status.ok()) {
+    return status;
+  }
+
+  SetMode(parser, line, record);
+  record.events = runtime::SplitEvents(line.events);
+  record.hook_events = runtime::SplitEvents(line.hook_events);
+  record.sub_buffers = static_cast<std::uint32_t>(line.sub_buffers);
+  record.kernel = !line.no_kernel;
+  record.backend = line.backend == "bpf"    ? runtime::KernelBackend::kBpf
+                   : line.backend == "perf" ? runtime::KernelBackend::kPerf
+                                            : runtime::KernelBackend::kAuto;
+  record.fault_records = !line.no_fault_records;
+  return record;
+}
+
+}  // namespace countrace::cli

@@ -1,0 +1,16 @@
+// `report --metrics`, `--metric`, `--rules`: metrics instead of counts.
+#ifndef COUNTRACE_CLI_REPORT_REPORT_METRICS_H_
+#define COUNTRACE_CLI_REPORT_REPORT_METRICS_H_
+
+#include "absl/status/statusor.h"
+#include "cli/report/report_request.h"
+
+namespace countrace::cli {
+
+// Also reads the traces of --with. Errors: as ReadRows(); wrong usage for
+// rules that do not fit the trace or the table.
+absl::StatusOr<ReportAnswer> ReportMetrics(const ReportRequest& request);
+
+}  // namespace countrace::cli
+
+#endif  // COUNTRACE_CLI_REPORT_REPORT_METRICS_H_

@@ -1,0 +1,99 @@
+#include "cli/report/report_request.h"
+
+#include <utility>
+
+#include "absl/strings/cord.h"
+#include "cli/program/exit_status.h"
+#include "cli/program/progress_bar.h"
+#include "cli/program/verb.h"
+#include "rmap/samples/blocked_places.h"
+#include "rmap/tables/report_events.h"
+#include "rmap/where/row_filter.h"
+#include "rmap/where/row_order.h"
+#include "rmap/where/selected_sums.h"
+
+namespace countrace::cli {
+namespace {
+
+constexpr char kUsagePayload[] = "countrace/usage";
+
+}  // namespace
+
+absl::Status AsUsage(absl::Status status) {
+  if (absl::IsInvalidArgument(status)) {
+    status.SetPayload(kUsagePayload, absl::Cord());
+  }
+  return status;
+}
+
+bool IsUsage(const absl::Status& status) {
+  return status.GetPayload(kUsagePayload).has_value();
+}
+
+ReportAnswer AnswerOf(const rmap::Report& report, std::string text) {
+  return {.text = std::move(text),
+          .has_loss = logformat::StateLoss(report.loss).is_loss,
+          .interrupted = report.interrupted,
+          .records = report.records};
+}
+
+absl::StatusOr<RequestedRows> ReadRows(const ReportRequest& request,
+                                       rmap::ReportBy table,
+                                       logformat::TraceReader& reader) {
+  if (request.where || !request.sort.empty()) {
+    auto schema = rmap::EmptyReport(reader.info(), request.gating);
+    if (!schema.ok()) return schema.status();
+    schema->wanted = request.rows;
+    absl::Status status;
+    if (request.where) {
+      // System calls are sums of segments: it selects those, if it can.
+      const bool of_segments = table == rmap::ReportBy::kSystemCall &&
+                               rmap::where::CheckWhere(*request.where, *schema,
+                                                       rmap::ReportBy::kSegment)
+                                   .ok();
+      status = rmap::where::CheckWhere(
+          *request.where, *schema,
+          of_segments ? rmap::ReportBy::kSegment : table);
+    }
+    schema->processes_by = request.processes_by;
+    if (!request.sort.empty()) {
+      status.Update(rmap::where::CheckOrder(request.sort, *schema, table));
+    }
+    if (!status.ok()) return AsUsage(status);
+  }
+  rmap::TableRange range;
+  if (request.range.given()) {
+    const auto parsed = ParseRange(request.range, ExtentOf(reader));
+    if (!parsed.ok()) {
+      return AsUsage(absl::InvalidArgumentError(parsed.status().message()));
+    }
+    range = {parsed->from_ns, parsed->to_ns};
+  }
+  ProgressBar progress("reading " + request.trace,
+                       request.input->show_progress());
+  auto report = rmap::Reconstruct(reader, {.gating = request.gating,
+                                           .rows = request.rows,
+                                           .range = range,
+                                           .progress = progress.Callback(),
+                                           .keep_interrupted = true});
+  progress.Clear();
+  if (!report.ok()) return report.status();
+  if (request.rows.samples) rmap::NameBlockedPlaces(*report);
+  RequestedRows rows = {.report = *std::move(report), .selection = {}};
+  if (!request.sort.empty()) rmap::where::SortRows(request.sort, rows.report);
+  if (request.where) {
+    auto selected = rmap::where::SelectRows(*request.where, rows.report);
+    if (!selected.ok()) return selected.status();
+    rows.selection = *std::move(selected);
+    rmap::where::SumSystemCalls(rows.report, *rows.selection);
+  }
+  if (!request.processes_by.empty()) {
+    rmap::where::SumProcesses(request.processes_by, rows.report,
+                              rows.selection ? &*rows.selection : nullptr);
+  }
+  // The order of the sums; other rows are in theirs.
+  if (!request.sort.empty()) rmap::where::SortRows(request.sort, rows.report);
+  return rows;
+}
+
+}  // namespace countrace::cli

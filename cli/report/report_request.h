@@ -1,0 +1,75 @@
+// The request of `countrace report`, and its answer:
+//
+//   report_verb -> ReportRequest -> ReportTables, ReportMetrics or
+//     ReportOverTime -> ReportAnswer -> report_verb
+#ifndef COUNTRACE_CLI_REPORT_REPORT_REQUEST_H_
+#define COUNTRACE_CLI_REPORT_REPORT_REQUEST_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "cli/program/instant.h"
+#include "cli/program/metric_options.h"
+#include "cli/trace/trace_input.h"
+#include "rmap/columns/row_selection.h"
+#include "rmap/metrics/rule_set.h"
+#include "rmap/pipeline.h"
+#include "rmap/report/report_render.h"
+#include "rmap/where/where_expression.h"
+
+namespace countrace::cli {
+
+struct ReportRequest {
+  TraceInput* input = nullptr;  // not null
+  std::string trace;
+  rmap::GatingRequest gating;
+  rmap::WantedRows rows;
+  std::optional<rmap::where::WhereExpression> where;
+  std::string sort;          // a field; empty: the usual order
+  std::string processes_by;  // --group-by; empty: a row for each process
+  RangeOptions range;
+  rmap::RenderOptions render;  // its selection follows from `where`
+
+  // --metrics
+  MetricChoice metrics;
+  rmap::metrics::RuleSet rules;  // names are not checked yet
+
+  // --by time, --by phase
+  std::uint64_t every_ns = 0;    // 0: chosen by the trace's length
+  std::string process, segment;  // globs; empty: not given
+  std::string thread;            // of samples, as `process`
+};
+
+struct ReportAnswer {
+  std::string text;
+  bool has_loss = false;
+  bool periods_disagree = false;  // of sampled events (report_samples.h)
+  bool interrupted = false;  // Ctrl-C: `text` covers the records until then
+  std::uint64_t records = 0;
+};
+
+ReportAnswer AnswerOf(const rmap::Report& report, std::string text);
+
+// Marks an INVALID_ARGUMENT as wrong usage: the request does not fit the trace.
+absl::Status AsUsage(absl::Status status);
+bool IsUsage(const absl::Status& status);
+
+// The rows from which tables and metrics are made.
+struct RequestedRows {
+  rmap::Report report;
+  std::optional<rmap::RowSelection> selection;  // of `where`
+};
+
+// Reads the whole trace. `table` is the one that `where` must fit.
+// Errors: of the reader; wrong usage for a `where` or `range` that does not
+// fit.
+absl::StatusOr<RequestedRows> ReadRows(const ReportRequest& request,
+                                       rmap::ReportBy table,
+                                       logformat::TraceReader& reader);
+
+}  // namespace countrace::cli
+
+#endif  // COUNTRACE_CLI_REPORT_REPORT_REQUEST_H_

@@ -1,0 +1,409 @@
+#include <unistd.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "base/posix/output_width.h"
+#include "base/text/name_escape.h"
+#include "base/text/quantity_parse.h"
+#include "cli/program/exit_status.h"
+#include "cli/program/gating_options.h"
+#include "cli/program/help_texts.h"
+#include "cli/program/interruption.h"
+#include "cli/program/range_options.h"
+#include "cli/program/terminal.h"
+#include "cli/program/verb.h"
+#include "cli/program/verb_parser.h"
+#include "cli/report/report_data.h"
+#include "cli/report/report_metrics.h"
+#include "cli/report/report_over_time.h"
+#include "cli/report/report_request.h"
+#include "cli/report/report_samples.h"
+#include "cli/report/report_slowest.h"
+#include "cli/report/report_tables.h"
+#include "rmap/report/report_names.h"
+
+namespace countrace::cli {
+namespace {
+
+constexpr std::uint64_t kMostSlowest = 100'000;
+
+// Options that ReportRequest has in another form.
+struct ReportOptions {
+  TraceOptions trace;
+  std::string by, group, group_by, where, count, format, color;
+  std::string function;
+  std::vector<std::string> columns;
+  std::vector<std::string> marks;
+  std::vector<std::string> slowest;  // N, SEGMENT
+  std::uint64_t slowest_calls = 0;
+  std::uint64_t rows = 20;
+  bool bounds = false, fail_on_loss = false;
+  bool wide = false, validate = false;
+
+  bool samples() const;
+  bool call_tree() const;  // of samples
+  bool over_time() const { return by == "time" || by == "phase"; }
+};
+
+// Tables of samples.
+const std::map<std::string, SampleTable>& SampleTables() {
+  static const auto& tables = *new std::map<std::string, SampleTable>{
+      {"function", SampleTable::kFunction},
+      {"dso", SampleTable::kDso},
+      {"address", SampleTable::kAddress},
+      {"line", SampleTable::kLine},
+      {"file", SampleTable::kFile},
+      {"calltree", SampleTable::kCallTree},
+      {"callees", SampleTable::kCallTree},
+      {"callers", SampleTable::kCallers}};
+  return tables;
+}
+
+// Tables of the samples' data.
+const std::map<std::string, rmap::DataDetail>& DataTables() {
+  static const auto& tables = *new std::map<std::string, rmap::DataDetail>{
+      {"data", rmap::DataDetail::kObject},
+      {"data-page", rmap::DataDetail::kPage},
+      {"data-address", rmap::DataDetail::kAddress},
+      {"data-source", rmap::DataDetail::kSource}};
+  return tables;
+}
+
+// What a row of --by waker or preemptor is for.
+const std::map<std::string, rmap::RowsOf>& RowOwners() {
+  static const auto& owners = *new std::map<std::string, rmap::RowsOf>{
+      {"thread", rmap::RowsOf::kThread},
+      {"process", rmap::RowsOf::kProcess},
+      {"comm", rmap::RowsOf::kComm}};
+  return owners;
+}
+
+bool ReportOptions::samples() const {
+  return SampleTables().contains(by) || DataTables().contains(by);
+}
+
+bool ReportOptions::call_tree() const {
+  return by == "calltree" || by == "callees" || by == "callers";
+}
+
+// Errors: INVALID_ARGUMENT: there is no such choice for the table.
+absl::Status ChooseRows(const ReportOptions& options, ReportRequest& request) {
+  const rmap::ReportBy by = request.render.by;
+  const bool json = request.render.format == rmap::ReportFormat::kJson ||
+                    request.render.format == rmap::ReportFormat::kJsonLines;
+  request.rows.preemptors = by == rmap::ReportBy::kPreemptor ||
+                            (by == rmap::ReportBy::kDefault && json);
+  request.rows.samples = by == rmap::ReportBy::kWaker;
+  const bool of_samples =
+      options.group_by == "thread" || options.group_by == "process";
+  if (request.rows.fold_recursion &&
+      (options.over_time() || request.metrics.wanted())) {
+    return absl::InvalidArgumentError(
+        "--fold-recursion is for tables of call paths, without metrics");
+  }
+  if (of_samples && !options.samples()) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "--group-by %s is for tables of samples: --by function, for example; "
+        "--by %s has a row for each",
+        options.group_by, options.group_by));
+  }
+  if (!options.group_by.empty() && !options.samples()) {
+    if (options.over_time() || request.metrics.wanted() ||
+        !request.processes_by.empty() ||
+        (by != rmap::ReportBy::kDefault && by != rmap::ReportBy::kProcess)) {
+      return absl::InvalidArgumentError(
+          "--group-by is for the table of processes, without metrics: leave "
+          "out --by, or give --by process");
+    }
+    request.processes_by = options.group_by;
+  }
+  if (options.group.empty()) return absl::OkStatus();
+  const rmap::RowsOf of = RowOwners().at(options.group);
+  if (by == rmap::ReportBy::kWaker) {
+    request.rows.wakers_of = of;
+  } else if (by == rmap::ReportBy::kPreemptor) {
+    request.rows.preemptors_of = of;
+  } else {
+    return absl::InvalidArgumentError(
+        "--group needs --by waker or --by preemptor");
+  }
+  return absl::OkStatus();
+}
+
+void AddOptions(VerbParser& parser, ReportOptions& options,
+                ReportRequest& request) {
+  parser.AddReadTrace(options.trace);
+  std::vector<std::string> tables = rmap::NamesOf(rmap::ReportTables());
+  tables.insert(tables.end(), {"time", "phase", "cgroup", "user"});
+  for (const auto& [name, by] : SampleTables()) tables.push_back(name);
+  for (const auto& [name, detail] : DataTables()) tables.push_back(name);
+  parser.AddChoice("--by", options.by, tables);
+  parser.AddChoice("--group", options.group, rmap::NamesOf(RowOwners()));
+  parser.AddFlag("--fold-recursion", request.rows.fold_recursion);
+  parser.AddChoice("--group-by", options.group_by,
+                   {"comm", "user", "cgroup", "thread", "process"});
+  parser.AddDuration("--every", request.every_ns);
+  parser.AddText("--process", request.process);
+  parser.AddText("--thread", request.thread);
+  parser.AddText("--segment", request.segment);
+  parser.AddText("--function", options.function);
+  AddRangeOptions(parser, request.range);
+  parser.AddTwoTexts("--slowest", options.slowest);
+  parser.AddText("--where", options.where);
+  parser.AddText("--sort", request.sort);
+  parser.AddNumber("--rows", options.rows, ~std::uint64_t{0});
+  parser.AddFlag("--bounds", options.bounds);
+  parser.AddFlag("--wide", options.wide);
+  parser.AddFlag("--validate", options.validate);
+  parser.AddTexts("--columns", options.columns);
+  parser.AddText("--count", options.count);
+  parser.AddTexts("--mark", options.marks);
+  parser.AddFlagWithText("--metrics", "*", request.metrics.glob);
+  parser.AddTexts("--metric", request.metrics.rules);
+  parser.AddTexts("--rules", request.metrics.files);
+  parser.AddTexts("--with", request.metrics.traces);
+  parser.AddFormat(options.format, {"text", "json", "jsonl", "csv"});
+  parser.AddColor(options.color);
+  parser.AddFailOnLoss(options.fail_on_loss);
+  parser.AddNoProgress(options.trace.no_progress);
+}
+
+// Errors: INVALID_ARGUMENT: there are no tables of such a range.
+absl::Status CheckRange(const VerbParser& parser,
+                        const ReportRequest& request) {
+  const RangeOptions& range = request.range;
+  const absl::Status checked = CheckRangeOptions(parser, range);
+  if (!checked.ok()) return checked;
+  if (!range.given()) return absl::OkStatus();
+  if (!request.metrics.traces.empty()) {
+    return absl::InvalidArgumentError(
+        "--with compares whole traces: leave out --from, --to and --at");
+  }
+  return absl::OkStatus();
+}
+
+// Errors: INVALID_ARGUMENT: no number of calls, or a choice among other rows.
+absl::Status CheckSlowest(const VerbParser& parser, ReportOptions& options) {
+  if (options.slowest.empty()) return absl::OkStatus();
+  const auto calls = base::ParseInteger(options.slowest[0]);
+  if (options.slowest.size() != 2 || !calls || *calls == 0 ||
+      *calls > kMostSlowest) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "--slowest %s: want how many calls, 1 to %d, then the segment: "
+        "--slowest 10 server:handle",
+        base::EscapeName(options.slowest[0]), kMostSlowest));
+  }
+  options.slowest_calls = *calls;
+  for (const char* option :
+       {"--by", "--where", "--sort", "--columns", "--metrics", "--metric",
+        "--rules", "--with", "--group", "--group-by", "--fold-recursion",
+        "--bounds", "--rows"}) {
+    if (!parser.is_given(option)) continue;
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "--slowest is a table of its own, of single calls: leave out %s",
+        option));
+  }
+  return absl::OkStatus();
+}
+
+// Errors: INVALID_ARGUMENT: an option that tables of samples do not have.
+absl::Status CheckSamples(const VerbParser& parser,
+                          const ReportOptions& options) {
+  if (parser.is_given("--function") && !options.call_tree()) {
+    return absl::InvalidArgumentError(
+        "--function needs --by calltree, --by callees or --by callers");
+  }
+  if (options.call_tree() && options.by != "calltree" &&
+      options.function.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("--by %s needs --function NAME, a glob: whose %s?",
+                        options.by, options.by));
+  }
+  if (parser.is_given("--thread") && !options.samples()) {
+    return absl::InvalidArgumentError(
+        "--thread is for tables of samples: --by function, for example; of "
+        "other tables --where 'tid == N' chooses rows");
+  }
+  if (options.validate && !SampleTables().contains(options.by)) {
+    return absl::InvalidArgumentError(
+        "--validate is for tables of samples by code: --by function, for "
+        "example");
+  }
+  if (!options.samples()) return absl::OkStatus();
+  if (parser.is_given("--fold-recursion") && !options.call_tree()) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("--fold-recursion is for call paths: --by calltree, "
+                        "callees or callers, not --by %s",
+                        options.by));
+  }
+  for (const char* option :
+       {"--where", "--sort", "--columns", "--metrics", "--metric", "--rules",
+        "--with", "--group", "--bounds"}) {
+    if (!parser.is_given(option)) continue;
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "--by %s is a table of samples, with its own columns: leave out %s "
+        "(--group-by thread has rows for each thread; --thread, --process, "
+        "--from and --to choose samples)",
+        options.by, option));
+  }
+  return absl::OkStatus();
+}
+
+// Errors: INVALID_ARGUMENT, wrong usage that is visible without the trace.
+absl::Status CompleteRequest(const VerbParser& parser,
+                             const ReportOptions& options,
+                             ReportRequest& request) {
+  const MetricChoice& metrics = request.metrics;
+  if (!metrics.traces.empty() && !metrics.wanted()) {
+    return absl::InvalidArgumentError(
+        "--with is for metrics; add --metric or --rules");
+  }
+  if (metrics.wanted()) {
+    const absl::Status status = AddChosenRules(metrics, request.rules);
+    if (!status.ok()) return status;
+  }
+  if (const auto problem =
+          ParseGatingOptions(options.count, options.marks, request.gating.count,
+                             request.gating.marks)) {
+    return absl::InvalidArgumentError(*problem);
+  }
+  if (parser.is_given("--where")) {
+    auto parsed = rmap::where::ParseWhere(options.where);
+    if (!parsed.ok()) return parsed.status();
+    request.where = *std::move(parsed);
+  }
+  if (options.over_time() && request.where &&
+      (!request.process.empty() || !request.segment.empty())) {
+    return absl::InvalidArgumentError(
+        "--where stands for --process and --segment: give it or those");
+  }
+  for (const char* option : {"--every", "--process", "--segment"}) {
+    const bool of_samples =
+        options.samples() && std::string_view(option) == "--process";
+    if (!options.over_time() && !of_samples && parser.is_given(option)) {
+      return absl::InvalidArgumentError(
+          absl::StrFormat("%s needs --by time or --by phase", option));
+    }
+  }
+  if (parser.is_given("--sort") &&
+      (options.over_time() || metrics.wanted() || request.sort.empty())) {
+    return absl::InvalidArgumentError(
+        "--sort needs the name of a field, and a table without metrics that is "
+        "not --by time or phase");
+  }
+  std::vector<std::string> columns;
+  for (const std::string& list : options.columns) {
+    for (const auto part : absl::StrSplit(list, ',', absl::SkipEmpty())) {
+      columns.emplace_back(part);
+    }
+  }
+  const bool rows = !options.over_time() && !metrics.wanted() &&
+                    (options.format == "text" || options.format == "csv");
+  if (!columns.empty() && !rows) {
+    return absl::InvalidArgumentError(
+        "--columns chooses among the columns of tables of rows, in text and "
+        "CSV: leave it out with --format json, metrics and --by time or phase");
+  }
+  if (const absl::Status range = CheckRange(parser, request); !range.ok()) {
+    return range;
+  }
+  request.trace = options.trace.trace;
+  request.render = {.format = rmap::ReportFormats().at(options.format),
+                    .max_rows = options.rows,
+                    .bounds = options.bounds,
+                    .columns = columns,
+                    .color = UseColor(options.color),
+                    .width = options.wide ? base::kAnyWidth
+                                          : base::OutputWidth(STDOUT_FILENO)};
+  if (!options.over_time()) {
+    if (options.by == "cgroup" || options.by == "user") {
+      request.render.by = rmap::ReportBy::kProcess;
+      request.processes_by = options.by;
+    } else if (!options.by.empty() && !options.samples()) {
+      request.render.by = rmap::ReportTables().at(options.by);
+    }
+  } else if (!parser.is_given("--rows")) {
+    request.render.max_rows = 0;
+  }
+  if (options.call_tree() && !parser.is_given("--rows")) {
+    request.render.max_rows = 0;  // small branches are left out
+  }
+  return ChooseRows(options, request);
+}
+
+absl::StatusOr<ReportAnswer> Answer(const ReportOptions& options,
+                                    const ReportRequest& request) {
+  if (!options.slowest.empty()) {
+    return ReportSlowest(request, options.slowest_calls, options.slowest[1],
+                         options.format);
+  }
+  if (const auto data = DataTables().find(options.by);
+      data != DataTables().end()) {
+    return ReportData(request, data->second, options.group_by, options.format);
+  }
+  if (options.samples()) {
+    // Half of a per cent: what the tree is for is above that.
+    constexpr double kLeast = 0.005;
+    return ReportSamples(request,
+                         {.table = SampleTables().at(options.by),
+                          .format = options.format,
+                          .function = options.function,
+                          .group_by = options.group_by,
+                          .least_share = options.rows == 0 ? 0 : kLeast,
+                          .validate = options.validate});
+  }
+  if (options.over_time()) {
+    return ReportOverTime(request, /*phases=*/options.by == "phase");
+  }
+  return request.metrics.wanted() ? ReportMetrics(request)
+                                  : ReportTables(request);
+}
+
+int RunReport(const Arguments& arguments) {
+  VerbParser parser(kReportVerb);
+  ReportOptions options;
+  ReportRequest request;
+  AddOptions(parser, options, request);
+  if (const auto status = parser.Parse(arguments)) return *status;
+  absl::Status complete = CheckSlowest(parser, options);
+  complete.Update(CheckSamples(parser, options));
+  complete.Update(CompleteRequest(parser, options, request));
+  if (!complete.ok()) {
+    return parser.UsageError(std::string(complete.message()));
+  }
+
+  const InterruptionGuard guard;
+  TraceInput input(kReportVerb.name, options.trace);
+  request.input = &input;
+  const auto answer = Answer(options, request);
+  if (!answer.ok() && IsUsage(answer.status())) {
+    return parser.UsageError(std::string(answer.status().message()));
+  }
+  if (!answer.ok()) return ReportFailure(kReportVerb.name, answer.status());
+  if (answer->interrupted) {
+    Say(kReportVerb.name,
+        absl::StrFormat("interrupted: what follows is of the %d records that "
+                        "were read until then, not of the whole trace",
+                        answer->records));
+    return PrintData(kReportVerb.name, answer->text, kExitInterrupted);
+  }
+  const bool lossy = options.fail_on_loss && answer->has_loss;
+  const bool wrong = options.validate && answer->periods_disagree;
+  return PrintData(kReportVerb.name, answer->text,
+                   lossy   ? kExitLoss
+                   : wrong ? kExitRegression
+                           : kExitOk);
+}
+
+}  // namespace
+
+const Verb kReportVerb = {"report", kReportHelp, RunReport};
+
+}  // namespace countrace::cli

@@ -1,0 +1,18 @@
+// `countrace stat --every`: one line an interval, written at once.
+#ifndef COUNTRACE_CLI_STAT_STAT_LIVE_H_
+#define COUNTRACE_CLI_STAT_STAT_LIVE_H_
+
+#include "cli/program/verb_parser.h"
+#include "cli/stat/stat_command_line.h"
+#include "runtime/recorder/record_options.h"
+
+namespace countrace::cli {
+
+// Errors of usage are printed with `parser`. `record`: StatRecording().
+// Returns: the exit status.
+int StatLive(const VerbParser& parser, const StatCommandLine& line,
+             const runtime::RecordOptions& record);
+
+}  // namespace countrace::cli
+
+#endif  // COUNTRACE_CLI_STAT_STAT_LIVE_H_

@@ -1,0 +1,129 @@
+#include <unistd.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+#include "base/posix/output_width.h"
+#include "cli/program/exit_status.h"
+#include "cli/program/help_texts.h"
+#include "cli/program/interruption.h"
+#include "cli/program/progress_bar.h"
+#include "cli/program/terminal.h"
+#include "cli/program/verb.h"
+#include "cli/program/verb_parser.h"
+#include "cli/trace/trace_input.h"
+#include "rmap/diff/compare.h"
+#include "rmap/diff/diff_render.h"
+#include "rmap/pipeline.h"
+
+namespace countrace::cli {
+namespace {
+
+using rmap::Report;
+using rmap::diff::Diff;
+
+// Errors: printed on stderr; the result is then empty.
+std::vector<Report> ReadAll(const std::vector<std::string>& traces,
+                            TraceInput& input, int& status) {
+  std::vector<Report> reports;
+  for (const std::string& trace : traces) {
+    auto reader = input.Open(trace);
+    if (!reader.ok()) {
+      status = ReportFailure(kDiffVerb.name, reader.status());
+      return {};
+    }
+    ProgressBar progress("reading " + trace, input.show_progress());
+    auto report =
+        rmap::Reconstruct(**reader, {.progress = progress.Callback()});
+    progress.Clear();
+    if (absl::IsCancelled(report.status())) {
+      Say(kDiffVerb.name,
+          absl::StrFormat("interrupted while %s was read, after %d of %d "
+                          "traces: nothing is compared",
+                          trace, reports.size(), traces.size()));
+      status = kExitInterrupted;
+      return {};
+    }
+    if (!report.ok()) {
+      status = ReportFailure(kDiffVerb.name, report.status());
+      return {};
+    }
+    reports.push_back(*std::move(report));
+  }
+  return reports;
+}
+
+int RunDiff(const Arguments& arguments) {
+  VerbParser parser(kDiffVerb);
+  std::string one_before, one_after, format, color;
+  std::vector<std::string> before, after, thresholds;
+  rmap::diff::CompareOptions compare;
+  rmap::diff::DiffRenderOptions render;
+  std::uint64_t rows = 20;
+  bool wide = false;
+  TraceOptions options;
+  TraceInput input(kDiffVerb.name, options);
+  parser.AddPositional("before_trace", one_before);
+  parser.AddPositional("after_trace", one_after);
+  parser.AddTextList("--before", before);
+  parser.AddTextList("--after", after);
+  parser.AddTexts("--threshold", thresholds);
+  parser.AddFlag("--all", render.all);
+  parser.AddFlag("--wide", wide);
+  parser.AddFlag("--any-process", compare.align.any_process);
+  parser.AddNumber("--rows", rows, ~std::uint64_t{0});
+  parser.AddImportOptions(options);
+  parser.AddFormat(format, {"text", "json", "markdown"});
+  parser.AddColor(color);
+  parser.AddNoProgress(options.no_progress);
+  if (const auto status = parser.Parse(arguments)) return *status;
+
+  const bool sets = !before.empty() || !after.empty();
+  if (sets && !one_before.empty()) {
+    return parser.UsageError(absl::StrFormat(
+        "%s belongs to neither --before nor --after", one_before));
+  }
+  if (!one_before.empty()) before = {one_before};
+  if (!one_after.empty()) after = {one_after};
+  if (before.empty() || after.empty()) {
+    return parser.UsageError(
+        sets ? "--before and --after are both needed, one trace or more each"
+             : "two traces are needed: BEFORE AFTER");
+  }
+  for (const std::string& text : thresholds) {
+    auto threshold = rmap::diff::ParseThreshold(text);
+    if (!threshold.ok()) {
+      const auto message = threshold.status().message();
+      return parser.UsageError({message.data(), message.size()});
+    }
+    compare.thresholds.push_back(*std::move(threshold));
+  }
+
+  const InterruptionGuard guard;
+  int status = kExitOk;
+  const std::vector<Report> reports_before = ReadAll(before, input, status);
+  if (status != kExitOk) return status;
+  const std::vector<Report> reports_after = ReadAll(after, input, status);
+  if (status != kExitOk) return status;
+  const auto diff = Compare(reports_before, reports_after, compare);
+  if (!diff.ok()) return ReportFailure(kDiffVerb.name, diff.status());
+
+  render.max_rows = rows;
+  render.color = UseColor(color);
+  render.width = wide ? base::kAnyWidth : base::OutputWidth(STDOUT_FILENO);
+  const std::string text = format == "json" ? RenderDiffJson(*diff, render)
+                           : format == "markdown"
+                               ? RenderDiffMarkdown(*diff, render)
+                               : RenderDiffText(*diff, render);
+  return PrintData(kDiffVerb.name, text,
+                   diff->HasRegression() ? kExitRegression : kExitOk);
+}
+
+}  // namespace
+
+const Verb kDiffVerb = {"diff", kDiffHelp, RunDiff};
+
+}  // namespace countrace::cli

@@ -1,0 +1,169 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+#include "base/posix/output_width.h"
+#include "cli/program/exit_status.h"
+#include "cli/program/help_texts.h"
+#include "cli/program/instant.h"
+#include "cli/program/progress_bar.h"
+#include "cli/program/terminal.h"
+#include "cli/program/verb.h"
+#include "cli/program/verb_parser.h"
+#include "cli/trace/trace_input.h"
+#include "viewer/index/open_or_build.h"
+#include "viewer/state/state_page.h"
+
+namespace countrace::cli {
+namespace {
+
+const std::vector<std::string> kKinds = {"dispatch", "segment", "hook",
+                                         "interrupt", "loss"};
+
+struct Stepping {
+  bool forward = true;
+  std::string kind;
+  std::uint64_t steps = 1;
+};
+
+// The pages to print: one instant, or each step from it.
+std::vector<viewer::StatePage> CollectPages(const viewer::TimelineIndex& index,
+                                            std::uint64_t time_ns,
+                                            const viewer::StateOptions& options,
+                                            const Stepping& stepping,
+                                            const viewer::StepFilter& filter,
+                                            bool every_step) {
+  std::vector<viewer::StatePage> pages;
+  if (stepping.kind.empty()) {
+    pages.push_back(CollectPage(index, time_ns, options, std::nullopt));
+    return pages;
+  }
+  const std::uint32_t kind =
+      viewer::StepKindNamed(stepping.kind).value_or(viewer::kStepDispatch);
+  std::optional<viewer::Step> last;
+  for (std::uint64_t taken = 0; taken < stepping.steps; ++taken) {
+    const auto step =
+        viewer::NearestStep(index, time_ns, stepping.forward, kind, filter);
+    if (!step) break;
+    last = step;
+    time_ns = step->time_ns;
+    if (every_step) {
+      pages.push_back(CollectPage(index, time_ns, options, step));
+    }
+  }
+  if (!every_step && last) {
+    pages.push_back(CollectPage(index, time_ns, options, last));
+  }
+  return pages;
+}
+
+std::string Render(const viewer::TimelineIndex& index,
+                   const std::vector<viewer::StatePage>& pages,
+                   const std::string& format, const std::string& trace,
+                   bool color) {
+  if (format == "json") return StateDocument(index, pages) + "\n";
+  std::string text;
+  for (const viewer::StatePage& page : pages) {
+    if (format == "jsonl") {
+      text += StatePageJson(index, page) + "\n";
+      continue;
+    }
+    if (!text.empty()) text += "\n";
+    text += StatePageText(index, page,
+                          {.path = trace,
+                           .width = base::OutputWidth(STDOUT_FILENO),
+                           .color = color});
+  }
+  return text;
+}
+
+int RunState(const Arguments& arguments) {
+  VerbParser parser(kStateVerb);
+  TraceOptions options;
+  TraceInput input(kStateVerb.name, options);
+  std::string at, next, previous, format, color;
+  std::vector<std::string> of;
+  std::uint64_t steps = 1, window_ns = 10'000'000;
+  bool all = false;
+  parser.AddReadTrace(options);
+  parser.AddText("--at", at);
+  parser.AddChoice("--next", next, kKinds);
+  parser.AddChoice("--previous", previous, kKinds);
+  parser.AddTexts("--of", of);
+  parser.AddNumber("--steps", steps, 1'000'000);
+  parser.AddDuration("--window", window_ns);
+  parser.AddFlag("--all", all);
+  parser.AddFormat(format, {"text", "json", "jsonl"});
+  parser.AddColor(color);
+  parser.AddNoProgress(options.no_progress);
+  if (const auto status = parser.Parse(arguments)) return *status;
+  if (!next.empty() && !previous.empty()) {
+    return parser.UsageError("--next and --previous exclude each other");
+  }
+  const Stepping stepping{.forward = previous.empty(),
+                          .kind = next.empty() ? previous : next,
+                          .steps = std::max<std::uint64_t>(steps, 1)};
+  if (stepping.kind.empty() && (!of.empty() || parser.is_given("--steps"))) {
+    return parser.UsageError("--of and --steps need --next or --previous");
+  }
+
+  if (stepping.kind.empty() && at.empty()) {
+    return parser.UsageError(
+        "say which instant: --at 1.5s, --at 50%, or --next or --previous");
+  }
+
+  // Reports the trace's state; the index has its own reader.
+  const auto reader = input.Open(options.trace);
+  if (!reader.ok()) return ReportFailure(kStateVerb.name, reader.status());
+  ProgressBar progress("indexing " + options.trace, input.show_progress());
+  const auto directory = input.Directory(options.trace);
+  if (!directory.ok())
+    return ReportFailure(kStateVerb.name, directory.status());
+  const auto index = viewer::OpenOrBuildIndex(*directory, progress.Callback(),
+                                              /*shown_as=*/options.trace);
+  progress.Clear();
+  if (!index.ok()) return ReportFailure(kStateVerb.name, index.status());
+
+  std::uint64_t time_ns = 0;
+  if (!at.empty()) {
+    const auto instant = ParseInstant(
+        at, ExtentOf((*reader)->info(), (*index)->header().begin_ns,
+                     (*index)->duration_ns()));
+    if (!instant.ok()) {
+      return parser.UsageError("--at: " +
+                               std::string(instant.status().message()));
+    }
+    time_ns = *instant;
+  } else if (!previous.empty()) {
+    time_ns = (*index)->duration_ns() + 1;  // also what happens at the end
+  }
+  const auto filter = viewer::FilterOf(**index, stepping.kind, of);
+  if (!filter.ok()) return ReportFailure(kStateVerb.name, filter.status());
+
+  const std::vector<viewer::StatePage> pages =
+      CollectPages(**index, time_ns,
+                   {.threads = all ? viewer::StateThreads::kAll
+                                   : viewer::StateThreads::kActive,
+                    .window_ns = window_ns},
+                   stepping, *filter, /*every_step=*/format != "text");
+  if (pages.empty()) {
+    Say(kStateVerb.name,
+        absl::StrFormat("nothing of this kind %s that instant: kind=%s",
+                        stepping.forward ? "after" : "before", stepping.kind));
+    return kExitFailed;
+  }
+  return PrintData(kStateVerb.name, Render(**index, pages, format,
+                                           options.trace, UseColor(color)));
+}
+
+}  // namespace
+
+const Verb kStateVerb = {"state", kStateHelp, RunState};
+
+}  // namespace countrace::cli
