@@ -11,11 +11,11 @@
 #include "logformat/trace_info.h"
 #include "rmap/counters/counter_extension.h"
 #include "rmap/dispatch/dispatch_tracker.h"
+#include "rmap/result/tables.h"
 #include "rmap/segments/segment_builder.h"
 #include "rmap/state/call_paths.h"
 #include "rmap/state/thread_registry.h"
-#include "rmap/tables/loss_ledger.h"
-#include "rmap/tables/tables.h"
+#include "rmap/tables/input/loss_ledger.h"
 
 namespace countrace::rmap {
 

@@ -7,10 +7,10 @@
 
 #include "absl/status/statusor.h"
 #include "logformat/read/trace_reader.h"
-#include "rmap/gating_request.h"
-#include "rmap/samples/data_detail.h"
-#include "rmap/tables/tables.h"
-#include "rmap/timeline_observer.h"
+#include "rmap/result/data_detail.h"
+#include "rmap/result/tables.h"
+#include "rmap/result/timeline_observer.h"
+#include "rmap/state/gating_request.h"
 
 namespace countrace::rmap {
 

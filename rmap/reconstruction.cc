@@ -17,13 +17,13 @@
 #include "rmap/findings.h"
 #include "rmap/pipeline.h"
 #include "rmap/report_header.h"
-#include "rmap/samples/sample_sums.h"
+#include "rmap/samples/sums/sample_sums.h"
 #include "rmap/segments/kernel_hooks.h"
 #include "rmap/segments/segment_builder.h"
 #include "rmap/state/call_paths.h"
 #include "rmap/state/thread_registry.h"
-#include "rmap/tables/loss_ledger.h"
-#include "rmap/tables/table_builder.h"
+#include "rmap/tables/input/loss_ledger.h"
+#include "rmap/tables/rows/table_builder.h"
 #include "rmap/task_records.h"
 
 namespace countrace::rmap {

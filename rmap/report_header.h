@@ -4,8 +4,8 @@
 #define COUNTRACE_RMAP_REPORT_HEADER_H_
 
 #include "logformat/read/trace_reader.h"
+#include "rmap/result/tables.h"
 #include "rmap/state/gate.h"
-#include "rmap/tables/tables.h"
 
 namespace countrace::rmap {
 

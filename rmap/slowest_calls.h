@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "rmap/pipeline.h"
-#include "rmap/timeline_observer.h"
+#include "rmap/result/timeline_observer.h"
 
 namespace countrace::rmap {
 

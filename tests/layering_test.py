@@ -72,7 +72,7 @@ INSTALLED_FOLDER = "hooks/include/"
 ONLY_IN = {("examples", "absl/"): "examples/own_analysis/",
            ("logformat", "babeltrace2/"): "logformat/import/",
            ("rmap", "babeltrace2/"): "rmap/babeltrace_plugin/",
-           ("rmap", "boost/"): "rmap/state/",
+           ("rmap", "boost/"): "rmap/result/",
            ("rmap", "re2/"): "rmap/where/",
            ("logformat", "traceevent/"): "logformat/import/perf/"}
 

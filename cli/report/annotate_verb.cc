@@ -17,9 +17,9 @@
 #include "cli/report/report_request.h"
 #include "cli/report/sample_input.h"
 #include "cli/trace/trace_input.h"
-#include "rmap/samples/event_books.h"
-#include "rmap/samples/listing.h"
-#include "rmap/samples/listing_json.h"
+#include "rmap/samples/code/listing.h"
+#include "rmap/samples/code/listing_json.h"
+#include "rmap/samples/sums/event_books.h"
 #include "viewer/server/source_files.h"
 
 namespace countrace::cli {

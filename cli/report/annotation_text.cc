@@ -9,7 +9,7 @@
 #include "base/text/name_escape.h"
 #include "base/text/text_table.h"
 #include "cli/report/sample_text.h"
-#include "rmap/samples/code_places.h"
+#include "rmap/samples/names/code_places.h"
 
 namespace countrace::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <string>
 
-#include "rmap/samples/listing.h"
+#include "rmap/samples/code/listing.h"
 
 namespace countrace::cli {
 

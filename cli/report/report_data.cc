@@ -10,9 +10,9 @@
 #include "cli/report/sample_rendering.h"
 #include "cli/report/sample_rows.h"
 #include "cli/report/sample_text.h"
-#include "rmap/samples/data_rows.h"
-#include "rmap/samples/event_books.h"
-#include "rmap/samples/samples.h"
+#include "rmap/result/samples.h"
+#include "rmap/samples/rows/data_rows.h"
+#include "rmap/samples/sums/event_books.h"
 
 namespace countrace::cli {
 namespace {

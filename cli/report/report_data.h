@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "cli/report/report_request.h"
-#include "rmap/samples/data_detail.h"
+#include "rmap/result/data_detail.h"
 
 namespace countrace::cli {
 

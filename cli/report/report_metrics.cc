@@ -13,7 +13,7 @@
 #include "rmap/metrics/metric_report.h"
 #include "rmap/metrics/metric_rows.h"
 #include "rmap/metrics/rule_file.h"
-#include "rmap/tables/attribution.h"
+#include "rmap/tables/input/attribution.h"
 
 namespace countrace::cli {
 namespace {

@@ -12,7 +12,7 @@
 #include "rmap/over_time/over_time_render.h"
 #include "rmap/over_time/phases.h"
 #include "rmap/pipeline.h"
-#include "rmap/tables/report_events.h"
+#include "rmap/tables/input/report_events.h"
 #include "rmap/where/row_filter.h"
 
 namespace countrace::cli {

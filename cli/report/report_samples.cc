@@ -12,9 +12,9 @@
 #include "cli/report/sample_rendering.h"
 #include "cli/report/sample_rows.h"
 #include "cli/report/sample_text.h"
-#include "rmap/samples/call_tree.h"
-#include "rmap/samples/function_rows.h"
-#include "rmap/samples/name_remedies.h"
+#include "rmap/samples/names/name_remedies.h"
+#include "rmap/samples/rows/call_tree.h"
+#include "rmap/samples/rows/function_rows.h"
 
 namespace countrace::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include "cli/program/verb.h"
 #include "rmap/columns/chosen_columns.h"
 #include "rmap/report/report_views.h"
-#include "rmap/tables/report_events.h"
+#include "rmap/tables/input/report_events.h"
 
 namespace countrace::cli {
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "rmap/samples/event_books.h"
-#include "rmap/samples/period_comparison.h"
-#include "rmap/samples/samples.h"
+#include "rmap/result/samples.h"
+#include "rmap/samples/rows/period_comparison.h"
+#include "rmap/samples/sums/event_books.h"
 
 namespace countrace::cli {
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/text/glob.h"
-#include "rmap/samples/samples.h"
+#include "rmap/result/samples.h"
 
 namespace countrace::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/program/row_table.h"
-#include "rmap/tables/tables.h"
+#include "rmap/result/tables.h"
 
 namespace countrace::cli {
 

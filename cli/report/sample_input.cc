@@ -7,7 +7,7 @@
 #include "base/text/name_escape.h"
 #include "cli/program/progress_bar.h"
 #include "cli/report/sample_groups.h"
-#include "rmap/samples/samples.h"
+#include "rmap/result/samples.h"
 
 namespace countrace::cli {
 

@@ -12,7 +12,7 @@
 #include "cli/trace/trace_input.h"
 #include "logformat/read/trace_reader.h"
 #include "rmap/pipeline.h"
-#include "rmap/samples/data_detail.h"
+#include "rmap/result/data_detail.h"
 
 namespace countrace::cli {
 

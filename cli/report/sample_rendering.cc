@@ -11,8 +11,8 @@
 #include "cli/program/exit_status.h"
 #include "cli/program/short_name.h"
 #include "cli/program/verb.h"
-#include "rmap/samples/samples.h"
-#include "rmap/samples/samples_json.h"
+#include "rmap/result/samples.h"
+#include "rmap/samples/rows/samples_json.h"
 
 namespace countrace::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include "cli/report/report_request.h"
 #include "cli/report/sample_books.h"
 #include "cli/report/sample_rows.h"
-#include "rmap/tables/tables.h"
+#include "rmap/result/tables.h"
 
 namespace countrace::cli {
 

@@ -14,7 +14,7 @@
 
 #include "cli/program/row_table.h"
 #include "cli/report/sample_groups.h"
-#include "rmap/samples/samples.h"
+#include "rmap/result/samples.h"
 
 namespace countrace::cli {
 

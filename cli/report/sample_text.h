@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "rmap/samples/sampled_amount.h"
+#include "rmap/samples/sums/sampled_amount.h"
 
 namespace countrace::cli {
 

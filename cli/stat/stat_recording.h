@@ -11,8 +11,8 @@
 #include "absl/status/statusor.h"
 #include "cli/stat/stat_command_line.h"
 #include "cli/stat/stat_thread_times.h"
+#include "rmap/result/tables.h"
 #include "rmap/stat/stat_numbers.h"
-#include "rmap/tables/tables.h"
 #include "runtime/recorder/record_options.h"
 
 namespace countrace::cli {

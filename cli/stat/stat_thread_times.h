@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "rmap/result/tables.h"
 #include "rmap/stat/stat_numbers.h"
-#include "rmap/tables/tables.h"
 #include "runtime/recorder/system/thread_times.h"
 
 namespace countrace::cli {

@@ -18,7 +18,7 @@
 #include "logformat/read/record_filter.h"
 #include "logformat/read/script_json.h"
 #include "logformat/read/script_render.h"
-#include "rmap/tables/loss_ledger.h"
+#include "rmap/tables/input/loss_ledger.h"
 
 namespace countrace::cli {
 namespace {

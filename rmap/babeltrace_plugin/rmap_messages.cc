@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "logformat/import/stream_clocks.h"
-#include "rmap/tables/attribution.h"
+#include "rmap/tables/input/attribution.h"
 
 namespace countrace::rmap::babeltrace_plugin {
 

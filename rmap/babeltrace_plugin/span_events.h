@@ -16,8 +16,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "rmap/babeltrace_plugin/span_spool.h"
-#include "rmap/tables/attribution.h"
-#include "rmap/tables/tables.h"
+#include "rmap/result/tables.h"
+#include "rmap/tables/input/attribution.h"
 
 namespace countrace::rmap::babeltrace_plugin {
 

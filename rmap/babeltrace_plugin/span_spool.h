@@ -17,7 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "logformat/trace_info.h"
-#include "rmap/timeline_observer.h"
+#include "rmap/result/timeline_observer.h"
 
 namespace countrace::rmap::babeltrace_plugin {
 

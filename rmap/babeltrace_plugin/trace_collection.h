@@ -23,8 +23,8 @@
 #include "logformat/import/trace_output.h"
 #include "logformat/read/trace_reader.h"
 #include "rmap/babeltrace_plugin/message_feed.h"
-#include "rmap/tables/tables.h"
-#include "rmap/timeline_observer.h"
+#include "rmap/result/tables.h"
+#include "rmap/result/timeline_observer.h"
 
 namespace countrace::rmap::babeltrace_plugin {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "rmap/columns/column.h"
-#include "rmap/tables/tables.h"
+#include "rmap/result/tables.h"
 
 namespace countrace::rmap {
 

@@ -5,7 +5,7 @@
 
 #include "rmap/columns/report_by.h"
 #include "rmap/columns/report_columns.h"
-#include "rmap/tables/tables.h"
+#include "rmap/result/tables.h"
 
 namespace countrace::rmap {
 

@@ -16,7 +16,7 @@
 
 #include "rmap/diff/compared_metrics.h"
 #include "rmap/diff/row_amounts.h"
-#include "rmap/tables/tables.h"
+#include "rmap/result/tables.h"
 
 namespace countrace::rmap::diff {
 

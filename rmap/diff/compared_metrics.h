@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "rmap/tables/tables.h"
+#include "rmap/result/tables.h"
 
 namespace countrace::rmap::diff {
 

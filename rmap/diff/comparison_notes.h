@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "rmap/diff/aligned_rows.h"
-#include "rmap/tables/tables.h"
+#include "rmap/result/tables.h"
 
 namespace countrace::rmap::diff {
 

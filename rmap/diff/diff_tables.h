@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "rmap/diff/difference.h"
-#include "rmap/tables/tables.h"
+#include "rmap/result/tables.h"
 
 namespace countrace::rmap::diff {
 

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "rmap/diff/power.h"
-#include "rmap/state/student_t.h"
+#include "rmap/result/student_t.h"
 
 namespace countrace::rmap::diff {
 

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "rmap/state/student_t.h"
+#include "rmap/result/student_t.h"
 
 namespace countrace::rmap::diff {
 

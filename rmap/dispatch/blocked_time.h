@@ -19,10 +19,10 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "rmap/result/tables.h"
+#include "rmap/result/timeline_observer.h"
 #include "rmap/state/call_paths.h"
 #include "rmap/state/thread_state.h"
-#include "rmap/tables/tables.h"
-#include "rmap/timeline_observer.h"
 
 namespace countrace::rmap {
 

@@ -31,9 +31,9 @@
 #include "rmap/dispatch/kernel_coverage.h"
 #include "rmap/dispatch/queue_time.h"
 #include "rmap/dispatch/unseen_time.h"
+#include "rmap/result/timeline_observer.h"
 #include "rmap/state/cpu_state.h"
 #include "rmap/state/thread_registry.h"
-#include "rmap/timeline_observer.h"
 
 namespace countrace::rmap {
 

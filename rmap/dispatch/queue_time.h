@@ -19,9 +19,9 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "rmap/result/tables.h"
 #include "rmap/state/cpu_state.h"
 #include "rmap/state/thread_state.h"
-#include "rmap/tables/tables.h"
 
 namespace countrace::rmap {
 

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "rmap/tables/tables.h"
+#include "rmap/result/tables.h"
 
 namespace countrace::rmap::metrics {
 

@@ -19,7 +19,7 @@
 #include "rmap/metrics/estimate.h"
 #include "rmap/metrics/row_inputs.h"
 #include "rmap/metrics/rule_set.h"
-#include "rmap/tables/tables.h"
+#include "rmap/result/tables.h"
 
 namespace countrace::rmap::metrics {
 

@@ -14,7 +14,7 @@
 #include "rmap/metrics/evaluator.h"
 #include "rmap/metrics/quantities.h"
 #include "rmap/metrics/rule_set.h"
-#include "rmap/tables/tables.h"
+#include "rmap/result/tables.h"
 
 namespace countrace::rmap::metrics {
 

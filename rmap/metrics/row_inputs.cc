@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "rmap/metrics/event_names.h"
-#include "rmap/tables/bounds.h"
+#include "rmap/result/bounds.h"
 
 namespace countrace::rmap::metrics {
 namespace {

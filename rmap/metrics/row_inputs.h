@@ -17,7 +17,7 @@
 #include "rmap/metrics/estimate.h"
 #include "rmap/metrics/quantities.h"
 #include "rmap/metrics/rule_set.h"
-#include "rmap/tables/tables.h"
+#include "rmap/result/tables.h"
 
 namespace countrace::rmap::metrics {
 

@@ -1,5 +1,5 @@
 // The limits of the numbers of one interval of a TimeSeries: they hold the
-// truth, as the bounds of a report's rows do (rmap/tables/bounds.h).
+// truth, as the bounds of a report's rows do (rmap/result/bounds.h).
 //
 //   time of an account    what was unattributed in the interval may be its
 //   count of an account   the same; a count that was split between intervals
@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "rmap/over_time/over_time.h"
-#include "rmap/tables/bounds.h"
+#include "rmap/result/bounds.h"
 
 namespace countrace::rmap {
 

@@ -25,8 +25,8 @@
 #include "logformat/trace_info.h"
 #include "rmap/columns/row_selection.h"
 #include "rmap/over_time/recorded_instants.h"
-#include "rmap/tables/tables.h"
-#include "rmap/timeline_observer.h"
+#include "rmap/result/tables.h"
+#include "rmap/result/timeline_observer.h"
 
 namespace countrace::rmap {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "rmap/dispatch/interval_counts.h"
-#include "rmap/timeline_observer.h"
+#include "rmap/result/timeline_observer.h"
 
 namespace countrace::rmap {
 

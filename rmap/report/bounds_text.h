@@ -7,7 +7,7 @@
 
 #include "rmap/columns/report_by.h"
 #include "rmap/report/render_options.h"
-#include "rmap/tables/tables.h"
+#include "rmap/result/tables.h"
 
 namespace countrace::rmap {
 

@@ -7,7 +7,7 @@
 #include "rmap/columns/report_tables.h"
 #include "rmap/report/report_views.h"
 #include "rmap/report/selection_json.h"
-#include "rmap/tables/bounds_summary.h"
+#include "rmap/tables/bounds/bounds_summary.h"
 
 namespace countrace::rmap {
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "rmap/report/render_options.h"
-#include "rmap/tables/tables.h"
+#include "rmap/result/tables.h"
 
 namespace countrace::rmap {
 

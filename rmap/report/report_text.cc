@@ -14,7 +14,7 @@
 #include "rmap/report/selection_text.h"
 #include "rmap/report/summary_text.h"
 #include "rmap/report/text_tables.h"
-#include "rmap/tables/process_groups.h"
+#include "rmap/tables/rows/process_groups.h"
 
 namespace countrace::rmap {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "rmap/report/render_options.h"
-#include "rmap/tables/tables.h"
+#include "rmap/result/tables.h"
 
 namespace countrace::rmap {
 

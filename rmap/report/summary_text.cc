@@ -3,7 +3,7 @@
 #include "absl/strings/str_format.h"
 #include "base/text/name_escape.h"
 #include "base/text/quantity_format.h"
-#include "rmap/tables/bounds_summary.h"
+#include "rmap/tables/bounds/bounds_summary.h"
 
 namespace countrace::rmap {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "rmap/tables/tables.h"
+#include "rmap/result/tables.h"
 
 namespace countrace::rmap {
 

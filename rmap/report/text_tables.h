@@ -19,7 +19,7 @@
 #include "rmap/columns/report_columns.h"
 #include "rmap/columns/report_tables.h"
 #include "rmap/report/render_options.h"
-#include "rmap/tables/tables.h"
+#include "rmap/result/tables.h"
 
 namespace countrace::rmap {
 

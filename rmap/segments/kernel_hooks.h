@@ -12,10 +12,10 @@
 #include "logformat/records.h"
 #include "logformat/trace_info.h"
 #include "rmap/dispatch/dispatch_tracker.h"
-#include "rmap/samples/sample_sums.h"
+#include "rmap/result/timeline_observer.h"
+#include "rmap/samples/sums/sample_sums.h"
 #include "rmap/segments/segment_builder.h"
 #include "rmap/state/thread_registry.h"
-#include "rmap/timeline_observer.h"
 
 namespace countrace::rmap {
 

@@ -26,9 +26,9 @@
 
 #include "logformat/records.h"
 #include "rmap/dispatch/kernel_coverage.h"
+#include "rmap/result/timeline_observer.h"
 #include "rmap/state/call_paths.h"
 #include "rmap/state/thread_state.h"
-#include "rmap/timeline_observer.h"
 
 namespace countrace::rmap {
 

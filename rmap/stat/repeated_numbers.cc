@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "rmap/state/student_t.h"
+#include "rmap/result/student_t.h"
 
 namespace countrace::rmap {
 namespace {

@@ -10,7 +10,7 @@
 #include "base/text/quantity_format.h"
 #include "logformat/perf_event_names.h"
 #include "rmap/columns/report_columns.h"
-#include "rmap/tables/interval_arithmetic.h"
+#include "rmap/tables/input/interval_arithmetic.h"
 
 namespace countrace::rmap {
 namespace {

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "rmap/result/bounds.h"
+#include "rmap/result/tables.h"
 #include "rmap/stat/switch_totals.h"
-#include "rmap/tables/bounds.h"
-#include "rmap/tables/tables.h"
 
 namespace countrace::rmap {
 

@@ -15,7 +15,7 @@
 #include <map>
 #include <set>
 
-#include "rmap/timeline_observer.h"
+#include "rmap/result/timeline_observer.h"
 
 namespace countrace::rmap {
 

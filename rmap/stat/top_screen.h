@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "rmap/columns/report_by.h"
-#include "rmap/tables/tables.h"
+#include "rmap/result/tables.h"
 
 namespace countrace::rmap {
 

@@ -16,11 +16,11 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "rmap/result/rare.h"
+#include "rmap/result/scaled_count.h"
+#include "rmap/result/tables.h"
 #include "rmap/state/folded_calls.h"
-#include "rmap/state/scaled_count.h"
 #include "rmap/state/statistics.h"
-#include "rmap/tables/rare.h"
-#include "rmap/tables/tables.h"
 
 namespace countrace::rmap {
 

@@ -11,8 +11,8 @@
 
 #include "logformat/packet_layout.h"
 #include "rmap/counters/event_set_dumps.h"
+#include "rmap/result/timeline_observer.h"
 #include "rmap/state/thread_state.h"
-#include "rmap/timeline_observer.h"
 
 namespace countrace::rmap {
 

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "rmap/state/scaled_count.h"
+#include "rmap/result/scaled_count.h"
 
 namespace countrace::rmap {
 

@@ -15,7 +15,7 @@
 #include "absl/status/status.h"
 #include "logformat/gating.h"
 #include "logformat/trace_info.h"
-#include "rmap/gating_request.h"
+#include "rmap/state/gating_request.h"
 
 namespace countrace::rmap {
 

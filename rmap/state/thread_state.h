@@ -13,12 +13,12 @@
 #include <utility>
 #include <vector>
 
+#include "rmap/result/tables.h"
 #include "rmap/state/call_paths.h"
 #include "rmap/state/event_slices.h"
 #include "rmap/state/hook_hits.h"
 #include "rmap/state/segment_stack.h"
 #include "rmap/state/unseen_state.h"
-#include "rmap/tables/tables.h"
 
 namespace countrace::rmap {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "rmap/report/report_render.h"
-#include "rmap/tables/tables.h"
+#include "rmap/result/tables.h"
 
 namespace countrace::rmap::where {
 

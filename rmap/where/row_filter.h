@@ -15,7 +15,7 @@
 #include "absl/status/statusor.h"
 #include "rmap/columns/row_selection.h"
 #include "rmap/report/report_render.h"
-#include "rmap/tables/tables.h"
+#include "rmap/result/tables.h"
 #include "rmap/where/where_expression.h"
 
 namespace countrace::rmap::where {

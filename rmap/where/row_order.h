@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "rmap/columns/report_by.h"
-#include "rmap/tables/tables.h"
+#include "rmap/result/tables.h"
 
 namespace countrace::rmap::where {
 

@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "rmap/tables/process_groups.h"
-#include "rmap/tables/system_call_rows.h"
+#include "rmap/tables/rows/process_groups.h"
+#include "rmap/tables/rows/system_call_rows.h"
 
 namespace countrace::rmap::where {
 

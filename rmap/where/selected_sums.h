@@ -5,7 +5,7 @@
 #include <string>
 
 #include "rmap/columns/row_selection.h"
-#include "rmap/tables/tables.h"
+#include "rmap/result/tables.h"
 
 namespace countrace::rmap::where {
 

@@ -5,7 +5,7 @@
 //
 // In each round every set is counted in two rotations, in a random order: a
 // period of the program itself cannot stay in phase with it, and the two show
-// how much the round varies (rmap/state/scaled_count.h).
+// how much the round varies (rmap/result/scaled_count.h).
 #ifndef COUNTRACE_RUNTIME_INPROCESS_SET_TURNS_H_
 #define COUNTRACE_RUNTIME_INPROCESS_SET_TURNS_H_
 

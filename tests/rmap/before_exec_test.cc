@@ -9,7 +9,7 @@
 
 #include "rmap/pipeline.h"
 #include "rmap/report/report_render.h"
-#include "rmap/tables/process_groups.h"
+#include "rmap/tables/rows/process_groups.h"
 #include "tests/rmap/memory_trace.h"
 
 namespace countrace::rmap {

@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "base/posix/temporary_directory.h"
-#include "rmap/samples/code_places.h"
-#include "rmap/samples/symbolizer.h"
+#include "rmap/samples/names/code_places.h"
+#include "rmap/samples/names/symbolizer.h"
 
 namespace countrace::rmap {
 namespace {

@@ -1,5 +1,5 @@
 // Names of this test's own functions, from copies of its file.
-#include "rmap/samples/code_places.h"
+#include "rmap/samples/names/code_places.h"
 
 #include <link.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 // What data addresses belong to, against areas that are known; and what a PMU
 // says of an access, against the kernel's constants.
-#include "rmap/samples/data_rows.h"
+#include "rmap/samples/rows/data_rows.h"
 
 #include <linux/perf_event.h>
 #include <unistd.h>
@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "logformat/sample_points.h"
-#include "rmap/samples/data_source.h"
-#include "rmap/samples/sample_sums.h"
+#include "rmap/samples/rows/data_source.h"
+#include "rmap/samples/sums/sample_sums.h"
 
 namespace countrace::rmap {
 namespace {

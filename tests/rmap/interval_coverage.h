@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <cstdio>
 
-#include "rmap/state/scaled_count.h"
+#include "rmap/result/scaled_count.h"
 
 namespace countrace::test_support {
 

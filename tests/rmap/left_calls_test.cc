@@ -9,8 +9,8 @@
 
 #include "logformat/jump_hook.h"
 #include "rmap/pipeline.h"
+#include "rmap/result/timeline_observer.h"
 #include "rmap/state/call_paths.h"
-#include "rmap/timeline_observer.h"
 #include "tests/rmap/memory_trace.h"
 
 namespace countrace::rmap {

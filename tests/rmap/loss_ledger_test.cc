@@ -1,6 +1,6 @@
 // What was lost, by cause, with the place of the largest loss and a remedy; and
 // what a report says of the recording.
-#include "rmap/tables/loss_ledger.h"
+#include "rmap/tables/input/loss_ledger.h"
 
 #include <catch2/catch.hpp>
 #include <cerrno>

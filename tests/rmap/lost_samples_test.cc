@@ -3,9 +3,9 @@
 #include <vector>
 
 #include "logformat/sample_points.h"
-#include "rmap/samples/event_books.h"
-#include "rmap/samples/sample_sums.h"
-#include "rmap/samples/sampled_amount.h"
+#include "rmap/samples/sums/event_books.h"
+#include "rmap/samples/sums/sample_sums.h"
+#include "rmap/samples/sums/sampled_amount.h"
 #include "rmap/state/unseen_state.h"
 
 namespace countrace::rmap {

@@ -1,5 +1,5 @@
 // Notes on code without names, of samples made by hand.
-#include "rmap/samples/name_remedies.h"
+#include "rmap/samples/names/name_remedies.h"
 
 #include <catch2/catch.hpp>
 #include <memory>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "logformat/sample_points.h"
-#include "rmap/samples/samples.h"
+#include "rmap/result/samples.h"
 
 namespace countrace::rmap {
 namespace {

@@ -1,6 +1,6 @@
 // Samples as bytes: sums of any range are those of the samples themselves, and
 // damaged bytes are found or harmless.
-#include "rmap/samples/named_samples.h"
+#include "rmap/samples/names/named_samples.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -15,10 +15,10 @@
 
 #include "logformat/packet_layout.h"
 #include "logformat/sample_points.h"
-#include "rmap/samples/function_rows.h"
-#include "rmap/samples/period_comparison.h"
-#include "rmap/samples/sample_naming.h"
-#include "rmap/samples/sample_sums.h"
+#include "rmap/samples/rows/function_rows.h"
+#include "rmap/samples/rows/period_comparison.h"
+#include "rmap/samples/rows/sample_naming.h"
+#include "rmap/samples/sums/sample_sums.h"
 #include "tests/support/property_runs.h"
 
 namespace countrace::rmap {

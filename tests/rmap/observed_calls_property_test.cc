@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "rmap/pipeline.h"
-#include "rmap/tables/attribution.h"
+#include "rmap/tables/input/attribution.h"
 #include "tests/rmap/simulated_machine.h"
 #include "tests/support/property_runs.h"
 

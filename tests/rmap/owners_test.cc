@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "rmap/pipeline.h"
-#include "rmap/tables/process_groups.h"
+#include "rmap/tables/rows/process_groups.h"
 #include "tests/rmap/memory_trace.h"
 
 namespace countrace::rmap {

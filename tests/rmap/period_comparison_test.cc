@@ -1,6 +1,6 @@
 // The test of two periods against distributions that are known, and sums of
 // samples that come from two.
-#include "rmap/samples/period_comparison.h"
+#include "rmap/samples/rows/period_comparison.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "logformat/sample_points.h"
-#include "rmap/samples/function_rows.h"
-#include "rmap/samples/sample_sums.h"
-#include "rmap/state/chi_squared.h"
+#include "rmap/result/chi_squared.h"
+#include "rmap/samples/rows/function_rows.h"
+#include "rmap/samples/sums/sample_sums.h"
 
 namespace countrace::rmap {
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "rmap/tables/tables.h"
+#include "rmap/result/tables.h"
 
 namespace countrace::test_support {
 

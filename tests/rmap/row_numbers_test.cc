@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "rmap/state/scaled_count.h"
-#include "rmap/tables/attribution.h"
-#include "rmap/tables/bounds.h"
-#include "rmap/tables/bounds_summary.h"
+#include "rmap/result/bounds.h"
+#include "rmap/result/scaled_count.h"
+#include "rmap/tables/bounds/bounds_summary.h"
+#include "rmap/tables/input/attribution.h"
 
 namespace countrace::rmap {
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "rmap/pipeline.h"
-#include "rmap/tables/process_groups.h"
-#include "rmap/tables/system_call_rows.h"
+#include "rmap/tables/rows/process_groups.h"
+#include "rmap/tables/rows/system_call_rows.h"
 #include "tests/rmap/simulated_machine.h"
 #include "tests/support/property_runs.h"
 

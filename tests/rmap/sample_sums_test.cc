@@ -1,6 +1,6 @@
 // Sums of samples against stacks that are known, and shares against their
 // intervals.
-#include "rmap/samples/sample_sums.h"
+#include "rmap/samples/sums/sample_sums.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "logformat/sample_points.h"
-#include "rmap/samples/call_tree.h"
-#include "rmap/samples/function_rows.h"
-#include "rmap/samples/symbolizer.h"
+#include "rmap/samples/names/symbolizer.h"
+#include "rmap/samples/rows/call_tree.h"
+#include "rmap/samples/rows/function_rows.h"
 #include "tests/support/property_runs.h"
 
 namespace countrace::rmap {

@@ -1,6 +1,6 @@
 // Estimates from the slices of multiplexed event sets: their standard error and
 // interval.
-#include "rmap/state/scaled_count.h"
+#include "rmap/result/scaled_count.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

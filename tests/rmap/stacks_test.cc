@@ -6,7 +6,7 @@
 
 #include "logformat/jump_hook.h"
 #include "rmap/pipeline.h"
-#include "rmap/timeline_observer.h"
+#include "rmap/result/timeline_observer.h"
 #include "tests/rmap/memory_trace.h"
 
 namespace countrace::rmap {

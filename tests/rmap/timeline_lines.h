@@ -8,7 +8,7 @@
 #include <sstream>
 #include <string>
 
-#include "rmap/timeline_observer.h"
+#include "rmap/result/timeline_observer.h"
 
 namespace countrace::test_support {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "rmap/tables/tables.h"
+#include "rmap/result/tables.h"
 #include "viewer/server/call_tree.h"
 
 namespace countrace::viewer {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "absl/strings/escaping.h"
-#include "rmap/samples/named_samples.h"
+#include "rmap/samples/names/named_samples.h"
 #include "tests/viewer/index_fixture.h"
 #include "viewer/offline/page_samples.h"
 #include "viewer/offline/stored_functions.h"

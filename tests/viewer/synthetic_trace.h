@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "logformat/trace_info.h"
-#include "rmap/tables/tables.h"
-#include "rmap/timeline_observer.h"
+#include "rmap/result/tables.h"
+#include "rmap/result/timeline_observer.h"
 #include "viewer/index/file_layout.h"
 
 namespace countrace::viewer {

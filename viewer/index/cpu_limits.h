@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "rmap/tables/tables.h"
+#include "rmap/result/tables.h"
 #include "viewer/index/file_layout.h"
 
 namespace countrace::viewer {

@@ -13,7 +13,7 @@
 #include "absl/status/status.h"
 #include "logformat/progress.h"
 #include "logformat/trace_info.h"
-#include "rmap/tables/tables.h"
+#include "rmap/result/tables.h"
 #include "viewer/index/index_builder.h"
 #include "viewer/index/row_spool.h"
 #include "viewer/index/unseen_counts.h"

@@ -12,7 +12,7 @@
 #include "logformat/progress.h"
 #include "logformat/read/trace_reader.h"
 #include "rmap/pipeline.h"
-#include "rmap/tables/tables.h"
+#include "rmap/result/tables.h"
 #include "viewer/index/file_layout.h"
 #include "viewer/index/index_builder.h"
 

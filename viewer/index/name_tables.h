@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "logformat/trace_info.h"
-#include "rmap/tables/tables.h"
+#include "rmap/result/tables.h"
 #include "viewer/index/file_layout.h"
 #include "viewer/index/string_pool.h"
 #include "viewer/index/trace_span.h"

@@ -11,7 +11,7 @@
 #include <cstdint>
 
 #include "rmap/pipeline.h"
-#include "rmap/timeline_observer.h"
+#include "rmap/result/timeline_observer.h"
 
 namespace countrace::viewer {
 

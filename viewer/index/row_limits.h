@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "rmap/tables/tables.h"
+#include "rmap/result/tables.h"
 #include "viewer/index/file_layout.h"
 
 namespace countrace::viewer {

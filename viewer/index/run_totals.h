@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "rmap/tables/bounds.h"
+#include "rmap/result/bounds.h"
 #include "viewer/index/interval_row.h"
 #include "viewer/index/row_limits.h"
 #include "viewer/index/thread_run.h"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "logformat/trace_info.h"
-#include "rmap/tables/tables.h"
+#include "rmap/result/tables.h"
 #include "viewer/index/file_layout.h"
 
 namespace countrace::viewer {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "logformat/trace_info.h"
-#include "rmap/tables/tables.h"
+#include "rmap/result/tables.h"
 #include "viewer/index/index_builder.h"
 
 namespace countrace::viewer {

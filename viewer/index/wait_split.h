@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "rmap/tables/tables.h"
+#include "rmap/result/tables.h"
 #include "viewer/index/thread_states.h"
 
 namespace countrace::viewer {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "rmap/tables/tables.h"
+#include "rmap/result/tables.h"
 #include "viewer/index/interval_row.h"
 #include "viewer/index/row_limits.h"
 #include "viewer/index/timeline_index.h"

@@ -5,9 +5,9 @@
 
 #include "absl/strings/str_format.h"
 #include "logformat/sample_points.h"
-#include "rmap/samples/sample_naming.h"
-#include "rmap/samples/sample_sums.h"
-#include "rmap/samples/samples.h"
+#include "rmap/result/samples.h"
+#include "rmap/samples/rows/sample_naming.h"
+#include "rmap/samples/sums/sample_sums.h"
 
 namespace countrace::viewer {
 

@@ -5,7 +5,7 @@
 #ifndef COUNTRACE_VIEWER_OFFLINE_STORED_FUNCTIONS_H_
 #define COUNTRACE_VIEWER_OFFLINE_STORED_FUNCTIONS_H_
 
-#include "rmap/samples/named_samples.h"
+#include "rmap/samples/names/named_samples.h"
 #include "viewer/index/timeline_index.h"
 #include "viewer/server/api_query.h"
 

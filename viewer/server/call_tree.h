@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "rmap/tables/tables.h"
+#include "rmap/result/tables.h"
 
 namespace countrace::viewer {
 

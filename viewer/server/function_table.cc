@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
-#include "rmap/samples/event_books.h"
-#include "rmap/samples/sampled_amount.h"
-#include "rmap/samples/samples_json.h"
+#include "rmap/samples/rows/samples_json.h"
+#include "rmap/samples/sums/event_books.h"
+#include "rmap/samples/sums/sampled_amount.h"
 #include "viewer/server/api_answer.h"
 #include "viewer/server/api_bounds.h"
 

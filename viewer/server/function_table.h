@@ -14,9 +14,9 @@
 #include <tuple>
 #include <vector>
 
-#include "rmap/samples/period_comparison.h"
-#include "rmap/samples/place_rows.h"
-#include "rmap/samples/samples.h"
+#include "rmap/result/samples.h"
+#include "rmap/samples/rows/period_comparison.h"
+#include "rmap/samples/rows/place_rows.h"
 #include "viewer/index/timeline_index.h"
 #include "viewer/server/api_query.h"
 

@@ -16,9 +16,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_format.h"
-#include "rmap/samples/annotation.h"
-#include "rmap/samples/listing.h"
-#include "rmap/samples/listing_json.h"
+#include "rmap/samples/code/annotation.h"
+#include "rmap/samples/code/listing.h"
+#include "rmap/samples/code/listing_json.h"
 #include "viewer/server/api_answer.h"
 #include "viewer/server/api_bounds.h"
 #include "viewer/server/function_table.h"

@@ -12,7 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "base/text/name_escape.h"
-#include "rmap/tables/tables.h"
+#include "rmap/result/tables.h"
 #include "rmap/where/row_fields.h"
 #include "rmap/where/row_filter.h"
 #include "rmap/where/where_expression.h"

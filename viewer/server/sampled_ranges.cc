@@ -5,7 +5,7 @@
 
 #include "logformat/read/trace_reader.h"
 #include "logformat/sample_points.h"
-#include "rmap/samples/function_rows.h"
+#include "rmap/samples/rows/function_rows.h"
 #include "viewer/server/trace_report.h"
 
 namespace countrace::viewer {

@@ -18,7 +18,7 @@
 #include "logformat/progress.h"
 #include "logformat/trace_info.h"
 #include "rmap/pipeline.h"
-#include "rmap/samples/samples.h"
+#include "rmap/result/samples.h"
 #include "viewer/server/function_table.h"
 
 namespace countrace::viewer {

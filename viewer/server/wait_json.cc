@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "rmap/tables/tables.h"
+#include "rmap/result/tables.h"
 
 namespace countrace::viewer {
 

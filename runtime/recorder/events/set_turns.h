@@ -3,9 +3,9 @@
 // In each round every set is counted in two intervals, and the order is drawn
 // anew: a set may follow itself. So its intervals are a random sample of the
 // round, whatever the program's own period is, and two of them show how much
-// the round varies (rmap/state/scaled_count.h). The first set is drawn, too: no
-// set has the starts of all programs. A CPU on which nothing happened keeps its
-// set. Thread: one.
+// the round varies (rmap/result/scaled_count.h). The first set is drawn, too:
+// no set has the starts of all programs. A CPU on which nothing happened keeps
+// its set. Thread: one.
 //
 // Each of many sets has one of its intervals in the first half of a round, so
 // that a command as short as half a round is counted by all of them. What a

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "rmap/diff/difference.h"
-#include "rmap/state/student_t.h"
+#include "rmap/result/student_t.h"
 
 namespace countrace::rmap::diff {
 namespace {

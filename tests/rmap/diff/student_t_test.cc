@@ -1,4 +1,4 @@
-#include "rmap/state/student_t.h"
+#include "rmap/result/student_t.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>

@@ -10,7 +10,7 @@
 #include "rmap/metrics/evaluator.h"
 #include "rmap/metrics/rule_file.h"
 #include "rmap/metrics/rule_set.h"
-#include "rmap/tables/tables.h"
+#include "rmap/result/tables.h"
 
 namespace countrace::test_support {
 

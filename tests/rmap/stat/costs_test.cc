@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "catch2/catch.hpp"
+#include "rmap/result/scaled_count.h"
 #include "rmap/stat/cost_table.h"
 #include "rmap/stat/stat_render.h"
-#include "rmap/state/scaled_count.h"
 
 namespace countrace::rmap {
 namespace {

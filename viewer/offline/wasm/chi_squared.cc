@@ -1,7 +1,7 @@
 // The chi-squared distribution without Boost, which is not in the module: the
 // regularized incomplete gamma function, by its series and its continued
 // fraction (Press et al., Numerical Recipes, 6.2).
-#include "rmap/state/chi_squared.h"
+#include "rmap/result/chi_squared.h"
 
 #include <cmath>
 

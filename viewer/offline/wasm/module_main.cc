@@ -15,7 +15,7 @@
 #include <string_view>
 #include <utility>
 
-#include "rmap/samples/named_samples.h"
+#include "rmap/samples/names/named_samples.h"
 #include "viewer/index/timeline_index.h"
 #include "viewer/offline/stored_functions.h"
 #include "viewer/server/api_answer.h"

@@ -1,0 +1,92 @@
+#include "rmap/samples/sums/event_books.h"
+
+#include <algorithm>
+
+namespace countrace::rmap {
+namespace {
+
+// A damaged trace has any periods, and their sums more than an integer holds.
+constexpr double kMostPeriod = 1e18;
+
+}  // namespace
+
+std::vector<SampleBooks> SampleBooksOf(const Samples& samples) {
+  std::vector<SampleBooks> all(samples.events.size());
+  std::vector<double> squares(all.size());
+  for (std::uint32_t event = 0; event < all.size(); ++event) {
+    all[event].event = event;
+    all[event].stacks_lost = samples.stacks_lost;
+  }
+  for (const SampleSum& sum : samples.sums) {
+    all[sum.event].hits += sum.hits;
+    all[sum.event].processes += sum.periods;
+    squares[sum.event] += sum.squared_periods;
+  }
+  std::vector<std::uint64_t> counts(all.size());
+  for (const SampleCount& count : samples.counts) {
+    SampleBooks& books = all[count.event];
+    if (!samples.of_part) {
+      if (!samples.ends_lost) books.counted += count.counted;
+      books.idle += count.idle;
+      books.outside += count.outside;
+    }
+    books.lost += count.lost;
+    books.throttled += count.throttled;
+    ++counts[count.event];
+  }
+  for (const ShortWaits& waits : samples.shorts) {
+    SampleBooks& books = all[waits.event];
+    books.shorter += waits.shorter;
+    books.shorter_ns += waits.shorter_ns;
+    books.lost_ns += waits.lost_ns;
+    books.unseen += waits.unseen;
+  }
+  for (SampleBooks& books : all) {
+    const std::uint64_t times = samples.events[books.event].periods;
+    if (books.hits > 0) {
+      // Each of two periods is left on each CPU: their mean by weight.
+      const std::uint64_t period =
+          times == 1
+              ? books.processes / books.hits
+              : static_cast<std::uint64_t>(std::min(
+                    kMostPeriod, squares[books.event] /
+                                     static_cast<double>(books.processes)));
+      books.per_cpu = counts[books.event] * period;
+    }
+    for (std::uint64_t* const sum :
+         {&books.counted, &books.processes, &books.idle, &books.outside,
+          &books.per_cpu}) {
+      *sum /= times;
+    }
+    books.residual = static_cast<std::int64_t>(
+        books.counted - books.processes - books.idle - books.outside -
+        books.shorter_ns - books.lost_ns);
+  }
+  return all;
+}
+
+std::uint64_t MissingIn(const Samples& samples, const SampleBooks& books) {
+  // The kernel's clocks go on in its own code where only user code is sampled.
+  const SampledEvent& event = samples.events[books.event];
+  const bool is_clock = event.name == "cpu-clock" || event.name == "task-clock";
+  if (is_clock && event.rate.ends_with("user code")) return 0;
+  if (event.off_cpu) {
+    if (samples.lost_records == 0) return books.lost_ns;
+    // A lost wait may be of any length.
+    if (books.counted == 0) return static_cast<std::uint64_t>(kMostPeriod);
+    return books.lost_ns + static_cast<std::uint64_t>(
+                               std::max<std::int64_t>(0, books.residual));
+  }
+  if (books.counted == 0) {
+    if (books.hits == 0) return 0;
+    const double period =
+        static_cast<double>(books.processes) / static_cast<double>(books.hits);
+    return static_cast<std::uint64_t>(std::min(
+        kMostPeriod, static_cast<double>(samples.lost_records) * period));
+  }
+  const auto usual = static_cast<std::int64_t>(books.per_cpu);
+  if (books.residual <= usual) return 0;
+  return static_cast<std::uint64_t>(books.residual);
+}
+
+}  // namespace countrace::rmap

@@ -1,0 +1,63 @@
+// An amount that samples estimate, and its interval. Thread: any.
+#ifndef COUNTRACE_RMAP_SAMPLES_SUMS_SAMPLED_AMOUNT_H_
+#define COUNTRACE_RMAP_SAMPLES_SUMS_SAMPLED_AMOUNT_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "rmap/result/samples.h"
+
+namespace countrace::rmap {
+
+// An amount of the event, estimated from samples; `lo` and `hi` hold it in 95
+// of 100 recordings: the binomial (Wilson) interval of its share of the hits.
+// What was counted but has no sample (MissingIn()) may all be of it, so `hi`
+// and `share_hi` include it, and shares are of all with it. Exact: each sample
+// has its whole amount, and none is missing: both are `value`.
+struct SampledAmount {
+  std::uint64_t hits = 0;
+  std::uint64_t value = 0;  // hits x period
+  std::uint64_t lo = 0, hi = 0;
+  double share = 0, share_lo = 0, share_hi = 0;  // of all samples of the event
+  bool exact = false;
+};
+
+// The interval of a share with `hits` of `all` samples of equal weight.
+void SetShare(double hits, double all, SampledAmount& amount);
+
+// Some of an event's samples.
+struct SampleWeight {
+  std::uint64_t hits = 0, periods = 0;
+
+  void Add(const SampleSum& sum) {
+    hits += sum.hits;
+    periods += sum.periods;
+  }
+};
+
+// All samples of an event. Samples of unequal periods are worth fewer.
+struct SampleTotal {
+  // Each sample has its whole amount: it is that of a wait (SampledEvent::
+  // off_cpu), or each event has one.
+  bool of_whole = false;
+  double periods = 0, squared_periods = 0;
+  std::uint64_t counted_times = 1;  // SampledEvent::periods
+  std::uint64_t missing = 0;        // MissingIn()
+
+  void Add(const SampleSum& sum) {
+    periods += static_cast<double>(sum.periods);
+    squared_periods += sum.squared_periods;
+  }
+  double effective_hits() const {
+    return squared_periods > 0 ? periods * periods / squared_periods : 0;
+  }
+};
+
+// One for each event of `samples`, without samples.
+std::vector<SampleTotal> EmptyTotals(const Samples& samples);
+
+SampledAmount AmountOf(const SampleWeight& weight, const SampleTotal& all);
+
+}  // namespace countrace::rmap
+
+#endif  // COUNTRACE_RMAP_SAMPLES_SUMS_SAMPLED_AMOUNT_H_
