@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "logformat/progress.h"
-#include "viewer/index/timeline_index.h"
+#include "viewer/index/file/timeline_index.h"
 
 namespace countrace::viewer {
 

@@ -20,7 +20,7 @@
 #include "rmap/samples/code/listing.h"
 #include "rmap/samples/code/listing_json.h"
 #include "rmap/samples/sums/event_books.h"
-#include "viewer/server/source_files.h"
+#include "viewer/server/api/source_files.h"
 
 namespace countrace::cli {
 namespace {

@@ -15,7 +15,7 @@
 #include "cli/program/verb.h"
 #include "cli/program/verb_parser.h"
 #include "cli/trace/trace_input.h"
-#include "viewer/index/open_or_build.h"
+#include "viewer/index/open/open_or_build.h"
 #include "viewer/offline/page_file.h"
 #include "viewer/offline/page_samples.h"
 

@@ -26,7 +26,7 @@
 #include "cli/program/verb.h"
 #include "cli/program/verb_parser.h"
 #include "cli/trace/trace_input.h"
-#include "viewer/index/open_or_build.h"
+#include "viewer/index/open/open_or_build.h"
 #include "viewer/replay/cast_file.h"
 #include "viewer/replay/player.h"
 #include "viewer/replay/screen_changes.h"

@@ -17,7 +17,7 @@
 #include "cli/program/verb.h"
 #include "cli/program/verb_parser.h"
 #include "cli/trace/trace_input.h"
-#include "viewer/index/open_or_build.h"
+#include "viewer/index/open/open_or_build.h"
 #include "viewer/state/state_page.h"
 
 namespace countrace::cli {

@@ -12,10 +12,10 @@
 
 #include "absl/status/status.h"
 #include "logformat/read/trace_reader.h"
-#include "viewer/index/forest.h"
-#include "viewer/index/index_pass.h"
-#include "viewer/index/open_or_build.h"
-#include "viewer/index/timeline_index.h"
+#include "viewer/index/build/index_pass.h"
+#include "viewer/index/file/forest.h"
+#include "viewer/index/file/timeline_index.h"
+#include "viewer/index/open/open_or_build.h"
 
 namespace {
 

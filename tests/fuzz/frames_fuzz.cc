@@ -7,8 +7,8 @@
 
 #include "tests/fuzz/small_index.h"
 #include "tests/support/trace_builder.h"
-#include "viewer/server/api_bounds.h"
-#include "viewer/server/frames_api.h"
+#include "viewer/server/api/frames_api.h"
+#include "viewer/server/wire/api_bounds.h"
 
 namespace {
 

@@ -14,7 +14,7 @@
 #include "absl/strings/str_replace.h"
 #include "tests/fuzz/small_index.h"
 #include "tests/support/trace_builder.h"
-#include "viewer/server/viewer_site.h"
+#include "viewer/server/serve/viewer_site.h"
 
 namespace {
 

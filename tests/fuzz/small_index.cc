@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "absl/strings/str_format.h"
-#include "viewer/index/index_builder.h"
+#include "viewer/index/build/index_builder.h"
 
 namespace countrace::fuzz {
 

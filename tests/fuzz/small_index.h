@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "tests/viewer/synthetic_trace.h"
-#include "viewer/index/timeline_index.h"
-#include "viewer/server/http_message.h"
+#include "viewer/index/file/timeline_index.h"
+#include "viewer/server/http/http_message.h"
 
 namespace countrace::fuzz {
 

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "base/text/quantity_parse.h"
-#include "viewer/server/query_string.h"
+#include "viewer/server/http/query_string.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {

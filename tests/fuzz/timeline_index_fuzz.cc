@@ -15,9 +15,9 @@
 #include "base/posix/small_file.h"
 #include "tests/fuzz/small_index.h"
 #include "tests/support/trace_builder.h"
-#include "viewer/index/checksum.h"
-#include "viewer/index/file_layout.h"
-#include "viewer/server/timeline_api.h"
+#include "viewer/index/file/checksum.h"
+#include "viewer/index/file/file_layout.h"
+#include "viewer/server/api/timeline_api.h"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // Quantiles and histograms of calls, against the events that the index was
 // built from.
-#include "viewer/index/call_durations.h"
+#include "viewer/index/range/call_durations.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

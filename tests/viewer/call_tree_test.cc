@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "rmap/result/tables.h"
-#include "viewer/server/call_tree.h"
+#include "viewer/server/tables/call_tree.h"
 
 namespace countrace::viewer {
 namespace {

@@ -20,8 +20,8 @@
 
 #include "tests/support/trace_builder.h"
 #include "tests/viewer/http_client.h"
-#include "viewer/index/file_layout.h"
-#include "viewer/index/open_or_build.h"
+#include "viewer/index/file/file_layout.h"
+#include "viewer/index/open/open_or_build.h"
 #include "viewer/server.h"
 
 namespace countrace::viewer {

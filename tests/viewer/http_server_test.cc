@@ -1,6 +1,6 @@
 // The server without a site, over real sockets: several clients at once, its
 // limits, requests that are none, and a stop at any moment.
-#include "viewer/server/http_server.h"
+#include "viewer/server/http/http_server.h"
 
 #include <atomic>
 #include <catch2/catch.hpp>

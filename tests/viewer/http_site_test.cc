@@ -9,12 +9,12 @@
 
 #include "tests/viewer/http_client.h"
 #include "tests/viewer/index_fixture.h"
-#include "viewer/index/tile.h"
-#include "viewer/server/http_server.h"
-#include "viewer/server/index_api.h"
-#include "viewer/server/request_guard.h"
-#include "viewer/server/timeline_api.h"
-#include "viewer/server/viewer_site.h"
+#include "viewer/index/instant/tile.h"
+#include "viewer/server/api/index_api.h"
+#include "viewer/server/api/timeline_api.h"
+#include "viewer/server/http/http_server.h"
+#include "viewer/server/http/request_guard.h"
+#include "viewer/server/serve/viewer_site.h"
 
 namespace countrace::viewer {
 

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "viewer/index/index_builder.h"
+#include "viewer/index/build/index_builder.h"
 
 namespace countrace::viewer {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "tests/viewer/synthetic_trace.h"
-#include "viewer/index/timeline_index.h"
+#include "viewer/index/file/timeline_index.h"
 
 namespace countrace::viewer {
 

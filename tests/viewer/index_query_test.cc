@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "tests/viewer/index_fixture.h"
-#include "viewer/index/counter_row.h"
-#include "viewer/index/instant_state.h"
-#include "viewer/index/interval_row.h"
-#include "viewer/index/interval_summary.h"
-#include "viewer/index/nearest_step.h"
-#include "viewer/index/range_totals.h"
-#include "viewer/index/tile.h"
+#include "viewer/index/file/interval_summary.h"
+#include "viewer/index/instant/instant_state.h"
+#include "viewer/index/instant/nearest_step.h"
+#include "viewer/index/instant/tile.h"
+#include "viewer/index/range/range_totals.h"
+#include "viewer/index/rows/counter_row.h"
+#include "viewer/index/rows/interval_row.h"
 
 namespace countrace::viewer {
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "tests/viewer/index_fixture.h"
-#include "viewer/server/kept_address.h"
+#include "viewer/server/http/kept_address.h"
 
 namespace countrace::viewer {
 namespace {

@@ -22,10 +22,10 @@
 #include "logformat/read/trace_reader.h"
 #include "rmap/pipeline.h"
 #include "tests/support/trace_builder.h"
-#include "viewer/index/build_lock.h"
-#include "viewer/index/file_layout.h"
-#include "viewer/index/open_or_build.h"
-#include "viewer/index/range_totals.h"
+#include "viewer/index/file/file_layout.h"
+#include "viewer/index/open/build_lock.h"
+#include "viewer/index/open/open_or_build.h"
+#include "viewer/index/range/range_totals.h"
 
 namespace countrace::viewer {
 namespace {

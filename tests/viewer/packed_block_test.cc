@@ -1,5 +1,5 @@
 // Packed rows: any numbers come back, and any bytes can be read.
-#include "viewer/index/packed_block.h"
+#include "viewer/index/file/packed_block.h"
 
 #include <catch2/catch.hpp>
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tests/support/property_runs.h"
-#include "viewer/index/leaf_block.h"
+#include "viewer/index/file/leaf_block.h"
 
 namespace countrace::viewer {
 namespace {

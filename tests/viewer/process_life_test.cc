@@ -1,5 +1,5 @@
 // Processes that end, and those that do not.
-#include "viewer/index/process_life.h"
+#include "viewer/index/rows/process_life.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

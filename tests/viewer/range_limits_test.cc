@@ -16,11 +16,11 @@
 #include "tests/rmap/lost_records.h"
 #include "tests/rmap/simulated_machine.h"
 #include "tests/viewer/index_fixture.h"
-#include "viewer/index/index_builder.h"
-#include "viewer/index/instant_state.h"
-#include "viewer/index/range_totals.h"
-#include "viewer/index/thread_totals.h"
-#include "viewer/index/unseen_counts.h"
+#include "viewer/index/build/index_builder.h"
+#include "viewer/index/instant/instant_state.h"
+#include "viewer/index/limits/unseen_counts.h"
+#include "viewer/index/range/range_totals.h"
+#include "viewer/index/range/thread_totals.h"
 
 namespace countrace::viewer {
 namespace {

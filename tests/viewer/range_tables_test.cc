@@ -11,10 +11,10 @@
 
 #include "logformat/packet_layout.h"
 #include "tests/viewer/index_fixture.h"
-#include "viewer/index/cpu_totals.h"
-#include "viewer/index/thread_totals.h"
-#include "viewer/index/wait_totals.h"
-#include "viewer/server/timeline_api.h"
+#include "viewer/index/range/cpu_totals.h"
+#include "viewer/index/range/thread_totals.h"
+#include "viewer/index/range/wait_totals.h"
+#include "viewer/server/api/timeline_api.h"
 
 namespace countrace::viewer {
 namespace {

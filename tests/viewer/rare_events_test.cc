@@ -1,6 +1,6 @@
 // Longest calls and hits by column, against the events that the index was built
 // from.
-#include "viewer/index/rare_events.h"
+#include "viewer/index/range/rare_events.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -13,8 +13,8 @@
 
 #include "absl/strings/str_format.h"
 #include "tests/viewer/index_fixture.h"
-#include "viewer/index/row_tree.h"
-#include "viewer/server/timeline_api.h"
+#include "viewer/index/rows/row_tree.h"
+#include "viewer/server/api/timeline_api.h"
 
 namespace countrace::viewer {
 namespace {

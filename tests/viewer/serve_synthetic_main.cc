@@ -10,9 +10,9 @@
 #include <string>
 
 #include "tests/viewer/synthetic_trace.h"
-#include "viewer/index/index_builder.h"
-#include "viewer/index/timeline_index.h"
-#include "viewer/server/serve.h"
+#include "viewer/index/build/index_builder.h"
+#include "viewer/index/file/timeline_index.h"
+#include "viewer/server/serve/serve.h"
 
 namespace {
 

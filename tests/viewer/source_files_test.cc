@@ -1,6 +1,6 @@
 // Source files: found wherever the tree was built, and never outside the
 // directories that the user named.
-#include "viewer/server/source_files.h"
+#include "viewer/server/api/source_files.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -14,11 +14,11 @@
 #include "rmap/pipeline.h"
 #include "tests/rmap/simulated_machine.h"
 #include "tests/viewer/index_fixture.h"
-#include "viewer/index/index_builder.h"
-#include "viewer/index/instant_state.h"
-#include "viewer/index/nearest_step.h"
-#include "viewer/index/range_totals.h"
-#include "viewer/index/visit_count.h"
+#include "viewer/index/build/index_builder.h"
+#include "viewer/index/file/visit_count.h"
+#include "viewer/index/instant/instant_state.h"
+#include "viewer/index/instant/nearest_step.h"
+#include "viewer/index/range/range_totals.h"
 
 namespace countrace::viewer {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "tests/viewer/index_fixture.h"
-#include "viewer/index/file_layout.h"
-#include "viewer/index/tile.h"
+#include "viewer/index/file/file_layout.h"
+#include "viewer/index/instant/tile.h"
 
 namespace countrace::viewer {
 

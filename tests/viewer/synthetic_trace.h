@@ -10,7 +10,7 @@
 #include "logformat/trace_info.h"
 #include "rmap/result/tables.h"
 #include "rmap/result/timeline_observer.h"
-#include "viewer/index/file_layout.h"
+#include "viewer/index/file/file_layout.h"
 
 namespace countrace::viewer {
 

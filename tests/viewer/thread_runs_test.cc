@@ -14,7 +14,7 @@
 #include "tests/rmap/hooked_program.h"
 #include "tests/rmap/simulated_machine.h"
 #include "tests/viewer/index_fixture.h"
-#include "viewer/index/index_pass.h"
+#include "viewer/index/build/index_pass.h"
 
 namespace countrace::viewer {
 namespace {

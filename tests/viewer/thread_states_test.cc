@@ -9,9 +9,9 @@
 
 #include "logformat/packet_layout.h"
 #include "tests/viewer/index_fixture.h"
-#include "viewer/index/instant_state.h"
-#include "viewer/index/thread_states.h"
-#include "viewer/index/tile.h"
+#include "viewer/index/instant/instant_state.h"
+#include "viewer/index/instant/tile.h"
+#include "viewer/index/rows/thread_states.h"
 
 namespace countrace::viewer {
 namespace {

@@ -10,10 +10,10 @@
 
 #include "absl/strings/str_format.h"
 #include "tests/viewer/index_fixture.h"
-#include "viewer/index/instant_state.h"
-#include "viewer/index/range_totals.h"
-#include "viewer/index/tile.h"
-#include "viewer/server/timeline_api.h"
+#include "viewer/index/instant/instant_state.h"
+#include "viewer/index/instant/tile.h"
+#include "viewer/index/range/range_totals.h"
+#include "viewer/server/api/timeline_api.h"
 
 namespace countrace::viewer {
 namespace {

@@ -1,5 +1,5 @@
 // Why a thread does not run, against the events that the index was built from.
-#include "viewer/index/wait_split.h"
+#include "viewer/index/range/wait_split.h"
 
 #include <catch2/catch.hpp>
 #include <cstdint>

@@ -17,8 +17,8 @@
 #include "absl/strings/str_replace.h"
 #include "base/posix/errno_status.h"
 #include "base/posix/scoped_fd.h"
-#include "viewer/server/index_api.h"
-#include "viewer/server/web_assets.h"
+#include "viewer/server/api/index_api.h"
+#include "viewer/server/http/web_assets.h"
 
 namespace countrace::viewer {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "logformat/progress.h"
-#include "viewer/index/timeline_index.h"
+#include "viewer/index/file/timeline_index.h"
 
 namespace countrace::viewer {
 

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "viewer/server/api_answer.h"
-#include "viewer/server/function_table.h"
+#include "viewer/server/tables/function_table.h"
+#include "viewer/server/wire/api_answer.h"
 
 namespace countrace::viewer {
 

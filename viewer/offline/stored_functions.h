@@ -6,8 +6,8 @@
 #define COUNTRACE_VIEWER_OFFLINE_STORED_FUNCTIONS_H_
 
 #include "rmap/samples/names/named_samples.h"
-#include "viewer/index/timeline_index.h"
-#include "viewer/server/api_query.h"
+#include "viewer/index/file/timeline_index.h"
+#include "viewer/server/wire/api_query.h"
 
 namespace countrace::viewer {
 

@@ -4,8 +4,8 @@
 #include <map>
 #include <utility>
 
-#include "viewer/index/range_totals.h"
-#include "viewer/index/thread_run.h"
+#include "viewer/index/range/range_totals.h"
+#include "viewer/index/rows/thread_run.h"
 
 namespace countrace::viewer {
 namespace {

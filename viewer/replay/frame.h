@@ -9,8 +9,8 @@
 #include <set>
 #include <vector>
 
-#include "viewer/index/instant_state.h"
-#include "viewer/index/timeline_index.h"
+#include "viewer/index/file/timeline_index.h"
+#include "viewer/index/instant/instant_state.h"
 
 namespace countrace::viewer {
 

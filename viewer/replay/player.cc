@@ -8,7 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "base/text/name_escape.h"
 #include "base/text/quantity_format.h"
-#include "viewer/index/nearest_step.h"
+#include "viewer/index/instant/nearest_step.h"
 #include "viewer/replay/frame.h"
 #include "viewer/state/state_page.h"
 

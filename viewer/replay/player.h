@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "viewer/index/timeline_index.h"
+#include "viewer/index/file/timeline_index.h"
 #include "viewer/replay/playhead.h"
 #include "viewer/replay/stage.h"
 

@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "viewer/index/timeline_index.h"
+#include "viewer/index/file/timeline_index.h"
 #include "viewer/replay/fixed_places.h"
 #include "viewer/replay/frame.h"
 #include "viewer/replay/playhead.h"

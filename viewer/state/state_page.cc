@@ -8,8 +8,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_format.h"
 #include "base/text/glob.h"
-#include "viewer/index/interval_row.h"
-#include "viewer/index/point_row.h"
+#include "viewer/index/rows/interval_row.h"
+#include "viewer/index/rows/point_row.h"
 
 namespace countrace::viewer {
 namespace {

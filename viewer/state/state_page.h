@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "viewer/index/instant_state.h"
-#include "viewer/index/nearest_step.h"
-#include "viewer/index/timeline_index.h"
+#include "viewer/index/file/timeline_index.h"
+#include "viewer/index/instant/instant_state.h"
+#include "viewer/index/instant/nearest_step.h"
 
 namespace countrace::viewer {
 

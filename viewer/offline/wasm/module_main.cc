@@ -16,11 +16,11 @@
 #include <utility>
 
 #include "rmap/samples/names/named_samples.h"
-#include "viewer/index/timeline_index.h"
+#include "viewer/index/file/timeline_index.h"
 #include "viewer/offline/stored_functions.h"
-#include "viewer/server/api_answer.h"
-#include "viewer/server/api_query.h"
-#include "viewer/server/index_api.h"
+#include "viewer/server/api/index_api.h"
+#include "viewer/server/wire/api_answer.h"
+#include "viewer/server/wire/api_query.h"
 
 namespace countrace::viewer {
 namespace {

@@ -1,6 +1,6 @@
 // Conditions on rows need the report's filter, whose regular expressions (RE2)
 // are not in the module.
-#include "viewer/server/row_condition.h"
+#include "viewer/server/tables/row_condition.h"
 
 namespace countrace::viewer {
 

@@ -1,0 +1,144 @@
+// The bytes of an index file, mapped read-only or in memory. They are validated
+// once; then every access is in bounds for any contents. Plain access only;
+// lookups are in interval_row.h, counter_row.h and range_totals.h.
+//
+// Thread: immutable after Open, so any number of threads may read it.
+#ifndef COUNTRACE_VIEWER_INDEX_FILE_TIMELINE_INDEX_H_
+#define COUNTRACE_VIEWER_INDEX_FILE_TIMELINE_INDEX_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "viewer/index/file/file_layout.h"
+
+namespace countrace::viewer {
+
+class TimelineIndex {
+ public:
+  // Maps `path` and checks header, sections, checksums and every offset. Above
+  // `max_checked_bytes` the checksum of the row data is not computed, so that
+  // opening stays fast; offsets are still checked.
+  //
+  // Returns: NOT_FOUND no such file; FAILED_PRECONDITION it belongs to another
+  // version or another trace (`expected`, may be null); DATA_LOSS damaged. All
+  // three mean: build it again.
+  static absl::StatusOr<std::unique_ptr<TimelineIndex>> Open(
+      const std::string& path, const Fingerprint* expected,
+      std::uint64_t max_checked_bytes = std::uint64_t{1} << 29);
+  // The same of `bytes`, which must outlive the index and be aligned to 8;
+  // `name` is for messages.
+  static absl::StatusOr<std::unique_ptr<TimelineIndex>> OpenBytes(
+      std::span<const std::byte> bytes, const std::string& name);
+  virtual ~TimelineIndex() = default;
+  TimelineIndex(const TimelineIndex&) = delete;
+  TimelineIndex& operator=(const TimelineIndex&) = delete;
+
+  const FileHeader& header() const { return *header_; }
+  std::uint64_t duration_ns() const { return header_->duration_ns; }
+  // False: it is of the trace's first part.
+  bool is_whole() const { return (header_->flags & kFirstPart) == 0; }
+  std::span<const RowEntry> rows() const { return rows_; }
+  std::span<const GroupEntry> groups() const { return groups_; }
+  std::span<const ProcessEntry> processes() const { return processes_; }
+  std::span<const ThreadEntry> threads() const { return threads_; }
+  std::span<const HookEntry> hooks() const { return hooks_; }
+  std::span<const LossEntry> losses() const { return losses_; }
+  // header().overview_rows rows of kOverviewColumns.
+  std::span<const StripColumn> overview() const { return overview_; }
+  std::string_view facts() const { return facts_; }
+  // A LimitField, or CountLimit() or UnplacedCount() of an event.
+  std::uint64_t ThreadLimit(std::uint32_t thread, std::size_t field) const {
+    return LimitOf(thread_limits_, thread, field);
+  }
+  std::uint64_t ProcessLimit(std::uint32_t process, std::size_t field) const {
+    return LimitOf(process_limits_, process, field);
+  }
+  // Null: all its numbers are exact.
+  const SegmentLimits* LimitsOf(std::uint32_t process,
+                                std::uint32_t hook_id) const;
+  // By event, then time.
+  std::span<const UnseenStep> unseen_begins() const { return unseen_begins_; }
+  std::span<const UnseenStep> unseen_ends() const { return unseen_ends_; }
+  CountRule RuleOf(std::uint32_t event) const {
+    return static_cast<CountRule>(Rule(event) & ~kRuleInTurns);
+  }
+  // Its set took turns with others: the report has an estimate.
+  bool IsInTurns(std::uint32_t event) const {
+    return (Rule(event) & kRuleInTurns) != 0;
+  }
+  // By thread, then time.
+  std::span<const InferredStep> inferred_switches() const {
+    return inferred_switches_;
+  }
+  // By group, then posting.
+  std::span<const InferredCall> inferred_calls() const {
+    return inferred_calls_;
+  }
+  std::span<const CpuLimits> cpu_limits() const { return cpu_limits_; }
+  std::span<const PathEntry> paths() const { return paths_; }
+  std::string_view Text(NameRef name) const;
+
+  // To be called after questions: whether the index was there to answer them.
+  // Returns: DATA_LOSS if its file shrank.
+  virtual absl::Status CheckWhole() const { return absl::OkStatus(); }
+
+  // kNoKey if the thread has no process.
+  std::uint32_t ProcessOf(std::uint32_t thread) const;
+
+  // The whole file.
+  std::span<const std::byte> bytes() const { return {bytes_, file_bytes_}; }
+  // Row data. Requires: an array of a RowEntry or GroupEntry of this index.
+  template <typename T>
+  const T* At(std::uint64_t offset) const {
+    return reinterpret_cast<const T*>(bytes_ + offset);
+  }
+
+ protected:
+  TimelineIndex() = default;
+  // Reads from `bytes` from here on. Errors: as Open().
+  absl::Status Read(std::span<const std::byte> bytes, const std::string& path,
+                    const Fingerprint* expected,
+                    std::uint64_t max_checked_bytes);
+
+ private:
+  std::uint32_t Rule(std::uint32_t event) const {
+    return static_cast<std::uint32_t>(
+        event < count_rules_.size() ? count_rules_[event] : CountRule::kSpread);
+  }
+  std::uint64_t LimitOf(std::span<const std::uint64_t> limits,
+                        std::uint32_t number, std::size_t field) const {
+    const std::size_t at =
+        std::size_t{number} * LimitStride(header_->events) + field;
+    return at < limits.size() ? limits[at] : 0;
+  }
+
+  const std::byte* bytes_ = nullptr;
+  std::size_t file_bytes_ = 0;
+  const FileHeader* header_ = nullptr;
+  std::span<const RowEntry> rows_;
+  std::span<const GroupEntry> groups_;
+  std::span<const ProcessEntry> processes_;
+  std::span<const ThreadEntry> threads_;
+  std::span<const HookEntry> hooks_;
+  std::span<const LossEntry> losses_;
+  std::span<const StripColumn> overview_;
+  std::span<const std::uint64_t> thread_limits_, process_limits_;
+  std::span<const SegmentLimits> segment_limits_;
+  std::span<const UnseenStep> unseen_begins_, unseen_ends_;
+  std::span<const CountRule> count_rules_;
+  std::span<const InferredStep> inferred_switches_;
+  std::span<const InferredCall> inferred_calls_;
+  std::span<const CpuLimits> cpu_limits_;
+  std::span<const PathEntry> paths_;
+  std::string_view strings_, facts_;
+};
+
+}  // namespace countrace::viewer
+
+#endif  // COUNTRACE_VIEWER_INDEX_FILE_TIMELINE_INDEX_H_

@@ -1,0 +1,460 @@
+#include "viewer/index/range/range_totals.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "viewer/index/file/partition_point.h"
+#include "viewer/index/file/sorted_front.h"
+#include "viewer/index/limits/inferred_switches.h"
+#include "viewer/index/limits/unknown_time.h"
+#include "viewer/index/limits/unseen_counts.h"
+#include "viewer/index/range/run_limits.h"
+#include "viewer/index/rows/group_leaves.h"
+#include "viewer/index/rows/point_row.h"
+
+namespace countrace::viewer {
+namespace {
+
+// All that is unattributed may be idle, or outside.
+void SetLimits(std::uint64_t unknown_ns, RunTotals& run) {
+  run.on_cpu_limits = {run.on_cpu_ns, run.on_cpu_ns + unknown_ns};
+  if (unknown_ns == 0) return;
+  run.dispatches_limits.hi = kUnknownTime;
+  for (Limits& limits : run.count_limits) limits.hi = kUnknownTime;
+}
+
+// `unseen`: null if nothing is missing in the range.
+void SetLimits(const UnseenCounts* unseen, const TimelineIndex& index,
+               std::uint64_t cpu_ns, SegmentTotals& segment) {
+  const SegmentLimits* limits =
+      index.LimitsOf(segment.process, segment.hook_id);
+  if (limits != nullptr && limits->inferred != 0) {
+    segment.qualities.Add(rmap::Quality::kInferred);
+  }
+  if (unseen == nullptr) limits = nullptr;
+  const std::array<std::uint64_t, kSegmentFields> values = {
+      segment.calls, segment.wall_incl_ns, segment.wall_excl_ns,
+      segment.on_cpu_incl_ns, segment.on_cpu_excl_ns};
+  for (std::size_t i = 0; i < kSegmentFields; ++i) {
+    segment.limits[i] = {values[i], values[i]};
+    if (limits == nullptr) continue;
+    segment.limits[i] = {values[i] - std::min(values[i], limits->less[i]),
+                         AtMost(values[i], limits->more[i])};
+  }
+  if (limits != nullptr) {
+    // A call that was not recorded has a record of its own, as a dispatch has.
+    segment.limits[kSegmentCalls].hi =
+        AtMost(segment.calls,
+               unseen->LimitIn(limits->more[kSegmentCalls],
+                               limits->unplaced_calls, index.header().events));
+  }
+  // A CPU is in one segment at a time.
+  Limits& on_cpu = segment.limits[kSegmentOnCpuExcl];
+  on_cpu.hi = std::max(segment.on_cpu_excl_ns, std::min(on_cpu.hi, cpu_ns));
+  for (std::size_t i = 0; i < kSegmentFields; ++i) {
+    if (!segment.limits[i].IsExact(values[i])) {
+      segment.qualities.Add(rmap::Quality::kBounded);
+    }
+  }
+  for (std::uint32_t event = 0; event < index.header().events; ++event) {
+    if (index.IsInTurns(event)) segment.qualities.Add(rmap::Quality::kScaled);
+  }
+}
+
+struct GroupTotals {
+  std::uint64_t calls = 0;
+  std::uint64_t wall_ns = 0;
+  std::uint64_t on_cpu_ns = 0;
+  std::uint64_t cut_ns = 0;  // part of wall_ns, of a call that began before
+  bool on_cpu_known = true;
+  bool inferred = false;  // a begin or an end, of these or of none of them
+};
+
+// One group of segments inside a range.
+class GroupRow {
+ public:
+  GroupRow(const TimelineIndex& index, const GroupEntry& group)
+      : index_(index),
+        group_(group),
+        row_(index, group.row),
+        leaves_(index, group),
+        sums_(index.At<GroupSum>(group.prefix_offset)) {}
+
+  // `run`: dispatches of the thread; cut calls take their on-CPU time from it.
+  GroupTotals In(TimeRange range, const ThreadRun* run) const {
+    GroupTotals totals;
+    // Most groups are short, with all their calls in the range or none.
+    const IntervalLeaf head = Leaf(0);
+    if (head.begin_ns >= range.end_ns) return totals;
+    if (head.begin_ns >= range.begin_ns &&
+        Leaf(group_.count - 1).end_ns < range.end_ns) {
+      const GroupSum all = SumBefore(group_.count);
+      totals.calls = group_.count - all.uncounted;
+      totals.wall_ns = all.wall_ns;
+      totals.on_cpu_ns = all.on_cpu_ns;
+      totals.on_cpu_known = all.on_cpu_unknown == 0;
+      totals.inferred =
+          all.uncounted != 0 || HasInferredEnd(0, group_.count, range);
+      return totals;
+    }
+    const std::uint64_t first = Search([&](const IntervalLeaf& leaf) {
+      return std::max(leaf.end_ns, leaf.begin_ns + 1) <= range.begin_ns;
+    });
+    const std::uint64_t last = Search(
+        [&](const IntervalLeaf& leaf) { return leaf.begin_ns < range.end_ns; });
+    totals.inferred = HasInferredBegin(first, last, range);
+    if (first >= last) return totals;
+    const bool cut_first = Leaf(first).begin_ns < range.begin_ns;
+    totals.calls = last - first - (cut_first ? 1 : 0);
+    // Calls of one row do not overlap: at most the outermost two are cut.
+    std::uint64_t whole_begin = first;
+    std::uint64_t whole_end = last;
+    if (cut_first) AddCut(whole_begin++, range, run, totals);
+    totals.cut_ns = totals.wall_ns;
+    if (whole_begin < whole_end && Leaf(last - 1).end_ns > range.end_ns) {
+      AddCut(--whole_end, range, run, totals);
+      if (!IsCounted(last - 1)) --totals.calls;
+    }
+    totals.inferred |= HasInferredEnd(first + (cut_first ? 1 : 0), last, range);
+    const GroupSum begin = SumBefore(whole_begin);
+    const GroupSum end = SumBefore(whole_end);
+    totals.calls -= end.uncounted - begin.uncounted;
+    totals.wall_ns += end.wall_ns - begin.wall_ns;
+    totals.on_cpu_ns += end.on_cpu_ns - begin.on_cpu_ns;
+    if (end.on_cpu_unknown != begin.on_cpu_unknown) totals.on_cpu_known = false;
+    return totals;
+  }
+
+ private:
+  IntervalLeaf Leaf(std::uint64_t posting) const {
+    return row_.leaf(leaves_[posting]);
+  }
+  // A call whose begin is not known ends in the range. `first` to `last`:
+  // those that touch it.
+  bool HasInferredBegin(std::uint64_t first, std::uint64_t last,
+                        TimeRange range) const {
+    if (SumBefore(group_.count).uncounted == 0) return false;
+    // Its exit is at its end: at the range's begin it is in the range.
+    if (first != 0 && Leaf(first - 1).end_ns == range.begin_ns) --first;
+    if (last != 0 && Leaf(last - 1).end_ns >= range.end_ns) --last;
+    return first < last &&
+           SumBefore(last).uncounted != SumBefore(first).uncounted;
+  }
+  // The end of a counted call is not known, or it is after the range. `first`
+  // to `last`: those that begin in it.
+  bool HasInferredEnd(std::uint64_t first, std::uint64_t last,
+                      TimeRange range) const {
+    if (first >= last) return false;
+    if (Leaf(last - 1).end_ns >= range.end_ns && IsCounted(last - 1)) {
+      return true;
+    }
+    const std::span<const InferredCall> calls = index_.inferred_calls();
+    const auto number =
+        static_cast<std::uint32_t>(&group_ - index_.groups().data());
+    const auto found = std::partition_point(
+        calls.begin(), calls.end(), [&](const InferredCall& call) {
+          return std::tuple(call.group, std::uint64_t{call.posting}) <
+                 std::tuple(number, first);
+        });
+    return found != calls.end() && found->group == number &&
+           found->posting < last;
+  }
+  bool IsCounted(std::uint64_t posting) const {
+    return (Leaf(posting).flags & kLeafBeginInferred) == 0;
+  }
+  template <typename Before>
+  std::uint64_t Search(Before before) const {
+    return PartitionPoint(0, group_.count, [&](std::uint64_t posting) {
+      return before(Leaf(posting));
+    });
+  }
+  GroupSum SumBefore(std::uint64_t posting) const {
+    const std::uint64_t block = posting / kGroupBlock;
+    if (posting == group_.count) return sums_[(posting - 1) / kGroupBlock];
+    GroupSum sum = block == 0 ? GroupSum{} : sums_[block - 1];
+    for (std::uint64_t i = block * kGroupBlock; i < posting; ++i) {
+      const std::uint64_t number = leaves_[i];
+      const IntervalLeaf leaf = row_.leaf(number);
+      if ((leaf.flags & kLeafBeginInferred) != 0) {
+        ++sum.uncounted;
+        continue;
+      }
+      sum.wall_ns += leaf.end_ns - leaf.begin_ns;
+      const std::uint64_t on_cpu_ns = row_.extra(number, 0);
+      if (on_cpu_ns == kUnknownTime) {
+        ++sum.on_cpu_unknown;
+      } else {
+        sum.on_cpu_ns += on_cpu_ns;
+      }
+    }
+    return sum;
+  }
+  void AddCut(std::uint64_t posting, TimeRange range, const ThreadRun* run,
+              GroupTotals& totals) const {
+    if (!IsCounted(posting)) return;
+    const IntervalLeaf& leaf = Leaf(posting);
+    const std::uint64_t begin_ns = std::max(leaf.begin_ns, range.begin_ns);
+    const std::uint64_t end_ns =
+        std::max(begin_ns, std::min(leaf.end_ns, range.end_ns));
+    totals.wall_ns += end_ns - begin_ns;
+    if (run == nullptr || row_.extra(leaves_[posting], 0) == kUnknownTime) {
+      totals.on_cpu_known = false;
+      return;
+    }
+    totals.on_cpu_ns += run->OnCpuBefore(end_ns) - run->OnCpuBefore(begin_ns);
+  }
+
+  const TimelineIndex& index_;
+  const GroupEntry& group_;
+  IntervalRow row_;
+  GroupLeaves leaves_;
+  const GroupSum* sums_;
+};
+
+void AddCalls(const GroupTotals& part, PathTotals& path) {
+  path.calls += part.calls;
+  path.wall_incl_ns += part.wall_ns;
+  path.wall_excl_ns += part.wall_ns;
+  path.on_cpu_incl_ns += part.on_cpu_ns;
+  path.on_cpu_excl_ns += part.on_cpu_ns;
+  path.on_cpu_known &= part.on_cpu_known;
+}
+
+using PathsByKey =
+    std::map<std::pair<std::uint32_t, std::uint32_t>, PathTotals>;
+
+// Depth first: a path, then those inside it; siblings by inclusive wall time.
+// The processes are those of the heaviest paths first.
+std::vector<PathTotals> InTreeOrder(const TimelineIndex& index,
+                                    const PathsByKey& paths) {
+  // By process and the path around them; the outermost ones of all processes
+  // are under kNoKey.
+  std::map<std::pair<std::uint32_t, std::uint32_t>,
+           std::vector<const PathTotals*>>
+      inside;
+  for (const auto& [key, path] : paths) {
+    const std::uint32_t parent = index.paths()[path.path].parent;
+    inside[{parent == kNoKey ? kNoKey : path.process, parent}].push_back(&path);
+  }
+  for (auto& [key, siblings] : inside) {
+    std::stable_sort(siblings.begin(), siblings.end(),
+                     [](const PathTotals* a, const PathTotals* b) {
+                       return a->wall_incl_ns > b->wall_incl_ns;
+                     });
+  }
+  std::vector<PathTotals> ordered;
+  std::vector<const PathTotals*> pending;
+  const auto push = [&](std::uint32_t process, std::uint32_t parent) {
+    const auto found = inside.find({process, parent});
+    if (found == inside.end()) return;
+    pending.insert(pending.end(), found->second.rbegin(), found->second.rend());
+  };
+  push(kNoKey, kNoKey);
+  while (!pending.empty()) {
+    const PathTotals* const path = pending.back();
+    pending.pop_back();
+    ordered.push_back(*path);
+    push(path->process, path->path);
+  }
+  return ordered;
+}
+
+std::uint64_t HitsIn(const TimelineIndex& index, const GroupEntry& group,
+                     TimeRange range) {
+  const PointRow points(index, group.row);
+  const GroupLeaves leaves(index, group);
+  const auto before = [&](std::uint64_t time_ns) {
+    return PartitionPoint(0, leaves.size(), [&](std::uint64_t posting) {
+      return points.Time(leaves[posting]) < time_ns;
+    });
+  };
+  return before(range.end_ns) - before(range.begin_ns);
+}
+
+}  // namespace
+
+RangeTotals TotalsIn(const TimelineIndex& index, TimeRange range,
+                     RangeTables tables) {
+  RangeTotals totals;
+  const std::uint32_t events = index.header().events;
+  // One past the end, so that boundaries at the last instant count.
+  if (range.end_ns >= index.duration_ns()) {
+    range.end_ns = index.duration_ns() + 1;
+  }
+  range.begin_ns = std::min(range.begin_ns, range.end_ns);
+  const bool whole = range.begin_ns == 0 && range.end_ns > index.duration_ns();
+  totals.idle.counts.resize(events);
+  totals.outside.counts.resize(events);
+  std::map<std::uint32_t, RunTotals> processes;
+  using SegmentKey = std::pair<std::uint32_t, std::uint32_t>;
+  absl::flat_hash_map<SegmentKey, std::size_t> segment_numbers;
+  std::vector<SegmentTotals>& segments = totals.segments;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> hooks;
+  const std::uint64_t wall_ns = std::min(range.end_ns, index.duration_ns()) -
+                                std::min(range.begin_ns, index.duration_ns());
+
+  const auto segment_of = [&](std::uint32_t process,
+                              std::uint32_t hook_id) -> SegmentTotals& {
+    const auto [number, added] =
+        segment_numbers.try_emplace({process, hook_id}, segments.size());
+    if (added) segments.push_back({.process = process, .hook_id = hook_id});
+    return segments[number->second];
+  };
+  PathsByKey paths;
+  const auto path_of = [&](std::uint32_t process,
+                           std::uint32_t path) -> PathTotals& {
+    return paths
+        .try_emplace({process, path},
+                     PathTotals{.process = process, .path = path})
+        .first->second;
+  };
+  const InterruptRows interrupts(index);
+  const auto run_totals = [&](std::uint32_t row) {
+    return RunTotalsIn(ThreadRun(index, row, interrupts), range, events);
+  };
+  const auto add_run = [&](RunTotals& process, std::uint32_t thread,
+                           const RunTotals& run) {
+    AddTotals(process, run);
+    if (!process.qualities.any() &&
+        InferredSwitchesIn(index, thread, range).switched) {
+      process.qualities.Add(rmap::Quality::kInferred);
+    }
+  };
+  std::optional<std::uint32_t> run_row;  // row of the current thread
+  for (std::uint32_t number = 0; number < index.rows().size(); ++number) {
+    const RowEntry& entry = index.rows()[number];
+    switch (entry.kind) {
+      case RowKind::kCpu:
+        totals.cpu_ns += wall_ns;
+        totals.interrupts_ns += interrupts.TimeIn(entry.owner, range);
+        break;
+      case RowKind::kThreadRun:
+        run_row = number;
+        add_run(processes[index.ProcessOf(entry.owner)], entry.owner,
+                run_totals(number));
+        break;
+      case RowKind::kIdleRun:
+        AddTotals(totals.idle, run_totals(number));
+        break;
+      case RowKind::kOutsideRun:
+        AddTotals(totals.outside, run_totals(number));
+        break;
+      case RowKind::kSegment: {
+        if (!tables.segments && !tables.paths) break;
+        std::optional<ThreadRun> run;
+        if (run_row && index.rows()[*run_row].owner == entry.owner) {
+          run.emplace(index, *run_row, interrupts);
+        }
+        for (std::uint32_t i = 0; i < entry.groups; ++i) {
+          const GroupEntry& group = index.groups()[entry.first_group + i];
+          if (group.row != number || group.count == 0) continue;
+          const GroupTotals part =
+              GroupRow(index, group).In(range, run ? &*run : nullptr);
+          if (part.calls == 0 && part.wall_ns == 0 && !part.inferred) continue;
+          SegmentTotals& own = segment_of(group.process, group.key);
+          const PathEntry& path = index.paths()[group.path];
+          const bool inner = (path.flags & kPathRecursive) != 0;
+          if (tables.paths) {
+            AddCalls(part, path_of(group.process, group.path));
+            if (path.parent != kNoKey) {
+              PathTotals& around = path_of(group.process, path.parent);
+              around.wall_excl_ns -= part.wall_ns;
+              around.on_cpu_excl_ns -= part.on_cpu_ns;
+            }
+          }
+          own.calls += part.calls;
+          own.begun_ns += part.wall_ns - part.cut_ns;
+          own.wall_incl_ns += inner ? 0 : part.wall_ns;
+          own.wall_excl_ns += part.wall_ns;
+          own.on_cpu_incl_ns += inner ? 0 : part.on_cpu_ns;
+          own.on_cpu_excl_ns += part.on_cpu_ns;
+          own.on_cpu_known &= part.on_cpu_known;
+          if (part.inferred) own.qualities.Add(rmap::Quality::kInferred);
+          if (group.parent == kNoKey) continue;
+          // Time inside this segment is no exclusive time of its parent. A sum
+          // may be below zero until the parent's group is added; unsigned
+          // arithmetic makes the final sum right.
+          SegmentTotals& parent = segment_of(group.process, group.parent);
+          parent.wall_excl_ns -= part.wall_ns;
+          parent.on_cpu_excl_ns -= part.on_cpu_ns;
+        }
+        break;
+      }
+      case RowKind::kHook:
+        if (!tables.hooks) break;
+        for (std::uint32_t i = 0; i < entry.groups; ++i) {
+          const GroupEntry& group = index.groups()[entry.first_group + i];
+          if (group.row != number || group.count == 0) continue;
+          const std::uint64_t hits = HitsIn(index, group, range);
+          if (hits != 0) hooks[{group.process, group.key}] += hits;
+        }
+        break;
+      case RowKind::kQuality:
+      case RowKind::kCounter:
+      case RowKind::kThreadWait:
+      case RowKind::kInterrupt:
+      case RowKind::kInterruptTime:
+      case RowKind::kFault:
+        break;
+    }
+  }
+
+  std::uint64_t known_ns =
+      totals.interrupts_ns + totals.idle.on_cpu_ns + totals.outside.on_cpu_ns;
+  for (const auto& [process, run] : processes) known_ns += run.on_cpu_ns;
+  totals.unknown_ns = totals.cpu_ns - std::min(totals.cpu_ns, known_ns);
+  SetLimits(totals.unknown_ns, totals.idle);
+  SetLimits(totals.unknown_ns, totals.outside);
+  const std::uint64_t unknown_ns = UnknownTime(index).In(range);
+  const UnseenCounts unseen(index, range);
+  const auto in_turns = [&index](std::uint32_t event) {
+    return index.IsInTurns(event);
+  };
+  for (auto& [process, run] : processes) {
+    if (run.dispatches == 0 && run.on_cpu_ns == 0) continue;
+    SetRowLimits(
+        [&index, number = process](std::size_t field) {
+          return index.ProcessLimit(number, field);
+        },
+        totals.cpu_ns, unknown_ns, unseen, in_turns, whole, run);
+    totals.processes.push_back({process, std::move(run)});
+  }
+  std::erase_if(segments, [](const SegmentTotals& segment) {
+    return segment.calls == 0 && segment.wall_incl_ns == 0;
+  });
+  // Where nothing is missing, all calls are there with their time.
+  const bool complete = unknown_ns == 0 && index.losses().empty();
+  for (SegmentTotals& segment : segments) {
+    SetLimits(complete ? nullptr : &unseen, index, totals.cpu_ns, segment);
+  }
+  std::erase_if(paths, [](const auto& entry) {
+    return entry.second.calls == 0 && entry.second.wall_incl_ns == 0;
+  });
+  totals.paths = InTreeOrder(index, paths);
+  if (!tables.segments) totals.segments.clear();
+  for (const auto& [key, hits] : hooks) {
+    totals.hooks.push_back({key.first, key.second, hits});
+  }
+  // Ties by number, so that answers are deterministic (the maps are sorted).
+  std::stable_sort(totals.processes.begin(), totals.processes.end(),
+                   [](const ProcessTotals& a, const ProcessTotals& b) {
+                     return a.run.on_cpu_ns > b.run.on_cpu_ns;
+                   });
+  SortFront(totals.segments, tables.sorted_segments,
+            [](const SegmentTotals& a, const SegmentTotals& b) {
+              return a.wall_excl_ns != b.wall_excl_ns
+                         ? a.wall_excl_ns > b.wall_excl_ns
+                         : std::tie(a.process, a.hook_id) <
+                               std::tie(b.process, b.hook_id);
+            });
+  std::stable_sort(
+      totals.hooks.begin(), totals.hooks.end(),
+      [](const HookTotals& a, const HookTotals& b) { return a.hits > b.hits; });
+  return totals;
+}
+
+}  // namespace countrace::viewer

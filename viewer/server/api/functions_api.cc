@@ -1,0 +1,238 @@
+#include "viewer/server/api/functions_api.h"
+
+#include <malloc.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_format.h"
+#include "rmap/samples/code/annotation.h"
+#include "rmap/samples/code/listing.h"
+#include "rmap/samples/code/listing_json.h"
+#include "viewer/server/api/index_api.h"
+#include "viewer/server/http/http_server.h"
+#include "viewer/server/tables/function_table.h"
+#include "viewer/server/tables/sampled_ranges.h"
+#include "viewer/server/tables/trace_report.h"
+#include "viewer/server/wire/api_answer.h"
+#include "viewer/server/wire/api_bounds.h"
+
+namespace countrace::viewer {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::uint32_t kLinesAround = 8;
+
+SampledRanges& Ranges() {
+  static auto& ranges = *new SampledRanges;
+  return ranges;
+}
+
+// A page that selects another range has no use for the last answer.
+std::atomic<std::uint64_t> newest_table{0}, newest_listing{0};
+
+// The right to name code, which one request has at a time, since files may need
+// long. A later request of its kind takes the place of one that waits: one that
+// names and one of each kind that waits leave threads for the rest of the page.
+class Naming {
+ public:
+  Naming(const std::atomic<std::uint64_t>& newest, std::uint64_t own) {
+    std::unique_lock lock(Line().mutex);
+    Line().moved.wait(lock, [&] { return !Line().is_busy || newest != own; });
+    is_admitted_ = newest == own;
+    if (is_admitted_) Line().is_busy = true;
+  }
+  ~Naming() {
+    if (!is_admitted_) return;
+    const std::lock_guard lock(Line().mutex);
+    Line().is_busy = false;
+    Line().moved.notify_all();
+  }
+  Naming(const Naming&) = delete;
+  Naming& operator=(const Naming&) = delete;
+  bool is_admitted() const { return is_admitted_; }
+
+  // The number of a request that has come.
+  static std::uint64_t Arrive(std::atomic<std::uint64_t>& newest) {
+    const std::lock_guard lock(Line().mutex);
+    Line().moved.notify_all();
+    return ++newest;
+  }
+
+ private:
+  struct WaitingLine {
+    std::mutex mutex;
+    std::condition_variable moved;
+    bool is_busy = false;
+  };
+  static WaitingLine& Line() {
+    static auto& line = *new WaitingLine;
+    return line;
+  }
+  bool is_admitted_ = false;
+};
+static_assert(HttpLimits().threads > 3);
+
+HttpResponse Replaced() {
+  return Refuse(409, "A later request took the place of this one");
+}
+
+// What a request is about, and its samples.
+struct Wanted {
+  SampledRangeKey key;
+  ChosenSamples chosen;
+  std::shared_ptr<const SampledRange> range = nullptr;
+  std::uint64_t number = 0;  // Naming::Arrive()
+};
+
+// Absent: `refused` says why.
+std::optional<Wanted> Want(const TimelineIndex& index,
+                           const TraceEvents& events, ApiQuery& query,
+                           std::atomic<std::uint64_t>& newest,
+                           HttpResponse& refused) {
+  const auto table = ReportRange(index, query, "from", "to");
+  if (!table) {
+    refused = Refuse(400, query.error());
+    return std::nullopt;
+  }
+  Wanted wanted{{events.trace_path(), IdOf(index), *table}, {}};
+  const auto chosen = ParseChosenSamples(query);
+  if (!chosen) {
+    refused = Refuse(400, query.error());
+    return std::nullopt;
+  }
+  wanted.chosen = *chosen;
+  const std::uint64_t own = Naming::Arrive(newest);
+  wanted.number = own;
+  auto range = Ranges().SamplesOf(
+      wanted.key,
+      [&newest, own](const logformat::Progress&) { return newest == own; });
+  if (!range.ok()) {
+    refused = absl::IsCancelled(range.status())
+                  ? Replaced()
+                  : Refuse(500, std::string(range.status().message()));
+    return std::nullopt;
+  }
+  wanted.range = *std::move(range);
+  return wanted;
+}
+
+HttpResponse Functions(const TimelineIndex& index, const TraceEvents& events,
+                       ApiQuery& query) {
+  const auto page = ParseFunctionsPage(query);
+  if (!page) return Refuse(400, query.error());
+  HttpResponse refused;
+  const auto wanted = Want(index, events, query, newest_table, refused);
+  if (!wanted) return refused;
+  const rmap::Samples& samples = wanted->range->samples;
+  std::shared_ptr<const NamedFunctions> functions;
+  if (!samples.events.empty()) {
+    const Naming naming(newest_table, wanted->number);
+    if (!naming.is_admitted()) return Replaced();
+    functions =
+        Ranges().FunctionsOf(wanted->key, wanted->range, wanted->chosen);
+  }
+  return AnswerFunctionsPage(samples, wanted->chosen, functions.get(), *page);
+}
+
+// The text of the function's lines, with some around: of each file its pieces.
+Json SourcesOf(const rmap::Listing& listing, std::vector<std::string>& notes) {
+  Json sources = Json::array();
+  std::size_t left = kMaxSourceLines;
+  for (const auto& [file, lines] : rmap::ListedLines(listing, /*all=*/true)) {
+    const auto found = listing.sources.find(file);
+    if (found == listing.sources.end() || !found->second.is_here) continue;
+    const std::vector<std::string>& texts = found->second.lines;
+    std::size_t next = 1;  // the first line that is in no piece
+    for (const std::uint32_t line : lines) {
+      if (line == 0 || line > texts.size()) continue;
+      const std::size_t begin =
+          std::max<std::size_t>(next, line - std::min(line - 1, kLinesAround));
+      const std::size_t end =
+          std::min<std::size_t>(texts.size(), line + kLinesAround);
+      if (begin > end) continue;
+      if (end - begin >= left) {
+        notes.push_back(absl::StrFormat(
+            "The function has more than %d lines: others have no text here",
+            kMaxSourceLines));
+        return sources;
+      }
+      if (sources.empty() || next == 1 || begin != next) {
+        sources.push_back(
+            {{"file", file}, {"from", begin}, {"lines", Json::array()}});
+      }
+      for (std::size_t i = begin; i <= end; ++i, --left) {
+        sources.back()["lines"].push_back(texts[i - 1]);
+      }
+      next = end + 1;
+    }
+  }
+  return sources;
+}
+
+HttpResponse Annotate(const TimelineIndex& index, const TraceEvents& events,
+                      ApiQuery& query, const SourceFiles* sources) {
+  rmap::ListingRequest request;
+  if (sources != nullptr) request.sources = sources->Texts();
+  for (const auto& [name, to] :
+       {std::pair("function", &request.annotation.function),
+        std::pair("dso", &request.annotation.dso)}) {
+    const auto text = query.Text(name);
+    if (!text) return Refuse(400, query.error());
+    *to = *text;
+  }
+  if (request.annotation.function.empty()) {
+    return Refuse(400, "Parameter function: expected the name of a function");
+  }
+  HttpResponse refused;
+  const auto wanted = Want(index, events, query, newest_listing, refused);
+  if (!wanted) return refused;
+  const rmap::Samples& samples = wanted->range->samples;
+  request.annotation.chosen = ContextsOf(samples, wanted->chosen);
+  absl::StatusOr<rmap::Listing> listing;
+  {
+    const Naming naming(newest_listing, wanted->number);
+    if (!naming.is_admitted()) return Replaced();
+    listing = rmap::MakeListing(samples, request);
+  }
+  if (!listing.ok()) return Refuse(listing.status());
+  Json answer(rmap::ListingJson(*listing));
+  std::vector<std::string> notes = listing->notes;
+  if (!listing->disassembler.ok()) {
+    notes.push_back(absl::StrFormat("No instructions: %s",
+                                    listing->disassembler.message()));
+  }
+  answer["sources"] = SourcesOf(*listing, notes);
+  answer["notes"] = std::move(notes);
+  answer["all"] = SampledAll(samples, wanted->chosen);
+  return AnswerJson(answer);
+}
+
+}  // namespace
+
+std::optional<HttpResponse> AnswerFunctions(const TimelineIndex& index,
+                                            const TraceEvents* events,
+                                            std::string_view name,
+                                            ApiQuery& query,
+                                            const SourceFiles* sources) {
+  if (name != "functions" && name != "annotate") return std::nullopt;
+  if (events == nullptr) return Refuse(404, "No trace beside the index");
+  HttpResponse response = name == "functions"
+                              ? Functions(index, *events, query)
+                              : Annotate(index, *events, query, sources);
+  malloc_trim(0);
+  return response;
+}
+
+}  // namespace countrace::viewer

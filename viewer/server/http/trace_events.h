@@ -1,0 +1,62 @@
+// The records of a trace around an instant, as `countrace script --format
+// jsonl` has them. The index has no records: they are read from the trace's
+// begin, so a page costs the time to read up to it.
+//
+// Thread: any; one page is read at a time.
+#ifndef COUNTRACE_VIEWER_SERVER_HTTP_TRACE_EVENTS_H_
+#define COUNTRACE_VIEWER_SERVER_HTTP_TRACE_EVENTS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "logformat/read/script_json.h"
+#include "logformat/read/trace_reader.h"
+
+namespace countrace::viewer {
+
+// A place between records: before record `nth` of those at `time_ns`, ns since
+// the trace began.
+struct EventPlace {
+  std::uint64_t time_ns = 0;
+  std::uint64_t nth = 0;
+};
+
+class TraceEvents {
+ public:
+  // Opens the trace with the first page.
+  explicit TraceEvents(std::string trace_path)
+      : trace_path_(std::move(trace_path)) {}
+
+  std::string trace_path() const {
+    const std::lock_guard lock(mutex_);
+    return trace_path_;
+  }
+  // From here on the records are those of a longer copy of the same trace.
+  void Follow(std::string trace_path) {
+    const std::lock_guard lock(mutex_);
+    trace_path_ = std::move(trace_path);
+    renderer_.reset();
+    reader_.reset();
+  }
+  // At most `limit` records from `place` on; `back`: the last before it. Times
+  // are ns since `begin_ns`. Each has `t` and `nth` of its place. Returns: an
+  // error if the trace cannot be read any more.
+  absl::StatusOr<nlohmann::json> Page(std::uint64_t begin_ns, EventPlace place,
+                                      bool back, std::size_t limit) const;
+
+ private:
+  std::string trace_path_;
+  mutable std::mutex mutex_;
+  mutable std::unique_ptr<logformat::TraceReader> reader_;
+  mutable std::unique_ptr<logformat::ScriptJsonRenderer> renderer_;
+};
+
+}  // namespace countrace::viewer
+
+#endif  // COUNTRACE_VIEWER_SERVER_HTTP_TRACE_EVENTS_H_
