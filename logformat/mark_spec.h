@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "logformat/comm_glob.h"
+#include "logformat/rules/comm_glob.h"
 #include "logformat/session_layout.h"
 
 namespace countrace::logformat {

@@ -32,8 +32,8 @@
 #include <atomic>
 #include <cstdint>
 
-#include "logformat/dump_rule.h"
 #include "logformat/packet_layout.h"
+#include "logformat/rules/dump_rule.h"
 
 namespace countrace::logformat {
 

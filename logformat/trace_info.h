@@ -12,9 +12,9 @@
 
 #include "logformat/counter_limit.h"
 #include "logformat/event_sets.h"
-#include "logformat/gating.h"
 #include "logformat/packet_layout.h"
 #include "logformat/probe_cost.h"
+#include "logformat/rules/gating.h"
 #include "logformat/session_layout.h"
 
 namespace countrace::logformat {

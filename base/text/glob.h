@@ -1,7 +1,8 @@
 // Shell patterns for names of hooks, processes, rules, tracepoints.
 //
 // Header-only, and uses only the C library: it runs inside user processes.
-// Patterns for BPF programs are compiled by logformat/comm_glob.h instead.
+// Patterns for BPF programs are compiled by logformat/rules/comm_glob.h
+// instead.
 #ifndef COUNTRACE_BASE_TEXT_GLOB_H_
 #define COUNTRACE_BASE_TEXT_GLOB_H_
 

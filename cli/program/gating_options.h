@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "logformat/gating.h"
 #include "logformat/mark_spec.h"
+#include "logformat/rules/gating.h"
 
 namespace countrace::cli {
 

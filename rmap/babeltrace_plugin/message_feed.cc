@@ -6,7 +6,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "logformat/import/kernel/process_peek.h"
+#include "logformat/import/ctf/process_peek.h"
 #include "logformat/import/stream_clocks.h"
 #include "logformat/session_layout.h"
 

@@ -13,7 +13,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
-#include "logformat/gating.h"
+#include "logformat/rules/gating.h"
 #include "logformat/trace_info.h"
 #include "rmap/state/gating_request.h"
 

@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "logformat/gating.h"
 #include "logformat/mark_spec.h"
+#include "logformat/rules/gating.h"
 
 namespace countrace::rmap {
 

@@ -8,7 +8,7 @@
 #include <atomic>
 
 #include "base/posix/own_call.h"
-#include "logformat/dump_rule.h"
+#include "logformat/rules/dump_rule.h"
 #include "runtime/inprocess/process_state.h"
 
 namespace countrace::runtime {

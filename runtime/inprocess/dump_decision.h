@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "countrace/hook_site.h"
-#include "logformat/dump_rule.h"
+#include "logformat/rules/dump_rule.h"
 
 namespace countrace::runtime {
 

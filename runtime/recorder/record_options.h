@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "logformat/gating.h"
 #include "logformat/loss.h"
 #include "logformat/mark_spec.h"
+#include "logformat/rules/gating.h"
 #include "logformat/session_layout.h"
 #include "runtime/recorder/session/kernel_backend.h"
 

@@ -3,7 +3,8 @@
 // a log, a BPF program at kernel-side hooks. Plain C; every loop is bounded; no
 // division without a rule that needs one; no floating point under BPF.
 //
-// Evaluate in this order, and stop at the first no (logformat/dump_rule.h):
+// Evaluate in this order, and stop at the first no
+// (logformat/rules/dump_rule.h):
 //   rule->never; countrace_predicate_holds for each predicate; whether the
 //   caller lies in the rule's range; countrace_rule_takes_nth with
 //   ++state.passed; countrace_rule_is_due. Then store state.last_ns.
@@ -11,7 +12,7 @@
 #ifndef COUNTRACE_RUNTIME_RULES_DUMP_RULE_EVAL_H_
 #define COUNTRACE_RUNTIME_RULES_DUMP_RULE_EVAL_H_
 
-#include "logformat/dump_rule.h"
+#include "logformat/rules/dump_rule.h"
 
 // A payload value of a record. `type` as COUNTRACE_TYPE_* of hook_site.h.
 struct countrace_rule_value {

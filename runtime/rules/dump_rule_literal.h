@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/text/tokens.h"
-#include "logformat/dump_rule.h"
+#include "logformat/rules/dump_rule.h"
 
 namespace countrace::runtime {
 

@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "logformat/dump_rule.h"
+#include "logformat/rules/dump_rule.h"
 
 namespace countrace::runtime {
 

@@ -1,6 +1,6 @@
 // What counts under each setting of the POWER2 monitor, and its spelling; which
 // processes each text marks.
-#include "logformat/gating.h"
+#include "logformat/rules/gating.h"
 
 #include <fnmatch.h>
 

@@ -38,7 +38,7 @@
 #include "base/posix/scoped_fd.h"
 #include "logformat/import/ctf/conversion.h"
 #include "logformat/import/ctf/message_graph.h"
-#include "logformat/import/kernel/process_peek.h"
+#include "logformat/import/ctf/process_peek.h"
 #include "logformat/import/mapping/mapping_file.h"
 #include "logformat/import/perf/perf_conversion.h"
 #include "logformat/import/program/file_service.h"

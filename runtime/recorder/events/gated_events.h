@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "logformat/gating.h"
+#include "logformat/rules/gating.h"
 #include "runtime/recorder/events/event_name.h"
 
 namespace countrace::runtime {

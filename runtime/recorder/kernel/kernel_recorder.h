@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "logformat/gating.h"
+#include "logformat/rules/gating.h"
 #include "logformat/session_layout.h"
 #include "logformat/trace_info.h"
 #include "runtime/recorder/events/event_set_choice.h"

@@ -13,7 +13,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "logformat/gating.h"
+#include "logformat/rules/gating.h"
 #include "runtime/recorder/kernel/kernel_record.h"
 
 namespace countrace::runtime {

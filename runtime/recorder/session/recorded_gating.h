@@ -7,7 +7,7 @@
 #define COUNTRACE_RUNTIME_RECORDER_SESSION_RECORDED_GATING_H_
 
 #include "absl/status/status.h"
-#include "logformat/gating.h"
+#include "logformat/rules/gating.h"
 #include "logformat/session_layout.h"
 #include "runtime/recorder/record_options.h"
 

@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "logformat/gating.h"
+#include "logformat/rules/gating.h"
 #include "tests/rmap/power2/machine.h"
 
 namespace countrace::test_support::power2 {

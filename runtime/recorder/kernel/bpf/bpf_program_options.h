@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "logformat/gating.h"
+#include "logformat/rules/gating.h"
 #include "runtime/recorder/events/event_set_choice.h"
 #include "runtime/recorder/kernel/hooks/kernel_hook_request.h"
 #include "runtime/recorder/kernel/hooks/kernel_hook_rules.h"

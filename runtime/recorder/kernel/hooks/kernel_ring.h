@@ -9,7 +9,7 @@
 #ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_HOOKS_KERNEL_RING_H_
 #define COUNTRACE_RUNTIME_RECORDER_KERNEL_HOOKS_KERNEL_RING_H_
 
-#include "logformat/comm_glob.h"
+#include "logformat/rules/comm_glob.h"
 
 #define COUNTRACE_MAX_COUNTERS 16
 #define COUNTRACE_MAX_SETS 64

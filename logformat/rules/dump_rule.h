@@ -5,8 +5,8 @@
 // Plain C with a fixed layout, so that a BPF program can hold the same table:
 // compiled into the recorder, the runtime library and programs for the kernel.
 // runtime/rules/dump_rule_eval.h evaluates it.
-#ifndef COUNTRACE_LOGFORMAT_DUMP_RULE_H_
-#define COUNTRACE_LOGFORMAT_DUMP_RULE_H_
+#ifndef COUNTRACE_LOGFORMAT_RULES_DUMP_RULE_H_
+#define COUNTRACE_LOGFORMAT_RULES_DUMP_RULE_H_
 
 #define COUNTRACE_MAX_DUMP_RULES 16
 #define COUNTRACE_MAX_PREDICATES 4
@@ -88,4 +88,4 @@ static_assert(sizeof(struct countrace_predicate) == 48, "FORMAT.md section 6");
 static_assert(sizeof(struct countrace_dump_rule) == 816, "FORMAT.md section 6");
 #endif
 
-#endif  // COUNTRACE_LOGFORMAT_DUMP_RULE_H_
+#endif  // COUNTRACE_LOGFORMAT_RULES_DUMP_RULE_H_

@@ -3,8 +3,8 @@
 // already recorded.
 //
 // Reads the beginning of the trace, up to the end of the dump. Thread: one.
-#ifndef COUNTRACE_LOGFORMAT_IMPORT_KERNEL_PROCESS_PEEK_H_
-#define COUNTRACE_LOGFORMAT_IMPORT_KERNEL_PROCESS_PEEK_H_
+#ifndef COUNTRACE_LOGFORMAT_IMPORT_CTF_PROCESS_PEEK_H_
+#define COUNTRACE_LOGFORMAT_IMPORT_CTF_PROCESS_PEEK_H_
 
 #include <cstdint>
 #include <map>
@@ -21,4 +21,4 @@ std::map<std::int32_t, std::int32_t> PeekProcesses(
 
 }  // namespace countrace::importer
 
-#endif  // COUNTRACE_LOGFORMAT_IMPORT_KERNEL_PROCESS_PEEK_H_
+#endif  // COUNTRACE_LOGFORMAT_IMPORT_CTF_PROCESS_PEEK_H_

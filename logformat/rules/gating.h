@@ -9,8 +9,8 @@
 // and unmarked. Bits are DIS, DP, DU, DMS, DMR: DIS stops counting always, DP
 // in the kernel, DU in user code, DMS in marked processes, DMR in unmarked
 // ones. Thread: any.
-#ifndef COUNTRACE_LOGFORMAT_GATING_H_
-#define COUNTRACE_LOGFORMAT_GATING_H_
+#ifndef COUNTRACE_LOGFORMAT_RULES_GATING_H_
+#define COUNTRACE_LOGFORMAT_RULES_GATING_H_
 
 #include <cstdint>
 #include <optional>
@@ -62,4 +62,4 @@ EventMode ModeOfEvent(std::string_view event);
 
 }  // namespace countrace::logformat
 
-#endif  // COUNTRACE_LOGFORMAT_GATING_H_
+#endif  // COUNTRACE_LOGFORMAT_RULES_GATING_H_

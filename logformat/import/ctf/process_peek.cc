@@ -1,4 +1,4 @@
-#include "logformat/import/kernel/process_peek.h"
+#include "logformat/import/ctf/process_peek.h"
 
 #include <babeltrace2/babeltrace.h>
 

@@ -4,8 +4,8 @@
 // Bit i of a set of states: the first i elements of the glob are matched. Plain
 // C with a fixed layout: a BPF program and the recorder use the same table, so
 // they always agree. Thread: any.
-#ifndef COUNTRACE_LOGFORMAT_COMM_GLOB_H_
-#define COUNTRACE_LOGFORMAT_COMM_GLOB_H_
+#ifndef COUNTRACE_LOGFORMAT_RULES_COMM_GLOB_H_
+#define COUNTRACE_LOGFORMAT_RULES_COMM_GLOB_H_
 
 // With the terminating NUL.
 #define COUNTRACE_COMM_BYTES 16
@@ -30,4 +30,4 @@ static inline __attribute__((always_inline)) int countrace_comm_glob_matches(
   return (states >> (glob->end & 31) & 1) != 0;
 }
 
-#endif  // COUNTRACE_LOGFORMAT_COMM_GLOB_H_
+#endif  // COUNTRACE_LOGFORMAT_RULES_COMM_GLOB_H_

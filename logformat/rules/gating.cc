@@ -1,4 +1,4 @@
-#include "logformat/gating.h"
+#include "logformat/rules/gating.h"
 
 namespace countrace::logformat {
 namespace {
