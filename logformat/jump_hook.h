@@ -1,6 +1,6 @@
 // The point hooks that the runtime library itself has: a jump out of open
 // calls, and a switch to another stack (FORMAT.md 4.2). Writer:
-// runtime/inprocess/jumps.cc. Reader: rmap/segments.
+// runtime/inprocess/interpose/jumps.cc. Reader: rmap/segments.
 #ifndef COUNTRACE_LOGFORMAT_JUMP_HOOK_H_
 #define COUNTRACE_LOGFORMAT_JUMP_HOOK_H_
 

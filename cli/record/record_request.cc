@@ -13,8 +13,8 @@
 #include "cli/program/gating_options.h"
 #include "runtime/recorder/events/event_set_choice.h"
 #include "runtime/recorder/kernel/hooks/hook_spec.h"
-#include "runtime/recorder/samples/sample_request.h"
-#include "runtime/recorder/samples/signal_request.h"
+#include "runtime/recorder/request/sample_request.h"
+#include "runtime/recorder/request/signal_request.h"
 #include "runtime/rules/dump_rule_text.h"
 #include "runtime/rules/trigger_text.h"
 

@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "cli/program/verb_parser.h"
-#include "runtime/recorder/record_options.h"
+#include "runtime/recorder/request/record_options.h"
 
 namespace countrace::cli {
 

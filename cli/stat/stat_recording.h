@@ -13,7 +13,7 @@
 #include "cli/stat/stat_thread_times.h"
 #include "rmap/result/tables.h"
 #include "rmap/stat/stat_numbers.h"
-#include "runtime/recorder/record_options.h"
+#include "runtime/recorder/request/record_options.h"
 
 namespace countrace::cli {
 

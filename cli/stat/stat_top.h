@@ -4,7 +4,7 @@
 
 #include "cli/program/verb_parser.h"
 #include "cli/stat/stat_command_line.h"
-#include "runtime/recorder/record_options.h"
+#include "runtime/recorder/request/record_options.h"
 
 namespace countrace::cli {
 

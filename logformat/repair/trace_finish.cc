@@ -229,7 +229,7 @@ class Finisher {
     absl::StatusOr<base::FileMapping> mapping =
         base::FileMapping::Open(directory_.path + "/" + file.name);
     if (!mapping.ok()) return mapping.status();
-    // No thread has used it (runtime/inprocess/spare_streams.h).
+    // No thread has used it (runtime/inprocess/ring/spare_streams.h).
     if (mapping->IsOneHole() && !options_.processes_may_be_alive) {
       Remove(file.name);
       return true;

@@ -31,7 +31,7 @@
 namespace countrace::logformat {
 namespace {
 
-// As the runtime library accepts it (runtime/inprocess/hook_registry.cc).
+// As the runtime library accepts it (runtime/inprocess/sites/hook_registry.cc).
 constexpr std::size_t kMostHookBytes = 64 << 20;
 constexpr std::size_t kForeignNamed = 5;
 

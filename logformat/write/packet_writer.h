@@ -3,7 +3,7 @@
 //
 // Used by the kernel recorder (kCpu streams) and by tests. The runtime library
 // writes kThread streams with its own lock-free ring, in the same layout
-// (runtime/inprocess/thread_ring.h). Thread: one writer, one thread.
+// (runtime/inprocess/ring/thread_ring.h). Thread: one writer, one thread.
 //
 // A full device is never a SIGBUS: space is allocated and made resident before
 // a packet is opened. When that fails, records are discarded (kDiskFull); the

@@ -5,7 +5,7 @@
 #define COUNTRACE_RUNTIME_RECORDER_RECORD_H_
 
 #include "absl/status/statusor.h"
-#include "runtime/recorder/record_options.h"
+#include "runtime/recorder/request/record_options.h"
 
 namespace countrace::runtime {
 

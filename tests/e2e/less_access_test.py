@@ -16,7 +16,7 @@ from trace_checks import Recording
 
 PROGRAM = RUNTIME = None
 CALLS = 150_000
-SPARE_STREAMS = 64  # runtime/inprocess/spare_streams.h
+SPARE_STREAMS = 64  # runtime/inprocess/ring/spare_streams.h
 DAEMON = 'chroot,group,user,close'
 WAYS = (DAEMON, 'mounts', 'pivot', 'user-namespace', 'landlock',
         'capabilities', 'user-by-number')

@@ -3,8 +3,8 @@
 #include <cstdlib>
 
 #include "absl/strings/match.h"
+#include "runtime/recorder/control/unjoined_program.h"
 #include "runtime/recorder/kernel/hooks/usdt_notes.h"
-#include "runtime/recorder/session/unjoined_program.h"
 #include "tests/fuzz/input_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,

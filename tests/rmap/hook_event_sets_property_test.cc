@@ -90,7 +90,7 @@ TEST_CASE(
     std::vector<std::uint32_t> round;
     for (int outer = 0; outer < 400; ++outer) {
       if (left-- <= 0) {
-        // As the runtime draws them (runtime/inprocess/set_turns.h).
+        // As the runtime draws them (runtime/inprocess/counters/set_turns.h).
         if (round.empty()) {
           round = {0, 0, 1, 1};
           std::shuffle(round.begin(), round.end(), random);

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "logformat/packet_layout.h"
-#include "runtime/inprocess/set_turns.h"
+#include "runtime/inprocess/counters/set_turns.h"
 #include "tests/rmap/memory_trace.h"
 
 namespace countrace::test_support {

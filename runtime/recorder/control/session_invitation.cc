@@ -14,7 +14,7 @@
 #include "absl/strings/str_format.h"
 #include "base/posix/errno_status.h"
 #include "runtime/recorder/control/control_file.h"
-#include "runtime/recorder/session/unjoined_program.h"
+#include "runtime/recorder/control/unjoined_program.h"
 #include "runtime/recorder/system/monotonic_clock.h"
 #include "runtime/recorder/system/process_scan.h"
 

@@ -20,7 +20,7 @@
 #include "runtime/recorder/events/event_list.h"
 #include "runtime/recorder/events/event_name.h"
 #include "runtime/recorder/kernel/bpf/kernel_recorder_bpf.h"
-#include "runtime/recorder/kernel/bpf/uprobe_multi.h"
+#include "runtime/recorder/kernel/bpf/load/uprobe_multi.h"
 #include "runtime/recorder/system/cpu_list.h"
 #include "runtime/recorder/system/monotonic_clock.h"
 #include "runtime/recorder/system/pid_namespace.h"

@@ -8,7 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "logformat/packet_layout.h"
 #include "runtime/recorder/directory/disk_room.h"
-#include "runtime/recorder/samples/sample_entries.h"
+#include "runtime/recorder/kernel/ring/sample_entries.h"
 #include "runtime/recorder/system/monotonic_clock.h"
 
 namespace countrace::runtime {

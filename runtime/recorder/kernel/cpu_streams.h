@@ -19,10 +19,10 @@
 #include "absl/status/status.h"
 #include "logformat/write/packet_writer.h"
 #include "runtime/recorder/directory/owners_file.h"
-#include "runtime/recorder/kernel/kernel_record.h"
 #include "runtime/recorder/kernel/kernel_recorder.h"
 #include "runtime/recorder/kernel/marked_threads.h"
 #include "runtime/recorder/kernel/process_marks.h"
+#include "runtime/recorder/kernel/ring/kernel_record.h"
 #include "runtime/recorder/samples/sample_recorder.h"
 #include "runtime/recorder/system/process_scan.h"
 

@@ -22,8 +22,8 @@
 #include "runtime/recorder/kernel/hooks/kernel_hook_rules.h"
 #include "runtime/recorder/kernel/process_marks.h"
 #include "runtime/recorder/kernel/program_start.h"
-#include "runtime/recorder/samples/off_cpu_request.h"
-#include "runtime/recorder/samples/sample_request.h"
+#include "runtime/recorder/request/off_cpu_request.h"
+#include "runtime/recorder/request/sample_request.h"
 
 namespace countrace::runtime {
 

@@ -14,7 +14,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "logformat/rules/gating.h"
-#include "runtime/recorder/kernel/kernel_record.h"
+#include "runtime/recorder/kernel/ring/kernel_record.h"
 
 namespace countrace::runtime {
 

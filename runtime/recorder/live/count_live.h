@@ -17,7 +17,7 @@
 #include "absl/status/statusor.h"
 #include "runtime/recorder/events/event_name.h"
 #include "runtime/recorder/live/live_counters.h"
-#include "runtime/recorder/record_options.h"
+#include "runtime/recorder/request/record_options.h"
 
 namespace countrace::runtime {
 

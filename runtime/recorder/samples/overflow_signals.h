@@ -15,7 +15,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "runtime/recorder/samples/signal_request.h"
+#include "runtime/recorder/request/signal_request.h"
 
 namespace countrace::runtime {
 

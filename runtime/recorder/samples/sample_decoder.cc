@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "base/code/user_registers.h"
+#include "runtime/recorder/kernel/ring/sample_entries.h"
 #include "runtime/recorder/samples/field_load.h"
-#include "runtime/recorder/samples/sample_entries.h"
 
 namespace countrace::runtime {
 

@@ -9,7 +9,7 @@
 #include <span>
 
 #include "logformat/sample_points.h"
-#include "runtime/recorder/kernel/kernel_record.h"
+#include "runtime/recorder/kernel/ring/kernel_record.h"
 
 namespace countrace::runtime {
 

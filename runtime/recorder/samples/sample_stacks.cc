@@ -11,8 +11,8 @@
 
 #include "absl/strings/str_format.h"
 #include "logformat/sample_points.h"
-#include "runtime/recorder/samples/sample_entries.h"
-#include "runtime/recorder/samples/sample_request.h"
+#include "runtime/recorder/kernel/ring/sample_entries.h"
+#include "runtime/recorder/request/sample_request.h"
 
 namespace countrace::runtime {
 

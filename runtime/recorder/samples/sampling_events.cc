@@ -16,9 +16,9 @@
 #include "base/code/user_registers.h"
 #include "base/posix/errno_status.h"
 #include "runtime/recorder/events/event_list.h"
+#include "runtime/recorder/kernel/ring/sample_entries.h"
 #include "runtime/recorder/samples/field_load.h"
 #include "runtime/recorder/samples/sample_decoder.h"
-#include "runtime/recorder/samples/sample_entries.h"
 
 namespace countrace::runtime {
 

@@ -15,9 +15,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/posix/scoped_fd.h"
-#include "runtime/recorder/kernel/kernel_record.h"
-#include "runtime/recorder/kernel/perf/perf_ring.h"
-#include "runtime/recorder/samples/sample_request.h"
+#include "runtime/recorder/kernel/ring/kernel_record.h"
+#include "runtime/recorder/kernel/ring/perf_ring.h"
+#include "runtime/recorder/request/sample_request.h"
 
 namespace countrace::runtime {
 

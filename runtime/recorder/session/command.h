@@ -16,7 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/posix/scoped_fd.h"
-#include "runtime/recorder/record_options.h"
+#include "runtime/recorder/request/record_options.h"
 #include "runtime/recorder/session/stop_signals.h"
 
 namespace countrace::runtime {

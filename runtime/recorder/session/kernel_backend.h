@@ -8,14 +8,9 @@
 
 #include "absl/status/statusor.h"
 #include "runtime/recorder/kernel/kernel_recorder.h"
+#include "runtime/recorder/request/record_options.h"
 
 namespace countrace::runtime {
-
-enum class KernelBackend {
-  kAuto,  // BPF where it works, else perf
-  kBpf,
-  kPerf,
-};
 
 // Opens the recorder; kAuto falls back to perf rings and adds the reason to
 // `messages`. Returns: as OpenPerfKernelRecorder(), OpenBpfKernelRecorder().

@@ -12,7 +12,7 @@
 #include "runtime/recorder/events/event_set_choice.h"
 #include "runtime/recorder/kernel/hooks/kernel_hook_request.h"
 #include "runtime/recorder/kernel/kernel_recorder.h"
-#include "runtime/recorder/record_options.h"
+#include "runtime/recorder/request/record_options.h"
 #include "runtime/rules/trigger_text.h"
 
 namespace countrace::runtime {

@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "logformat/rules/gating.h"
 #include "logformat/session_layout.h"
-#include "runtime/recorder/record_options.h"
+#include "runtime/recorder/request/record_options.h"
 
 namespace countrace::runtime {
 

@@ -34,7 +34,7 @@
 #include "runtime/recorder/directory/trace_directory.h"
 #include "runtime/recorder/events/event_set_choice.h"
 #include "runtime/recorder/kernel/kernel_recorder.h"
-#include "runtime/recorder/record_options.h"
+#include "runtime/recorder/request/record_options.h"
 #include "runtime/recorder/samples/overflow_signals.h"
 #include "runtime/recorder/session/command.h"
 #include "runtime/recorder/session/started_programs.h"

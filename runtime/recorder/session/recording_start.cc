@@ -9,11 +9,11 @@
 #include "base/posix/errno_status.h"
 #include "logformat/loss.h"
 #include "runtime/recorder/control/left_files.h"
+#include "runtime/recorder/control/unjoined_program.h"
 #include "runtime/recorder/doctor/capabilities.h"
 #include "runtime/recorder/session/record_check.h"
 #include "runtime/recorder/session/recorded_gating.h"
 #include "runtime/recorder/session/recording.h"
-#include "runtime/recorder/session/unjoined_program.h"
 #include "runtime/recorder/system/process_scan.h"
 
 namespace countrace::runtime {

@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_format.h"
 #include "base/posix/scoped_fd.h"
-#include "runtime/recorder/session/unjoined_program.h"
+#include "runtime/recorder/control/unjoined_program.h"
 #include "runtime/recorder/system/monotonic_clock.h"
 #include "runtime/recorder/system/pid_namespace.h"
 #include "runtime/recorder/system/process_scan.h"

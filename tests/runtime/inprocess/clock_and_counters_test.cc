@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "logformat/read/trace_reader.h"
-#include "runtime/inprocess/thread_counters.h"
+#include "runtime/inprocess/counters/thread_counters.h"
 #include "tests/runtime/inprocess/test_session.h"
 
 namespace countrace::test {

@@ -26,7 +26,7 @@
 #include "logformat/read/record_table.h"
 #include "logformat/trace_info.h"
 #include "logformat/write/flight_stream.h"
-#include "runtime/inprocess/ring_packets.h"
+#include "runtime/inprocess/ring/ring_packets.h"
 #include "tests/support/trace_builder.h"
 
 namespace countrace::runtime {

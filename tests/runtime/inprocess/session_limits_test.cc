@@ -1,5 +1,5 @@
 // Which sessions a process joins.
-#include "runtime/inprocess/session_limits.h"
+#include "runtime/inprocess/process/session_limits.h"
 
 #include <catch2/catch.hpp>
 #include <cstring>

@@ -20,7 +20,7 @@
 #include <sstream>
 
 #include "logformat/read/trace_reader.h"
-#include "runtime/inprocess/trace_clock.h"
+#include "runtime/inprocess/process/trace_clock.h"
 #include "runtime/rules/dump_rule_text.h"
 
 namespace countrace::test {

@@ -1,5 +1,5 @@
 // Parameters of the trace's clock, without a recording.
-#include "runtime/inprocess/trace_clock.h"
+#include "runtime/inprocess/process/trace_clock.h"
 
 #include <catch2/catch.hpp>
 

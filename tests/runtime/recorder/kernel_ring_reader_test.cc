@@ -1,5 +1,5 @@
 // The ring of kernel_ring.h, written by the test as the BPF programs write it.
-#include "runtime/recorder/kernel/bpf/kernel_ring_reader.h"
+#include "runtime/recorder/kernel/bpf/read/kernel_ring_reader.h"
 
 #include <catch2/catch.hpp>
 #include <cstring>

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "logformat/packet_layout.h"
-#include "runtime/recorder/kernel/kernel_record.h"
+#include "runtime/recorder/kernel/ring/kernel_record.h"
 
 namespace countrace::runtime {
 namespace {

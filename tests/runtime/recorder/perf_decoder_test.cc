@@ -10,7 +10,7 @@
 
 #include "base/posix/scoped_fd.h"
 #include "logformat/packet_layout.h"
-#include "runtime/recorder/kernel/perf/perf_ring.h"
+#include "runtime/recorder/kernel/ring/perf_ring.h"
 #include "runtime/recorder/system/cpu_list.h"
 #include "runtime/recorder/system/process_scan.h"
 #include "runtime/recorder/system/tracepoint_format.h"

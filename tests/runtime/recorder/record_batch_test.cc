@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "runtime/recorder/kernel/kernel_record.h"
+#include "runtime/recorder/kernel/ring/kernel_record.h"
 
 namespace countrace::runtime {
 namespace {

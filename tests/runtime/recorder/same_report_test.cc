@@ -14,7 +14,7 @@
 #include "logformat/packet_layout.h"
 #include "rmap/pipeline.h"
 #include "rmap/report/report_render.h"
-#include "runtime/recorder/kernel/bpf/kernel_ring_reader.h"
+#include "runtime/recorder/kernel/bpf/read/kernel_ring_reader.h"
 #include "runtime/recorder/kernel/cpu_streams.h"
 #include "runtime/recorder/kernel/perf/perf_decoder.h"
 #include "runtime/recorder/system/process_scan.h"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/code/user_registers.h"
-#include "runtime/recorder/samples/sample_entries.h"
+#include "runtime/recorder/kernel/ring/sample_entries.h"
 
 namespace countrace::runtime {
 namespace {

@@ -1,5 +1,5 @@
 // `--sample` texts, and the functions that only the recorded machine names.
-#include "runtime/recorder/samples/sample_request.h"
+#include "runtime/recorder/request/sample_request.h"
 
 #include <catch2/catch.hpp>
 #include <string>

@@ -18,7 +18,7 @@
 #include "base/posix/scoped_fd.h"
 #include "runtime/recorder/events/event_set_choice.h"
 #include "runtime/recorder/kernel/perf/perf_decoder.h"
-#include "runtime/recorder/kernel/perf/perf_ring.h"
+#include "runtime/recorder/kernel/ring/perf_ring.h"
 #include "runtime/recorder/system/tracepoint_format.h"
 
 namespace countrace::runtime {

@@ -16,7 +16,7 @@
 
 #include "logformat/event_sets.h"
 #include "logformat/packet_layout.h"
-#include "runtime/recorder/kernel/kernel_record.h"
+#include "runtime/recorder/kernel/ring/kernel_record.h"
 #include "runtime/recorder/system/tracepoint_format.h"
 
 namespace countrace::runtime {

@@ -1,6 +1,6 @@
 // The kernel attaches all places of a call or none. Whatever it refuses, the
 // other hooks are attached, whole and once.
-#include "runtime/recorder/kernel/bpf/joint_attachment.h"
+#include "runtime/recorder/kernel/bpf/load/joint_attachment.h"
 
 #include <fcntl.h>
 

@@ -1,4 +1,4 @@
-#include "runtime/recorder/kernel/bpf/saved_registers.h"
+#include "runtime/recorder/kernel/bpf/read/saved_registers.h"
 
 #include <catch2/catch.hpp>
 #include <cstring>

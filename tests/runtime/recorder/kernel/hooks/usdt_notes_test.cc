@@ -9,8 +9,8 @@
 #include <set>
 #include <string>
 
+#include "runtime/recorder/control/unjoined_program.h"
 #include "runtime/recorder/kernel/hooks/function_symbols.h"
-#include "runtime/recorder/session/unjoined_program.h"
 #include "tests/runtime/recorder/kernel/hooks/elf_sections.h"
 #include "tests/support/trace_builder.h"
 

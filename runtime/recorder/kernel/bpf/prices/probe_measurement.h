@@ -1,0 +1,38 @@
+// Measures kinds of probes: a child process calls functions of its own with
+// probes on them, with the same BPF programs and events as the recording.
+//
+// The child's records show when a probe's program ran, its clock when the call
+// began and ended: so the cost is known in three parts. Nothing of it is in the
+// recording, which has not begun. Thread: one.
+#ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_PRICES_PROBE_MEASUREMENT_H_
+#define COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_PRICES_PROBE_MEASUREMENT_H_
+
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "logformat/probe_cost.h"
+#include "runtime/recorder/kernel/bpf/load/bpf_program_options.h"
+#include "runtime/recorder/kernel/hooks/probed_instruction.h"
+
+namespace countrace::runtime {
+
+// Its instruction, and whether returns are probed, too.
+using ProbeKind = std::pair<ProbedInstruction, bool>;
+
+// The parts of a call or hit: before the enter record, between the records,
+// after the last one.
+struct ProbeParts {
+  logformat::ProbeCost::Range before, inside, after;
+};
+
+// `options`: of the recording. Takes some tenths of a second. Returns: errors
+// of BpfPrograms::Load(); UNIMPLEMENTED on this architecture; UNAVAILABLE the
+// child was held up.
+absl::StatusOr<std::map<ProbeKind, ProbeParts>> MeasureProbes(
+    BpfProgramOptions options, const std::vector<ProbeKind>& kinds);
+
+}  // namespace countrace::runtime
+
+#endif  // COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_PRICES_PROBE_MEASUREMENT_H_

@@ -1,0 +1,147 @@
+// The kernel types that the programs read, by name. Loading fills in their
+// offsets from the running kernel's BTF (CO-RE), so the build needs no kernel
+// headers.
+#ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_PROGRAMS_KERNEL_TYPES_BPF_H_
+#define COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_PROGRAMS_KERNEL_TYPES_BPF_H_
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), \
+                             apply_to = record)
+
+// Clocks in ns, as of the CPU's last scheduling event; `clock_task` is `clock`
+// without stolen time.
+struct rq {
+  unsigned long long clock, clock_task;
+};
+struct cfs_rq {
+  struct rq* rq;
+};
+struct sched_entity {
+  unsigned long long exec_start;        // last update, by `clock_task`
+  unsigned long long sum_exec_runtime;  // ns on a CPU until then
+  struct cfs_rq* cfs_rq;                // CONFIG_FAIR_GROUP_SCHED
+};
+// CONFIG_SCHED_INFO; not kept for idle.
+struct sched_info {
+  unsigned long pcount;             // number of switch-ins
+  unsigned long long last_arrival;  // time of the last one, by `clock`
+};
+
+typedef struct {
+  int counter;
+} atomic_t;
+
+// A thread's or process's number in each pid namespace that contains it.
+struct ns_common {
+  unsigned inum;  // inode
+};
+struct pid_namespace {
+  struct ns_common ns;
+};
+struct upid {
+  int nr;
+  struct pid_namespace* ns;
+};
+struct pid {
+  unsigned level;  // of the innermost one; 0: the host's
+  struct upid numbers[1];
+};
+
+struct signal_struct {
+  atomic_t live;  // threads of the process that have not ended
+  struct pid* pids[4];
+};
+
+// The flags that mark a 32-bit system call (x86).
+struct thread_info {
+  unsigned status;
+};
+
+// Registers of user code at a system call, which keep its number. "___" makes a
+// second definition of a kernel type for CO-RE.
+struct pt_regs___syscall {
+#if defined(__TARGET_ARCH_x86)
+  unsigned long orig_ax;
+  unsigned long r12, ip;
+#elif defined(__TARGET_ARCH_arm64)
+  int syscallno;
+  unsigned long long regs[31], pc;
+#else
+  unsigned long gpr[32];
+#endif
+};
+
+// The user, and the cgroup in the v2 hierarchy.
+typedef struct {
+  unsigned val;
+} kuid_t;
+struct cred {
+  kuid_t uid;
+};
+struct kernfs_node {
+  unsigned long long id;
+};
+struct cgroup {
+  struct kernfs_node* kn;
+};
+struct css_set {
+  struct cgroup* dfl_cgrp;
+};
+
+struct task_struct {
+  struct thread_info thread_info;
+  struct signal_struct* signal;
+  struct pid* thread_pid;  // null when the thread has been released
+  struct sched_entity se;
+  struct sched_info sched_info;
+  unsigned flags;
+  void* mm;
+  int pagefault_disabled;  // how often
+  int pid;                 // what user space calls tid
+  int tgid;                // what user space calls pid
+  int wake_cpu;
+  int exit_state;
+  unsigned in_execve : 1;
+  struct task_struct* real_parent;
+  const struct cred* real_cred;
+  struct css_set* cgroups;
+  char comm[16];
+};
+
+// The file behind a mapping of a process.
+struct qstr {
+  const unsigned char* name;
+};
+struct dentry {
+  struct qstr d_name;
+};
+struct path {
+  struct dentry* dentry;
+};
+struct inode {
+  unsigned long i_ino;
+};
+struct file {
+  struct path f_path;
+  struct inode* f_inode;
+};
+struct vm_area_struct {
+  unsigned long vm_start;
+  unsigned long vm_pgoff;  // of the file, in pages
+  struct file* vm_file;
+};
+
+// A program that begins.
+struct linux_binprm {
+  struct file* file;
+  const char* interp;
+};
+
+struct irqaction;
+
+#pragma clang attribute pop
+
+// Context of a perf_event program (uapi/linux/bpf_perf_event.h); only the
+// address is read.
+#include <linux/bpf_perf_event.h>
+
+#endif  // COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_PROGRAMS_KERNEL_TYPES_BPF_H_
