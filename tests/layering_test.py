@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Checks which module may include which (DESIGN: hooks -> runtime -> logformat
--> rmap -> viewer, cli over all), that no units (x.h with x.cc) include each
-other in a circle, and that code that runs inside a user's process uses neither
+-> rmap -> viewer, cli over all), that neither units (x.h with x.cc) nor rooms
+(folders of the product) include each other in a circle, that a room has at most
+25 units, and that code that runs inside a user's process uses neither
 Abseil nor the C++ runtime library.
 
 Usage: layering_test.py [--self-test] [ROOT]. Exit: 0 clean, 1 violations.
@@ -60,6 +61,7 @@ FREESTANDING = {
 BANNED_STEMS = {"util", "utils", "helper", "helpers", "common", "misc",
                 "manager"}
 
+UNITS_OF_ROOM = 25
 SOURCE_SUFFIXES = {".h", ".hpp", ".c", ".cc", ".cpp"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 # Installed headers are included as <countrace/...>.
@@ -169,48 +171,69 @@ def check(root):
                 problems.append(where + f"{module}/ may include " + (", ".join(
                     sorted(MAY_INCLUDE[module])) or "no other module"))
 
-    problems += check_unit_cycles(root, graph)
+    problems += check_circles("units", edges(
+        root, graph, lambda relative: relative.rsplit(".", 1)[0]))
+    product = {relative: includes for relative, includes in graph.items()
+               if relative.split("/")[0] not in ("tests", "examples")}
+    problems += check_circles("rooms", edges(
+        root, product, lambda relative: relative.rsplit("/", 1)[0]))
+    problems += check_room_sizes(product)
     problems += check_inside_user_process(root, files, graph)
     return problems
 
 
-def check_unit_cycles(root, graph):
-    """One message for each include cycle between units, a shortest one for each
-    unit that is in any, until all units of it are named."""
-    units = {}
+def edges(root, graph, group_of):
+    """group -> {group that it includes: where it does first}."""
+    groups = {}
     for relative, includes in graph.items():
-        unit = relative.rsplit(".", 1)[0]
-        edges = units.setdefault(unit, {})
+        group = group_of(relative)
+        found = groups.setdefault(group, {})
         for line, _, spelled in includes:
             target = resolve(root, relative, spelled)
-            other = target and target.rsplit(".", 1)[0]
-            if other and other != unit:
-                edges.setdefault(other, f"{relative}:{line}")
+            other = target and group_of(target)
+            if other and other != group:
+                found.setdefault(other, f"{relative}:{line}")
+    return groups
+
+
+def check_circles(kind, groups):
+    """One message for each include circle, a shortest one for each group that is
+    in any, until all groups of it are named."""
     problems, named = [], set()
-    for start in sorted(units):
+    for start in sorted(groups):
         if start in named:
             continue
         # Breadth first: the first way back is a shortest one.
         way_to, queue = {}, [start]
         while queue and start not in way_to:
-            unit = queue.pop(0)
-            for other in sorted(units.get(unit, {})):
+            group = queue.pop(0)
+            for other in sorted(groups.get(group, {})):
                 if other not in way_to:
-                    way_to[other] = unit
+                    way_to[other] = group
                     queue.append(other)
         if start not in way_to:
             continue
-        steps, unit = [], start
+        steps, group = [], start
         while True:
-            before = way_to[unit]
-            steps.append(f"{units[before][unit]} includes {unit}")
-            named.add(unit)
-            unit = before
-            if unit == start:
+            before = way_to[group]
+            steps.append(f"{groups[before][group]} includes {group}")
+            named.add(group)
+            group = before
+            if group == start:
                 break
-        problems.append("units include each other in a circle: " +
+        problems.append(f"{kind} include each other in a circle: " +
                         "; ".join(reversed(steps)))
     return problems
+
+
+def check_room_sizes(graph):
+    rooms = {}
+    for relative in graph:
+        room, _, name = relative.rpartition("/")
+        rooms.setdefault(room, set()).add(name.rsplit(".", 1)[0])
+    return [f"{room}: {len(units)} units, at most {UNITS_OF_ROOM}: make rooms in it"
+            for room, units in sorted(rooms.items())
+            if len(units) > UNITS_OF_ROOM]
 
 
 def check_inside_user_process(root, files, graph):
@@ -277,15 +300,32 @@ class LayeringSelfTest(unittest.TestCase):
     def test_cycle_of_units_is_found(self):
         # No header includes its own user: only the .cc files close the circle.
         tree = {"rmap/a.h": "", "rmap/a.cc": '#include "rmap/b.h"\n',
-                "rmap/b.h": "", "rmap/b.cc": '#include "rmap/c/c.h"\n',
-                "rmap/c/c.h": '#include "rmap/a.h"\n'}
+                "rmap/b.h": "", "rmap/b.cc": '#include "rmap/c.h"\n',
+                "rmap/c.h": '#include "rmap/a.h"\n'}
         problems = self.problems_of(tree)
         self.assertEqual(1, len(problems), problems)
         self.assertIn("rmap/a.cc:1 includes rmap/b; "
-                      "rmap/b.cc:1 includes rmap/c/c; "
-                      "rmap/c/c.h:1 includes rmap/a", problems[0])
-        tree["rmap/c/c.h"] = ""
+                      "rmap/b.cc:1 includes rmap/c; "
+                      "rmap/c.h:1 includes rmap/a", problems[0])
+        tree["rmap/c.h"] = ""
         self.assertEqual([], self.problems_of(tree))
+
+    def test_circle_of_rooms_is_found(self):
+        # No unit is in a circle.
+        tree = {"rmap/a/x.cc": '#include "rmap/b/x.h"\n', "rmap/a/y.h": "",
+                "rmap/b/x.h": "", "rmap/b/y.cc": '#include "rmap/a/y.h"\n'}
+        problems = self.problems_of(tree)
+        self.assertEqual(1, len(problems), problems)
+        self.assertIn("rooms include each other", problems[0])
+        tree["rmap/b/y.cc"] = ""
+        self.assertEqual([], self.problems_of(tree))
+
+    def test_room_of_too_many_units_is_found(self):
+        tree = {f"rmap/a/x{i}.{end}": "" for i in range(UNITS_OF_ROOM)
+                for end in ("h", "cc")}
+        self.assertEqual([], self.problems_of(tree))
+        tree["rmap/a/y.h"] = ""
+        self.assertEqual(1, len(self.problems_of(tree)))
 
     def test_unit_may_include_its_own_header(self):
         self.assertEqual([], self.problems_of({
