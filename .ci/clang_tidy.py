@@ -82,11 +82,25 @@ def changed_files(base):
     return changed
 
 
+def sources(path, build):
+    """The sources that a file of the build stands for: itself, or those of a
+    folder that are compiled as one."""
+    if not path.is_relative_to(build):
+        return [path]
+    if path.parent.name != "Unity":
+        return []
+    return [pathlib.Path(name) for name in
+            re.findall(r'(?m)^#include "(.+)"$', path.read_text())]
+
+
 def commands(build):
     """Our own sources -> their compiler flags, as a tuple."""
     found = {}
-    for entry in json.loads((build / "compile_commands.json").read_text()):
-        path = pathlib.Path(entry["directory"], entry["file"]).resolve()
+    entries = [(path, entry) for entry in
+               json.loads((build / "compile_commands.json").read_text())
+               for path in sources(pathlib.Path(
+                   entry["directory"], entry["file"]).resolve(), build)]
+    for path, entry in entries:
         if not path.is_relative_to(ROOT) or path.is_relative_to(build):
             continue
         name = path.relative_to(ROOT).as_posix()

@@ -29,21 +29,27 @@ done
 # All that answers from an index, and from samples; row_condition.cc and
 # chi_squared.cc are others here.
 sources=(
-  viewer/index/{timeline_index,interval_summary,overview_columns}.cc
-  viewer/index/{unknown_time,unseen_counts,interval_row,counter_row}.cc
-  viewer/index/{run_totals,run_limits,range_totals,thread_totals}.cc
-  viewer/index/{cpu_totals,thread_run,thread_states,wait_split,wait_totals}.cc
-  viewer/index/{call_durations,rare_events,process_life,instant_state}.cc
-  viewer/index/{nearest_step,row_tree,tile,inferred_switches}.cc
-  viewer/server/{query_string,state_json,table_order,narrowed_tables}.cc
-  viewer/server/{range_json,wait_json,function_table}.cc
-  viewer/server/{api_answer,api_query,catalog_items,catalog_api,rows_api}.cc
-  viewer/server/{tiles_api,instant_api,range_api,frames_api,index_api}.cc
+  viewer/index/file/{timeline_index,interval_summary,overview_columns}.cc
+  viewer/index/limits/{unknown_time,unseen_counts,inferred_switches}.cc
+  viewer/index/rows/{interval_row,counter_row,thread_run,thread_states}.cc
+  viewer/index/rows/{process_life,row_tree}.cc
+  viewer/index/range/{run_totals,run_limits,range_totals,thread_totals}.cc
+  viewer/index/range/{cpu_totals,wait_split,wait_totals,call_durations}.cc
+  viewer/index/range/rare_events.cc
+  viewer/index/instant/{instant_state,nearest_step,tile}.cc
+  viewer/server/http/query_string.cc
+  viewer/server/wire/{state_json,range_json,wait_json,api_answer,api_query}.cc
+  viewer/server/tables/{table_order,narrowed_tables,function_table}.cc
+  viewer/server/tables/catalog_items.cc
+  viewer/server/api/{catalog_api,rows_api,tiles_api,instant_api,range_api}.cc
+  viewer/server/api/{frames_api,index_api}.cc
   viewer/offline/stored_functions.cc
   viewer/offline/wasm/{module_main,row_condition,chi_squared}.cc
-  rmap/samples/{named_samples,frame_places,place_rows,sampled_amount}.cc
-  rmap/samples/{event_books,period_comparison,samples_json}.cc
-  rmap/tables/{tables,bounds}.cc base/text/{quantity_parse,name_escape}.cc
+  rmap/samples/names/{named_samples,frame_places}.cc
+  rmap/samples/rows/{place_rows,period_comparison,samples_json}.cc
+  rmap/samples/sums/{sampled_amount,event_books}.cc
+  rmap/result/{tables,bounds}.cc
+  base/text/{quantity_parse,name_escape}.cc
 )
 # Only these headers of the host are for this target.
 mkdir -p "$work/include"
