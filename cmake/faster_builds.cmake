@@ -4,12 +4,15 @@ set(countrace_libraries
   countrace_recorder countrace_rules countrace_rmap countrace_samples
   countrace_viewer countrace_cli_base countrace)
 
-# A file whose local names another file of its folder has, too.
+# A file whose local names another file of its folder has, too, or that the
+# runtime library has: a program may link both.
 set(countrace_compiled_alone
   base/code/jit_dump.cc
+  base/posix/kernel_clock.cc
   cli/program/wall_clock.cc
   logformat/import/ctf/conversion.cc
   logformat/import/ctf/function_names.cc
+  logformat/packet_checksum.cc
   logformat/read/script_json.cc
   logformat/repair/trace_verify.cc
   rmap/diff/aligned_rows.cc
