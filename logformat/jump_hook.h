@@ -1,6 +1,6 @@
 // The point hooks that the runtime library itself has: a jump out of open
-// calls, and a switch to another stack (FORMAT.md 4.2). Writer:
-// runtime/inprocess/interpose/jumps.cc. Reader: rmap/segments.
+// calls, a switch to another stack, a scope in a coroutine (FORMAT.md 4.2).
+// Writer: runtime/inprocess/interpose/jumps.cc. Reader: rmap/segments.
 #ifndef COUNTRACE_LOGFORMAT_JUMP_HOOK_H_
 #define COUNTRACE_LOGFORMAT_JUMP_HOOK_H_
 
@@ -17,6 +17,10 @@ inline constexpr char kJumpName[] = "jump";
 // thread's next jump record has since_ns 0, for readers without this hook, and
 // means nothing else.
 inline constexpr char kStackName[] = "stack";
+
+// Payload: place, exit (u64): the thread's hook record before this one (exit 0)
+// began the scope at `place`, in a coroutine's frame; the next one (1) ends it.
+inline constexpr char kScopeName[] = "scope";
 
 }  // namespace countrace::logformat
 

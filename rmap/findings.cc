@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_format.h"
 #include "base/text/quantity_format.h"
+#include "rmap/tables/waker_rows.h"
 
 namespace countrace::rmap {
 
@@ -60,6 +61,13 @@ void AddFindings(const FindingSources& in, LossLedger& ledger) {
         "%d calls are nested deeper than %d: they are counted in the rows of "
         "their segments, without their times",
         in.segments.too_deep(), SegmentBuilder::kMaxDepth));
+  }
+  for (const auto& [hook_id, calls] : in.segments.late_exits()) {
+    ledger.AddMessage(absl::StrFormat(
+        "%d calls of %s ended after a call around them had ended (coroutines "
+        "that are resumed in turn, or exits out of order): their rows have "
+        "limits",
+        calls, HookName(in.info, hook_id)));
   }
   if (in.dispatches.blocked().folded() != 0) {
     ledger.AddMessage(absl::StrFormat(

@@ -122,7 +122,8 @@ void MissingExits(TextTables& tables, const std::vector<SegmentRow>& rows) {
     if (++found > kNamed) continue;
     tables.out() += absl::StrFormat(
         "  (%s of %s calls of %s (%s) in %s have no exit in the trace:\n"
-        "   a way out of it has none, or they were open at the end)\n",
+        "   a way out of it has none, they were open at the end, or it is "
+        "late)\n",
         base::FormatCount(row.end_inferred), base::FormatCount(row.calls),
         base::EscapeName(row.segment), base::EscapeName(row.location.Read()),
         ProcessName(row.comm, row.pid));

@@ -39,6 +39,9 @@ void SegmentBuilder::Jump(ThreadState& thread, const ThreadNow& now,
     SwitchStack(thread, now, {values[0], values[1], time_ns});
     return;
   }
+  if (hook_id == jumps_.scope) {
+    return NoteScope(thread, values[0], values[1] != 0);
+  }
   const std::uint64_t since_ns = values[0];
   if (since_ns == 0) {
     if (std::exchange(thread.stacks.jump_follows, false)) return;
@@ -58,6 +61,33 @@ void SegmentBuilder::Jump(ThreadState& thread, const ThreadNow& now,
   while (!stack.frames.empty() && stack.frames.back().begin_ns > since_ns) {
     Close(thread, now, &dump, time_ns);
   }
+}
+
+void SegmentBuilder::NoteScope(ThreadState& thread, std::uint64_t place,
+                               bool ends) {
+  SegmentStack& stack = thread.stack;
+  const std::vector<Frame>& frames = stack.frames;
+  std::vector<OpenScope>& scopes = stack.scopes;
+  while (!scopes.empty() &&
+         scopes.back().depth + (ends ? 0 : 1) >= frames.size()) {
+    scopes.pop_back();
+  }
+  if (frames.empty() || stack.too_deep != 0) return;
+  if (!ends) {
+    if (frames.size() > stack.doubtful) {  // else its enter may be lost
+      scopes.push_back({place, frames.size() - 1, frames.back().begin_ns});
+    }
+    return;
+  }
+  const auto scope =
+      std::find_if(scopes.rbegin(), scopes.rend(), [&](const OpenScope& each) {
+        return each.place == place &&
+               each.begin_ns == frames[each.depth].begin_ns;
+      });
+  // After a loss, the record of its enter may be missing.
+  if (scope == scopes.rend() && thread.process->hooks_lost) return;
+  stack.exit_of = scope == scopes.rend() ? 0 : scope->depth + 1;
+  stack.exit_at = stack.exit_of == frames.size() ? 0 : frames.size();
 }
 
 void SegmentBuilder::DoubtInnermost(ThreadState& thread,
@@ -87,9 +117,11 @@ bool SegmentBuilder::EndLeft(ThreadState& thread, const ThreadNow& now,
         return each.node->hook_id == hook_id;
       });
   if (call == left.rend()) return false;
+  ++late_exits_[hook_id];
   const std::uint64_t ns = time_ns - std::min(time_ns, call->end_ns);
   const std::uint64_t on_cpu_ns = now.OnCpuAt(time_ns);
   UnseenSums& unseen = call->node->unseen.Write();
+  ++unseen.late_exits;
   unseen.wall_ns += ns;
   unseen.unknown_ns += ns;
   unseen.on_cpu_ns += on_cpu_ns - std::min(on_cpu_ns, call->on_cpu_ns);

@@ -42,6 +42,7 @@ HookTable::HookTable(const logformat::TraceInfo& info)
     origins_[hook.id] = hook.origin;
     if (IsOwn(hook, logformat::kJumpName, 1)) jumps_.jump = hook.id;
     if (IsOwn(hook, logformat::kStackName, 2)) jumps_.stack = hook.id;
+    if (IsOwn(hook, logformat::kScopeName, 2)) jumps_.scope = hook.id;
     if (hook.origin == HookOrigin::kProgram) continue;
     if (const SamplePoint point = logformat::SamplePointOf(hook);
         point != SamplePoint::kNone) {

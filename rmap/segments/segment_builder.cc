@@ -148,12 +148,17 @@ void SegmentBuilder::ExitOutOfOrder(ThreadState& thread, const ThreadNow& now,
                                     std::uint32_t hook_id, const HookDump& dump,
                                     std::uint64_t time_ns) {
   SegmentStack& stack = thread.stack;
+  const std::size_t depth = stack.frames.size();
+  const std::size_t not_of =
+      stack.exit_at != 0 && depth == stack.exit_at ? depth - stack.exit_of : 0;
+  if (depth <= stack.exit_at) stack.exit_at = 0;
   if (stack.too_deep != 0) {
     --stack.too_deep;
     return;
   }
   const auto match = std::find_if(
-      stack.frames.rbegin(), stack.frames.rend(),
+      stack.frames.rbegin() + static_cast<std::ptrdiff_t>(not_of),
+      stack.frames.rend(),
       [&](const Frame& frame) { return frame.hook_id == hook_id; });
   if (match != stack.frames.rend()) {
     const auto inner = match - stack.frames.rbegin();
@@ -471,7 +476,7 @@ void SegmentBuilder::DropInnermost(ThreadState& thread) {
                                                        const HookDump& dump,
                                                        std::uint64_t time_ns) {
   SegmentStack& stack = thread.stack;
-  if (stack.too_deep == 0 && !stack.frames.empty() &&
+  if ((stack.too_deep | stack.exit_at) == 0 && !stack.frames.empty() &&
       stack.frames.back().hook_id == hook_id) [[likely]] {
     CloseInnermost(thread, now, &dump, time_ns, /*end_known=*/false);
     return;
@@ -536,7 +541,7 @@ void SegmentBuilder::ResolveDoubt(ThreadState& thread, const ThreadNow& now,
 void SegmentBuilder::OnLoss(ThreadState& thread) {
   const auto doubt = [](SegmentStack& stack) {
     stack.doubtful = stack.frames.size();
-    stack.too_deep = 0;
+    stack.too_deep = stack.exit_at = 0;
   };
   doubt(thread.stack);
   ++thread.stack.turn;  // other sets may have been counted meanwhile

@@ -19,6 +19,7 @@
 #define COUNTRACE_RMAP_SEGMENTS_SEGMENT_BUILDER_H_
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <utility>
@@ -78,9 +79,9 @@ HookDump DumpOf(const logformat::EventRecord& record);
 // trace does not have it.
 struct JumpHooks {
   static constexpr std::uint32_t kNoHook = ~std::uint32_t{0};
-  std::uint32_t jump = kNoHook, stack = kNoHook;
+  std::uint32_t jump = kNoHook, stack = kNoHook, scope = kNoHook;
   bool Have(std::uint32_t hook_id) const {
-    return hook_id == jump || hook_id == stack;
+    return hook_id == jump || hook_id == stack || hook_id == scope;
   }
 };
 
@@ -127,7 +128,7 @@ class SegmentBuilder {
            std::span<const logformat::ThreadRecord> records,
            const std::vector<logformat::HookKind>& kinds);
   // A record of one of the jump hooks (logformat/jump_hook.h): `thread` left
-  // open calls without their exits, or for a time.
+  // open calls without their exits, or for a time, or a call is a coroutine's.
   void Jump(ThreadState& thread, const logformat::EventRecord& record,
             std::uint64_t time_ns);
   // Records of `thread` were lost after the previous one.
@@ -190,9 +191,16 @@ class SegmentBuilder {
   // show. Requires: DispatchTracker has set the thread's clocks to 0.
   void BeginRange(ThreadState& thread) const;
   void BeginRange(const ThreadState& thread, SegmentStack& stack) const;
-  void ForgetSums() { too_deep_ = 0; }
+  void ForgetSums() {
+    too_deep_ = 0;
+    late_exits_.clear();
+  }
 
   std::uint64_t too_deep() const { return too_deep_; }
+  // By hook id: calls that ended after the one around them did.
+  const std::map<std::uint32_t, std::uint64_t>& late_exits() const {
+    return late_exits_;
+  }
 
  private:
   // Pops the innermost frame as one call that ended at `time_ns`. `dump`
@@ -248,6 +256,8 @@ class SegmentBuilder {
   // Ends the calls that wait, which ended where they were left.
   void CloseLeft(ThreadState& thread, const ThreadNow& now,
                  std::uint64_t time_ns);
+  // The scope at `place` began with the innermost open call, or ends next.
+  static void NoteScope(ThreadState& thread, std::uint64_t place, bool ends);
   // The `calls` innermost open calls ended without a record of it, some time
   // before now: what was recorded inside them may lie outside.
   void DoubtInnermost(ThreadState& thread, std::size_t calls) const;
@@ -256,8 +266,8 @@ class SegmentBuilder {
   static void NoteLeft(ThreadState& thread, const ThreadNow& now,
                        std::uint64_t time_ns);
   // True if the exit of `hook_id` is that of such a call.
-  static bool EndLeft(ThreadState& thread, const ThreadNow& now,
-                      std::uint32_t hook_id, std::uint64_t time_ns);
+  bool EndLeft(ThreadState& thread, const ThreadNow& now, std::uint32_t hook_id,
+               std::uint64_t time_ns);
   void MoveWaits(ThreadState& thread, std::uint64_t since_ns) const;
   // Before CloseAll: a segment that is open several times may have been left
   // each time.
@@ -295,6 +305,7 @@ class SegmentBuilder {
   bool call_counts_;  // the observer's WantsCallCounts()
   std::vector<std::optional<std::uint64_t>> observed_dumps_;
   std::uint64_t too_deep_ = 0;
+  std::map<std::uint32_t, std::uint64_t> late_exits_;
 };
 
 }  // namespace countrace::rmap

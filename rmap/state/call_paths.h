@@ -86,6 +86,8 @@ struct UnseenSums {
   std::uint64_t unknown_ns = 0, kernel_ns = 0;
   // Its calls may have ended later: what they may have besides.
   std::uint64_t wall_ns = 0, switches = 0, faults = 0;
+  std::uint64_t late_exits =
+      0;  // part of the inferred ends: later, there is one
   // The parts of its sums that may belong to others.
   struct Less {
     std::uint64_t calls = 0, wall_ns = 0, on_cpu_ns = 0, switches = 0;
@@ -109,6 +111,7 @@ struct UnseenSums {
     wall_ns += more.wall_ns;
     switches += more.switches;
     faults += more.faults;
+    late_exits += more.late_exits;
     kernel_ns += more.kernel_ns;
     less.Add(more.less);
   }

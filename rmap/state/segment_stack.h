@@ -63,12 +63,24 @@ struct LeftCall {
   std::uint64_t end_ns, on_cpu_ns, switches, faults;
 };
 
+// An open call whose scope lies in a coroutine's frame. It is over if the frame
+// at `depth` began at another time.
+struct OpenScope {
+  std::uint64_t place;
+  std::size_t depth;
+  std::uint64_t begin_ns;
+};
+
 struct SegmentStack {
   std::vector<Frame> frames;         // outermost first
   std::vector<LeftCall> left_calls;  // whose exits may still come; latest last
   // When the thread went to another stack, and when it came back.
   StackClocks left, back;
-  bool elsewhere = false;  // it went on in another thread
+  bool elsewhere = false;         // it went on in another thread
+  std::vector<OpenScope> scopes;  // outermost first
+  // The next exit while there are `exit_at` frames, if not 0, is that of the
+  // frame in front of `exit_of`; 0: of none of them.
+  std::size_t exit_at = 0, exit_of = 0;
   // Counters at each frame's enter. From the thread's dumps, if records do not
   // stay in memory: one value for each event. From the kernel's dumps (if the
   // trace has kernel hooks): words with bit i = value i is present, then what

@@ -66,7 +66,7 @@ def event(writer, time, where, words):
     if words[0] == 'lost':
         writer.thread(*task).lose(int(words[1]), words[2])
         return
-    if words[0] in ('jump', 'stack'):
+    if words[0] in ('jump', 'stack', 'scope'):
         writer.add_user_hook(task, time, 2 * int(words[1]),
                              payload=integers(words[2:]))
         return

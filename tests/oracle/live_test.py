@@ -3,7 +3,7 @@
 the oracle, digit by digit. A trace that differs is kept.
 
 usage: live_test.py COUNTRACE JUMP_WORKLOAD KERNEL_HOOK_WORKLOAD PROCESS_STORM
-                    SIGNAL_RETURNS HOOK_SETS_WORKLOAD [TEST...]
+                    SIGNAL_RETURNS HOOK_SETS_WORKLOAD COROUTINE_WORKLOAD [TEST...]
 """
 import collections
 import json
@@ -101,6 +101,10 @@ CASES = {
         ('--kernel', 'syscalls', '--hook-events', 'page-faults'),
         '{jump_workload} deep 300; {jump_workload} signal 300', 2000,
         ('jump:left', 'jump:work')),
+    'coroutines': Case(
+        ('--kernel', 'syscalls,faults,wakeups'),
+        '{coroutine_workload_O2} turns 200', 1500,
+        ('coro:step', 'coro:plain')),
     'marked by name': Case(
         ('-a', '--mark', 'sort', '--kernel', 'syscalls'),
         PIPES, 500, ('sort', 'syscall:read')),
@@ -250,6 +254,6 @@ def add_tests():
 
 if __name__ == '__main__':
     trace_checks.Recording.countrace_program = sys.argv[1]
-    PROGRAMS.update((pathlib.Path(path).name, path) for path in sys.argv[2:7])
+    PROGRAMS.update((pathlib.Path(path).name, path) for path in sys.argv[2:8])
     add_tests()
-    unittest.main(argv=sys.argv[:1] + sys.argv[7:], verbosity=2)
+    unittest.main(argv=sys.argv[:1] + sys.argv[8:], verbosity=2)

@@ -3,7 +3,7 @@ them (docs/definitions.md, "Segments").
 """
 import collections
 
-from trace_text import JUMP, STACK
+from trace_text import JUMP, SCOPE, STACK
 
 # How deep a hook is in the kernel: 0 user code, 1 entered from user code, 2
 # inside such a call.
@@ -25,7 +25,7 @@ class Call:
     enter and of its end, None where that is inferred."""
     __slots__ = ('name', 'path', 'level', 'at', 'began', 'incl', 'inner', 'outermost',
                  'end_inferred', 'dump', 'counts', 'inner_counts', 'of_cpu',
-                 'records')
+                 'records', 'place')
 
     def __init__(self, name, path, level, at, outermost):
         self.name, self.path, self.level, self.at = name, path, level, at
@@ -34,6 +34,7 @@ class Call:
         self.end_inferred, self.dump = False, None
         self.counts, self.inner_counts = None, None
         self.of_cpu = False  # its dumps have the counters of a CPU
+        self.place = None  # of its scope, in a coroutine
 
 
 def level(kind, name):
@@ -55,6 +56,7 @@ class Stack:
         self.hits = collections.Counter()  # records by hook
         self.history = []  # (ns, names of the open calls, their begins)
         self.number, self.left = 0, {}  # its stack; open calls of others
+        self.ending = None  # number of open calls, and the scope that ends next
         # In the call of its parent that made it.
         self.in_syscall = thread.forked
 
@@ -84,6 +86,8 @@ class Stack:
             self.jump(record)
         elif record.name == STACK:
             self.switch(record)
+        elif record.name == SCOPE:
+            self.scope(*record.values)
         if depth == ENTERED:
             self.in_syscall = False
         self.note(record.time)
@@ -155,8 +159,24 @@ class Stack:
             call.dump, call.records = None, (None, None)
         self.number = number
 
+    def scope(self, place, ends):
+        if ends:
+            self.ending = len(self.open), place
+        elif self.open:
+            self.open[-1].place = place
+
+    def ends_next(self, name):
+        """The open call that an exit of `name` ends; None: there is none."""
+        fits = [call for call in self.open if call.name == name]
+        if self.ending and self.ending[0] >= len(self.open):
+            (depth, place), self.ending = self.ending, None
+            if depth == len(self.open):
+                fits = [call for call in fits if call.place == place]
+        return fits[-1] if fits else None
+
     def exit(self, name, record):
-        if all(call.name != name for call in self.open):
+        ended = self.ends_next(name)
+        if ended is None:
             if self.late[name]:
                 self.late[name] -= 1
                 return
@@ -167,7 +187,7 @@ class Stack:
                     name in MAKES_THREAD and record.values[-1] == 0):
                 self.without_enter[name] += 1
             return
-        while self.open[-1].name != name:
+        while self.open[-1] is not ended:
             self.abandon(record.time)
         self.pop(record.time, inferred=False, record=record)
 

@@ -39,7 +39,8 @@ DESCRIBING = ('frame', 'file', 'area', 'symbol', 'timed_symbol', 'count', 'short
 # A point hook of the runtime library: its payload is the time of setjmp.
 JUMP = 'countrace:jump'
 STACK = 'countrace:stack'
-VALUES = {JUMP: 1, STACK: 2}  # of the program's hooks that have any
+SCOPE = 'countrace:scope'
+VALUES = {JUMP: 1, STACK: 2, SCOPE: 2}  # of the program's hooks that have any
 # Before format 3 there was no checksum.
 CONTEXT = re.compile(r': \{ (?:checksum = \d+, )?discarded_no_sub_buffer = ')
 COMM = re.compile(r'comm = "((?:[^"\\]|\\.)*)"')

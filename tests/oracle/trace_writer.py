@@ -42,7 +42,7 @@ CONTEXT = (
     [(name, 'int32_t') for name in ('cpu_id', 'pid', 'tid')] +
     [(name, 'uint32_t') for name in ('mmcr', 'present', 'flags')])
 # Values of the only hooks with a payload here.
-VALUES = {'countrace:jump': 1, 'countrace:stack': 2}
+VALUES = {'countrace:jump': 1, 'countrace:stack': 2, 'countrace:scope': 2}
 Hook = collections.namedtuple('Hook', 'id kind name')
 
 

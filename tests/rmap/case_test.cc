@@ -205,10 +205,11 @@ void AddThreadLine(MemoryTrace& trace, std::uint64_t time_ns,
     trace.HookRecord(time_ns, {task.pid, task.tid, hook, false, 0, {since_ns}});
     return;
   }
-  if (verb == "stack") {
-    std::uint64_t from = 0, to = 0;
-    in >> hook >> from >> to;
-    trace.HookRecord(time_ns, {task.pid, task.tid, hook, false, 0, {from, to}});
+  if (verb == "stack" || verb == "scope") {
+    std::uint64_t first = 0, second = 0;
+    in >> hook >> first >> second;
+    trace.HookRecord(time_ns,
+                     {task.pid, task.tid, hook, false, 0, {first, second}});
     return;
   }
   REQUIRE((verb == "enter" || verb == "exit" || verb == "hit"));
@@ -286,7 +287,7 @@ void Build(const std::string& events, MemoryTrace& trace) {
       in >> id >> provider >> name;
       std::vector<logformat::PayloadType> payload;
       if (provider == logformat::kJumpProvider) {
-        payload.assign(name == logformat::kStackName ? 2 : 1,
+        payload.assign(name == logformat::kJumpName ? 1 : 2,
                        logformat::PayloadType::kUnsigned);
       }
       trace.AddHook(id,

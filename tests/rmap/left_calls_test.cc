@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <optional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,8 @@ using logformat::HookOrigin;
 using test_support::HookDump;
 using test_support::MemoryTrace;
 
-constexpr std::uint32_t kLoop = 10, kJumper = 11, kWork = 12, kJump = 13;
+constexpr std::uint32_t kLoop = 10, kJumper = 11, kWork = 12, kJump = 13,
+                        kScope = 14;
 
 // One thread, whose records are a step of 10 ns apart.
 class Program {
@@ -35,6 +37,10 @@ class Program {
     trace.AddHook(kJump, HookKind::kPoint, logformat::kJumpProvider,
                   logformat::kJumpName, HookOrigin::kProgram,
                   {logformat::PayloadType::kUnsigned});
+    trace.AddHook(
+        kScope, HookKind::kPoint, logformat::kJumpProvider,
+        logformat::kScopeName, HookOrigin::kProgram,
+        {logformat::PayloadType::kUnsigned, logformat::PayloadType::kUnsigned});
   }
 
   void Enter(std::uint32_t hook) { Hook(hook, false); }
@@ -42,6 +48,15 @@ class Program {
   void Call(std::uint32_t hook) {
     Enter(hook);
     Exit(hook);
+  }
+  // A scope of kWork in the frame of a coroutine, at `place`.
+  void Begin(std::uint64_t place) {
+    Enter(kWork);
+    trace.HookRecord(now_ns_, {7, 7, kScope, false, 0, {place, 0}}, Dump());
+  }
+  void End(std::uint64_t place) {
+    trace.HookRecord(now_ns_, {7, 7, kScope, false, 0, {place, 1}}, Dump());
+    Exit(kWork);
   }
   // Returns the time of a setjmp here.
   std::uint64_t Setjmp() { return now_ns_ += 10; }
@@ -286,6 +301,115 @@ TEST_CASE("left calls: without a record their number is exact, places are not",
   // Its own time holds that of the jumpers, too.
   if (loop) CHECK(RowOf(report, "app:loop").quality == Quality::kInferred);
   CHECK(report.loss.messages.size() == 1);
+}
+
+TEST_CASE("coroutines: of one segment, in turn, they are marked and counted",
+          "[rmap][coroutines]") {
+  Program program;
+  program.with_dumps = GENERATE(false, true);
+  if (program.with_dumps) {
+    program.trace.mutable_info().thread_events = {"cycles"};
+  }
+  const bool in_turn = GENERATE(false, true);
+  for (std::uint64_t i = 0; i < kRounds; ++i) {
+    program.Begin(1);
+    program.Begin(2);
+    program.Call(kLoop);
+    program.End(in_turn ? 1 : 2);
+    program.Call(kLoop);
+    program.End(in_turn ? 2 : 1);
+  }
+  CountSpans spans;
+  const bool observed = GENERATE(false, true);
+  const Report report =
+      Reconstructed(program.trace, observed ? &spans : nullptr);
+  if (observed) CHECK(spans.inferred == (in_turn ? kRounds : 0));
+  const SegmentRow& work = RowOf(report, "app:work");
+  CHECK(work.calls == 2 * kRounds);
+  CHECK(work.begin_inferred == 0);
+  if (!in_turn) {
+    CHECK(work.quality == Quality::kExact);
+    CHECK(work.end_inferred == 0);
+    CHECK(work.wall.incl == kRounds * 70);
+    CHECK(report.loss.messages.empty());
+    return;
+  }
+  CHECK(work.quality == Quality::kInferred);
+  CHECK(work.end_inferred == kRounds);
+  // Their exits are in the trace.
+  CHECK(work.location.Read().empty());
+  REQUIRE(report.loss.messages.size() == 1);
+  CHECK(report.loss.messages[0].find("2000 calls of app:work ended after") ==
+        0);
+  // One of the two was open all the time.
+  CHECK(work.wall.incl == kRounds * 40);
+  CHECK(WallOf(work).lo <= kRounds * 70);
+  CHECK(WallOf(work).hi >= kRounds * 70);
+}
+
+TEST_CASE("coroutines: each exit ends its own call, in any order",
+          "[rmap][coroutines]") {
+  struct Scope {
+    std::uint64_t place;
+    bool is_open;  // or ended with one around it
+  };
+  for (std::uint32_t seed = 0; seed < 200; ++seed) {
+    CAPTURE(seed);
+    std::mt19937 random(seed);
+    Program program;
+    std::vector<Scope> scopes;  // that have begun; open ones outermost first
+    std::uint64_t calls = 0, late = 0, elsewhere = 0, plain = 0;
+    for (int step = 0; step < 100; ++step) {
+      const std::uint64_t kind = random() % 8;
+      if (kind < 3) {
+        // Memory is used again.
+        std::uint64_t place = 1;
+        while (std::any_of(
+            scopes.begin(), scopes.end(),
+            [place](const Scope& each) { return each.place == place; })) {
+          ++place;
+        }
+        program.Begin(place);
+        scopes.push_back({place, true});
+        ++calls;
+      } else if (kind == 3) {
+        program.Call(kWork);  // not in a coroutine
+        ++plain;
+      } else if (kind == 4) {
+        program.End(1000);  // it began in another thread
+        // Unless it is treated as that of one that has ended, in this segment.
+        const auto ended =
+            std::find_if(scopes.rbegin(), scopes.rend(),
+                         [](const Scope& each) { return !each.is_open; });
+        if (ended == scopes.rend()) {
+          ++elsewhere;
+        } else {
+          scopes.erase(std::next(ended).base());
+          ++late;
+        }
+      } else if (!scopes.empty()) {
+        const auto scope = scopes.begin() + static_cast<std::ptrdiff_t>(
+                                                random() % scopes.size());
+        program.End(scope->place);
+        if (scope->is_open) {
+          for (auto inner = scope + 1; inner != scopes.end(); ++inner) {
+            inner->is_open = false;
+          }
+        } else {
+          ++late;
+        }
+        scopes.erase(scope);
+      }
+    }
+    const Report report = Reconstructed(program.trace);
+    const SegmentRow& work = RowOf(report, "app:work");
+    CHECK(work.calls == calls + plain);
+    CHECK(work.begin_inferred == elsewhere);
+    const std::string found =
+        report.loss.messages.empty() ? "" : report.loss.messages[0];
+    CHECK(found.substr(0, found.find(" ended after")) ==
+          (late == 0 ? "" : std::to_string(late) + " calls of app:work"));
+  }
 }
 
 TEST_CASE("folded paths: by segment nothing is lost", "[rmap][paths]") {

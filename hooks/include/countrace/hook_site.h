@@ -125,6 +125,10 @@ void countrace_runtime_attach(struct countrace_hook_site* const* start,
 void countrace_runtime_detach(struct countrace_hook_site* const* start,
                               struct countrace_hook_site* const* stop)
     __attribute__((weak));
+/* Which scope the hook record of this thread before (`exit` 0) or after it (1)
+ * is of: the one at `place`, in a coroutine's frame. */
+void countrace_runtime_scope(void* place, uint32_t exit)
+    __attribute__((weak, nothrow));
 void countrace_lttng_attach(struct countrace_hook_site* const* start,
                             struct countrace_hook_site* const* stop,
                             uint32_t abi) __attribute__((weak));

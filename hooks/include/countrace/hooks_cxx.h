@@ -94,6 +94,29 @@ enum ScopeState : std::uint8_t {
   kScopeInLttng = 4
 };
 
+// After the enter of a scope with the local variable `place`. In the frame of a
+// coroutine, which is not on the stack, the scope may end before a later one of
+// its segment: the runtime then stores which scope it is, and the result is
+// `place`, else null. g++ mostly sees the kind of frame when it compiles.
+__attribute__((always_inline)) inline void* EnterFrame(
+    void* place, std::uint8_t state) noexcept {
+#ifndef __clang__  // which still has the variable of a coroutine apart
+  if (__builtin_object_size(place, 0) == sizeof(char)) return nullptr;
+#endif
+  constexpr std::uintptr_t kNear = 4096;
+  char here;
+  if (__builtin_expect(reinterpret_cast<std::uintptr_t>(place) -
+                               reinterpret_cast<std::uintptr_t>(&here) +
+                               kNear <=
+                           2 * kNear,
+                       1) ||
+      (state & kScopeRecorded) == 0 || countrace_runtime_scope == nullptr) {
+    return nullptr;
+  }
+  countrace_runtime_scope(place, 0);
+  return place;
+}
+
 // The static descriptor of one hook site. `Tag` is a local type made by the
 // macro. Hidden visibility makes its address a link-time constant in shared
 // objects.
@@ -316,11 +339,14 @@ struct Site<Tag, Payload<Ts...>> {
 #define COUNTRACE_DETAIL_SEGMENT(unique, id_, provider_, name_, n_, values_)   \
   COUNTRACE_DETAIL_SITE(unique, COUNTRACE_SITE_SEGMENT, id_, provider_, name_, \
                         values_);                                              \
+  char COUNTRACE_DETAIL_CAT(unique, place);                                    \
   struct COUNTRACE_DETAIL_CAT(unique, Guard) {                                 \
     std::uint8_t state;                                                        \
+    void* frame;                                                               \
     ~COUNTRACE_DETAIL_CAT(unique, Guard)() {                                   \
       if (__builtin_expect(state != ::countrace::detail::kScopeOff, 0)) {      \
         if ((state & ::countrace::detail::kScopeRecorded) != 0) {              \
+          if (frame != nullptr) countrace_runtime_scope(frame, 1);             \
           COUNTRACE_DETAIL_CAT(unique, Site)::EmitExit();                      \
         }                                                                      \
         if ((state & ::countrace::detail::kScopeInLttng) != 0) {               \
@@ -330,13 +356,18 @@ struct Site<Tag, Payload<Ts...>> {
                               &COUNTRACE_DETAIL_CAT(unique, Site)::site.gate); \
       }                                                                        \
     }                                                                          \
-  } COUNTRACE_DETAIL_CAT(unique, guard){::countrace::detail::kScopeOff};       \
+  } COUNTRACE_DETAIL_CAT(unique, guard){::countrace::detail::kScopeOff,        \
+                                        nullptr};                              \
   COUNTRACE_DETAIL_LIST_SITE(&COUNTRACE_DETAIL_CAT(unique, Site)::site);       \
   if (COUNTRACE_DETAIL_CAT(unique, Site)::On()) {                              \
     COUNTRACE_DETAIL_CAT(unique, guard).state =                                \
         COUNTRACE_DETAIL_CAT(unique, Site)::Listeners();                       \
     COUNTRACE_DETAIL_FIRE(COUNTRACE_DETAIL_CAT(unique, Site), provider_,       \
                           name_ "__enter", n_, values_);                       \
+    COUNTRACE_DETAIL_CAT(unique, guard).frame =                                \
+        ::countrace::detail::EnterFrame(                                       \
+            &COUNTRACE_DETAIL_CAT(unique, place),                              \
+            COUNTRACE_DETAIL_CAT(unique, guard).state);                        \
   }                                                                            \
   static_assert(true)
 

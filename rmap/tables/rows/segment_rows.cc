@@ -202,8 +202,8 @@ class SegmentRows {
       SetRecording(sum.recording_ns, row);
       SetErrors(process, hook_id, row);
       const logformat::HookInfo* hook = input_.in.info.FindHook(hook_id);
-      if (sum.calls.end_inferred != 0 && hook != nullptr &&
-          hook->origin == logformat::HookOrigin::kProgram) {
+      if (sum.calls.end_inferred > sum.unseen.own.late_exits &&
+          hook != nullptr && hook->origin == logformat::HookOrigin::kProgram) {
         row.location = hook->location;
       }
       SegmentUnseen unseen = sum.unseen;

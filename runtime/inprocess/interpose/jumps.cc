@@ -17,6 +17,9 @@
 // memory that is used for another stack later has another number.
 //
 // In a process without hooks each of them costs a load and a branch more.
+//
+// countrace_runtime_scope, from hooks in coroutines, has a record for the same
+// purpose: calls that do not nest.
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <ucontext.h>
@@ -56,7 +59,9 @@ constexpr countrace_hook_site OwnSite(const char* name, std::uint8_t values) {
 }
 constinit countrace_hook_site g_jump_site = OwnSite(logformat::kJumpName, 1);
 constinit countrace_hook_site g_stack_site = OwnSite(logformat::kStackName, 2);
-countrace_hook_site* const kSites[] = {&g_jump_site, &g_stack_site};
+constinit countrace_hook_site g_scope_site = OwnSite(logformat::kScopeName, 2);
+countrace_hook_site* const kSites[] = {&g_jump_site, &g_stack_site,
+                                       &g_scope_site};
 std::uint32_t g_registered = 0;
 
 // The C library's functions, in the order of kNames.
@@ -93,14 +98,15 @@ __attribute__((constructor(101))) void FindAll() {
   for (unsigned i = 0; i < kFunctions; ++i) Find(static_cast<Real>(i));
 }
 
-// Only a program that jumps has the hook in its trace.
+// Only a program that jumps, or has such coroutines, has the hooks in its
+// trace.
 void RegisterOnce() noexcept {
   // Relaxed: the gate publishes what it guards. No hooks: nothing to end.
   if (__atomic_load_n(&g_registered, __ATOMIC_RELAXED) != 0 ||
       g_process == nullptr || !MayCall()) {
     return;
   }
-  RegisterOwnSites(kSites, kSites + 2);
+  RegisterOwnSites(kSites, kSites + 3);
   __atomic_store_n(&g_registered, 1, __ATOMIC_RELAXED);
 }
 
@@ -245,6 +251,13 @@ int CountraceSwapcontext(void* from, const void* to) {
   // Some time later, or at once if it failed.
   GoTo(stack);
   return result;
+}
+
+__attribute__((visibility("default"), nothrow)) void countrace_runtime_scope(
+    void* place, std::uint32_t exit) {
+  countrace::runtime::RegisterOnce();
+  countrace::runtime::Record(countrace::runtime::g_scope_site,
+                             reinterpret_cast<std::uintptr_t>(place), exit);
 }
 
 #if defined(__x86_64__)
