@@ -133,9 +133,9 @@ void BlockedTime::End(ThreadState& thread, std::uint64_t time_ns,
   blocked.total_ns += interval.ns;
   // Records lost meanwhile may show that it ran; or it ran before without a
   // wake-up, and is woken from a later sleep.
-  interval.unknown_ns = perhaps && thread.unseen.latest_ns != 0
-                            ? interval.ns
-                            : std::min(interval.ns, thread.unseen.latest_ns);
+  const std::uint64_t lost_ns = std::min(interval.ns, thread.unseen.latest_ns);
+  interval.unknown_ns = perhaps && lost_ns != 0 ? interval.ns : lost_ns;
+  thread.unseen.unknown_ns += interval.unknown_ns - lost_ns;
   interval.sure = thread.unseen.latest_ns == 0 && !thread.hooks_lost &&
                   !(thread.process != nullptr && thread.process->hooks_lost) &&
                   blocked.place_sure && waker.sure &&

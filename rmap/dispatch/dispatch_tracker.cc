@@ -170,7 +170,10 @@ bool DispatchTracker::IsOccupant(CpuState& cpu, std::int32_t tid) {
   cpu.dispatch.inferred = true;
   ++cpu.dispatches;
   SwitchIn(*thread, static_cast<std::int32_t>(cpu.cpu), cpu.last_ns);
-  if (IsUnknownSinceBegin(cpu)) DoubtBegin(*thread);
+  if (IsUnknownSinceBegin(cpu) ||
+      cpu.dispatch.begin_ns < coverage_.range_begin_ns) {
+    DoubtBegin(*thread);
+  }
   return true;
 }
 
@@ -210,6 +213,11 @@ AttributedInterval DispatchTracker::AttributeTime(CpuState& cpu,
     thread->dispatch.on_cpu_ns += attributed.ns;
     if (thread->dispatch.running_cpu == static_cast<std::int32_t>(cpu.cpu)) {
       thread->dispatch.switch_in_ns = time_ns;
+    }
+    for (Left& left : left_) {
+      if (left.cpu != &cpu) continue;
+      thread->dispatch.unbooked_ns -= std::min(thread->dispatch.unbooked_ns,
+                                               std::exchange(left.clock_ns, 0));
     }
     ThreadRegistry::See(*thread, time_ns);
   }

@@ -316,7 +316,8 @@ class DispatchTracker {
   // --- lost_records.cc -------------------------------------------------------
   // Forks may be lost from `since_ns` on.
   void NoteLoss(std::uint64_t since_ns);
-  void BeginLoss(CpuState& cpu, std::uint64_t begin_ns);
+  // `now_ns`: when it is noticed.
+  void BeginLoss(CpuState& cpu, std::uint64_t begin_ns, std::uint64_t now_ns);
   void EndLoss(CpuState& cpu, std::uint64_t end_ns);
   // No record ends what `cpu` did after its last one.
   void FinishCut(CpuState& cpu, std::uint64_t end_ns);
@@ -351,7 +352,11 @@ class DispatchTracker {
   std::uint32_t outside_unknown_ = 0;  // CPUs with that flag
   std::deque<CpuState> cpus_;          // ascending by cpu
   std::vector<CpuState*> by_cpu_;
-  std::vector<CpuState*> left_;  // see LeaveOther(), at left_ns_
+  struct Left {
+    CpuState* cpu;
+    std::uint64_t clock_ns;  // its thread's hooks have read: not yet booked
+  };
+  std::vector<Left> left_;  // see LeaveOther(), at left_ns_
   std::uint64_t left_ns_ = 0;
   std::uint64_t contradictions_ = 0, malformed_ = 0;
   CounterDoubts doubts_;

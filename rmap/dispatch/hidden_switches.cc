@@ -13,15 +13,20 @@ namespace countrace::rmap {
 void DispatchTracker::LeaveOther(ThreadState& thread, std::int32_t cpu,
                                  std::uint64_t time_ns) {
   if (thread.dispatch.running_cpu == cpu) return;
-  thread.dispatch.interrupted = false;
+  // Its hooks have read this time of its clock.
+  const std::uint64_t clock_ns =
+      std::exchange(thread.dispatch.interrupted, false)
+          ? 0
+          : Less(thread.hooks.last_ns, thread.dispatch.switch_in_ns);
+  thread.dispatch.unbooked_ns += clock_ns;
   // Its record there may have this very time, and come later.
-  left_.push_back(FindCpu(thread.dispatch.running_cpu));
+  left_.push_back({FindCpu(thread.dispatch.running_cpu), clock_ns});
   left_ns_ = time_ns;
 }
 
 void DispatchTracker::ContradictLeft() {
-  for (CpuState* const cpu : left_) {
-    if (RunsElsewhere(*cpu)) Contradict(*cpu);
+  for (const Left& left : left_) {
+    if (RunsElsewhere(*left.cpu)) Contradict(*left.cpu);
   }
   left_.clear();
 }

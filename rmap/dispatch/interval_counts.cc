@@ -283,6 +283,12 @@ std::uint64_t ShareRunTime(CpuState& cpu, std::size_t event,
                            std::uint64_t count,
                            const AttributedInterval& last) {
   std::vector<AttributedInterval>& parts = cpu.counters.uncounted;
+  // A thread may have run for less than its time, and an unknown one for the
+  // rest.
+  if (last.account == &cpu.unattributed || HasUnknownPart(cpu)) {
+    LeaveUnattributed(cpu, event, count, last);
+    return 0;
+  }
   const auto runs = [&](const AttributedInterval& part) {
     return !part.idle && part.account != &cpu.interrupts;
   };

@@ -46,13 +46,16 @@ void DispatchTracker::OnLoss(std::int32_t cpu_number, std::uint64_t begin_ns,
   CpuState* cpu = Cpu(cpu_number);
   if (cpu == nullptr) return;
   if (!cpu->lossy) {
-    BeginLoss(*cpu, cpu->begun ? std::max(cpu->seen_ns, cpu->last_ns)
-                               : std::min(begin_ns, begin_of_trace_ns_));
+    BeginLoss(*cpu,
+              cpu->begun ? std::max(cpu->seen_ns, cpu->last_ns)
+                         : std::min(begin_ns, begin_of_trace_ns_),
+              begin_ns);
   }
   cpu->lost_records = AddBounded(cpu->lost_records, records);
 }
 
-void DispatchTracker::BeginLoss(CpuState& cpu, std::uint64_t begin_ns) {
+void DispatchTracker::BeginLoss(CpuState& cpu, std::uint64_t begin_ns,
+                                std::uint64_t now_ns) {
   ConfirmOccupant(cpu);  // no record will contradict it
   EndContradiction(cpu, begin_ns);
   // What the CPU did up to its latest record is known.
@@ -81,7 +84,7 @@ void DispatchTracker::BeginLoss(CpuState& cpu, std::uint64_t begin_ns) {
       unseen_.Leave(*cpu.thread, begin_ns);
     }
   }
-  unseen_.BeginLoss(begin_ns);
+  unseen_.BeginLoss(begin_ns, now_ns);
   cpu.thread = nullptr;
   cpu.occupant = CpuState::Occupant::kUnknown;
   // An open interrupt may be over: the time up to the next dump has no owner.
@@ -195,7 +198,7 @@ void DispatchTracker::FinishCut(CpuState& cpu, std::uint64_t end_ns) {
   if (declared) {
     NoteLoss(cpu.lost_since_ns);
   } else {
-    BeginLoss(cpu, cpu.last_ns);
+    BeginLoss(cpu, cpu.last_ns, end_ns);
   }
   ++cpu.cuts;
   // Counts after the last dump are in no account.
@@ -216,6 +219,11 @@ void DispatchTracker::FinishCut(CpuState& cpu, std::uint64_t end_ns) {
     // See() adds it for the others.
     if (thread.dispatch.running_cpu >= 0 || thread.dispatch.dead) {
       thread.unseen.lost_ns += ns;
+    }
+    // It may have left its system call before it came to the CPU that it has.
+    const CpuState* const runs_on = FindCpu(thread.dispatch.running_cpu);
+    if (runs_on != nullptr && runs_on->dispatch.begin_ns > cpu.lost_since_ns) {
+      unseen_.DoubtStack(thread, end_ns);
     }
     thread.unseen.late_ns += ns;
     if (thread.process != nullptr) {

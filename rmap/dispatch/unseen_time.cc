@@ -19,16 +19,16 @@ UnseenTime::Clocks UnseenTime::At(std::uint64_t time_ns) const {
   return clocks;
 }
 
-void UnseenTime::BeginLoss(std::uint64_t begin_ns) {
-  Advance(begin_ns);
-  // Clocks do not go back: a loss that is noticed late began before.
+void UnseenTime::BeginLoss(std::uint64_t begin_ns, std::uint64_t now_ns) {
+  Advance(std::max(begin_ns, now_ns));
+  // Clocks do not go back: a loss that is noticed late began before, also for a
+  // thread that was seen meanwhile, and while other CPUs lost records.
   clocks_.lost_ns += since_ns_ - begin_ns;
   clocks_.lost_cpu_ns += since_ns_ - begin_ns;
   ++lossy_cpus_;
-  if (begins_.size() < kMaxEntries) {
-    begins_.push_back(begins_.empty() ? begin_ns
-                                      : std::max(begins_.back(), begin_ns));
-  }
+  for (auto at = begins_.rbegin(); at != begins_.rend() && *at > begin_ns; ++at)
+    *at = begin_ns;
+  if (begins_.size() < kMaxEntries) begins_.push_back(begin_ns);
 }
 
 void UnseenTime::EndLoss(std::uint64_t end_ns) {
@@ -53,7 +53,7 @@ std::uint64_t UnseenTime::VisitSince(std::uint64_t time_ns) const {
       std::upper_bound(visited_.begin(), visited_.end(), time_ns);
   if (first == visited_.end()) return UINT64_MAX;
   // Those that ended later did not begin before it.
-  return std::max(time_ns, *first - longest_hidden_ns_);
+  return std::max(time_ns, Less(*first, longest_hidden_ns_));
 }
 
 std::uint64_t UnseenTime::HiddenBefore(std::uint64_t time_ns,
@@ -129,12 +129,17 @@ void UnseenTime::See(ThreadState& thread, std::uint64_t time_ns) {
   const std::uint64_t left_ns =
       unseen.left_unseen ? time_ns - std::min(time_ns, unseen.known_ns) : 0;
   const Clocks now = At(time_ns);
-  const std::uint64_t lost_ns = now.lost_ns - unseen.lost_at_ns;
+  // The occupant of a CPU can be named late: it was there before it was seen.
+  // Its own sums take that back; its calls, which may have ended, keep it.
+  const std::uint64_t lost_ns = Less(now.lost_ns, unseen.lost_at_ns);
   const std::uint64_t hidden_ns = now.hidden_ns - unseen.hidden_at_ns;
   // Only a thread that no fork record announced.
   const std::uint64_t outside_ns =
-      thread.begin_known ? 0 : now.outside_ns - unseen.outside_at_ns;
-  unseen.outside_ns += outside_ns;
+      thread.begin_known ? 0 : Less(now.outside_ns, unseen.outside_at_ns);
+  if (!thread.begin_known) {
+    unseen.outside_ns =
+        Less(unseen.outside_ns + now.outside_ns, unseen.outside_at_ns);
+  }
   if (lost_ns + outside_ns != 0) {
     for (const Frame& frame : thread.stack.frames) {
       frame.node->unseen.Write().on_cpu_ns += lost_ns + outside_ns;
@@ -147,20 +152,12 @@ void UnseenTime::See(ThreadState& thread, std::uint64_t time_ns) {
       since_ns = std::max(since_ns, begins_[unseen.losses_begun]);
     }
     since_ns = std::max(since_ns, range_begin_ns_);
-    unseen.lost_ns += lost_ns;
+    unseen.lost_ns = Less(unseen.lost_ns + now.lost_ns, unseen.lost_at_ns);
     unseen.hidden_ns += hidden_ns;
     unseen.latest_ns = hidden_ns;
     if (lost) {
       unseen.latest_ns += time_ns - std::min(time_ns, since_ns);
-      if (kernel_segments_ && unseen.stack_since_ns == UnseenState::kNever) {
-        unseen.stack_since_ns = since_ns;
-        unseen.stack_on_cpu_ns =
-            thread.dispatch.on_cpu_ns + thread.dispatch.unbooked_ns;
-        unseen.stack_switches = thread.dispatch.switches_out;
-        unseen.stack_faults = thread.dispatch.faults;
-        unseen.stack_running = thread.dispatch.lost_on_cpu;
-        unseen.stack_wait_ns = unseen.stack_blocked_ns = 0;
-      }
+      DoubtStack(thread, since_ns);
     }
     unseen.latest_ns = std::max(unseen.latest_ns, left_ns);
     const std::uint64_t visit_ns =
@@ -180,6 +177,17 @@ void UnseenTime::See(ThreadState& thread, std::uint64_t time_ns) {
   // The first of several records of a run counts, or all of them.
   if (!lost && (hidden_ns | left_ns | outside_ns) == 0)
     unseen.known_ns = known_ns;
+}
+
+void UnseenTime::DoubtStack(ThreadState& thread, std::uint64_t since_ns) const {
+  const DispatchState& dispatch = thread.dispatch;
+  if (!kernel_segments_ || thread.unseen.stack_since_ns != UnseenState::kNever)
+    return;
+  std::uint64_t on_cpu_ns = dispatch.on_cpu_ns + dispatch.unbooked_ns;
+  if (dispatch.running_cpu >= 0 && !dispatch.interrupted) {
+    on_cpu_ns += since_ns - std::min(since_ns, dispatch.switch_in_ns);
+  }
+  thread.DoubtStack(since_ns, on_cpu_ns, dispatch.lost_on_cpu);
 }
 
 void UnseenTime::BeginRange(std::uint64_t time_ns) {

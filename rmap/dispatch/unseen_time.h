@@ -49,7 +49,8 @@ class UnseenTime {
   bool goes_on() const { return lossy_cpus_ + outside_cpus_ != 0; }
   std::size_t dispatches() const { return amounts_ - 1; }
 
-  void BeginLoss(std::uint64_t begin_ns);
+  // `now_ns`: when it is noticed.
+  void BeginLoss(std::uint64_t begin_ns, std::uint64_t now_ns);
   void EndLoss(std::uint64_t end_ns);
   // `visited`: a thread may have had the CPU in the middle of it, and left it
   // in any state.
@@ -87,6 +88,8 @@ class UnseenTime {
   // `thread` ended while records were being lost: it may have counts of that
   // time, which were known later.
   void SeeDead(ThreadState& thread) const;
+  // Which system call or fault `thread` is in is unknown from `since_ns` on.
+  void DoubtStack(ThreadState& thread, std::uint64_t since_ns) const;
   // The tables' range begins: the clocks begin at 0. ForgetSums() for each
   // thread and Begin() for each process must follow.
   void BeginRange(std::uint64_t time_ns);
@@ -149,8 +152,10 @@ class UnseenTime {
   std::uint64_t since_ns_ = 0;  // of the clocks
   std::uint64_t range_begin_ns_ = 0;
   Clocks clocks_;
-  std::uint64_t unended_ns_ = 0;       // see HideUnended()
-  std::vector<std::uint64_t> begins_;  // of losses, ascending
+  std::uint64_t unended_ns_ = 0;  // see HideUnended()
+  // For each loss, in the order in which they were noticed: the earliest begin
+  // of it and of later ones. So they ascend.
+  std::vector<std::uint64_t> begins_;
   struct Hidden {
     std::uint64_t begin_ns, end_ns;
   };

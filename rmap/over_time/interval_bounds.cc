@@ -7,10 +7,6 @@
 namespace countrace::rmap {
 namespace {
 
-std::uint64_t Less(std::uint64_t a, std::uint64_t b) {
-  return a > b ? a - b : 0;
-}
-
 bool IsExact(const Bounds& bounds, std::uint64_t value) {
   return bounds.lo == value && bounds.hi == value;
 }

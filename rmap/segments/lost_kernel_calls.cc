@@ -44,7 +44,7 @@ void SegmentBuilder::EndKernelDoubt(ThreadState& thread, std::uint64_t time_ns,
          frame != frames.rend() && in_kernel(*frame); ++frame) {
       auto& less = frame->node->unseen.Write().less;
       less.wall_ns += ns;
-      less.on_cpu_ns += now.OnCpuAt(time_ns) - unseen.stack_on_cpu_ns;
+      less.on_cpu_ns += Less(now.OnCpuAt(time_ns), unseen.stack_on_cpu_ns);
       less.switches += now.switches - unseen.stack_switches;
       less.faults += now.faults - unseen.stack_faults;
       // The counts at its enter do not belong to those at its exit.
@@ -113,13 +113,7 @@ void SegmentBuilder::BeginKernelDoubt(ThreadState& thread,
                                       std::uint64_t time_ns) const {
   if (thread.process == nullptr) return;
   const ThreadNow now = NowOf(thread, coverage_);
-  UnseenState& unseen = thread.unseen;
-  unseen.stack_since_ns = time_ns;
-  unseen.stack_on_cpu_ns = now.OnCpuAt(time_ns);
-  unseen.stack_switches = now.switches;
-  unseen.stack_faults = now.faults;
-  unseen.stack_running = now.on_cpu;
-  unseen.stack_wait_ns = unseen.stack_blocked_ns = 0;
+  thread.DoubtStack(time_ns, now.OnCpuAt(time_ns), now.on_cpu);
 }
 
 }  // namespace countrace::rmap

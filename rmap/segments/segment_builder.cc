@@ -8,10 +8,6 @@ using logformat::EventRecord;
 
 namespace {
 
-constexpr std::uint64_t SaturatingSubtract(std::uint64_t a, std::uint64_t b) {
-  return a > b ? a - b : 0;
-}
-
 // The call was open when the range of the tables began: only its rest counts.
 inline bool IsCut(const KernelCoverage& coverage, const Frame& frame) {
   return frame.begin_ns < coverage.range_begin_ns;
@@ -25,17 +21,15 @@ inline bool BeganUnknown(const ThreadNow& now, const Frame& frame) {
 
 // The time of a call that ends at `time_ns`, on its own stack.
 inline std::uint64_t WallIn(const Frame& frame, std::uint64_t time_ns) {
-  return SaturatingSubtract(time_ns, frame.begin_ns + frame.away_ns);
+  return Less(time_ns, frame.begin_ns + frame.away_ns);
 }
 
 // The on-CPU time of a call that ends at `time_ns`.
 inline std::uint64_t OnCpuIn(const ThreadNow& now, const Frame& frame,
                              std::uint64_t time_ns) {
-  std::uint64_t on_cpu_ns =
-      SaturatingSubtract(now.OnCpuAt(time_ns), frame.on_cpu_ns);
+  std::uint64_t on_cpu_ns = Less(now.OnCpuAt(time_ns), frame.on_cpu_ns);
   if (BeganUnknown(now, frame)) [[unlikely]] {
-    on_cpu_ns =
-        SaturatingSubtract(on_cpu_ns, frame.begin_ns - now.first_switch_in_ns);
+    on_cpu_ns = Less(on_cpu_ns, frame.begin_ns - now.first_switch_in_ns);
   }
   return std::min(on_cpu_ns, WallIn(frame, time_ns));
 }
@@ -265,18 +259,20 @@ void SegmentBuilder::AddKernelDumps(const ThreadState& thread, PathNode& node,
   for (std::size_t i = 0; i < kernel_events_; ++i) {
     DumpSum& sum = node.dumps[events_ + i];
     const bool rotates = rotating_.kernel.Has(i);
-    if (!at_end.Has(i) || !HasBit(begin, i)) {
+    // Gone back: what the enter had counted was taken back meanwhile.
+    const std::uint64_t end_count = thread.kernel.counts[i];
+    if (!at_end.Has(i) || !HasBit(begin, i) || end_count < counts[i]) {
       // A part of the call's count is unknown: the others stand for it.
       if (dumped && rotates && any_at_begin) continue;
       sum.quality = Worse(sum.quality, Quality::kBounded);
       continue;
     }
-    const std::uint64_t count = thread.kernel.counts[i] - counts[i];
+    const std::uint64_t count = end_count - counts[i];
     if (rotates && i < rotating_.kernel_running.size()) {
       const std::size_t at = rotating_.kernel_running[i];
-      const std::uint64_t running = thread.kernel.counts[at] - counts[at];
-      if (running == 0) continue;
-      sum.WriteSliced().slices.Add({running, count});
+      const std::uint64_t running = thread.kernel.counts[at];
+      if (running <= counts[at]) continue;
+      sum.WriteSliced().slices.Add({running - counts[at], count});
       sum.scaling = DumpSum::Scaling::kByTime;
     }
     sum.incl += count;
@@ -311,8 +307,7 @@ void SegmentBuilder::AddKernelDumps(const ThreadState& thread, PathNode& node,
   std::uint64_t on_cpu_ns = OnCpuIn(now, frame, time_ns);
   const bool cut = IsCut(*now.coverage, frame);
   if (cut) [[unlikely]] {
-    wall_ns = SaturatingSubtract(time_ns,
-                                 now.coverage->range_begin_ns + frame.away_ns);
+    wall_ns = Less(time_ns, now.coverage->range_begin_ns + frame.away_ns);
     on_cpu_ns = std::min(on_cpu_ns, wall_ns);
   }
 
@@ -449,9 +444,9 @@ void SegmentBuilder::AddCallCounts(const ThreadState& thread,
     // Events that do not rotate are among the first 32.
     const std::size_t first_events = std::min<std::size_t>(kernel_events_, 32);
     for (std::size_t i = 0; i < first_events; ++i) {
-      if (!(present >> i & 1u)) continue;
-      observed_dumps_[events_ + i] =
-          thread.kernel.counts[i] - kernel_begin[present_words_ + i];
+      const std::uint64_t at_begin = kernel_begin[present_words_ + i];
+      if (!(present >> i & 1u) || thread.kernel.counts[i] < at_begin) continue;
+      observed_dumps_[events_ + i] = thread.kernel.counts[i] - at_begin;
     }
   }
   span.switches = now.switches - frame.switches;

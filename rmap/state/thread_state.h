@@ -173,6 +173,16 @@ struct ThreadState {
   SegmentStack stack;  // SegmentBuilder: of the stack on which it runs
   ThreadStacks stacks;
 
+  // UnseenState::stack_since_ns begins. `on_cpu_ns`: its clock then.
+  void DoubtStack(std::uint64_t since_ns, std::uint64_t on_cpu_ns,
+                  bool running) {
+    unseen.stack_since_ns = since_ns;
+    unseen.stack_on_cpu_ns = on_cpu_ns;
+    unseen.stack_switches = dispatch.switches_out;
+    unseen.stack_faults = dispatch.faults;
+    unseen.stack_running = running;
+    unseen.stack_wait_ns = unseen.stack_blocked_ns = 0;
+  }
   // Its hooks show that it ran, and no kernel record shows when.
   bool IsOnNoCpu() const {
     return dispatch.serial == 0 && dispatch.switches_out == 0 &&

@@ -15,6 +15,10 @@ inline constexpr std::uint64_t kUnbounded = ~std::uint64_t{0};
 constexpr std::uint64_t AddBounded(std::uint64_t a, std::uint64_t b) {
   return a > kUnbounded - b ? kUnbounded : a + b;
 }
+// No amount is negative.
+constexpr std::uint64_t Less(std::uint64_t a, std::uint64_t b) {
+  return a > b ? a - b : 0;
+}
 
 struct UnseenState {
   static constexpr std::uint64_t kNever = ~std::uint64_t{0};

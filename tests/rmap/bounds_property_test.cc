@@ -317,8 +317,13 @@ void CheckTables(const Simulation& run, const TableRange& range,
   CheckWakers(*report, run.truth, checker);
 }
 
-SimulationOptions Options(std::uint32_t seed) {
+// What a machine has besides.
+enum class With : std::uint8_t { kNothing, kParks, kRunTime };
+
+SimulationOptions Options(std::uint32_t seed, With with = With::kNothing) {
   SimulationOptions options = RandomOptions(seed);
+  options.parks = with == With::kParks;
+  options.run_time = with == With::kRunTime;
   options.steps = 100 + seed % 500;
   if (seed % 8 == 7) {  // a CPU goes, of its own accord
     options.unplug = SimulationOptions::Unplug::kCut;
@@ -327,8 +332,9 @@ SimulationOptions Options(std::uint32_t seed) {
   return options;
 }
 
-void CheckMachine(std::uint32_t seed, Widths& widths) {
-  const Simulation run = Simulate(Options(seed));
+void CheckMachine(std::uint32_t seed, Widths& widths,
+                  With with = With::kNothing) {
+  const Simulation run = Simulate(Options(seed, with));
   test_support::LostRecords lost(seed, *run.trace);
   run.trace->RemoveOf(lost);
   CheckTables(run, {}, seed, widths);
@@ -389,6 +395,36 @@ TEST_CASE("bounds: the truth is inside every interval, whatever was lost",
     CheckMachine(seed, widths);
   }
   Tell(widths);
+  CHECK(widths.outside == 0);
+}
+
+TEST_CASE("bounds: the truth is inside, of threads that park and of run time",
+          "[rmap][property][loss]") {
+  const auto machines = static_cast<std::uint32_t>(PropertyRuns(4000));
+  for (const With with : {With::kParks, With::kRunTime}) {
+    Widths widths;
+    for (std::uint32_t seed = 0; seed < machines; ++seed) {
+      CheckMachine(seed, widths, with);
+    }
+    Tell(widths);
+    CHECK(widths.outside == 0);
+  }
+}
+
+// Beyond the seeds above: counts that went back under an open call, clocks that
+// were read before the latest record, losses that were noticed late, threads
+// that never ran, the time before a loss in a parked thread's wait.
+TEST_CASE("bounds: the truth is inside where it once was not",
+          "[rmap][property][loss]") {
+  Widths widths;
+  for (const std::uint32_t seed : {22631, 23791, 24285, 28551, 31367, 37551}) {
+    CheckMachine(seed, widths);
+  }
+  for (const std::uint32_t seed : {4135, 9439, 13807, 18537}) {
+    CheckMachine(seed, widths, With::kParks);
+  }
+  CheckRange(10047, /*lossy=*/false, widths);
+  CheckHidden(11642, 1, widths);
   CHECK(widths.outside == 0);
 }
 

@@ -291,6 +291,45 @@ TEST_CASE("limits of a time on a CPU are within the life of a thread",
   }
 }
 
+TEST_CASE("run time of a process is inside its limits after a loss", "[rmap]") {
+  // Thread 11 of process 10 has CPU 0 from 100 to 300, and 20 up to 400. Of the
+  // 200 ns the hypervisor took 80, so that its account got 120. The record of
+  // its switch-out is lost.
+  MemoryTrace trace;
+  logformat::TraceInfo& info = trace.mutable_info();
+  info.cpus = 1;
+  info.scope = logformat::SessionScope::kSystem;
+  info.cpu_events = {"task-clock", "exec-runtime"};
+  using logformat::CountersReason;
+  trace.Dump(0, 0, CountersReason::kBegin, 0, {0, 0});
+  for (const MemoryTrace::Task& task :
+       {MemoryTrace::Task{10, 10}, {10, 11}, {20, 20}}) {
+    trace.State(0, 0, task, "app");
+  }
+  trace.Dispatch(100, 0, 0, 11, logformat::kSwitchRunnable, {100, 0});
+  trace.Fault(250, 0, {10, 11});
+  trace.LoseOnCpu(250, 0, 1, logformat::DiscardCause::kKernelRingFull);
+  trace.Dispatch(400, 0, 20, 0, logformat::kSwitchInterruptible, {400, 180});
+  trace.Dump(500, 0, CountersReason::kEnd, 0, {500, 180});
+  const Report report = MustReconstruct(trace);
+  const auto check = [](const auto& row, std::uint64_t truth) {
+    const auto limits = row.bounds.Of(CountNumber(1, CountPart::kWhole));
+    REQUIRE(limits);
+    CHECK(limits->lo <= truth);
+    CHECK(limits->hi >= truth);
+    CHECK(limits->hi <= 501);
+  };
+  check(Row(report, 10), 0);
+  check(Row(report, 11), 120);
+  check(Row(report, 20), 60);
+  REQUIRE(report.processes.size() == 2);
+  for (const ProcessRow& row : report.processes) {
+    check(row, row.pid == 10 ? 120 : 60);
+  }
+  CHECK(report.books[1].total == 180);
+  CHECK(report.books[1].residual == 0);
+}
+
 TEST_CASE("a fault shows who runs at a dump that does not say it", "[rmap]") {
   // 11 has the CPU from 100 on; that 10 came back at 110 was not shown. A dump
   // that another CPU takes does not say who runs.

@@ -126,6 +126,8 @@ class Machine {
   // The machine in its present state, until `end_ns`.
   TrueInstant Instant(std::uint64_t end_ns) const;
   void Count(std::uint32_t cpu, std::size_t event, std::uint64_t amount);
+  // The scheduler adds its run time, but the latest `later_ns`, to the thread.
+  void CountRunTime(std::uint32_t cpu, std::uint64_t later_ns);
   Counters Values(std::uint32_t cpu) const {
     Counters values;
     for (std::size_t i = 0; i < kSimulatedEvents; ++i) {
@@ -186,8 +188,9 @@ class Machine {
   Truth truth_;
   SimulatedQueues queues_;
   std::vector<SimThread> threads_;
-  std::vector<SimThread> work_;  // interrupts, by CPU
-  std::vector<int> running_;     // by CPU, -1 = idle
+  std::vector<SimThread> work_;             // interrupts, by CPU
+  std::vector<int> running_;                // by CPU, -1 = idle
+  std::vector<std::uint64_t> run_time_ns_;  // by CPU, not yet counted
   std::vector<SimulatedCounts> counters_;
   std::vector<SimulatedCounts> reset_at_;  // counters_ at their last reset to 0
   std::uint32_t online_ = 0;               // CPUs [0, online_) are online
@@ -232,6 +235,16 @@ void Machine::Count(std::uint32_t cpu, std::size_t event,
   } else {
     truth_.idle_total[event] += amount;
   }
+}
+
+void Machine::CountRunTime(std::uint32_t cpu, std::uint64_t later_ns) {
+  if (!options_.run_time || running_[cpu] < 0) return;
+  const std::uint64_t ns =
+      run_time_ns_[cpu] - std::min(run_time_ns_[cpu], later_ns);
+  run_time_ns_[cpu] -= ns;
+  counters_[cpu][1] += ns;
+  if (!IsRecorded(running_[cpu])) return;
+  threads_[static_cast<std::size_t>(running_[cpu])].truth.counts[1] += ns;
 }
 
 TrueInstant Machine::Instant(std::uint64_t end_ns) const {
@@ -356,7 +369,12 @@ void Machine::Pass(std::uint64_t time_ns, bool counting,
     if (counting) {
       Count(cpu, 0,
             step_ns);  // counts on the CPU, not in a task: also while idle
-      Count(cpu, 1, step_ns);
+      if (!options_.run_time) {
+        Count(cpu, 1, step_ns);
+      } else if (running_[cpu] >= 0) {
+        // Now and then a hypervisor takes half of it.
+        run_time_ns_[cpu] += step_ns - (begin_ns % 3 == 0 ? step_ns / 2 : 0);
+      }
       if (!turns_[cpu].waits) {
         turns_[cpu].running_ns[turns_[cpu].set] += step_ns;
       }
@@ -469,6 +487,7 @@ void Machine::DumpLast(CountersReason reason) {
     while (!work.stack.empty()) Leave(work, /*observed=*/true);
   }
   for (std::uint32_t cpu = 0; cpu < online_; ++cpu) {
+    CountRunTime(cpu, 0);
     trace_->Dump(now_ns_, static_cast<std::int32_t>(cpu), reason,
                  TidOf(running_[cpu]), Values(cpu));
   }
@@ -554,6 +573,8 @@ std::size_t Machine::NewThread(std::optional<std::size_t> parent,
 
 void Machine::Switch(std::uint32_t cpu, int next, std::uint16_t state) {
   const int prev = running_[cpu];
+  CountRunTime(cpu, now_ns_ % 2);
+  if (next < 0) run_time_ns_[cpu] = 0;
   if (IsRecorded(prev) || IsRecorded(next)) {
     trace_->Dispatch(now_ns_, static_cast<std::int32_t>(cpu), TidOf(prev),
                      TidOf(next), state, Values(cpu));
@@ -883,6 +904,7 @@ Simulation Machine::Run() {
                                       : logformat::SessionScope::kSystem;
   info.cpu_events = {"task-clock", "cpu-clock", "page-faults",
                      "context-switches", "cycles"};
+  if (options_.run_time) info.cpu_events[1] = "exec-runtime";
   if (options_.event_sets) {
     info.cpu_events.emplace_back("instructions");
     info.cpu_set_sizes = {1, 1};
@@ -915,6 +937,7 @@ Simulation Machine::Run() {
   DescribeCounters(info);
   online_ = options_.cpus;
   counters_.assign(options_.cpus, SimulatedCounts{});
+  run_time_ns_.assign(options_.cpus, 0);
   reset_at_ = counters_;
   turns_.assign(options_.cpus, Turn{});
   for (SimulatedCounts& counters : counters_) {

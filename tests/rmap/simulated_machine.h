@@ -143,6 +143,9 @@ struct SimulationOptions {
   // Some threads leave in state 0x20: they were blocked if a wake-up is
   // recorded.
   bool parks = false;
+  // The second event is exec-runtime: of threads alone, known at switches and
+  // last dumps. It lacks the end of some dispatches, which the next thread has.
+  bool run_time = false;
   bool instants = false;  // fill Truth::instants
 
   // Counters of this many bits, which begin near their end; the trace states

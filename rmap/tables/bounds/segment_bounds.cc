@@ -137,10 +137,12 @@ void UnseenBounds::OfSegment(const ProcessState& process,
     std::uint64_t more = AddBounded(own.unknown_ns + hidden_ns, kernel_ns);
     more = absent ? kNone : AddBounded(more, hooks_ns);
     const bool any = hooks || process.hooks_lost;
-    bounds.first = Around(pair->incl, any ? kNone : fewer + hidden_ns, more);
+    fewer = any ? kNone : AddBounded(fewer, hidden_ns);
+    bounds.first =
+        Around(pair->incl, AddBounded(fewer, kernel ? late_ns : 0), more);
     bounds.second =
-        Around(pair->excl, any ? kNone : fewer + own.kernel_ns + hidden_ns,
-               AddBounded(more, child));
+        Around(pair->excl, AddBounded(fewer, own.kernel_ns + late_ns),
+               AddBounded(more, AddBounded(child, late_ns)));
     return bounds;
   };
   const auto wait = off_cpu(row.wait, less.wait_ns, unseen.children.wait_ns);

@@ -57,8 +57,7 @@ UnseenBounds::UnseenBounds(const TableInput& input)
     : input_(input),
       unseen_(input.in.dispatches.unseen()),
       end_(unseen_.At(input.in.end_ns)),
-      everywhere_ns_(end_.hidden_ns + input.in.dispatches.cut_ns()),
-      outside_ns_(end_.outside_ns) {
+      everywhere_ns_(end_.hidden_ns + input.in.dispatches.cut_ns()) {
   stray_counts_.assign(unseen_.dispatches() + 1, 0);
   for (const ThreadState& thread : input.in.registry.threads()) {
     if (!thread.process_unknown) continue;
@@ -80,6 +79,13 @@ UnseenBounds::UnseenBounds(const TableInput& input)
       outside_counts_[i] += cpu.outside.counts[i];
     }
   }
+  // Before a loss that was noticed late, threads whose fork was in it seemed to
+  // be outside.
+  if (input.in.dispatches.cut_ns() != 0 &&
+      input.in.registry.gate().records_marked_only()) {
+    end_.outside_ns += outside_account_ns_;
+  }
+  outside_ns_ = end_.outside_ns;
   if (input.in.registry.may_lack_marks()) {
     outside_ns_ = std::max(outside_ns_, outside_account_ns_);
   }
@@ -326,9 +332,11 @@ void UnseenBounds::OfProcess(const ProcessState& process, ProcessRow& row) {
         absent ? kNone : all.counts[unseen_.dispatches()];
     row.bounds.Set(Number::kDispatches, row.dispatches,
                    Around(row.dispatches, all.begun_before, dispatches));
+    // One that never ran has a fork record alone.
+    const bool lost = end_.lost_cpu_ns != process.lost_at_ns;
     row.bounds.Set(Number::kThreads, row.threads,
                    Around(row.threads, PerhapsEnded(process),
-                          all.more_threads ? all.records : 0));
+                          all.more_threads || lost ? all.records : 0));
   }
   all.most_counts.assign(input_.plans.size(), kNone);
   for (std::size_t i = 0; i < input_.plans.size(); ++i) {

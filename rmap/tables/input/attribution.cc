@@ -4,14 +4,11 @@
 #include <cmath>
 
 #include "logformat/perf_event_names.h"
+#include "rmap/state/unseen_state.h"
 
 namespace countrace::rmap {
 
 namespace {
-
-constexpr std::uint64_t SaturatingSubtract(std::uint64_t a, std::uint64_t b) {
-  return a > b ? a - b : 0;
-}
 
 // Exact names only: `page-faults:u` counts less than the records show.
 bool IsSwitches(const std::string& event) {
@@ -67,16 +64,16 @@ DumpSum Estimated(const PathNode& node, std::size_t dump) {
 }
 
 void SubtractChild(const PathNode& child, SegmentSums& excl) {
-  excl.wall_ns = SaturatingSubtract(excl.wall_ns, child.wall_ns());
-  excl.on_cpu_ns = SaturatingSubtract(excl.on_cpu_ns, child.on_cpu_ns);
-  excl.switches = SaturatingSubtract(excl.switches, child.switches);
-  excl.faults = SaturatingSubtract(excl.faults, child.faults);
-  excl.wait_ns = SaturatingSubtract(excl.wait_ns, child.wait_ns);
-  excl.blocked_ns = SaturatingSubtract(excl.blocked_ns, child.blocked_ns);
+  excl.wall_ns = Less(excl.wall_ns, child.wall_ns());
+  excl.on_cpu_ns = Less(excl.on_cpu_ns, child.on_cpu_ns);
+  excl.switches = Less(excl.switches, child.switches);
+  excl.faults = Less(excl.faults, child.faults);
+  excl.wait_ns = Less(excl.wait_ns, child.wait_ns);
+  excl.blocked_ns = Less(excl.blocked_ns, child.blocked_ns);
   for (std::size_t i = 0; i < excl.dumps.size(); ++i) {
     DumpSum& sum = excl.dumps[i];
     const DumpSum inner = Estimated(child, i);
-    sum.incl = SaturatingSubtract(sum.incl, inner.incl);
+    sum.incl = Less(sum.incl, inner.incl);
     sum.variance = Sum(sum.variance, inner.variance);
     sum.quartic += inner.quartic;
     sum.slices = LeastSlices(sum.slices, inner.slices);

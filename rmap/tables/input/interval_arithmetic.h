@@ -13,10 +13,6 @@
 
 namespace countrace::rmap {
 
-inline std::uint64_t Less(std::uint64_t a, std::uint64_t b) {
-  return a > b ? a - b : 0;
-}
-
 // One of the two may have no upper bound.
 inline std::uint64_t Product(std::uint64_t a, std::uint64_t b) {
   return a != 0 && b > Bounds::kNone / a ? Bounds::kNone : a * b;
