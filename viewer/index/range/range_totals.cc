@@ -275,123 +275,60 @@ std::uint64_t HitsIn(const TimelineIndex& index, const GroupEntry& group,
   return before(range.end_ns) - before(range.begin_ns);
 }
 
-}  // namespace
-
-RangeTotals TotalsIn(const TimelineIndex& index, TimeRange range,
-                     RangeTables tables) {
-  RangeTotals totals;
-  const std::uint32_t events = index.header().events;
-  // One past the end, so that boundaries at the last instant count.
-  if (range.end_ns >= index.duration_ns()) {
-    range.end_ns = index.duration_ns() + 1;
-  }
-  range.begin_ns = std::min(range.begin_ns, range.end_ns);
-  const bool whole = range.begin_ns == 0 && range.end_ns > index.duration_ns();
-  totals.idle.counts.resize(events);
-  totals.outside.counts.resize(events);
-  std::map<std::uint32_t, RunTotals> processes;
-  using SegmentKey = std::pair<std::uint32_t, std::uint32_t>;
-  absl::flat_hash_map<SegmentKey, std::size_t> segment_numbers;
-  std::vector<SegmentTotals>& segments = totals.segments;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> hooks;
-  const std::uint64_t wall_ns = std::min(range.end_ns, index.duration_ns()) -
-                                std::min(range.begin_ns, index.duration_ns());
-
-  const auto segment_of = [&](std::uint32_t process,
-                              std::uint32_t hook_id) -> SegmentTotals& {
-    const auto [number, added] =
-        segment_numbers.try_emplace({process, hook_id}, segments.size());
-    if (added) segments.push_back({.process = process, .hook_id = hook_id});
-    return segments[number->second];
-  };
-  PathsByKey paths;
-  const auto path_of = [&](std::uint32_t process,
-                           std::uint32_t path) -> PathTotals& {
-    return paths
-        .try_emplace({process, path},
-                     PathTotals{.process = process, .path = path})
-        .first->second;
-  };
-  const InterruptRows interrupts(index);
-  const auto run_totals = [&](std::uint32_t row) {
-    return RunTotalsIn(ThreadRun(index, row, interrupts), range, events);
-  };
-  const auto add_run = [&](RunTotals& process, std::uint32_t thread,
-                           const RunTotals& run) {
-    AddTotals(process, run);
-    if (!process.qualities.any() &&
-        InferredSwitchesIn(index, thread, range).switched) {
-      process.qualities.Add(rmap::Quality::kInferred);
+// The rows of an index, added up.
+class RangeSums {
+ public:
+  RangeSums(const TimelineIndex& index, TimeRange range, RangeTables tables)
+      : index_(index),
+        counted_(index, range),
+        range_(counted_.range),
+        tables_(tables),
+        events_(index.header().events),
+        interrupts_(index) {
+    totals_.idle.counts.resize(events_);
+    totals_.outside.counts.resize(events_);
+    for (std::uint32_t number = 0; number < index.rows().size(); ++number) {
+      AddRow(number);
     }
-  };
-  std::optional<std::uint32_t> run_row;  // row of the current thread
-  for (std::uint32_t number = 0; number < index.rows().size(); ++number) {
-    const RowEntry& entry = index.rows()[number];
-    switch (entry.kind) {
+  }
+
+  RangeTotals Take() {
+    const std::uint64_t unknown_ns = UnknownTime(index_).In(range_);
+    const UnseenCounts unseen(index_, range_);
+    TakeRuns(unknown_ns, unseen);
+    // Where nothing is missing, all calls are there with their time.
+    const bool complete = unknown_ns == 0 && index_.losses().empty();
+    TakeCalls(complete ? nullptr : &unseen);
+    for (const auto& [key, hits] : hooks_) {
+      totals_.hooks.push_back({key.first, key.second, hits});
+    }
+    Sort();
+    return std::move(totals_);
+  }
+
+ private:
+  void AddRow(std::uint32_t number) {
+    const RowEntry& row = index_.rows()[number];
+    switch (row.kind) {
       case RowKind::kCpu:
-        totals.cpu_ns += wall_ns;
-        totals.interrupts_ns += interrupts.TimeIn(entry.owner, range);
+        totals_.cpu_ns += counted_.wall_ns;
+        totals_.interrupts_ns += interrupts_.TimeIn(row.owner, range_);
         break;
       case RowKind::kThreadRun:
-        run_row = number;
-        add_run(processes[index.ProcessOf(entry.owner)], entry.owner,
-                run_totals(number));
+        run_row_ = number;
+        AddThread(row.owner, RunOf(number));
         break;
       case RowKind::kIdleRun:
-        AddTotals(totals.idle, run_totals(number));
+        AddTotals(totals_.idle, RunOf(number));
         break;
       case RowKind::kOutsideRun:
-        AddTotals(totals.outside, run_totals(number));
+        AddTotals(totals_.outside, RunOf(number));
         break;
-      case RowKind::kSegment: {
-        if (!tables.segments && !tables.paths) break;
-        std::optional<ThreadRun> run;
-        if (run_row && index.rows()[*run_row].owner == entry.owner) {
-          run.emplace(index, *run_row, interrupts);
-        }
-        for (std::uint32_t i = 0; i < entry.groups; ++i) {
-          const GroupEntry& group = index.groups()[entry.first_group + i];
-          if (group.row != number || group.count == 0) continue;
-          const GroupTotals part =
-              GroupRow(index, group).In(range, run ? &*run : nullptr);
-          if (part.calls == 0 && part.wall_ns == 0 && !part.inferred) continue;
-          SegmentTotals& own = segment_of(group.process, group.key);
-          const PathEntry& path = index.paths()[group.path];
-          const bool inner = (path.flags & kPathRecursive) != 0;
-          if (tables.paths) {
-            AddCalls(part, path_of(group.process, group.path));
-            if (path.parent != kNoKey) {
-              PathTotals& around = path_of(group.process, path.parent);
-              around.wall_excl_ns -= part.wall_ns;
-              around.on_cpu_excl_ns -= part.on_cpu_ns;
-            }
-          }
-          own.calls += part.calls;
-          own.begun_ns += part.wall_ns - part.cut_ns;
-          own.wall_incl_ns += inner ? 0 : part.wall_ns;
-          own.wall_excl_ns += part.wall_ns;
-          own.on_cpu_incl_ns += inner ? 0 : part.on_cpu_ns;
-          own.on_cpu_excl_ns += part.on_cpu_ns;
-          own.on_cpu_known &= part.on_cpu_known;
-          if (part.inferred) own.qualities.Add(rmap::Quality::kInferred);
-          if (group.parent == kNoKey) continue;
-          // Time inside this segment is no exclusive time of its parent. A sum
-          // may be below zero until the parent's group is added; unsigned
-          // arithmetic makes the final sum right.
-          SegmentTotals& parent = segment_of(group.process, group.parent);
-          parent.wall_excl_ns -= part.wall_ns;
-          parent.on_cpu_excl_ns -= part.on_cpu_ns;
-        }
+      case RowKind::kSegment:
+        if (tables_.segments || tables_.paths) AddSegments(number);
         break;
-      }
       case RowKind::kHook:
-        if (!tables.hooks) break;
-        for (std::uint32_t i = 0; i < entry.groups; ++i) {
-          const GroupEntry& group = index.groups()[entry.first_group + i];
-          if (group.row != number || group.count == 0) continue;
-          const std::uint64_t hits = HitsIn(index, group, range);
-          if (hits != 0) hooks[{group.process, group.key}] += hits;
-        }
+        if (tables_.hooks) AddHits(number);
         break;
       case RowKind::kQuality:
       case RowKind::kCounter:
@@ -403,58 +340,172 @@ RangeTotals TotalsIn(const TimelineIndex& index, TimeRange range,
     }
   }
 
-  std::uint64_t known_ns =
-      totals.interrupts_ns + totals.idle.on_cpu_ns + totals.outside.on_cpu_ns;
-  for (const auto& [process, run] : processes) known_ns += run.on_cpu_ns;
-  totals.unknown_ns = totals.cpu_ns - std::min(totals.cpu_ns, known_ns);
-  SetLimits(totals.unknown_ns, totals.idle);
-  SetLimits(totals.unknown_ns, totals.outside);
-  const std::uint64_t unknown_ns = UnknownTime(index).In(range);
-  const UnseenCounts unseen(index, range);
-  const auto in_turns = [&index](std::uint32_t event) {
-    return index.IsInTurns(event);
-  };
-  for (auto& [process, run] : processes) {
-    if (run.dispatches == 0 && run.on_cpu_ns == 0) continue;
-    SetRowLimits(
-        [&index, number = process](std::size_t field) {
-          return index.ProcessLimit(number, field);
-        },
-        totals.cpu_ns, unknown_ns, unseen, in_turns, whole, run);
-    totals.processes.push_back({process, std::move(run)});
+  RunTotals RunOf(std::uint32_t row) const {
+    return RunTotalsIn(ThreadRun(index_, row, interrupts_), range_, events_);
   }
-  std::erase_if(segments, [](const SegmentTotals& segment) {
-    return segment.calls == 0 && segment.wall_incl_ns == 0;
-  });
-  // Where nothing is missing, all calls are there with their time.
-  const bool complete = unknown_ns == 0 && index.losses().empty();
-  for (SegmentTotals& segment : segments) {
-    SetLimits(complete ? nullptr : &unseen, index, totals.cpu_ns, segment);
+
+  void AddThread(std::uint32_t thread, const RunTotals& run) {
+    RunTotals& process = processes_[index_.ProcessOf(thread)];
+    AddTotals(process, run);
+    if (!process.qualities.any() &&
+        InferredSwitchesIn(index_, thread, range_).switched) {
+      process.qualities.Add(rmap::Quality::kInferred);
+    }
   }
-  std::erase_if(paths, [](const auto& entry) {
-    return entry.second.calls == 0 && entry.second.wall_incl_ns == 0;
-  });
-  totals.paths = InTreeOrder(index, paths);
-  if (!tables.segments) totals.segments.clear();
-  for (const auto& [key, hits] : hooks) {
-    totals.hooks.push_back({key.first, key.second, hits});
+
+  // Calls add(group) for the groups of a row.
+  template <typename Add>
+  void ForGroups(std::uint32_t number, const Add& add) const {
+    const RowEntry& row = index_.rows()[number];
+    for (const GroupEntry& group :
+         index_.groups().subspan(row.first_group, row.groups)) {
+      if (group.row == number && group.count != 0) add(group);
+    }
   }
+
+  void AddSegments(std::uint32_t number) {
+    std::optional<ThreadRun> run;
+    if (run_row_ &&
+        index_.rows()[*run_row_].owner == index_.rows()[number].owner) {
+      run.emplace(index_, *run_row_, interrupts_);
+    }
+    ForGroups(number, [&](const GroupEntry& group) {
+      const GroupTotals part =
+          GroupRow(index_, group).In(range_, run ? &*run : nullptr);
+      if (part.calls == 0 && part.wall_ns == 0 && !part.inferred) return;
+      if (tables_.paths) AddPath(group, part);
+      AddSegment(group, part);
+    });
+  }
+
+  void AddSegment(const GroupEntry& group, const GroupTotals& part) {
+    SegmentTotals& own = SegmentOf(group.process, group.key);
+    const bool inner = (index_.paths()[group.path].flags & kPathRecursive) != 0;
+    own.calls += part.calls;
+    own.begun_ns += part.wall_ns - part.cut_ns;
+    own.wall_incl_ns += inner ? 0 : part.wall_ns;
+    own.wall_excl_ns += part.wall_ns;
+    own.on_cpu_incl_ns += inner ? 0 : part.on_cpu_ns;
+    own.on_cpu_excl_ns += part.on_cpu_ns;
+    own.on_cpu_known &= part.on_cpu_known;
+    if (part.inferred) own.qualities.Add(rmap::Quality::kInferred);
+    if (group.parent == kNoKey) return;
+    // Time inside this segment is no exclusive time of its parent. A sum
+    // may be below zero until the parent's group is added; unsigned
+    // arithmetic makes the final sum right.
+    SegmentTotals& parent = SegmentOf(group.process, group.parent);
+    parent.wall_excl_ns -= part.wall_ns;
+    parent.on_cpu_excl_ns -= part.on_cpu_ns;
+  }
+
+  void AddPath(const GroupEntry& group, const GroupTotals& part) {
+    AddCalls(part, PathOf(group.process, group.path));
+    const std::uint32_t parent = index_.paths()[group.path].parent;
+    if (parent == kNoKey) return;
+    PathTotals& around = PathOf(group.process, parent);
+    around.wall_excl_ns -= part.wall_ns;
+    around.on_cpu_excl_ns -= part.on_cpu_ns;
+  }
+
+  void AddHits(std::uint32_t number) {
+    ForGroups(number, [&](const GroupEntry& group) {
+      const std::uint64_t hits = HitsIn(index_, group, range_);
+      if (hits != 0) hooks_[{group.process, group.key}] += hits;
+    });
+  }
+
+  // Valid until the next call.
+  SegmentTotals& SegmentOf(std::uint32_t process, std::uint32_t hook_id) {
+    std::vector<SegmentTotals>& segments = totals_.segments;
+    const auto [number, added] =
+        segment_numbers_.try_emplace({process, hook_id}, segments.size());
+    if (added) segments.push_back({.process = process, .hook_id = hook_id});
+    return segments[number->second];
+  }
+
+  PathTotals& PathOf(std::uint32_t process, std::uint32_t path) {
+    return paths_
+        .try_emplace({process, path},
+                     PathTotals{.process = process, .path = path})
+        .first->second;
+  }
+
+  // Processes, idle and outside, with their limits.
+  void TakeRuns(std::uint64_t unknown_ns, const UnseenCounts& unseen) {
+    std::uint64_t known_ns = totals_.interrupts_ns + totals_.idle.on_cpu_ns +
+                             totals_.outside.on_cpu_ns;
+    for (const auto& [process, run] : processes_) known_ns += run.on_cpu_ns;
+    totals_.unknown_ns = totals_.cpu_ns - std::min(totals_.cpu_ns, known_ns);
+    SetLimits(totals_.unknown_ns, totals_.idle);
+    SetLimits(totals_.unknown_ns, totals_.outside);
+    const auto in_turns = [this](std::uint32_t event) {
+      return index_.IsInTurns(event);
+    };
+    for (auto& [process, run] : processes_) {
+      if (run.dispatches == 0 && run.on_cpu_ns == 0) continue;
+      SetRowLimits(
+          [this, number = process](std::size_t field) {
+            return index_.ProcessLimit(number, field);
+          },
+          totals_.cpu_ns, unknown_ns, unseen, in_turns, counted_.whole, run);
+      totals_.processes.push_back({process, std::move(run)});
+    }
+  }
+
+  // Segments and paths, with the limits of segments.
+  void TakeCalls(const UnseenCounts* unseen) {
+    std::erase_if(totals_.segments, [](const SegmentTotals& segment) {
+      return segment.calls == 0 && segment.wall_incl_ns == 0;
+    });
+    for (SegmentTotals& segment : totals_.segments) {
+      SetLimits(unseen, index_, totals_.cpu_ns, segment);
+    }
+    std::erase_if(paths_, [](const auto& entry) {
+      return entry.second.calls == 0 && entry.second.wall_incl_ns == 0;
+    });
+    totals_.paths = InTreeOrder(index_, paths_);
+    if (!tables_.segments) totals_.segments.clear();
+  }
+
   // Ties by number, so that answers are deterministic (the maps are sorted).
-  std::stable_sort(totals.processes.begin(), totals.processes.end(),
-                   [](const ProcessTotals& a, const ProcessTotals& b) {
-                     return a.run.on_cpu_ns > b.run.on_cpu_ns;
-                   });
-  SortFront(totals.segments, tables.sorted_segments,
-            [](const SegmentTotals& a, const SegmentTotals& b) {
-              return a.wall_excl_ns != b.wall_excl_ns
-                         ? a.wall_excl_ns > b.wall_excl_ns
-                         : std::tie(a.process, a.hook_id) <
-                               std::tie(b.process, b.hook_id);
-            });
-  std::stable_sort(
-      totals.hooks.begin(), totals.hooks.end(),
-      [](const HookTotals& a, const HookTotals& b) { return a.hits > b.hits; });
-  return totals;
+  void Sort() {
+    std::stable_sort(totals_.processes.begin(), totals_.processes.end(),
+                     [](const ProcessTotals& a, const ProcessTotals& b) {
+                       return a.run.on_cpu_ns > b.run.on_cpu_ns;
+                     });
+    SortFront(totals_.segments, tables_.sorted_segments,
+              [](const SegmentTotals& a, const SegmentTotals& b) {
+                return a.wall_excl_ns != b.wall_excl_ns
+                           ? a.wall_excl_ns > b.wall_excl_ns
+                           : std::tie(a.process, a.hook_id) <
+                                 std::tie(b.process, b.hook_id);
+              });
+    std::stable_sort(totals_.hooks.begin(), totals_.hooks.end(),
+                     [](const HookTotals& a, const HookTotals& b) {
+                       return a.hits > b.hits;
+                     });
+  }
+
+  const TimelineIndex& index_;
+  const CountedRange counted_;
+  const TimeRange range_;
+  const RangeTables tables_;
+  const std::uint32_t events_;
+  const InterruptRows interrupts_;
+  std::optional<std::uint32_t> run_row_;  // row of the current thread
+  RangeTotals totals_;
+  std::map<std::uint32_t, RunTotals> processes_;
+  using Key = std::pair<std::uint32_t, std::uint32_t>;  // process, hook
+  absl::flat_hash_map<Key, std::size_t> segment_numbers_;
+  std::map<Key, std::uint64_t> hooks_;
+  PathsByKey paths_;
+};
+
+}  // namespace
+
+RangeTotals TotalsIn(const TimelineIndex& index, TimeRange range,
+                     RangeTables tables) {
+  return RangeSums(index, range, tables).Take();
 }
 
 }  // namespace countrace::viewer

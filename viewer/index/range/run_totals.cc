@@ -12,6 +12,16 @@ void AddLimits(Limits& sum, const Limits& part) {
 
 }  // namespace
 
+CountedRange::CountedRange(const TimelineIndex& index, TimeRange of)
+    : range(of) {
+  const std::uint64_t duration_ns = index.duration_ns();
+  if (range.end_ns >= duration_ns) range.end_ns = duration_ns + 1;
+  range.begin_ns = std::min(range.begin_ns, range.end_ns);
+  wall_ns = std::min(range.end_ns, duration_ns) -
+            std::min(range.begin_ns, duration_ns);
+  whole = range.begin_ns == 0 && range.end_ns > duration_ns;
+}
+
 void AddTotals(RunTotals& sum, const RunTotals& part) {
   sum.on_cpu_ns += part.on_cpu_ns;
   sum.dispatches += part.dispatches;

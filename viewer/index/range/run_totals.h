@@ -13,6 +13,16 @@
 
 namespace countrace::viewer {
 
+// A range inside the trace.
+struct CountedRange {
+  CountedRange(const TimelineIndex& index, TimeRange of);
+
+  // Ends one past the trace, so that boundaries at the last instant count.
+  TimeRange range;
+  std::uint64_t wall_ns;  // of its own, without that one
+  bool whole;             // it is all of the trace
+};
+
 struct RunTotals {
   std::uint64_t on_cpu_ns = 0;
   std::uint64_t dispatches = 0;
