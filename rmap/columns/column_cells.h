@@ -4,7 +4,10 @@
 
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <optional>
+#include <string>
+#include <type_traits>
 #include <vector>
 
 #include "rmap/columns/column.h"
@@ -13,18 +16,56 @@
 namespace countrace::rmap {
 
 template <typename Value>
-Cell FromOptional(const std::optional<Value>& value) {
-  if (!value) return std::monostate();
-  return *value;
+inline constexpr bool kIsOptional = false;
+template <typename Value>
+inline constexpr bool kIsOptional<std::optional<Value>> = true;
+
+template <typename Value>
+Cell CellOf(const Value& value) {
+  if constexpr (kIsOptional<Value>) {
+    return value ? CellOf(*value) : Cell();
+  } else if constexpr (std::is_same_v<Value, Quality>) {
+    return std::string(QualityName(value));
+  } else if constexpr (std::is_unsigned_v<Value>) {
+    return std::uint64_t{value};
+  } else if constexpr (std::is_integral_v<Value>) {
+    return std::int64_t{value};
+  } else {
+    return value;
+  }
+}
+// A part of a part of `value`.
+template <typename Value, typename Part, typename... More>
+Cell CellOf(const Value& value, Part part, More... more) {
+  if constexpr (kIsOptional<Value>) {
+    return value ? CellOf(*value, part, more...) : Cell();
+  } else {
+    return CellOf(value.*part, more...);
+  }
 }
 
-inline Cell Incl(const std::optional<InclusiveExclusive>& pair) {
-  if (!pair) return std::monostate();
-  return pair->incl;
+// The cell of a field of the row, or of the field of a field.
+template <typename Row, typename Value, typename... Parts>
+auto Field(Value Row::*field, Parts... parts) {
+  return [=](const Row& row) { return CellOf(row.*field, parts...); };
 }
-inline Cell Excl(const std::optional<InclusiveExclusive>& pair) {
-  if (!pair) return std::monostate();
-  return pair->excl;
+template <typename Row>
+auto Incl(std::optional<InclusiveExclusive> Row::*field) {
+  return Field(field, &InclusiveExclusive::incl);
+}
+template <typename Row>
+auto Excl(std::optional<InclusiveExclusive> Row::*field) {
+  return Field(field, &InclusiveExclusive::excl);
+}
+
+inline Cell NameOrAbsent(const std::string& name) {
+  return name.empty() ? Cell() : name;
+}
+
+template <typename Row>
+void Append(std::vector<Column<Row>> more, std::vector<Column<Row>>& columns) {
+  columns.insert(columns.end(), std::make_move_iterator(more.begin()),
+                 std::make_move_iterator(more.end()));
 }
 
 // Times are integer nanoseconds in every format.
@@ -50,8 +91,6 @@ void AddProbes(const char* meaning, std::vector<Column<Row>>& columns) {
   add("lo", "", "Lower limit of that.", &ProbeTime::lo_ns);
   add("hi", "", "Upper limit.", &ProbeTime::hi_ns);
 }
-
-inline Cell Number(std::int32_t value) { return std::int64_t{value}; }
 
 }  // namespace countrace::rmap
 

@@ -9,27 +9,31 @@
 
 namespace countrace::rmap {
 
-std::vector<Column<PreemptorRow>> PreemptorColumns(const Report& report) {
+namespace {
+
+std::vector<Column<PreemptorRow>> WaitingColumns(RowsOf of) {
   using R = PreemptorRow;
-  const RowsOf of = report.wanted.preemptors_of;
   std::vector<Column<R>> columns;
   if (of != RowsOf::kComm) {
     columns.push_back({{"pid"},
                        "pid",
                        Unit::kId,
                        "Process whose threads waited.",
-                       [](const R& r) { return Number(r.pid); }});
+                       Field(&R::pid)});
   }
   if (of == RowsOf::kThread) {
     columns.push_back(
-        {{"tid"}, "tid", Unit::kId, "Thread that waited.", [](const R& r) {
-           return Number(r.tid);
-         }});
+        {{"tid"}, "tid", Unit::kId, "Thread that waited.", Field(&R::tid)});
   }
   columns.push_back(
-      {{"comm"}, "command", Unit::kNone, "Its name.", [](const R& r) -> Cell {
-         return r.comm;
-       }});
+      {{"comm"}, "command", Unit::kNone, "Its name.", Field(&R::comm)});
+  return columns;
+}
+
+// What had its CPU.
+std::vector<Column<PreemptorRow>> OccupantColumns(RowsOf of) {
+  using R = PreemptorRow;
+  std::vector<Column<R>> columns;
   columns.push_back(
       {{"preemptor", "kind"},
        "",
@@ -44,20 +48,14 @@ std::vector<Column<PreemptorRow>> PreemptorColumns(const Report& report) {
                        "",
                        Unit::kId,
                        "Process that had it, of kind thread.",
-                       [](const R& r) -> Cell {
-                         if (!r.preemptor.pid) return std::monostate();
-                         return Number(*r.preemptor.pid);
-                       }});
+                       Field(&R::preemptor, &R::By::pid)});
   }
   if (of == RowsOf::kThread) {
     columns.push_back({{"preemptor", "tid"},
                        "",
                        Unit::kId,
                        "The thread.",
-                       [](const R& r) -> Cell {
-                         if (!r.preemptor.tid) return std::monostate();
-                         return Number(*r.preemptor.tid);
-                       }});
+                       Field(&R::preemptor, &R::By::tid)});
   }
   columns.push_back({{"preemptor", "comm"},
                      "",
@@ -69,28 +67,36 @@ std::vector<Column<PreemptorRow>> PreemptorColumns(const Report& report) {
                        }
                        return r.preemptor.comm;
                      }});
-  const std::vector<Column<R>> numbers = {
-      {{"times"},
-       "times",
-       Unit::kCount,
-       "Stays on the CPU.",
-       [](const R& r) -> Cell { return r.times; }},
-      {{"wait_ns"},
-       "wait",
-       Unit::kNanoseconds,
-       "Waiting time in which it had the CPU, over threads.",
-       [](const R& r) -> Cell { return r.wait_ns; }},
-      {{"longest_ns"},
-       "longest",
-       Unit::kNanoseconds,
-       "Longest such stay.",
-       [](const R& r) -> Cell { return r.longest_ns; }},
-      {{"quality"},
-       "",
-       Unit::kQuality,
-       "bounded: records were lost meanwhile, or its CPU is not known.",
-       [](const R& r) -> Cell { return std::string(QualityName(r.quality)); }}};
-  columns.insert(columns.end(), numbers.begin(), numbers.end());
+  return columns;
+}
+
+}  // namespace
+
+std::vector<Column<PreemptorRow>> PreemptorColumns(const Report& report) {
+  using R = PreemptorRow;
+  std::vector<Column<R>> columns = WaitingColumns(report.wanted.preemptors_of);
+  Append(OccupantColumns(report.wanted.preemptors_of), columns);
+  Append<R>({{{"times"},
+              "times",
+              Unit::kCount,
+              "Stays on the CPU.",
+              Field(&R::times)},
+             {{"wait_ns"},
+              "wait",
+              Unit::kNanoseconds,
+              "Waiting time in which it had the CPU, over threads.",
+              Field(&R::wait_ns)},
+             {{"longest_ns"},
+              "longest",
+              Unit::kNanoseconds,
+              "Longest such stay.",
+              Field(&R::longest_ns)},
+             {{"quality"},
+              "",
+              Unit::kQuality,
+              "bounded: records were lost meanwhile, or its CPU is not known.",
+              Field(&R::quality)}},
+            columns);
   return columns;
 }
 

@@ -32,12 +32,12 @@ void AddSegmentCounts(const Report& report,
        }},
       {"stderr", false, "Standard error of incl.",
        [](const SegmentCount& count) -> Cell {
-         return FromOptional(count.estimate.Read().standard_error);
+         return CellOf(count.estimate.Read().standard_error);
        },
        true},
       {"excl_stderr", false, "Standard error of excl.",
        [](const SegmentCount& count) -> Cell {
-         return FromOptional(count.estimate.Read().excl_standard_error);
+         return CellOf(count.estimate.Read().excl_standard_error);
        },
        true},
       {"counted", false, "Part of incl that was counted.",
@@ -106,128 +106,159 @@ void AddErrors(const Report& report, std::vector<Column<SegmentRow>>& columns) {
   }
 }
 
-}  // namespace
-
-std::vector<Column<SegmentRow>> SegmentColumns(const Report& report,
-                                               bool paths) {
+// One call's time from enter to exit, and its statistics.
+std::vector<Column<SegmentRow>> WallTimeColumns() {
   using R = SegmentRow;
-  std::vector<Column<R>> columns = {
-      {{"segment"},
-       "segment",
-       Unit::kNone,
-       "provider:name of its hook.",
-       [](const R& r) -> Cell { return r.segment; }}};
-  if (paths) {
-    columns.push_back({{"path"},
-                       "",
-                       Unit::kNone,
-                       "Segments open at the call, outermost first.",
-                       [](const R& r) -> Cell { return r.path; }});
-  }
-  const std::vector<Column<R>> rest = {
-      {{"pid"},
-       "pid",
-       Unit::kId,
-       "Process.",
-       [](const R& r) { return Number(r.pid); }},
-      {{"comm"},
-       "",
-       Unit::kNone,
-       "Name of the process.",
-       [](const R& r) -> Cell { return r.comm; }},
-      {{"calls"},
-       "calls",
-       Unit::kCount,
-       "Enters recorded.",
-       [](const R& r) -> Cell { return r.calls; }},
-      {{"wall_ns", "incl"},
-       "wall",
-       Unit::kNanoseconds,
-       "Time from enter to exit; of a recursive segment, of its outermost "
-       "calls.",
-       [](const R& r) -> Cell { return r.wall.incl; }},
-      {{"wall_ns", "excl"},
-       "wall self",
-       Unit::kNanoseconds,
-       "The same without the segments called.",
-       [](const R& r) -> Cell { return r.wall.excl; }},
-      {{"wall_ns", "mean"},
-       "",
-       Unit::kNanoseconds,
-       "Mean of one call's time.",
-       [](const R& r) -> Cell { return Rounded(r.wall.mean); }},
-      {{"wall_ns", "stddev"},
-       "",
-       Unit::kNanoseconds,
-       "Standard deviation of one call's time (population).",
-       [](const R& r) -> Cell { return Rounded(r.wall.stddev); }},
-      {{"wall_ns", "min"},
-       "",
-       Unit::kNanoseconds,
-       "Shortest call.",
-       [](const R& r) -> Cell { return r.wall.min; }},
-      {{"wall_ns", "max"},
-       "",
-       Unit::kNanoseconds,
-       "Longest call.",
-       [](const R& r) -> Cell { return r.wall.max; }},
-      {{"wall_ns", "p50"},
-       "p50",
-       Unit::kNanoseconds,
-       "Median call, within 0.8 %.",
-       [](const R& r) -> Cell { return r.wall.p50; }},
-      {{"wall_ns", "p90"},
-       "",
-       Unit::kNanoseconds,
-       "90th percentile, within 0.8 %.",
-       [](const R& r) -> Cell { return r.wall.p90; }},
-      {{"wall_ns", "p99"},
-       "p99",
-       Unit::kNanoseconds,
-       "99th percentile, within 0.8 %.",
-       [](const R& r) -> Cell { return r.wall.p99; }},
+  return {{{"wall_ns", "incl"},
+           "wall",
+           Unit::kNanoseconds,
+           "Time from enter to exit; of a recursive segment, of its outermost "
+           "calls.",
+           Field(&R::wall, &TimeStatistics::incl)},
+          {{"wall_ns", "excl"},
+           "wall self",
+           Unit::kNanoseconds,
+           "The same without the segments called.",
+           Field(&R::wall, &TimeStatistics::excl)},
+          {{"wall_ns", "mean"},
+           "",
+           Unit::kNanoseconds,
+           "Mean of one call's time.",
+           [](const R& r) -> Cell { return Rounded(r.wall.mean); }},
+          {{"wall_ns", "stddev"},
+           "",
+           Unit::kNanoseconds,
+           "Standard deviation of one call's time (population).",
+           [](const R& r) -> Cell { return Rounded(r.wall.stddev); }},
+          {{"wall_ns", "min"},
+           "",
+           Unit::kNanoseconds,
+           "Shortest call.",
+           Field(&R::wall, &TimeStatistics::min)},
+          {{"wall_ns", "max"},
+           "",
+           Unit::kNanoseconds,
+           "Longest call.",
+           Field(&R::wall, &TimeStatistics::max)},
+          {{"wall_ns", "p50"},
+           "p50",
+           Unit::kNanoseconds,
+           "Median call, within 0.8 %.",
+           Field(&R::wall, &TimeStatistics::p50)},
+          {{"wall_ns", "p90"},
+           "",
+           Unit::kNanoseconds,
+           "90th percentile, within 0.8 %.",
+           Field(&R::wall, &TimeStatistics::p90)},
+          {{"wall_ns", "p99"},
+           "p99",
+           Unit::kNanoseconds,
+           "99th percentile, within 0.8 %.",
+           Field(&R::wall, &TimeStatistics::p99)}};
+}
+
+// What the thread did meanwhile.
+std::vector<Column<SegmentRow>> ThreadTimeColumns() {
+  using R = SegmentRow;
+  return {
       {{"on_cpu_ns", "incl"},
        "on-CPU",
        Unit::kNanoseconds,
        "Of wall incl: its thread was on a CPU.",
-       [](const R& r) { return Incl(r.on_cpu); }},
+       Incl(&R::on_cpu)},
       {{"on_cpu_ns", "excl"},
        "",
        Unit::kNanoseconds,
        "Of wall excl: its thread was on a CPU.",
-       [](const R& r) { return Excl(r.on_cpu); }},
+       Excl(&R::on_cpu)},
       {{"off_cpu_ns", "incl"},
        "off-CPU",
        Unit::kNanoseconds,
        "wall incl - on-CPU incl.",
-       [](const R& r) { return Incl(r.off_cpu); }},
+       Incl(&R::off_cpu)},
       {{"off_cpu_ns", "excl"},
        "",
        Unit::kNanoseconds,
        "wall excl - on-CPU excl.",
-       [](const R& r) { return Excl(r.off_cpu); }},
+       Excl(&R::off_cpu)},
       {{"wait_ns", "incl"},
        "wait",
        Unit::kNanoseconds,
        "Of off-CPU incl: runnable but on no CPU, as of threads.",
-       [](const R& r) { return Incl(r.wait); }},
+       Incl(&R::wait)},
       {{"wait_ns", "excl"},
        "",
        Unit::kNanoseconds,
        "Of off-CPU excl: the same.",
-       [](const R& r) { return Excl(r.wait); }},
+       Excl(&R::wait)},
       {{"blocked_ns", "incl"},
        "blocked",
        Unit::kNanoseconds,
        "Of off-CPU incl: neither running nor runnable; known if wake-ups were "
        "recorded (--kernel wakeups).",
-       [](const R& r) { return Incl(r.blocked); }},
+       Incl(&R::blocked)},
       {{"blocked_ns", "excl"},
        "",
        Unit::kNanoseconds,
        "Of off-CPU excl: the same. The rows of wakers say what ended it.",
-       [](const R& r) { return Excl(r.blocked); }}};
-  columns.insert(columns.end(), rest.begin(), rest.end());
+       Excl(&R::blocked)}};
+}
+
+std::vector<Column<SegmentRow>> CertaintyColumns() {
+  using R = SegmentRow;
+  return {{{"begin_inferred"},
+           "",
+           Unit::kCount,
+           "Exits whose enter was not recorded; not in calls.",
+           Field(&R::begin_inferred)},
+          {{"end_inferred"},
+           "",
+           Unit::kCount,
+           "Of calls: the exit was not recorded.",
+           Field(&R::end_inferred)},
+          {{"quality"},
+           "",
+           Unit::kQuality,
+           "How sure calls and wall_ns are.",
+           Field(&R::quality)},
+          {{"on_cpu_quality"},
+           "",
+           Unit::kQuality,
+           "How sure on_cpu_ns and off_cpu_ns are.",
+           [](const R& r) -> Cell {
+             if (!r.on_cpu) return std::monostate();
+             return std::string(QualityName(r.on_cpu_quality));
+           }}};
+}
+
+}  // namespace
+
+std::vector<Column<SegmentRow>> SegmentColumns(const Report& report,
+                                               bool paths) {
+  using R = SegmentRow;
+  std::vector<Column<R>> columns = {{{"segment"},
+                                     "segment",
+                                     Unit::kNone,
+                                     "provider:name of its hook.",
+                                     Field(&R::segment)}};
+  if (paths) {
+    columns.push_back({{"path"},
+                       "",
+                       Unit::kNone,
+                       "Segments open at the call, outermost first.",
+                       Field(&R::path)});
+  }
+  Append<R>(
+      {{{"pid"}, "pid", Unit::kId, "Process.", Field(&R::pid)},
+       {{"comm"}, "", Unit::kNone, "Name of the process.", Field(&R::comm)},
+       {{"calls"},
+        "calls",
+        Unit::kCount,
+        "Enters recorded.",
+        Field(&R::calls)}},
+      columns);
+  Append(WallTimeColumns(), columns);
+  Append(ThreadTimeColumns(), columns);
   AddErrors(report, columns);
   AddSegmentCounts(report, columns);
   columns.push_back(
@@ -235,33 +266,10 @@ std::vector<Column<SegmentRow>> SegmentColumns(const Report& report,
        "",
        Unit::kNanoseconds,
        "Of wall incl: what its hooks and those in it took, estimated.",
-       [](const R& r) { return FromOptional(r.recording_ns); }});
+       Field(&R::recording_ns)});
   AddProbes("Probes in it (uprobes, USDT): not in its times, estimated.",
             columns);
-  columns.push_back({{"begin_inferred"},
-                     "",
-                     Unit::kCount,
-                     "Exits whose enter was not recorded; not in calls.",
-                     [](const R& r) -> Cell { return r.begin_inferred; }});
-  columns.push_back({{"end_inferred"},
-                     "",
-                     Unit::kCount,
-                     "Of calls: the exit was not recorded.",
-                     [](const R& r) -> Cell { return r.end_inferred; }});
-  columns.push_back(
-      {{"quality"},
-       "",
-       Unit::kQuality,
-       "How sure calls and wall_ns are.",
-       [](const R& r) -> Cell { return std::string(QualityName(r.quality)); }});
-  columns.push_back({{"on_cpu_quality"},
-                     "",
-                     Unit::kQuality,
-                     "How sure on_cpu_ns and off_cpu_ns are.",
-                     [](const R& r) -> Cell {
-                       if (!r.on_cpu) return std::monostate();
-                       return std::string(QualityName(r.on_cpu_quality));
-                     }});
+  Append(CertaintyColumns(), columns);
   return columns;
 }
 

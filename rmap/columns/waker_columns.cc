@@ -31,38 +31,63 @@ std::string PlaceText(const WakerRow& row) {
          ")";
 }
 
-}  // namespace
+std::string CauseText(const WakerRow::By& waker) {
+  switch (waker.kind) {
+    case WakerKind::kThread:
+      return OwnerText(waker.comm, waker.pid.value_or(0),
+                       waker.tid.value_or(0));
+    case WakerKind::kInterrupt:
+      return "[an interrupt]";
+    case WakerKind::kIdle:
+      return "[an idle CPU's interrupt]";
+    case WakerKind::kOutside:
+      return "[outside]";
+    case WakerKind::kNotTold:
+      return "[no wake-up record]";
+    case WakerKind::kStillBlocked:
+      return "[still blocked]";
+    case WakerKind::kOther:
+      return "[others]";
+  }
+  return "";
+}
 
-std::vector<Column<WakerRow>> WakerColumns(const Report& report) {
+// Who blocked where.
+std::vector<Column<WakerRow>> BlockedColumns(RowsOf of) {
   using R = WakerRow;
-  const RowsOf of = report.wanted.wakers_of;
-  const auto text = [](const std::string& value) -> Cell {
-    if (value.empty()) return std::monostate();
-    return value;
-  };
+  std::vector<Column<R>> columns;
+  if (of != RowsOf::kComm) {
+    columns.push_back({{"pid"},
+                       "pid",
+                       Unit::kId,
+                       "Process whose threads blocked.",
+                       Field(&R::pid)});
+  }
+  if (of == RowsOf::kThread) {
+    columns.push_back(
+        {{"tid"}, "tid", Unit::kId, "Thread that blocked.", Field(&R::tid)});
+  }
+  Append<R>({{{"comm"}, "command", Unit::kNone, "Its name.", Field(&R::comm)},
+             {{"segment"},
+              "",
+              Unit::kNone,
+              "Segment they blocked in, innermost; absent outside segments.",
+              [](const R& r) {
+                return NameOrAbsent(r.path.empty() ? "" : r.path.back());
+              }},
+             {{"path"},
+              "",
+              Unit::kNone,
+              "Segments open then, outermost first.",
+              Field(&R::path)}},
+            columns);
+  return columns;
+}
+
+// What ended it.
+std::vector<Column<WakerRow>> CauseColumns(RowsOf of) {
+  using R = WakerRow;
   std::vector<Column<R>> columns = {
-      {{"pid"},
-       "pid",
-       Unit::kId,
-       "Process whose threads blocked.",
-       [](const R& r) { return Number(r.pid); }},
-      {{"comm"},
-       "command",
-       Unit::kNone,
-       "Its name.",
-       [](const R& r) -> Cell { return r.comm; }},
-      {{"segment"},
-       "",
-       Unit::kNone,
-       "Segment they blocked in, innermost; absent outside segments.",
-       [text](const R& r) {
-         return text(r.path.empty() ? "" : r.path.back());
-       }},
-      {{"path"},
-       "",
-       Unit::kNone,
-       "Segments open then, outermost first.",
-       [](const R& r) -> Cell { return r.path; }},
       {{"waker", "kind"},
        "",
        Unit::kNone,
@@ -71,93 +96,85 @@ std::vector<Column<WakerRow>> WakerColumns(const Report& report) {
        "other (of more kinds than are kept).",
        [](const R& r) -> Cell {
          return std::string(WakerKindName(r.waker.kind));
-       }},
-      {{"waker", "pid"},
-       "",
-       Unit::kId,
-       "Process that woke them, of kind thread.",
-       [](const R& r) -> Cell {
-         if (!r.waker.pid) return std::monostate();
-         return Number(*r.waker.pid);
-       }},
-      {{"waker", "comm"},
-       "",
-       Unit::kNone,
-       "Its name.",
-       [text](const R& r) { return text(r.waker.comm); }},
-      {{"waker", "segment"},
-       "",
-       Unit::kNone,
-       "What the waker was in, innermost; absent in no segment.",
-       [text](const R& r) { return text(r.waker.segment); }},
-      {{"times"},
-       "times",
-       Unit::kCount,
-       "Intervals blocked.",
-       [](const R& r) -> Cell { return r.times; }},
-      {{"blocked_ns"},
-       "blocked",
-       Unit::kNanoseconds,
-       "Time blocked, over threads.",
-       [](const R& r) -> Cell { return r.blocked_ns; }},
-      {{"longest_ns"},
-       "longest",
-       Unit::kNanoseconds,
-       "Longest interval.",
-       [](const R& r) -> Cell { return r.longest_ns; }},
-      {{"blocked_at"},
-       "",
-       Unit::kNone,
-       "Innermost functions where they blocked most, as far as stacks are "
-       "recorded (record --offcpu).",
-       [](const R& r) -> Cell {
-         if (r.places.empty()) return std::monostate();
-         return FunctionsText(r.places.front());
-       }},
-      {{"blocked_at_ns"},
-       "",
-       Unit::kNanoseconds,
-       "Their part of blocked_ns.",
-       [](const R& r) -> Cell {
-         if (r.places.empty()) return std::monostate();
-         return r.places.front().blocked_ns;
-       }},
-      {{"quality"},
-       "",
-       Unit::kQuality,
-       "bounded: records were lost meanwhile.",
-       [](const R& r) -> Cell { return std::string(QualityName(r.quality)); }}};
-  if (!report.wanted.samples) {
-    std::erase_if(columns, [](const Column<R>& column) {
-      return column.name.front().starts_with("blocked_at");
-    });
+       }}};
+  if (of != RowsOf::kComm) {
+    columns.push_back({{"waker", "pid"},
+                       "",
+                       Unit::kId,
+                       "Process that woke them, of kind thread.",
+                       Field(&R::waker, &R::By::pid)});
   }
   if (of == RowsOf::kThread) {
-    const auto behind = [&columns](const std::vector<std::string>& name) {
-      return 1 + std::find_if(columns.begin(), columns.end(),
-                              [&name](const Column<R>& column) {
-                                return column.name == name;
-                              });
-    };
-    columns.insert(behind({"waker", "pid"}), {{"waker", "tid"},
-                                              "",
-                                              Unit::kId,
-                                              "The thread.",
-                                              [](const R& r) -> Cell {
-                                                if (!r.waker.tid)
-                                                  return std::monostate();
-                                                return Number(*r.waker.tid);
-                                              }});
-    columns.insert(
-        behind({"pid"}),
-        {{"tid"}, "tid", Unit::kId, "Thread that blocked.", [](const R& r) {
-           return Number(r.tid);
-         }});
-  } else if (of == RowsOf::kComm) {
-    std::erase_if(columns, [](const Column<R>& column) {
-      return column.name.back() == "pid";
-    });
+    columns.push_back({{"waker", "tid"},
+                       "",
+                       Unit::kId,
+                       "The thread.",
+                       Field(&R::waker, &R::By::tid)});
   }
+  Append<R>({{{"waker", "comm"},
+              "",
+              Unit::kNone,
+              "Its name.",
+              [](const R& r) { return NameOrAbsent(r.waker.comm); }},
+             {{"waker", "segment"},
+              "",
+              Unit::kNone,
+              "What the waker was in, innermost; absent in no segment.",
+              [](const R& r) { return NameOrAbsent(r.waker.segment); }}},
+            columns);
+  return columns;
+}
+
+// The functions where they blocked most.
+std::vector<Column<WakerRow>> FunctionColumns() {
+  using R = WakerRow;
+  return {{{"blocked_at"},
+           "",
+           Unit::kNone,
+           "Innermost functions where they blocked most, as far as stacks are "
+           "recorded (record --offcpu).",
+           [](const R& r) -> Cell {
+             if (r.places.empty()) return std::monostate();
+             return FunctionsText(r.places.front());
+           }},
+          {{"blocked_at_ns"},
+           "",
+           Unit::kNanoseconds,
+           "Their part of blocked_ns.",
+           [](const R& r) -> Cell {
+             if (r.places.empty()) return std::monostate();
+             return r.places.front().blocked_ns;
+           }}};
+}
+
+}  // namespace
+
+std::vector<Column<WakerRow>> WakerColumns(const Report& report) {
+  using R = WakerRow;
+  std::vector<Column<R>> columns = BlockedColumns(report.wanted.wakers_of);
+  Append(CauseColumns(report.wanted.wakers_of), columns);
+  Append<R>({{{"times"},
+              "times",
+              Unit::kCount,
+              "Intervals blocked.",
+              Field(&R::times)},
+             {{"blocked_ns"},
+              "blocked",
+              Unit::kNanoseconds,
+              "Time blocked, over threads.",
+              Field(&R::blocked_ns)},
+             {{"longest_ns"},
+              "longest",
+              Unit::kNanoseconds,
+              "Longest interval.",
+              Field(&R::longest_ns)}},
+            columns);
+  if (report.wanted.samples) Append(FunctionColumns(), columns);
+  columns.push_back({{"quality"},
+                     "",
+                     Unit::kQuality,
+                     "bounded: records were lost meanwhile.",
+                     Field(&R::quality)});
   return columns;
 }
 
@@ -191,24 +208,7 @@ std::vector<Column<WakerRow>> WakerTextColumns(const Report& report) {
   }
   columns.push_back(
       {{"woken"}, "woken by", Unit::kNone, "", [](const R& r) -> Cell {
-         switch (r.waker.kind) {
-           case WakerKind::kThread:
-             return OwnerText(r.waker.comm, r.waker.pid.value_or(0),
-                              r.waker.tid.value_or(0));
-           case WakerKind::kInterrupt:
-             return "[an interrupt]";
-           case WakerKind::kIdle:
-             return "[an idle CPU's interrupt]";
-           case WakerKind::kOutside:
-             return "[outside]";
-           case WakerKind::kNotTold:
-             return "[no wake-up record]";
-           case WakerKind::kStillBlocked:
-             return "[still blocked]";
-           case WakerKind::kOther:
-             return "[others]";
-         }
-         return "";
+         return CauseText(r.waker);
        }});
   columns.push_back(
       {{"busy"}, "which was in", Unit::kNone, "", [](const R& r) -> Cell {
