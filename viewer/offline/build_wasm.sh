@@ -35,7 +35,7 @@ sources=(
   viewer/index/rows/{process_life,row_tree}.cc
   viewer/index/range/{run_totals,run_limits,range_totals,thread_totals}.cc
   viewer/index/range/{cpu_totals,wait_split,wait_totals,call_durations}.cc
-  viewer/index/range/rare_events.cc
+  viewer/index/range/{group_totals,rare_events}.cc
   viewer/index/instant/{instant_state,nearest_step,tile}.cc
   viewer/server/http/query_string.cc
   viewer/server/wire/{state_json,range_json,wait_json,api_answer,api_query}.cc

@@ -68,129 +68,153 @@ absl::Status TimelineIndex::Read(std::span<const std::byte> bytes,
   }
   bytes_ = bytes.data();
   file_bytes_ = bytes.size();
-  const auto damaged = [&path](std::string_view what, std::uint64_t number) {
-    return absl::DataLossError(absl::StrFormat(
-        "Timeline index is damaged: path=%s, %s=%d", path, what, number));
-  };
+  path_ = path;
   header_ = reinterpret_cast<const FileHeader*>(bytes_);
-  if (header_->magic != kIndexMagic) return damaged("magic", header_->magic);
+  absl::Status sound = CheckHeader(expected);
+  if (sound.ok()) sound = CheckSections(max_checked_bytes);
+  if (!sound.ok()) return sound;
+  TakeSections();
+  return CheckItems();
+}
+
+absl::Status TimelineIndex::Damaged(std::string_view what,
+                                    std::uint64_t number) const {
+  return absl::DataLossError(absl::StrFormat(
+      "Timeline index is damaged: path=%s, %s=%d", path_, what, number));
+}
+
+absl::Status TimelineIndex::CheckHeader(const Fingerprint* expected) const {
+  if (header_->magic != kIndexMagic) return Damaged("magic", header_->magic);
   if (header_->version != kIndexVersion ||
       header_->header_bytes != sizeof(FileHeader)) {
     return absl::FailedPreconditionError(absl::StrFormat(
         "Timeline index has another version: path=%s, version=%d, "
         "expected-version=%d",
-        path, header_->version, kIndexVersion));
+        path_, header_->version, kIndexVersion));
   }
   if (header_->header_checksum !=
       ChecksumOf({bytes_, offsetof(FileHeader, header_checksum)})) {
-    return damaged("header-checksum", header_->header_checksum);
+    return Damaged("header-checksum", header_->header_checksum);
   }
   if (header_->file_bytes != file_bytes_) {
-    return damaged("file-bytes", file_bytes_);
+    return Damaged("file-bytes", file_bytes_);
   }
   if (expected != nullptr && header_->trace != *expected) {
     return absl::FailedPreconditionError(absl::StrFormat(
         "Timeline index belongs to another state of the trace: path=%s, "
         "stream-bytes=%d, expected-stream-bytes=%d",
-        path, header_->trace.stream_bytes, expected->stream_bytes));
+        path_, header_->trace.stream_bytes, expected->stream_bytes));
   }
+  return absl::OkStatus();
+}
+
+absl::Status TimelineIndex::CheckSections(
+    std::uint64_t max_checked_bytes) const {
   for (std::size_t i = 0; i < kSections; ++i) {
     const SectionEntry& section = header_->sections[i];
     if (section.offset % kSectionAlignBytes != 0 ||
         section.offset > file_bytes_ ||
         section.bytes > file_bytes_ - section.offset) {
-      return damaged("section", i);
+      return Damaged("section", i);
     }
     const bool row_data = i == static_cast<std::size_t>(Section::kRowData);
     if (row_data && section.bytes > max_checked_bytes) continue;
     if (ChecksumOf({bytes_ + section.offset,
                     static_cast<std::size_t>(section.bytes)}) !=
         section.checksum) {
-      return damaged("section-checksum", i);
+      return Damaged("section-checksum", i);
     }
   }
-  const auto section = [this](Section which) -> const SectionEntry& {
-    return header_->sections[static_cast<std::size_t>(which)];
-  };
-  rows_ = Array<RowEntry>(bytes_, section(Section::kRows));
-  groups_ = Array<GroupEntry>(bytes_, section(Section::kGroups));
-  processes_ = Array<ProcessEntry>(bytes_, section(Section::kProcesses));
-  threads_ = Array<ThreadEntry>(bytes_, section(Section::kThreads));
-  hooks_ = Array<HookEntry>(bytes_, section(Section::kHooks));
-  losses_ = Array<LossEntry>(bytes_, section(Section::kLosses));
-  overview_ = Array<StripColumn>(bytes_, section(Section::kOverview));
+  return absl::OkStatus();
+}
+
+void TimelineIndex::TakeSections() {
+  rows_ = Array<RowEntry>(bytes_, SectionOf(Section::kRows));
+  groups_ = Array<GroupEntry>(bytes_, SectionOf(Section::kGroups));
+  processes_ = Array<ProcessEntry>(bytes_, SectionOf(Section::kProcesses));
+  threads_ = Array<ThreadEntry>(bytes_, SectionOf(Section::kThreads));
+  hooks_ = Array<HookEntry>(bytes_, SectionOf(Section::kHooks));
+  losses_ = Array<LossEntry>(bytes_, SectionOf(Section::kLosses));
+  overview_ = Array<StripColumn>(bytes_, SectionOf(Section::kOverview));
   thread_limits_ =
-      Array<std::uint64_t>(bytes_, section(Section::kThreadLimits));
+      Array<std::uint64_t>(bytes_, SectionOf(Section::kThreadLimits));
   process_limits_ =
-      Array<std::uint64_t>(bytes_, section(Section::kProcessLimits));
+      Array<std::uint64_t>(bytes_, SectionOf(Section::kProcessLimits));
   segment_limits_ =
-      Array<SegmentLimits>(bytes_, section(Section::kSegmentLimits));
-  unseen_begins_ = Array<UnseenStep>(bytes_, section(Section::kUnseenBegins));
-  unseen_ends_ = Array<UnseenStep>(bytes_, section(Section::kUnseenEnds));
-  count_rules_ = Array<CountRule>(bytes_, section(Section::kCountRules));
+      Array<SegmentLimits>(bytes_, SectionOf(Section::kSegmentLimits));
+  unseen_begins_ = Array<UnseenStep>(bytes_, SectionOf(Section::kUnseenBegins));
+  unseen_ends_ = Array<UnseenStep>(bytes_, SectionOf(Section::kUnseenEnds));
+  count_rules_ = Array<CountRule>(bytes_, SectionOf(Section::kCountRules));
   inferred_switches_ =
-      Array<InferredStep>(bytes_, section(Section::kInferredSwitches));
+      Array<InferredStep>(bytes_, SectionOf(Section::kInferredSwitches));
   inferred_calls_ =
-      Array<InferredCall>(bytes_, section(Section::kInferredCalls));
-  cpu_limits_ = Array<CpuLimits>(bytes_, section(Section::kCpuLimits));
-  paths_ = Array<PathEntry>(bytes_, section(Section::kPaths));
-  for (std::size_t i = 0; i < paths_.size(); ++i) {
-    if (paths_[i].parent != kNoKey && paths_[i].parent >= i) {
-      return damaged("path", i);
-    }
-  }
-  const SectionEntry& strings = section(Section::kStrings);
-  const SectionEntry& facts = section(Section::kFacts);
+      Array<InferredCall>(bytes_, SectionOf(Section::kInferredCalls));
+  cpu_limits_ = Array<CpuLimits>(bytes_, SectionOf(Section::kCpuLimits));
+  paths_ = Array<PathEntry>(bytes_, SectionOf(Section::kPaths));
+  const SectionEntry& strings = SectionOf(Section::kStrings);
+  const SectionEntry& facts = SectionOf(Section::kFacts);
   strings_ = {reinterpret_cast<const char*>(bytes_ + strings.offset),
               static_cast<std::size_t>(strings.bytes)};
   facts_ = {reinterpret_cast<const char*>(bytes_ + facts.offset),
             static_cast<std::size_t>(facts.bytes)};
+}
+
+absl::Status TimelineIndex::CheckItems() const {
+  for (std::size_t i = 0; i < paths_.size(); ++i) {
+    if (paths_[i].parent != kNoKey && paths_[i].parent >= i) {
+      return Damaged("path", i);
+    }
+  }
   if (overview_.size() !=
           std::size_t{header_->overview_rows} * kOverviewColumns ||
       header_->events > 64) {
-    return damaged("overview-columns", overview_.size());
+    return Damaged("overview-columns", overview_.size());
   }
-
-  const SectionEntry& data = section(Section::kRowData);
   for (std::size_t i = 0; i < rows_.size(); ++i) {
-    const RowEntry& row = rows_[i];
-    const std::uint64_t extra_bytes = 8 * std::uint64_t{row.extras};
-    bool sound =
-        row.extras <= 64 && row.kind <= kLastRowKind &&
-        row.first_group <= groups_.size() &&
-        row.groups <= groups_.size() - row.first_group &&
-        Inside(data, row.leaf_offset, BlocksOf(row.leaves, kPackedBlock), 8);
-    if (row.kind == RowKind::kCounter) {
-      const std::uint64_t steps = row.leaves == 0 ? 0 : row.leaves - 1;
-      sound = sound && row.extras == header_->events &&
-              Inside(data, row.node_offset,
-                     ForestNodes(BlocksOf(steps, kCounterBlock)) * row.extras,
-                     sizeof(CounterNode));
-    } else if (row.kind != RowKind::kHook && row.kind != RowKind::kFault) {
-      const std::uint64_t blocks = BlocksOf(row.leaves, kIntervalBlock);
-      const std::uint32_t wanted = ExtrasOf(row.kind, header_->events);
-      sound = sound && row.extras == wanted && row.leaves < kNoKey &&
-              Inside(data, row.node_offset, ForestNodes(blocks),
-                     sizeof(IntervalNode)) &&
-              Inside(data, row.prefix_offset, blocks + 1, 8 + extra_bytes);
-    }
-    if (!sound) return damaged("row", i);
+    if (!IsSound(rows_[i])) return Damaged("row", i);
   }
   for (std::size_t i = 0; i < groups_.size(); ++i) {
-    const GroupEntry& group = groups_[i];
-    const bool has_path =
-        rows_.size() > group.row && rows_[group.row].kind == RowKind::kSegment;
-    if (group.row >= rows_.size() ||
-        (has_path && group.path >= paths_.size()) ||
-        group.count > rows_[group.row].leaves ||
-        !Inside(data, group.posting_offset, BlocksOf(group.count, kPackedBlock),
-                8) ||
-        !Inside(data, group.prefix_offset, BlocksOf(group.count, kGroupBlock),
-                sizeof(GroupSum))) {
-      return damaged("group", i);
-    }
+    if (!IsSound(groups_[i])) return Damaged("group", i);
   }
   return absl::OkStatus();
+}
+
+bool TimelineIndex::IsSound(const RowEntry& row) const {
+  const SectionEntry& data = SectionOf(Section::kRowData);
+  const std::uint64_t extra_bytes = 8 * std::uint64_t{row.extras};
+  bool sound =
+      row.extras <= 64 && row.kind <= kLastRowKind &&
+      row.first_group <= groups_.size() &&
+      row.groups <= groups_.size() - row.first_group &&
+      Inside(data, row.leaf_offset, BlocksOf(row.leaves, kPackedBlock), 8);
+  if (row.kind == RowKind::kCounter) {
+    const std::uint64_t steps = row.leaves == 0 ? 0 : row.leaves - 1;
+    sound = sound && row.extras == header_->events &&
+            Inside(data, row.node_offset,
+                   ForestNodes(BlocksOf(steps, kCounterBlock)) * row.extras,
+                   sizeof(CounterNode));
+  } else if (row.kind != RowKind::kHook && row.kind != RowKind::kFault) {
+    const std::uint64_t blocks = BlocksOf(row.leaves, kIntervalBlock);
+    const std::uint32_t wanted = ExtrasOf(row.kind, header_->events);
+    sound = sound && row.extras == wanted && row.leaves < kNoKey &&
+            Inside(data, row.node_offset, ForestNodes(blocks),
+                   sizeof(IntervalNode)) &&
+            Inside(data, row.prefix_offset, blocks + 1, 8 + extra_bytes);
+  }
+  return sound;
+}
+
+bool TimelineIndex::IsSound(const GroupEntry& group) const {
+  const SectionEntry& data = SectionOf(Section::kRowData);
+  const bool has_path =
+      rows_.size() > group.row && rows_[group.row].kind == RowKind::kSegment;
+  return group.row < rows_.size() &&
+         (!has_path || group.path < paths_.size()) &&
+         group.count <= rows_[group.row].leaves &&
+         Inside(data, group.posting_offset, BlocksOf(group.count, kPackedBlock),
+                8) &&
+         Inside(data, group.prefix_offset, BlocksOf(group.count, kGroupBlock),
+                sizeof(GroupSum));
 }
 
 const SegmentLimits* TimelineIndex::LimitsOf(std::uint32_t process,

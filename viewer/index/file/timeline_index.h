@@ -107,6 +107,18 @@ class TimelineIndex {
                     std::uint64_t max_checked_bytes);
 
  private:
+  absl::Status Damaged(std::string_view what, std::uint64_t number) const;
+  absl::Status CheckHeader(const Fingerprint* expected) const;
+  absl::Status CheckSections(std::uint64_t max_checked_bytes) const;
+  void TakeSections();
+  // After TakeSections(): all that is read by a number or an offset is there.
+  absl::Status CheckItems() const;
+  bool IsSound(const RowEntry& row) const;
+  bool IsSound(const GroupEntry& group) const;
+
+  const SectionEntry& SectionOf(Section which) const {
+    return header_->sections[static_cast<std::size_t>(which)];
+  }
   std::uint32_t Rule(std::uint32_t event) const {
     return static_cast<std::uint32_t>(
         event < count_rules_.size() ? count_rules_[event] : CountRule::kSpread);
@@ -120,6 +132,7 @@ class TimelineIndex {
 
   const std::byte* bytes_ = nullptr;
   std::size_t file_bytes_ = 0;
+  std::string path_;
   const FileHeader* header_ = nullptr;
   std::span<const RowEntry> rows_;
   std::span<const GroupEntry> groups_;
