@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
-#include <map>
 #include <variant>
 
 #include "absl/strings/str_format.h"
+#include "logformat/description/metadata_blocks.h"
 #include "logformat/description/metadata_writer.h"
 #include "logformat/no_times.h"
 
@@ -18,181 +18,6 @@ constexpr char kBabeltraceHint[] =
     "only traces of countrace are read here; `countrace import -o TRACE` makes "
     "one of it, and report, script, state, view, diff and info read it as it "
     "is";
-
-enum class TokenKind { kEnd, kWord, kNumber, kString, kSign, kBad };
-struct Token {
-  TokenKind kind = TokenKind::kEnd;
-  std::string_view text;  // words, numbers and signs
-  std::string bytes;      // strings, escapes resolved
-  std::size_t offset = 0;
-};
-
-// Splits TSDL text into words, numbers, strings and single characters.
-class Lexer {
- public:
-  explicit Lexer(std::string_view text) : text_(text) {}
-
-  Token Next() {
-    SkipBlank();
-    Token token;
-    token.offset = at_;
-    if (at_ == text_.size()) return token;
-    const char c = text_[at_];
-    if (c == '"') return String();
-    std::size_t end = at_ + 1;
-    if (IsWord(c) || (c == '-' && end < text_.size() && IsDigit(text_[end]))) {
-      while (end < text_.size() && IsWord(text_[end])) ++end;
-      token.kind =
-          IsDigit(c) || c == '-' ? TokenKind::kNumber : TokenKind::kWord;
-    } else {
-      token.kind = TokenKind::kSign;
-    }
-    token.text = text_.substr(at_, end - at_);
-    at_ = end;
-    return token;
-  }
-
- private:
-  static bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-  static bool IsWord(char c) {
-    return IsDigit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           c == '_';
-  }
-
-  void SkipBlank() {
-    while (at_ < text_.size()) {
-      const char c = text_[at_];
-      if (c == ' ' || c == '\t' || c == '\n' || c == '\r') {
-        ++at_;
-      } else if (text_.substr(at_, 2) == "/*") {
-        const std::size_t end = text_.find("*/", at_ + 2);
-        at_ = end == std::string_view::npos ? text_.size() : end + 2;
-      } else {
-        return;
-      }
-    }
-  }
-
-  // The escapes TsdlString() writes, and no others.
-  Token String() {
-    Token token;
-    token.offset = at_;
-    token.kind = TokenKind::kBad;
-    for (++at_; at_ < text_.size(); ++at_) {
-      char c = text_[at_];
-      if (c == '"') {
-        ++at_;
-        token.kind = TokenKind::kString;
-        return token;
-      }
-      if (c == '\\') {
-        if (++at_ == text_.size()) return token;
-        c = text_[at_];
-        if (c == 't') {
-          c = '\t';
-        } else if (c >= '0' && c <= '7') {
-          const std::string_view octal = text_.substr(at_, 3);
-          unsigned value = 0;
-          const auto parsed = std::from_chars(
-              octal.data(), octal.data() + octal.size(), value, 8);
-          if (parsed.ptr != octal.data() + 3 || value == 0 || value > 255) {
-            return token;
-          }
-          at_ += 2;
-          c = static_cast<char>(value);
-        } else if (c != '"' && c != '\\') {
-          return token;
-        }
-      } else if (c == '\n' || c == '\0') {
-        return token;
-      }
-      token.bytes += c;
-    }
-    return token;
-  }
-
-  std::string_view text_;
-  std::size_t at_ = 0;
-};
-
-using EnvValue = std::variant<std::int64_t, std::string>;
-using Env = std::map<std::string, EnvValue, std::less<>>;
-
-bool IsSign(const Token& token, char sign) {
-  return token.kind == TokenKind::kSign && token.text[0] == sign;
-}
-
-// Result of a pass over the text.
-struct Blocks {
-  Env env;
-  bool has_env = false;
-  std::string uuid;
-  std::size_t bad_offset = 0;  // of the first text that cannot be read
-  bool bad = false;
-};
-
-bool ReadEnv(Lexer& lexer, Blocks& blocks) {
-  if (!IsSign(lexer.Next(), '{')) return false;
-  for (;;) {
-    const Token key = lexer.Next();
-    blocks.bad_offset = key.offset;
-    if (IsSign(key, '}')) break;
-    if (key.kind != TokenKind::kWord || !IsSign(lexer.Next(), '=')) {
-      return false;
-    }
-    const Token value = lexer.Next();
-    blocks.bad_offset = value.offset;
-    EnvValue parsed;
-    if (value.kind == TokenKind::kString) {
-      parsed = value.bytes;
-    } else if (value.kind == TokenKind::kNumber) {
-      std::int64_t number = 0;
-      const char* end = value.text.data() + value.text.size();
-      const auto result = std::from_chars(value.text.data(), end, number);
-      if (result.ec != std::errc() || result.ptr != end) return false;
-      parsed = number;
-    } else {
-      return false;
-    }
-    if (!IsSign(lexer.Next(), ';')) return false;
-    if (!blocks.env.emplace(key.text, std::move(parsed)).second) return false;
-  }
-  blocks.has_env = IsSign(lexer.Next(), ';');
-  return blocks.has_env;
-}
-
-Blocks ReadBlocks(std::string_view text) {
-  Blocks blocks;
-  Lexer lexer(text);
-  int depth = 0;
-  bool in_trace = false;
-  for (Token token = lexer.Next(); token.kind != TokenKind::kEnd;
-       token = lexer.Next()) {
-    if (IsSign(token, '{')) ++depth;
-    if (IsSign(token, '}')) --depth;
-    if (token.kind == TokenKind::kBad) {
-      blocks.bad = true;
-      blocks.bad_offset = token.offset;
-      return blocks;
-    }
-    if (token.kind != TokenKind::kWord) continue;
-    if (depth == 0) in_trace = token.text == "trace";
-    if (depth == 0 && token.text == "env") {
-      if (!ReadEnv(lexer, blocks)) {
-        blocks.bad = true;
-        return blocks;
-      }
-    } else if (depth == 1 && in_trace && token.text == "uuid") {
-      if (IsSign(lexer.Next(), '=')) {
-        Token value = lexer.Next();
-        if (value.kind == TokenKind::kString && blocks.uuid.empty()) {
-          blocks.uuid = std::move(value.bytes);
-        }
-      }
-    }
-  }
-  return blocks;
-}
 
 // Extracts typed values from an env block; remembers the first key that is
 // missing or out of range.
@@ -376,66 +201,7 @@ void TakeHooks(const Env& env, EnvTaker& take, TraceInfo& info) {
   }
 }
 
-}  // namespace
-
-absl::StatusOr<TraceDescription> ParseMetadata(std::string_view text,
-                                               const std::string& path) {
-  if (!text.starts_with(kSignature)) {
-    constexpr std::string_view kPacketMetadata = "\x57\x1d\xd1\x75";
-    if (text.starts_with(kPacketMetadata) ||
-        text.find("CTF 1.8") < kSignature.size()) {
-      return absl::InvalidArgumentError(absl::StrFormat(
-          "%s/metadata is of another CTF tracer: %s", path, kBabeltraceHint));
-    }
-    return absl::InvalidArgumentError(
-        absl::StrFormat("%s/metadata is not CTF 1.8 metadata: it does not "
-                        "begin with \"%s\"",
-                        path, kSignature));
-  }
-  Blocks blocks = ReadBlocks(text);
-  EnvTaker take(blocks.env);
-  const std::string tracer =
-      take.Has("tracer_name") ? take.String("tracer_name") : "";
-  if (blocks.has_env && tracer != "countrace") {
-    return absl::InvalidArgumentError(absl::StrFormat(
-        "%s is a CTF trace of tracer '%s': %s", path, tracer, kBabeltraceHint));
-  }
-  const auto damaged = [&](std::string_view what) {
-    return absl::DataLossError(absl::StrFormat(
-        "Cannot read %s/metadata: %s; the streams may be sound, but "
-        "nothing describes them",
-        path, what));
-  };
-  // Texts of other tracers may have no env block, and escapes of their own.
-  const bool ours = text.find("countrace") != std::string_view::npos ||
-                    text.find("comm_char_t") != std::string_view::npos;
-  if (!blocks.has_env && !ours) {
-    return absl::InvalidArgumentError(absl::StrFormat(
-        "%s/metadata is of another CTF tracer: %s", path, kBabeltraceHint));
-  }
-  if (blocks.bad) {
-    return damaged(absl::StrFormat("damaged at offset %d of %d",
-                                   blocks.bad_offset, text.size()));
-  }
-  if (!blocks.has_env) {
-    // Our text ends with the env block.
-    return damaged(absl::StrFormat("cut after %d bytes, before its env block",
-                                   text.size()));
-  }
-  const auto version = take.Number<std::uint32_t>("countrace_format");
-  if (version > kFormatVersion) {
-    return absl::UnimplementedError(absl::StrFormat(
-        "%s has format %d, this program reads up to %d: use a newer countrace",
-        path, version, kFormatVersion));
-  }
-  TraceDescription description;
-  description.from_metadata = true;
-  TraceInfo& info = description.info;
-  info.path = path;
-  info.format = version;
-  const std::optional<Uuid> uuid = ParseUuid(blocks.uuid);
-  if (!uuid) return damaged("the trace block holds no uuid");
-  info.uuid = *uuid;
+void TakeIdentity(EnvTaker& take, TraceInfo& info) {
   const std::optional<Uuid> boot_id = ParseUuid(take.String("boot_id"));
   if (boot_id) {
     info.boot_id = *boot_id;
@@ -458,12 +224,9 @@ absl::StatusOr<TraceDescription> ParseMetadata(std::string_view text,
   if (take.Has("snapshot_ns")) {
     info.snapshot_ns = take.Number<std::uint64_t>("snapshot_ns");
   }
-  for (std::size_t i = 0; i < kDiscardCauses; ++i) {
-    description.discarded[i] = take.Number<std::uint64_t>(
-        absl::StrFormat("session_discarded_%s", kDiscardCauseNames[i]));
-  }
-  description.last_errno = take.Number<std::uint32_t>("last_errno");
-  description.late_sub_buffers = take.Number<std::uint32_t>("late_sub_buffers");
+}
+
+void TakeOwnCosts(EnvTaker& take, TraceInfo& info) {
   if (take.Has("own_bpf_sampled_ns")) {
     info.own_bpf_ns = take.Number<std::uint64_t>("own_bpf_ns");
     info.own_bpf_sampled_ns = take.Number<std::uint64_t>("own_bpf_sampled_ns");
@@ -473,6 +236,9 @@ absl::StatusOr<TraceDescription> ParseMetadata(std::string_view text,
     info.own_hook_ps = take.Number<std::uint32_t>("own_hook_ps");
     info.own_hook_dump_ps = take.Number<std::uint32_t>("own_hook_dump_ps");
   }
+}
+
+void TakeEvents(EnvTaker& take, TraceInfo& info) {
   info.cpu_events = TakeTexts("cpu_event", kMaxEvents, take);
   info.thread_events = TakeTexts("thread_event", kSessionEvents, take);
   info.cpu_set_sizes = TakeSetSizes("cpu_event_sets", take);
@@ -485,7 +251,10 @@ absl::StatusOr<TraceDescription> ParseMetadata(std::string_view text,
   info.cpu_event_configs = TakeTexts("cpu_event_config", kMaxEvents, take);
   info.thread_event_configs =
       TakeTexts("thread_event_config", kSessionEvents, take);
-  info.dump_rules = TakeTexts("dump_rule", COUNTRACE_MAX_DUMP_RULES, take);
+}
+
+// Where the trace is from, and what it does not have.
+void TakeSources(EnvTaker& take, TraceInfo& info) {
   if (take.Has("source")) info.source = take.String("source");
   info.source_paths = TakeTexts("source_path", kMaxSourcePaths, take);
   info.not_known = TakeTexts("not_known", kMaxNotKnown, take);
@@ -499,30 +268,126 @@ absl::StatusOr<TraceDescription> ParseMetadata(std::string_view text,
     if (!what) take.MarkBad("not_recorded_0");
     if (what) info.not_recorded.push_back(*std::move(what));
   }
+}
+
+// Adds a message if `text` is another than the one that was written.
+void CompareChecksum(std::string_view text, EnvTaker& take,
+                     TraceDescription& description) {
+  constexpr std::string_view kChecksumKey = "text_checksum";
+  if (!take.Has(std::string(kChecksumKey))) return;
+  const auto stored = take.Number<std::int64_t>(std::string(kChecksumKey));
+  // The line begins with a tab.
+  const std::size_t line = text.rfind(kChecksumKey) - 1;
+  if (static_cast<std::uint64_t>(stored) !=
+      TextChecksum(text.substr(0, line))) {
+    description.messages.push_back(
+        "metadata was changed after it was written: names, and what is "
+        "said of the trace as a whole, may be wrong");
+  }
+}
+
+absl::Status OfAnotherTracer(const std::string& path) {
+  return absl::InvalidArgumentError(absl::StrFormat(
+      "%s/metadata is of another CTF tracer: %s", path, kBabeltraceHint));
+}
+
+absl::Status Damaged(const std::string& path, std::string_view what) {
+  return absl::DataLossError(absl::StrFormat(
+      "Cannot read %s/metadata: %s; the streams may be sound, but "
+      "nothing describes them",
+      path, what));
+}
+
+absl::Status CheckSignature(std::string_view text, const std::string& path) {
+  if (text.starts_with(kSignature)) return absl::OkStatus();
+  constexpr std::string_view kPacketMetadata = "\x57\x1d\xd1\x75";
+  if (text.starts_with(kPacketMetadata) ||
+      text.find("CTF 1.8") < kSignature.size()) {
+    return OfAnotherTracer(path);
+  }
+  return absl::InvalidArgumentError(
+      absl::StrFormat("%s/metadata is not CTF 1.8 metadata: it does not "
+                      "begin with \"%s\"",
+                      path, kSignature));
+}
+
+// Checks that the text is of countrace, and whole.
+absl::Status CheckBlocks(const MetadataBlocks& blocks, std::string_view text,
+                         const std::string& path, EnvTaker& take) {
+  const std::string tracer =
+      take.Has("tracer_name") ? take.String("tracer_name") : "";
+  if (blocks.has_env && tracer != "countrace") {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "%s is a CTF trace of tracer '%s': %s", path, tracer, kBabeltraceHint));
+  }
+  // Texts of other tracers may have no env block, and escapes of their own.
+  const bool ours = text.find("countrace") != std::string_view::npos ||
+                    text.find("comm_char_t") != std::string_view::npos;
+  if (!blocks.has_env && !ours) {
+    return OfAnotherTracer(path);
+  }
+  if (blocks.bad) {
+    return Damaged(path, absl::StrFormat("damaged at offset %d of %d",
+                                         blocks.bad_offset, text.size()));
+  }
+  if (!blocks.has_env) {
+    // Our text ends with the env block.
+    return Damaged(path,
+                   absl::StrFormat("cut after %d bytes, before its env block",
+                                   text.size()));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<TraceDescription> ParseMetadata(std::string_view text,
+                                               const std::string& path) {
+  absl::Status ours = CheckSignature(text, path);
+  if (!ours.ok()) return ours;
+  const MetadataBlocks blocks = ReadMetadataBlocks(text);
+  EnvTaker take(blocks.env);
+  ours = CheckBlocks(blocks, text, path, take);
+  if (!ours.ok()) return ours;
+  const auto version = take.Number<std::uint32_t>("countrace_format");
+  if (version > kFormatVersion) {
+    return absl::UnimplementedError(absl::StrFormat(
+        "%s has format %d, this program reads up to %d: use a newer countrace",
+        path, version, kFormatVersion));
+  }
+  TraceDescription description;
+  description.from_metadata = true;
+  TraceInfo& info = description.info;
+  info.path = path;
+  info.format = version;
+  const std::optional<Uuid> uuid = ParseUuid(blocks.uuid);
+  if (!uuid) return Damaged(path, "the trace block holds no uuid");
+  info.uuid = *uuid;
+  TakeIdentity(take, info);
+  for (std::size_t i = 0; i < kDiscardCauses; ++i) {
+    description.discarded[i] = take.Number<std::uint64_t>(
+        absl::StrFormat("session_discarded_%s", kDiscardCauseNames[i]));
+  }
+  description.last_errno = take.Number<std::uint32_t>("last_errno");
+  description.late_sub_buffers = take.Number<std::uint32_t>("late_sub_buffers");
+  TakeOwnCosts(take, info);
+  TakeEvents(take, info);
+  info.dump_rules = TakeTexts("dump_rule", COUNTRACE_MAX_DUMP_RULES, take);
+  TakeSources(take, info);
   if (take.Has("count")) {
     info.gating = ParseGating(take.String("count"));
     if (!info.gating) take.MarkBad("count");
   }
   info.marks = TakeTexts("mark", kMaxMarks, take);
-  constexpr std::string_view kChecksumKey = "text_checksum";
-  if (take.Has(std::string(kChecksumKey))) {
-    const auto stored = take.Number<std::int64_t>(std::string(kChecksumKey));
-    // The line begins with a tab.
-    const std::size_t line = text.rfind(kChecksumKey) - 1;
-    if (static_cast<std::uint64_t>(stored) !=
-        TextChecksum(text.substr(0, line))) {
-      description.messages.push_back(
-          "metadata was changed after it was written: names, and what is "
-          "said of the trace as a whole, may be wrong");
-    }
-  }
+  CompareChecksum(text, take, description);
   TakeStreams(take, description);
   TakeProcesses(take, info);
   TakeOwners(take, info);
   TakeTriggers(take, info);
   TakeHooks(blocks.env, take, info);
   if (version == 0 || !take.bad_key().empty()) {
-    return damaged(absl::StrFormat("env key '%s' is missing or out of range",
+    return Damaged(path,
+                   absl::StrFormat("env key '%s' is missing or out of range",
                                    take.bad_key()));
   }
   return description;

@@ -162,121 +162,159 @@ std::uint32_t FormatOf(const TraceInfo& info) {
   return std::min(info.format, kFewEventsVersion);
 }
 
-void AppendEnv(const TraceDescription& description, std::string& text) {
-  const TraceInfo& info = description.info;
-  const auto number = [&text](const std::string& key, std::int64_t value) {
-    absl::StrAppendFormat(&text, "\t%s = %d;\n", key, value);
-  };
-  const auto string = [&text](const std::string& key, std::string_view value) {
-    absl::StrAppendFormat(&text, "\t%s = %s;\n", key, TsdlString(value));
-  };
-  const auto strings = [&](const char* prefix,
-                           const std::vector<std::string>& values) {
+// The lines of the env block.
+class EnvText {
+ public:
+  explicit EnvText(std::string& text) : text_(text) {}
+
+  void Number(const std::string& key, std::int64_t value) {
+    absl::StrAppendFormat(&text_, "\t%s = %d;\n", key, value);
+  }
+  void String(const std::string& key, std::string_view value) {
+    absl::StrAppendFormat(&text_, "\t%s = %s;\n", key, TsdlString(value));
+  }
+  // PREFIX_0, PREFIX_1, ...
+  void Strings(const char* prefix, const std::vector<std::string>& values) {
     for (std::size_t i = 0; i < values.size(); ++i) {
-      string(absl::StrFormat("%s_%d", prefix, i), values[i]);
+      String(absl::StrFormat("%s_%d", prefix, i), values[i]);
     }
-  };
-  text += "env {\n";
-  string("tracer_name", "countrace");
-  number("countrace_format", FormatOf(info));
-  string("boot_id", FormatUuid(info.boot_id));
-  string("hostname", info.hostname);
-  string("kernel_release", info.kernel_release);
-  string("command", info.command);
-  number("scope", static_cast<std::int64_t>(info.scope));
-  number("root_pid", info.root_pid);
-  number("recorder_pid", info.recorder_pid);
-  number("cpus", info.cpus);
-  number("begin_ns", static_cast<std::int64_t>(info.begin_ns));
-  number("realtime_offset_ns", info.realtime_offset_ns);
+  }
+
+ private:
+  std::string& text_;
+};
+
+void AppendIdentity(const TraceInfo& info, EnvText& env) {
+  env.String("boot_id", FormatUuid(info.boot_id));
+  env.String("hostname", info.hostname);
+  env.String("kernel_release", info.kernel_release);
+  env.String("command", info.command);
+  env.Number("scope", static_cast<std::int64_t>(info.scope));
+  env.Number("root_pid", info.root_pid);
+  env.Number("recorder_pid", info.recorder_pid);
+  env.Number("cpus", info.cpus);
+  env.Number("begin_ns", static_cast<std::int64_t>(info.begin_ns));
+  env.Number("realtime_offset_ns", info.realtime_offset_ns);
   if (info.snapshot_ns != 0) {
-    number("snapshot_ns", static_cast<std::int64_t>(info.snapshot_ns));
+    env.Number("snapshot_ns", static_cast<std::int64_t>(info.snapshot_ns));
   }
-  for (std::size_t i = 0; i < kDiscardCauses; ++i) {
-    number(absl::StrFormat("session_discarded_%s", kDiscardCauseNames[i]),
-           static_cast<std::int64_t>(description.discarded[i]));
-  }
-  number("last_errno", description.last_errno);
-  number("late_sub_buffers", description.late_sub_buffers);
+}
+
+void AppendOwnCosts(const TraceInfo& info, EnvText& env) {
   if (info.own_bpf_sampled_ns != 0) {
-    number("own_bpf_ns", static_cast<std::int64_t>(info.own_bpf_ns));
-    number("own_bpf_sampled_ns",
-           static_cast<std::int64_t>(info.own_bpf_sampled_ns));
+    env.Number("own_bpf_ns", static_cast<std::int64_t>(info.own_bpf_ns));
+    env.Number("own_bpf_sampled_ns",
+               static_cast<std::int64_t>(info.own_bpf_sampled_ns));
   }
   if (info.own_hook_ps != 0) {
-    number("own_hook_cpu_ps", static_cast<std::int64_t>(info.own_hook_cpu_ps));
-    number("own_hook_ps", static_cast<std::int64_t>(info.own_hook_ps));
-    number("own_hook_dump_ps",
-           static_cast<std::int64_t>(info.own_hook_dump_ps));
+    env.Number("own_hook_cpu_ps",
+               static_cast<std::int64_t>(info.own_hook_cpu_ps));
+    env.Number("own_hook_ps", static_cast<std::int64_t>(info.own_hook_ps));
+    env.Number("own_hook_dump_ps",
+               static_cast<std::int64_t>(info.own_hook_dump_ps));
   }
-  strings("cpu_event", info.cpu_events);
-  strings("thread_event", info.thread_events);
-  const auto limits = [&](const std::string& who,
-                          const std::vector<CounterLimit>& of) {
-    for (std::size_t i = 0; i < of.size(); ++i) {
-      if (of[i].narrow()) {
-        number(absl::StrFormat("%s_event_width_%d", who, i), of[i].width);
-      }
-      if (of[i].per_second != 0) {
-        number(absl::StrFormat("%s_event_rate_%d", who, i),
-               static_cast<std::int64_t>(of[i].per_second));
-      }
+}
+
+void AppendLimits(const std::string& who, const std::vector<CounterLimit>& of,
+                  EnvText& env) {
+  for (std::size_t i = 0; i < of.size(); ++i) {
+    if (of[i].narrow()) {
+      env.Number(absl::StrFormat("%s_event_width_%d", who, i), of[i].width);
     }
-  };
-  limits("cpu", info.cpu_counter_limits);
-  limits("thread", info.thread_counter_limits);
-  const auto sets = [&](const std::string& who, const EventSets& of,
-                        const std::vector<std::string>& names) {
-    if (!of.rotates()) return;
-    string(who + "_event_sets", SetSizesText(of));
-    for (std::size_t i = 0; i < of.sizes.size(); ++i) {
-      string(absl::StrFormat("%s_event_set_%d", who, i), SetText(of, i, names));
+    if (of[i].per_second != 0) {
+      env.Number(absl::StrFormat("%s_event_rate_%d", who, i),
+                 static_cast<std::int64_t>(of[i].per_second));
     }
-  };
-  sets("cpu", info.cpu_sets(), info.cpu_events);
-  sets("thread", info.thread_sets(), info.thread_events);
-  strings("cpu_event_config", info.cpu_event_configs);
-  strings("thread_event_config", info.thread_event_configs);
-  strings("dump_rule", info.dump_rules);
+  }
+}
+
+void AppendSets(const std::string& who, const EventSets& of,
+                const std::vector<std::string>& names, EnvText& env) {
+  if (!of.rotates()) return;
+  env.String(who + "_event_sets", SetSizesText(of));
+  for (std::size_t i = 0; i < of.sizes.size(); ++i) {
+    env.String(absl::StrFormat("%s_event_set_%d", who, i),
+               SetText(of, i, names));
+  }
+}
+
+void AppendEvents(const TraceInfo& info, EnvText& env) {
+  env.Strings("cpu_event", info.cpu_events);
+  env.Strings("thread_event", info.thread_events);
+  AppendLimits("cpu", info.cpu_counter_limits, env);
+  AppendLimits("thread", info.thread_counter_limits, env);
+  AppendSets("cpu", info.cpu_sets(), info.cpu_events, env);
+  AppendSets("thread", info.thread_sets(), info.thread_events, env);
+  env.Strings("cpu_event_config", info.cpu_event_configs);
+  env.Strings("thread_event_config", info.thread_event_configs);
+}
+
+// What was chosen for the recording, what came of it, and where it is from.
+void AppendRecording(const TraceInfo& info, EnvText& env) {
+  env.Strings("dump_rule", info.dump_rules);
   for (std::size_t i = 0; i < info.triggers.size(); ++i) {
-    string(absl::StrFormat("trigger_%d", i), TriggerText(info.triggers[i]));
+    env.String(absl::StrFormat("trigger_%d", i), TriggerText(info.triggers[i]));
   }
   for (std::size_t i = 0; i < info.not_recorded.size(); ++i) {
-    string(absl::StrFormat("not_recorded_%d", i),
-           NotRecordedText(info.not_recorded[i]));
+    env.String(absl::StrFormat("not_recorded_%d", i),
+               NotRecordedText(info.not_recorded[i]));
   }
-  if (!info.source.empty()) string("source", info.source);
-  strings("source_path", info.source_paths);
-  strings("not_known", info.not_known);
-  if (!info.has_times) number("has_times", 0);
-  if (info.gating) string("count", GatingText(*info.gating));
-  strings("mark", info.marks);
-  for (std::size_t i = 0; i < description.streams.size(); ++i) {
-    const FinishedStream& stream = description.streams[i];
-    string(absl::StrFormat("stream_%d", i),
-           absl::StrFormat("%s\t%d", stream.file, stream.packets));
-  }
+  if (!info.source.empty()) env.String("source", info.source);
+  env.Strings("source_path", info.source_paths);
+  env.Strings("not_known", info.not_known);
+  if (!info.has_times) env.Number("has_times", 0);
+  if (info.gating) env.String("count", GatingText(*info.gating));
+  env.Strings("mark", info.marks);
+}
+
+// Names of processes, owners and hooks.
+void AppendNames(const TraceInfo& info, EnvText& env) {
   for (std::size_t i = 0; i < info.processes.size(); ++i) {
-    string(absl::StrFormat("process_%d", i), ProcessText(info.processes[i]));
+    env.String(absl::StrFormat("process_%d", i),
+               ProcessText(info.processes[i]));
   }
   std::size_t owners = 0;
   for (const auto& [uid, name] : info.users) {
-    string(absl::StrFormat("owner_%d", owners++), UserText(uid, name));
+    env.String(absl::StrFormat("owner_%d", owners++), UserText(uid, name));
   }
   for (const auto& [id, cgroup] : info.cgroups) {
-    string(absl::StrFormat("owner_%d", owners++), CgroupText(id, cgroup));
+    env.String(absl::StrFormat("owner_%d", owners++), CgroupText(id, cgroup));
   }
   for (const HookInfo& hook : info.hooks) {
-    string(absl::StrFormat("hook_%d", hook.id), HookText(hook));
+    env.String(absl::StrFormat("hook_%d", hook.id), HookText(hook));
     if (hook.origin != HookOrigin::kProgram || hook.payload_names.empty()) {
       continue;
     }
-    string(absl::StrFormat("payload_names_%d", hook.id),
-           PayloadNamesText(hook.payload_names));
+    env.String(absl::StrFormat("payload_names_%d", hook.id),
+               PayloadNamesText(hook.payload_names));
   }
+}
+
+void AppendEnv(const TraceDescription& description, std::string& text) {
+  const TraceInfo& info = description.info;
+  EnvText env(text);
+  text += "env {\n";
+  env.String("tracer_name", "countrace");
+  env.Number("countrace_format", FormatOf(info));
+  AppendIdentity(info, env);
+  for (std::size_t i = 0; i < kDiscardCauses; ++i) {
+    env.Number(absl::StrFormat("session_discarded_%s", kDiscardCauseNames[i]),
+               static_cast<std::int64_t>(description.discarded[i]));
+  }
+  env.Number("last_errno", description.last_errno);
+  env.Number("late_sub_buffers", description.late_sub_buffers);
+  AppendOwnCosts(info, env);
+  AppendEvents(info, env);
+  AppendRecording(info, env);
+  for (std::size_t i = 0; i < description.streams.size(); ++i) {
+    const FinishedStream& stream = description.streams[i];
+    env.String(absl::StrFormat("stream_%d", i),
+               absl::StrFormat("%s\t%d", stream.file, stream.packets));
+  }
+  AppendNames(info, env);
   // verify writes the text again from the values above. This line makes a
   // change to any of them a difference.
-  number("text_checksum", static_cast<std::int64_t>(TextChecksum(text)));
+  env.Number("text_checksum", static_cast<std::int64_t>(TextChecksum(text)));
   text += "};\n";
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -225,26 +226,9 @@ void ParseNotRecorded(std::string_view text, TraceDescription& description) {
   }
 }
 
-absl::StatusOr<TraceDescription> ReadSessionFiles(const std::string& path) {
-  // It gets its name when the recording begins, so there is always one of both.
-  absl::StatusOr<base::FileMapping> file =
-      base::FileMapping::Open(path + "/" + kComingSessionFile);
-  if (absl::IsNotFound(file.status())) {
-    file = base::FileMapping::Open(path + "/" + kSessionFile);
-  }
-  if (!file.ok()) return file.status();
-  if (file->bytes().size() < sizeof(SessionControl)) {
-    return Damaged(path, "file-bytes", file->bytes().size(),
-                   sizeof(SessionControl));
-  }
-  const auto& session =
-      *reinterpret_cast<const SessionControl*>(file->bytes().data());
-  if (absl::Status status = Check(session, path); !status.ok()) return status;
+namespace {
 
-  TraceDescription description;
-  TraceInfo& info = description.info;
-  info.path = path;
-  info.finished = false;
+void CopyFacts(const SessionControl& session, TraceInfo& info) {
   std::memcpy(info.uuid.data(), session.uuid, sizeof(session.uuid));
   std::memcpy(info.boot_id.data(), session.boot_id, sizeof(session.boot_id));
   info.scope = session.scope;
@@ -265,39 +249,36 @@ absl::StatusOr<TraceDescription> ReadSessionFiles(const std::string& path) {
   info.hostname = Text(session.hostname);
   info.kernel_release = Text(session.kernel_release);
   info.command = Text(session.command);
-  const absl::StatusOr<CpuEvents> of_cpus = ReadCpuEvents(session, path);
-  if (!of_cpus.ok()) return of_cpus.status();
-  for (const SessionEvent& event : of_cpus->events) {
+}
+
+std::vector<std::string> ConfigTexts(std::span<const SessionEvent> events) {
+  std::vector<std::string> texts;
+  for (const SessionEvent& event : events) texts.push_back(ConfigText(event));
+  return texts;
+}
+
+void CopyEvents(const SessionControl& session, const CpuEvents& of_cpus,
+                TraceInfo& info) {
+  for (const SessionEvent& event : of_cpus.events) {
     info.cpu_events.push_back(Text(event.name));
   }
   for (std::uint32_t i = 0; i < session.thread_event_count; ++i) {
     info.thread_events.push_back(Text(session.thread_events[i].name));
   }
-  info.cpu_set_sizes.assign(of_cpus->set_sizes.begin(),
-                            of_cpus->set_sizes.end());
+  info.cpu_set_sizes.assign(of_cpus.set_sizes.begin(), of_cpus.set_sizes.end());
   info.thread_set_sizes.assign(
       session.thread_set_sizes,
       session.thread_set_sizes + session.thread_set_count);
-  for (const EventSets& sets : {info.cpu_sets(), info.thread_sets()}) {
-    if (!sets.valid()) {
-      return Damaged(path, "events-of-sets", sets.slots(), kMaxCounters);
-    }
-  }
-  const auto configs = [](const SessionEvent* events, std::uint32_t count) {
-    std::vector<std::string> texts;
-    for (std::uint32_t i = 0; i < count; ++i) {
-      texts.push_back(ConfigText(events[i]));
-    }
-    return texts;
-  };
   if (info.cpu_sets().rotates()) {
-    info.cpu_event_configs =
-        configs(of_cpus->events.data(), session.cpu_event_count);
+    info.cpu_event_configs = ConfigTexts(of_cpus.events);
   }
   if (info.thread_sets().rotates()) {
     info.thread_event_configs =
-        configs(session.thread_events, session.thread_event_count);
+        ConfigTexts({session.thread_events, session.thread_event_count});
   }
+}
+
+void CopyChoices(const SessionControl& session, TraceInfo& info) {
   for (std::uint32_t i = 0; i < session.dump_rule_count; ++i) {
     info.dump_rules.push_back(Text(session.dump_rules[i].text));
   }
@@ -307,6 +288,9 @@ absl::StatusOr<TraceDescription> ReadSessionFiles(const std::string& path) {
   for (std::uint32_t i = 0; i < session.mark_count; ++i) {
     info.marks.push_back(Text(session.marks[i]));
   }
+}
+
+void CopyLosses(const SessionControl& session, TraceDescription& description) {
   for (std::size_t i = 0; i < kDiscardCauses; ++i) {
     // Relaxed: a statistic; no other access depends on its order.
     description.discarded[i] =
@@ -315,7 +299,10 @@ absl::StatusOr<TraceDescription> ReadSessionFiles(const std::string& path) {
   description.last_errno = session.last_errno.load(std::memory_order_relaxed);
   description.late_sub_buffers =
       session.late_sub_buffers.load(std::memory_order_relaxed);
+}
 
+// The files beside the session's, of which any may be absent.
+absl::Status ReadTexts(const std::string& path, TraceDescription& description) {
   for (const char* name : {kHooksFile, kKernelHooksFile}) {
     absl::StatusOr<base::FileMapping> hooks =
         base::FileMapping::Open(path + "/" + name);
@@ -338,6 +325,43 @@ absl::StatusOr<TraceDescription> ReadSessionFiles(const std::string& path) {
   absl::Status whole = read(kTriggersFile, ParseTriggers);
   if (whole.ok()) whole = read(kOwnersFile, ParseOwners);
   if (whole.ok()) whole = read(kNotRecordedFile, ParseNotRecorded);
+  return whole;
+}
+
+}  // namespace
+
+absl::StatusOr<TraceDescription> ReadSessionFiles(const std::string& path) {
+  // It gets its name when the recording begins, so there is always one of both.
+  absl::StatusOr<base::FileMapping> file =
+      base::FileMapping::Open(path + "/" + kComingSessionFile);
+  if (absl::IsNotFound(file.status())) {
+    file = base::FileMapping::Open(path + "/" + kSessionFile);
+  }
+  if (!file.ok()) return file.status();
+  if (file->bytes().size() < sizeof(SessionControl)) {
+    return Damaged(path, "file-bytes", file->bytes().size(),
+                   sizeof(SessionControl));
+  }
+  const auto& session =
+      *reinterpret_cast<const SessionControl*>(file->bytes().data());
+  if (absl::Status status = Check(session, path); !status.ok()) return status;
+
+  TraceDescription description;
+  TraceInfo& info = description.info;
+  info.path = path;
+  info.finished = false;
+  CopyFacts(session, info);
+  const absl::StatusOr<CpuEvents> of_cpus = ReadCpuEvents(session, path);
+  if (!of_cpus.ok()) return of_cpus.status();
+  CopyEvents(session, *of_cpus, info);
+  for (const EventSets& sets : {info.cpu_sets(), info.thread_sets()}) {
+    if (!sets.valid()) {
+      return Damaged(path, "events-of-sets", sets.slots(), kMaxCounters);
+    }
+  }
+  CopyChoices(session, info);
+  CopyLosses(session, description);
+  absl::Status whole = ReadTexts(path, description);
   if (whole.ok()) whole = file->CheckWhole();
   if (!whole.ok()) return whole;
   return description;
