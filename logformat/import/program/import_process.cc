@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstring>
@@ -28,16 +27,6 @@ namespace countrace::importer {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
-// Reading takes about 0.03 s a MiB.
-constexpr std::uint64_t kCpuSecondsAtLeast = 60;
-// libbabeltrace2 has at most one packet of each stream decoded at a time.
-constexpr std::uint64_t kMemoryBytesAtLeast = 1024 * kMiB;
-constexpr std::uint64_t kMemoryBytesAtMost = 4096 * kMiB;
-constexpr std::uint64_t kMemoryFactor = 64;
-constexpr std::uint64_t kOutputBytesAtLeast = 256 * kMiB;
-constexpr std::uint64_t kOutputFactor = 16;
 
 // Both ends of a pipe, closed by the destructor.
 struct Pipe {
@@ -171,51 +160,14 @@ bool Drain(int fd, std::string& out) {
   return got > 0 || (got < 0 && (errno == EINTR || errno == EAGAIN));
 }
 
-}  // namespace
-
-absl::Status SetLimit(std::string_view text, ImportLimits& limits) {
-  const std::size_t equals = text.find('=');
-  const std::string_view name = text.substr(0, equals);
-  std::string_view amount =
-      equals == text.npos ? std::string_view() : text.substr(equals + 1);
-  std::uint64_t number = 0;
-  const auto parsed =
-      std::from_chars(amount.data(), amount.data() + amount.size(), number);
-  const std::string_view unit(
-      parsed.ptr,
-      static_cast<std::size_t>(amount.data() + amount.size() - parsed.ptr));
-  const bool bytes = name == "memory" || name == "output";
-  const bool seconds = name == "cpu" || name == "stall";
-  std::uint64_t factor = 0;
-  if (unit.empty()) factor = 1;
-  if (bytes && unit == "K") factor = 1 << 10;
-  if (bytes && unit == "M") factor = 1 << 20;
-  if (bytes && unit == "G") factor = 1 << 30;
-  if (seconds && unit == "s") factor = 1;
-  if (seconds && unit == "m") factor = 60;
-  if (seconds && unit == "h") factor = 3600;
-  const bool fits = factor != 0 && number <= (~std::uint64_t{0} >> 1) / factor;
-  if ((!bytes && !seconds && name != "files") || parsed.ec != std::errc() ||
-      number == 0 || !fits) {
-    return absl::InvalidArgumentError(absl::StrFormat(
-        "%s is no limit; write memory=8G, cpu=10m, output=100G, files=4096 or "
-        "stall=5m",
-        text));
-  }
-  number *= factor;
-  if (name == "memory") limits.memory_bytes = number;
-  if (name == "output") limits.output_bytes = number;
-  if (name == "cpu") limits.cpu_seconds = number;
-  if (name == "stall") limits.stall_seconds = number;
-  if (name == "files") limits.files = number;
-  return absl::OkStatus();
-}
-
-absl::Status ImportTrace(const ImportRequest& request) {
-  const auto program = base::FindInnerProgram(kProgram);
-  if (!program.ok()) return program.status();
+// What is read, and its size.
+struct Traces {
   std::vector<std::string> directories;
   std::uint64_t bytes = 0;
+};
+
+absl::StatusOr<Traces> TracesOf(const ImportRequest& request) {
+  Traces traces;
   for (const std::string& source : request.sources) {
     if (IsPerfDataFile(source)) {
       if (request.sources.size() > 1) {
@@ -226,35 +178,29 @@ absl::Status ImportTrace(const ImportRequest& request) {
       }
       struct stat file {};
       if (stat(source.c_str(), &file) == 0) {
-        bytes = static_cast<std::uint64_t>(file.st_size);
+        traces.bytes = static_cast<std::uint64_t>(file.st_size);
       }
-      directories.push_back(source);
+      traces.directories.push_back(source);
       continue;
     }
     const auto found = FindCtfTraces(source);
     if (!found.ok()) return found.status();
     for (const std::string& directory : found->directories) {
       // A trace that is given twice would be read twice.
-      if (std::find(directories.begin(), directories.end(), directory) ==
-          directories.end()) {
-        directories.push_back(directory);
+      if (std::find(traces.directories.begin(), traces.directories.end(),
+                    directory) == traces.directories.end()) {
+        traces.directories.push_back(directory);
       }
     }
-    bytes += found->bytes;
+    traces.bytes += found->bytes;
   }
-  ImportLimits limits = request.limits;
-  if (limits.cpu_seconds == 0) {
-    limits.cpu_seconds = kCpuSecondsAtLeast + bytes / kMiB;
-  }
-  if (limits.memory_bytes == 0) {
-    limits.memory_bytes = std::min(kMemoryBytesAtMost,
-                                   kMemoryBytesAtLeast + kMemoryFactor * bytes);
-  }
-  if (limits.output_bytes == 0) {
-    limits.output_bytes = kOutputBytesAtLeast + kOutputFactor * bytes;
-  }
+  return traces;
+}
 
-  std::vector<std::string> words = {*program, "--output", request.output,
+std::vector<std::string> CommandLine(
+    const std::string& program, const ImportRequest& request,
+    const ImportLimits& limits, const std::vector<std::string>& directories) {
+  std::vector<std::string> words = {program, "--output", request.output,
                                     "--max-output",
                                     std::to_string(limits.output_bytes)};
   if (!request.mapping_file.empty()) {
@@ -265,69 +211,133 @@ absl::Status ImportTrace(const ImportRequest& request) {
   }
   words.push_back("--");
   words.insert(words.end(), directories.begin(), directories.end());
+  return words;
+}
 
-  Pipe status_pipe, error_pipe;
-  if (!status_pipe.Open() || !error_pipe.Open()) {
-    return absl::ErrnoToStatus(errno, "Cannot make a pipe");
-  }
-  int files[2];
-  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, files) != 0) {
-    return absl::ErrnoToStatus(errno, "Cannot make a socket");
-  }
-  const base::ScopedFd files_end(files[0]);
-  base::ScopedFd program_files_end(files[1]);
-  FileService service(request.output);
-  const auto started = base::StartInner({.words = std::move(words),
-                                         .socket = program_files_end.get(),
-                                         .output = status_pipe.write_end,
-                                         .errors = error_pipe.write_end,
-                                         .memory_bytes = limits.memory_bytes,
-                                         .cpu_seconds = limits.cpu_seconds,
-                                         .files = limits.files});
-  if (!started.ok()) return started.status();
-  const pid_t child = *started;
-  status_pipe.CloseWrite();
-  error_pipe.CloseWrite();
-  program_files_end.Reset();
+// The program while it runs.
+class ImportProgram {
+ public:
+  ImportProgram(const ImportRequest& request, const ImportLimits& limits,
+                std::uint64_t source_bytes)
+      : request_(request),
+        limits_(limits),
+        source_bytes_(source_bytes),
+        service_(request.output) {}
 
-  ImportTalk talk;
-  absl::Status stopped;
-  auto last_progress = Clock::now();
-  bool status_open = true, errors_open = true, files_open = true;
-  while ((status_open || errors_open) && stopped.ok()) {
-    pollfd watched[] = {{status_open ? status_pipe.read_end : -1, POLLIN, 0},
-                        {errors_open ? error_pipe.read_end : -1, POLLIN, 0},
-                        {files_open ? files_end.get() : -1, POLLIN, 0}};
+  absl::Status Start(std::vector<std::string> words) {
+    if (!status_pipe_.Open() || !error_pipe_.Open()) {
+      return absl::ErrnoToStatus(errno, "Cannot make a pipe");
+    }
+    int files[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, files) != 0) {
+      return absl::ErrnoToStatus(errno, "Cannot make a socket");
+    }
+    files_end_ = base::ScopedFd(files[0]);
+    const base::ScopedFd program_files_end(files[1]);
+    const auto started = base::StartInner({.words = std::move(words),
+                                           .socket = program_files_end.get(),
+                                           .output = status_pipe_.write_end,
+                                           .errors = error_pipe_.write_end,
+                                           .memory_bytes = limits_.memory_bytes,
+                                           .cpu_seconds = limits_.cpu_seconds,
+                                           .files = limits_.files});
+    if (!started.ok()) return started.status();
+    child_ = *started;
+    status_pipe_.CloseWrite();
+    error_pipe_.CloseWrite();
+    return absl::OkStatus();
+  }
+
+  // Serves it until it has closed its output. Errors: why it shall not go on.
+  absl::Status Serve() {
+    last_progress_ = Clock::now();
+    while (status_open_ || errors_open_) {
+      if (!TakeOutput()) break;
+      absl::Status on = MayGoOn();
+      if (!on.ok()) return on;
+    }
+    return absl::OkStatus();
+  }
+
+  // Returns: its status, as of waitpid().
+  int End(bool killed) {
+    if (killed) kill(child_, SIGKILL);
+    int status = 0;
+    while (waitpid(child_, &status, 0) < 0 && errno == EINTR) {
+    }
+    return status;
+  }
+
+  const ImportTalk& talk() const { return talk_; }
+
+ private:
+  // False: nothing can be read any more.
+  bool TakeOutput() {
+    pollfd watched[] = {{status_open_ ? status_pipe_.read_end : -1, POLLIN, 0},
+                        {errors_open_ ? error_pipe_.read_end : -1, POLLIN, 0},
+                        {files_open_ ? files_end_.get() : -1, POLLIN, 0}};
     const int ready = poll(watched, 3, 1000);
-    if (ready < 0 && errno != EINTR) break;
-    if (watched[2].revents != 0) files_open = service.Answer(files_end.get());
+    if (ready < 0 && errno != EINTR) return false;
+    if (watched[2].revents != 0)
+      files_open_ = service_.Answer(files_end_.get());
     if (watched[1].revents != 0) {
       std::string text;
-      errors_open = Drain(error_pipe.read_end, text);
-      talk.TakeErrors(text);
+      errors_open_ = Drain(error_pipe_.read_end, text);
+      talk_.TakeErrors(text);
     }
     if (watched[0].revents != 0) {
       std::string text;
-      status_open = Drain(status_pipe.read_end, text);
-      if (talk.TakeOutput(text)) last_progress = Clock::now();
+      status_open_ = Drain(status_pipe_.read_end, text);
+      if (talk_.TakeOutput(text)) last_progress_ = Clock::now();
     }
-    if (request.progress != nullptr &&
-        !request.progress({std::min(talk.done_bytes, bytes), bytes})) {
-      stopped = absl::CancelledError("Reading was stopped");
-    } else if (Clock::now() - last_progress >
-               std::chrono::seconds(limits.stall_seconds)) {
-      stopped = absl::ResourceExhaustedError(absl::StrFormat(
+    return true;
+  }
+
+  absl::Status MayGoOn() const {
+    if (request_.progress != nullptr &&
+        !request_.progress(
+            {std::min(talk_.done_bytes, source_bytes_), source_bytes_})) {
+      return absl::CancelledError("Reading was stopped");
+    }
+    if (Clock::now() - last_progress_ >
+        std::chrono::seconds(limits_.stall_seconds)) {
+      return absl::ResourceExhaustedError(absl::StrFormat(
           "Cannot read %s: its reader got no further for %d s, at byte %d "
           "of %d: the trace is damaged. If it is sound and the disk slow, "
           "wait longer: --import-limit stall=%ds",
-          Sources(request), limits.stall_seconds, talk.done_bytes, bytes,
-          limits.stall_seconds * 10));
+          Sources(request_), limits_.stall_seconds, talk_.done_bytes,
+          source_bytes_, limits_.stall_seconds * 10));
     }
+    return absl::OkStatus();
   }
-  if (!stopped.ok()) kill(child, SIGKILL);
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
+
+  const ImportRequest& request_;
+  const ImportLimits& limits_;
+  const std::uint64_t source_bytes_;
+  Pipe status_pipe_, error_pipe_;
+  base::ScopedFd files_end_;
+  FileService service_;
+  pid_t child_ = -1;
+  bool status_open_ = true, errors_open_ = true, files_open_ = true;
+  Clock::time_point last_progress_;
+  ImportTalk talk_;
+};
+
+}  // namespace
+
+absl::Status ImportTrace(const ImportRequest& request) {
+  const auto program = base::FindInnerProgram(kProgram);
+  if (!program.ok()) return program.status();
+  const absl::StatusOr<Traces> traces = TracesOf(request);
+  if (!traces.ok()) return traces.status();
+  const ImportLimits limits = WithDefaults(request.limits, traces->bytes);
+  ImportProgram running(request, limits, traces->bytes);
+  const absl::Status started = running.Start(
+      CommandLine(*program, request, limits, traces->directories));
+  if (!started.ok()) return started;
+  const absl::Status stopped = running.Serve();
+  const int status = running.End(/*killed=*/!stopped.ok());
+  const ImportTalk& talk = running.talk();
   if (!talk.unconfined.empty() && request.say != nullptr) {
     request.say(
         "the program that reads traces of other tools has more rights "
@@ -344,7 +354,7 @@ absl::Status ImportTrace(const ImportRequest& request) {
   if (talk.done && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
     return NameMetadata(request.output);
   }
-  return OfDeath(request, limits, bytes, talk, status);
+  return OfDeath(request, limits, traces->bytes, talk, status);
 }
 
 }  // namespace countrace::importer

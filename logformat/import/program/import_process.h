@@ -7,28 +7,16 @@
 #ifndef COUNTRACE_LOGFORMAT_IMPORT_PROGRAM_IMPORT_PROCESS_H_
 #define COUNTRACE_LOGFORMAT_IMPORT_PROGRAM_IMPORT_PROCESS_H_
 
-#include <cstdint>
 #include <functional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "logformat/import/program/import_limits.h"
 #include "logformat/progress.h"
 
 namespace countrace::importer {
-
-// 0: chosen by the size of the trace.
-struct ImportLimits {
-  std::uint64_t memory_bytes = 0;  // address space
-  std::uint64_t cpu_seconds = 0;
-  std::uint64_t output_bytes = 0;
-  std::uint64_t files = 65536;  // open at a time, within the system's limit
-  std::uint64_t stall_seconds = 60;  // without progress
-};
-// "memory=8G", "cpu=10m", "output=100G", "files=4096", "stall=5m".
-absl::Status SetLimit(std::string_view text, ImportLimits& limits);
 
 struct ImportRequest {
   // Directories, searched recursively, or one perf.data file.
