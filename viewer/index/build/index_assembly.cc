@@ -1,3 +1,4 @@
+// More than 400 lines: one class, which writes an index section by section.
 #include "viewer/index/build/index_assembly.h"
 
 #include <algorithm>
@@ -74,43 +75,57 @@ class Assembler {
         cpus_ = std::max(cpus_, row.owner + 1);
       }
     }
+    const absl::Status written = WriteRows();
+    if (!written.ok()) return written;
+    WriteTables();
+    return Header();
+  }
+
+ private:
+  // Returns: CANCELLED if the input's `progress` says stop.
+  absl::Status WriteRows() {
     out_.BeginSection(Section::kRowData);
     WriteQualityRow();
-    std::uint32_t previous = kNoKey;
     std::uint64_t done = 0, total = 0;
     for (const CollectedRow& row : in_.rows) {
       total += in_.spool.leaves(row.spool_row);
     }
     for (std::uint32_t number = 0; number < in_.rows.size(); ++number) {
       const CollectedRow& row = in_.rows[number];
-      switch (row.kind) {
-        case RowKind::kHook:
-          WritePointRow(row);
-          break;
-        case RowKind::kCounter:
-          rows_.push_back(EntryOf(row));
-          WriteCounterRow(in_.spool, row, in_.events, span_, out_,
-                          rows_.back());
-          break;
-        case RowKind::kFault:
-          WriteFaultRow(row);
-          break;
-        default:
-          // The row above a segment row, if it belongs to the same thread.
-          const bool nested = previous != kNoKey &&
-                              row.kind == RowKind::kSegment &&
-                              in_.rows[previous].kind == RowKind::kSegment &&
-                              in_.rows[previous].owner == row.owner &&
-                              in_.rows[previous].depth + 1 == row.depth;
-          WriteIntervalRow(row, nested ? &in_.rows[previous] : nullptr);
-      }
-      previous = number;
+      WriteRow(number);
       done += in_.spool.leaves(row.spool_row);
       if (in_.progress && !in_.progress({done, total})) {
         return absl::CancelledError("The timeline index is not finished");
       }
     }
     out_.EndSection();
+    return absl::OkStatus();
+  }
+
+  void WriteRow(std::uint32_t number) {
+    const CollectedRow& row = in_.rows[number];
+    switch (row.kind) {
+      case RowKind::kHook:
+        WritePointRow(row);
+        break;
+      case RowKind::kCounter:
+        rows_.push_back(EntryOf(row));
+        WriteCounterRow(in_.spool, row, in_.events, span_, out_, rows_.back());
+        break;
+      case RowKind::kFault:
+        WriteFaultRow(row);
+        break;
+      default:
+        // The row above a segment row, if it belongs to the same thread.
+        const bool nested = number != 0 && row.kind == RowKind::kSegment &&
+                            in_.rows[number - 1].kind == RowKind::kSegment &&
+                            in_.rows[number - 1].owner == row.owner &&
+                            in_.rows[number - 1].depth + 1 == row.depth;
+        WriteIntervalRow(row, nested ? &in_.rows[number - 1] : nullptr);
+    }
+  }
+
+  void WriteTables() {
     WriteSection(Section::kRows, rows_);
     WriteSection(Section::kGroups, groups_);
     WriteSection(Section::kProcesses, names_.processes);
@@ -129,7 +144,9 @@ class Assembler {
     WriteInferred();
     WriteSection(Section::kPaths, paths_.entries());
     WriteSection(Section::kCpuLimits, CpuLimitsBy(in_.report));
+  }
 
+  FileHeader Header() const {
     FileHeader header{};
     header.trace = in_.fingerprint;
     header.begin_ns = in_.begin_ns;
@@ -148,7 +165,6 @@ class Assembler {
     return header;
   }
 
- private:
   template <typename T>
   void WriteSection(Section section, const std::vector<T>& entries) {
     out_.BeginSection(section);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -152,99 +153,137 @@ void PutSums(Json& answer, const SortedTables& tables, const Wanted& wanted,
   }
 }
 
-HttpResponse Aggregate(const TimelineIndex& index, ApiQuery& query) {
+// What an answer is of.
+struct AggregateRequest {
+  TimeRange range;
+  Page page;
+  std::uint64_t first, top;  // of the processes
+  Wanted wanted;
+  bool descending;
+
+  // Only the rows of the page need their place. Any other column than the first
+  // sorts all rows anew, from their order; what a condition leaves of them is
+  // in order if all are.
+  std::size_t InOrder() const {
+    const auto end_of = [](std::uint64_t from, std::uint64_t count) {
+      return from + std::min(count, ~std::uint64_t{0} - from);
+    };
+    return static_cast<std::size_t>(
+        std::max(end_of(page.offset, page.limit), end_of(first, top)));
+  }
+};
+
+// Returns: what is wrong with the query.
+std::optional<HttpResponse> ReadRequest(ApiQuery& query,
+                                        AggregateRequest& request) {
   const std::optional<TimeRange> range = query.Range();
   if (!range) return Refuse(400, query.error());
-  Page page{};
-  std::uint64_t first = 0, top = 0;
+  request.range = *range;
   const struct {
     const char* name;
     std::uint64_t otherwise, most;
     std::uint64_t& value;
-  } numbers[] = {{"offset", 0, ~std::uint64_t{0}, page.offset},
-                 {"limit", kMaxTableRows, kMaxTableRows, page.limit},
-                 {"first", 0, ~std::uint64_t{0}, first},
-                 {"top", kMaxTableRows, kMaxTableRows, top}};
+  } numbers[] = {{"offset", 0, ~std::uint64_t{0}, request.page.offset},
+                 {"limit", kMaxTableRows, kMaxTableRows, request.page.limit},
+                 {"first", 0, ~std::uint64_t{0}, request.first},
+                 {"top", kMaxTableRows, kMaxTableRows, request.top}};
   for (const auto& number : numbers) {
     const std::optional<std::uint64_t> value =
         query.Number(number.name, number.otherwise, number.most);
     if (!value) return Refuse(400, query.error());
     number.value = *value;
   }
-  std::optional<Wanted> wanted = WantedTables(query);
+  const std::optional<Wanted> wanted = WantedTables(query);
   if (!wanted) {
     return Refuse(400,
                   "Parameter tables: expected processes, threads, segments, "
                   "paths, hooks, cpus and waits, separated by commas");
   }
+  request.wanted = *wanted;
   const std::string_view order = query.Word("order");
   if (query.Has("order") && order != "ascending" && order != "descending") {
     return Refuse(400, "Parameter order: expected ascending or descending");
   }
-  // Only the rows of the page need their place. Any other column than the first
-  // sorts all rows anew, from their order; what a condition leaves of them is
-  // in order if all are.
-  const auto end_of = [](std::uint64_t from, std::uint64_t count) {
-    return from + std::min(count, ~std::uint64_t{0} - from);
-  };
-  const auto in_order = static_cast<std::size_t>(
-      std::max(end_of(page.offset, page.limit), end_of(first, top)));
+  request.descending = order != "ascending";
+  return std::nullopt;
+}
+
+// Also what a condition left out of them, in `unselected`. Returns: why not.
+std::optional<HttpResponse> FillTables(const TimelineIndex& index,
+                                       ApiQuery& query,
+                                       const AggregateRequest& request,
+                                       SortedTables& tables, Json& unselected) {
   const auto sorted = [&](std::string_view by) {
     return (!query.Has("sort") ||
-            (query.Word("sort") == by && order != "ascending")) &&
+            (query.Word("sort") == by && request.descending)) &&
                    !query.Has("where")
-               ? in_order
+               ? request.InOrder()
                : ~std::size_t{0};
   };
-  wanted->totals.sorted_segments = sorted("wall_excl_ns");
-  SortedTables tables{.totals = TotalsIn(index, *range, wanted->totals)};
-  if (wanted->threads) tables.threads = ThreadsIn(index, *range);
-  if (wanted->waits) {
+  RangeTables totals = request.wanted.totals;
+  totals.sorted_segments = sorted("wall_excl_ns");
+  tables.totals = TotalsIn(index, request.range, totals);
+  if (request.wanted.threads) tables.threads = ThreadsIn(index, request.range);
+  if (request.wanted.waits) {
     absl::StatusOr<std::vector<WaitRow>> waits =
-        WaitsIn(index, *range, sorted("ns"));
+        WaitsIn(index, request.range, sorted("ns"));
     if (!waits.ok()) return Refuse(waits.status());
     tables.waits = *std::move(waits);
   }
-  Json unselected;
   if (query.Has("where")) {
     const std::optional<std::string> where = query.Text("where");
     if (!where) return Refuse(400, query.error());
-    absl::StatusOr<Json> rest = NarrowTables(index, *range, *where, tables);
+    absl::StatusOr<Json> rest =
+        NarrowTables(index, request.range, *where, tables);
     if (!rest.ok()) return Refuse(rest.status());
     unselected = *std::move(rest);
   }
   if (query.Has("sort") && !SortTables(index,
                                        {.column = query.Word("sort"),
-                                        .descending = order != "ascending",
-                                        .rows = in_order},
+                                        .descending = request.descending,
+                                        .rows = request.InOrder()},
                                        tables)) {
     return Refuse(400, absl::StrFormat("No table has the column: sort=%s",
                                        query.Word("sort")));
   }
+  return std::nullopt;
+}
+
+HttpResponse Aggregate(const TimelineIndex& index, ApiQuery& query) {
+  AggregateRequest request{};
+  if (auto refused = ReadRequest(query, request)) return *std::move(refused);
+  SortedTables tables;
+  Json unselected;
+  if (auto refused = FillTables(index, query, request, tables, unselected)) {
+    return *std::move(refused);
+  }
+  const Page& page = request.page;
+  const Wanted& wanted = request.wanted;
   const RangeTotals& totals = tables.totals;
-  Json answer = {{"from", range->begin_ns},
-                 {"to", range->end_ns},
+  Json answer = {{"from", request.range.begin_ns},
+                 {"to", request.range.end_ns},
                  {"cpu_ns", totals.cpu_ns},
                  {"unknown_ns", totals.unknown_ns},
                  {"interrupts_ns", totals.interrupts_ns},
                  {"idle", RunJson(totals.idle)},
                  {"outside", RunJson(totals.outside)}};
   if (!unselected.is_null()) answer["unselected"] = std::move(unselected);
-  PutProcesses(answer, totals, first, top, index.header().events);
-  page.Put(answer, "segments", wanted->totals.segments, totals.segments,
+  PutProcesses(answer, totals, request.first, request.top,
+               index.header().events);
+  page.Put(answer, "segments", wanted.totals.segments, totals.segments,
            SegmentJson);
-  if (wanted->totals.paths) {
+  if (wanted.totals.paths) {
     page.Put(answer, "paths", true, totals.paths,
              [&index](const PathTotals& row) { return PathJson(index, row); });
   }
-  page.Put(answer, "hooks", wanted->totals.hooks, totals.hooks, HookJson);
-  if (wanted->threads) {
+  page.Put(answer, "hooks", wanted.totals.hooks, totals.hooks, HookJson);
+  if (wanted.threads) {
     page.Put(answer, "threads", true, tables.threads, ThreadJson);
   }
-  if (wanted->cpus)
-    page.Put(answer, "cpus", true, CpusIn(index, *range), CpuJson);
-  if (wanted->waits) page.Put(answer, "waits", true, tables.waits, WaitRowJson);
-  PutSums(answer, tables, *wanted, index.header().events);
+  if (wanted.cpus)
+    page.Put(answer, "cpus", true, CpusIn(index, request.range), CpuJson);
+  if (wanted.waits) page.Put(answer, "waits", true, tables.waits, WaitRowJson);
+  PutSums(answer, tables, wanted, index.header().events);
   return AnswerJson(answer);
 }
 
