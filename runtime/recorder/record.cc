@@ -71,45 +71,56 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenKernel(
   return nullptr;
 }
 
-}  // namespace
+// What the options ask for, parsed.
+struct Requests {
+  bool defaults;  // no event was chosen
+  KernelRecorderOptions kernel;
+  EventChoice hook_events;
+  std::vector<DumpRule> dump_rules;
+  std::vector<Trigger> triggers;
+  std::uint32_t stack_bytes;
+  std::vector<std::string> messages, named_events;
+  std::vector<logformat::NotRecorded> left_out;
+};
 
-absl::StatusOr<RecordResult> Record(const RecordOptions& options) {
-  const absl::Status checked = CheckOptions(options);
-  if (!checked.ok()) return checked;
-  const ClockPair clock = ReadClockPair();
-
-  const bool defaults = options.events.empty();
-  auto events = ParseEventChoice(defaults ? DefaultEvents() : options.events,
-                                 /*running_slot=*/true);
+absl::Status ParseChoices(const RecordOptions& options, Requests& requests) {
+  requests.defaults = options.events.empty();
+  auto events =
+      ParseEventChoice(requests.defaults ? DefaultEvents() : options.events,
+                       /*running_slot=*/true);
   if (!events.ok()) return events.status();
   auto hook_events =
       ParseEventChoice(options.hook_events, /*running_slot=*/false);
   if (!hook_events.ok()) return hook_events.status();
-  if (const absl::Status turns = CheckTurns(options, *events, *hook_events);
-      !turns.ok()) {
-    return turns;
+  absl::Status possible = CheckTurns(options, *events, *hook_events);
+  if (possible.ok()) {
+    possible =
+        CheckExecRuntime(options, requests.defaults, *events, *hook_events);
   }
-  if (const absl::Status run_time =
-          CheckExecRuntime(options, defaults, *events, *hook_events);
-      !run_time.ok()) {
-    return run_time;
-  }
+  if (!possible.ok()) return possible;
+  requests.kernel.choice = *std::move(events);
+  requests.hook_events = *std::move(hook_events);
   auto dump_rules = ParseDumpRules(options.dump_rules);
   if (!dump_rules.ok()) return dump_rules.status();
+  requests.dump_rules = *std::move(dump_rules);
   auto triggers = ParseTriggers(options.triggers);
   if (!triggers.ok()) return triggers.status();
+  requests.triggers = *std::move(triggers);
+  return absl::OkStatus();
+}
+
+absl::Status ParseSamples(const RecordOptions& options, Requests& requests) {
   auto samples = ParseSampleRequests(options.samples);
   if (!samples.ok()) return samples.status();
   const auto stack_bytes = ParseCallGraph(options.call_graph);
   if (!stack_bytes.ok()) return stack_bytes.status();
+  requests.stack_bytes = *stack_bytes;
   for (SampleRequest& request : *samples) request.stack_bytes = *stack_bytes;
-  std::vector<std::string> messages;
-  std::vector<logformat::NotRecorded> left_out;
   if (options.sample_data) {
     const auto without = RequestData(*samples);
     if (!without.ok()) return without.status();
     for (const std::string& event : *without) {
-      messages.push_back(absl::StrFormat(
+      requests.messages.push_back(absl::StrFormat(
           "The kernel gives no data address with %s: its samples have none",
           event));
     }
@@ -120,34 +131,74 @@ absl::StatusOr<RecordResult> Record(const RecordOptions& options) {
     possible.Update(TrySampling(request));
     if (!possible.ok()) return possible;
   }
+  requests.kernel.samples = *std::move(samples);
+  return absl::OkStatus();
+}
+
+// Restricts events and samples to the modes that are counted.
+absl::Status Gate(const RecordOptions& options, Requests& requests) {
   const logformat::Gating gating = GatingOf(options);
-  for (SampleRequest& request : *samples) {
+  for (SampleRequest& request : requests.kernel.samples) {
     request.event.exclude_user |= !gating.user;
     request.event.exclude_kernel |= !gating.kernel;
   }
-  std::size_t optional_from =
-      defaults ? kOptionalDefaultsFrom : logformat::kMaxEvents;
-  absl::Status gated =
-      GateEvents(gating, !defaults, events->events, optional_from);
+  requests.kernel.optional_events_from =
+      requests.defaults ? kOptionalDefaultsFrom : logformat::kMaxEvents;
+  EventChoice& choice = requests.kernel.choice;
+  absl::Status gated = GateEvents(gating, !requests.defaults, choice.events,
+                                  requests.kernel.optional_events_from);
   std::size_t none_optional = logformat::kMaxEvents;
-  gated.Update(GateEvents(gating, true, hook_events->events, none_optional));
+  gated.Update(
+      GateEvents(gating, true, requests.hook_events.events, none_optional));
   if (!gated.ok()) return gated;
-  if (gating.nothing()) events->set_sizes.clear();
+  if (gating.nothing()) choice.set_sizes.clear();
+  return absl::OkStatus();
+}
+
+// What is left to be known of the kernel's side: marks and hooks.
+absl::Status ResolveKernelRequests(const RecordOptions& options,
+                                   Requests& requests) {
   auto marks = ProcessMarks::Resolve(options.marks);
   if (!marks.ok()) return marks.status();
-  EventChoice kept_hook_events =
-      KeepHookEvents(*std::move(hook_events), messages, left_out);
-  std::vector<std::string> named_events;
-  if (!defaults && options.kernel) {
-    for (const EventSpec& event : events->events) {
-      named_events.push_back(event.name);
+  requests.hook_events = KeepHookEvents(std::move(requests.hook_events),
+                                        requests.messages, requests.left_out);
+  KernelRecorderOptions& kernel = requests.kernel;
+  if (!requests.defaults && options.kernel) {
+    for (const EventSpec& event : kernel.choice.events) {
+      requests.named_events.push_back(event.name);
     }
   }
-
-  auto hooks = KernelHooks(options, messages, left_out);
+  auto hooks = KernelHooks(options, requests.messages, requests.left_out);
   if (!hooks.ok()) return hooks.status();
-  auto hook_rules = ResolveKernelHookRules(*dump_rules, *hooks, KernelTickNs());
+  auto hook_rules =
+      ResolveKernelHookRules(requests.dump_rules, *hooks, KernelTickNs());
   if (!hook_rules.ok()) return hook_rules.status();
+  kernel.gating = KeptBy(options);
+  kernel.marks = *std::move(marks);
+  kernel.rotate_ns = options.rotate_ns;
+  kernel.fault_records = options.fault_records;
+  kernel.wakeups = options.wakeups;
+  kernel.hooks = *std::move(hooks);
+  kernel.hook_rules = *std::move(hook_rules);
+  kernel.off_cpu = {options.off_cpu_ns, options.waker_stacks,
+                    requests.stack_bytes};
+  kernel.ring_bytes = options.kernel_ring_bytes;
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<RecordResult> Record(const RecordOptions& options) {
+  const absl::Status checked = CheckOptions(options);
+  if (!checked.ok()) return checked;
+  const ClockPair clock = ReadClockPair();
+
+  Requests requests{};
+  absl::Status possible = ParseChoices(options, requests);
+  if (possible.ok()) possible = ParseSamples(options, requests);
+  if (possible.ok()) possible = Gate(options, requests);
+  if (possible.ok()) possible = ResolveKernelRequests(options, requests);
+  if (!possible.ok()) return possible;
   // Before the programs of the kernel are loaded, which may take half a second:
   // if this process is killed meanwhile, there is a trace. An old one stays
   // until nothing can fail any more.
@@ -159,21 +210,7 @@ absl::StatusOr<RecordResult> Record(const RecordOptions& options) {
   }
   std::unique_ptr<KernelRecorder> kernel;
   if (options.kernel) {
-    KernelRecorderOptions kernel_options;
-    kernel_options.gating = KeptBy(options);
-    kernel_options.marks = *std::move(marks);
-    kernel_options.choice = *std::move(events);
-    kernel_options.rotate_ns = options.rotate_ns;
-    kernel_options.optional_events_from = optional_from;
-    kernel_options.fault_records = options.fault_records;
-    kernel_options.wakeups = options.wakeups;
-    kernel_options.hooks = *std::move(hooks);
-    kernel_options.hook_rules = *std::move(hook_rules);
-    kernel_options.samples = *std::move(samples);
-    kernel_options.off_cpu = {options.off_cpu_ns, options.waker_stacks,
-                              *stack_bytes};
-    kernel_options.ring_bytes = options.kernel_ring_bytes;
-    auto opened = OpenKernel(options, kernel_options, messages);
+    auto opened = OpenKernel(options, requests.kernel, requests.messages);
     if (!opened.ok()) {
       if (directory) directory->Remove();
       return opened.status();
@@ -192,10 +229,12 @@ absl::StatusOr<RecordResult> Record(const RecordOptions& options) {
     return session.status();
   }
   Recording recording(options, *std::move(directory), *std::move(session),
-                      std::move(kernel), std::move(kept_hook_events),
-                      *std::move(dump_rules), *std::move(triggers));
-  recording.AddMessages(std::move(messages));
-  recording.AskFor(std::move(named_events), std::move(left_out));
+                      std::move(kernel), std::move(requests.hook_events),
+                      std::move(requests.dump_rules),
+                      std::move(requests.triggers));
+  recording.AddMessages(std::move(requests.messages));
+  recording.AskFor(std::move(requests.named_events),
+                   std::move(requests.left_out));
   const absl::Status started = recording.Start(clock);
   if (!started.ok()) return started;
   recording.Run();

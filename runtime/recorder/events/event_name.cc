@@ -1,3 +1,5 @@
+// More than 400 lines: the grammar of event names, a function for each
+// spelling.
 #include "runtime/recorder/events/event_name.h"
 
 #include <linux/hw_breakpoint.h>
@@ -222,6 +224,94 @@ absl::StatusOr<EventSpec> ParseLibpfmName(std::string_view base,
   return event;
 }
 
+absl::Status CheckCharacters(std::string_view name) {
+  if (name.empty()) return UnknownEvent(name, "the name is empty");
+  if (name.size() >= sizeof(logformat::SessionEvent::name)) {
+    return UnknownEvent(
+        name, absl::StrFormat("name-bytes=%d, at most %d", name.size(),
+                              sizeof(logformat::SessionEvent::name) - 1));
+  }
+  // Printable ASCII only: the name is stored in the trace's metadata.
+  for (const char c : name) {
+    if (c <= ' ' || c > '~' || c == '"' || c == '\\') {
+      return UnknownEvent("?", "the name has a character outside ASCII");
+    }
+  }
+  return absl::OkStatus();
+}
+
+// PMU/TERMS/MODIFIER.
+absl::StatusOr<EventSpec> ParsePmu(EventSpec event) {
+  const std::string_view name = event.name;
+  const std::size_t slash = name.find('/');
+  const std::size_t last = name.rfind('/');
+  if (last == slash) return UnknownEvent(name, "the closing / is missing");
+  std::string_view modifier = name.substr(last + 1);
+  if (!modifier.empty() && modifier[0] == ':') modifier.remove_prefix(1);
+  if (!modifier.empty() && !IsModifier(modifier)) {
+    return UnknownEvent(
+        name, absl::StrFormat("modifier \"%s\" is not one of u, k", modifier));
+  }
+  const absl::StatusOr<PmuConfig> pmu = ParsePmuEvent(
+      name.substr(0, slash), name.substr(slash + 1, last - slash - 1));
+  if (!pmu.ok()) return UnknownEvent(name, base::StatusText(pmu.status()));
+  event.kind = EventKind::kPmu;
+  event.type = pmu->type;
+  event.config = pmu->config[0];
+  event.config1 = pmu->config[1];
+  event.config2 = pmu->config[2];
+  event.cpus = pmu->cpus;
+  ApplyModifier(modifier, event);
+  return event;
+}
+
+// SYSTEM:EVENT, or a vendor's name with a colon. `base`: without the modifier.
+absl::StatusOr<EventSpec> ParseColonName(std::string_view base,
+                                         std::size_t colon, EventSpec event) {
+  const std::string_view head = base.substr(0, colon);
+  const std::string_view tail = base.substr(colon + 1);
+  const bool known_base =
+      FindFixed(logformat::kPerfCountedSoftwareEvents, head).has_value() ||
+      FindFixed(logformat::kPerfHardwareEvents, head).has_value() ||
+      FindCache(head).has_value();
+  if (known_base) {
+    return UnknownEvent(
+        event.name,
+        absl::StrFormat("modifier \"%s\" is not one of u, k", tail));
+  }
+  auto tracepoint = ParseTracepoint(head, tail, event);
+  if (tracepoint.ok()) return tracepoint;
+  return ParseLibpfmName(base, std::move(event), tracepoint.status());
+}
+
+void SetEvent(EventKind kind, std::uint32_t type, std::uint64_t config,
+              EventSpec& event) {
+  event.kind = kind;
+  event.type = type;
+  event.config = config;
+}
+
+// Returns false if perf has no event of this name.
+bool SetPerfEvent(std::string_view base, EventSpec& event) {
+  if (const auto software =
+          FindFixed(logformat::kPerfCountedSoftwareEvents, base)) {
+    SetEvent(EventKind::kSoftware, PERF_TYPE_SOFTWARE, *software, event);
+  } else if (base == logformat::kExecRuntimeEvent) {
+    SetEvent(EventKind::kSoftware, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY,
+             event);
+  } else if (const auto hardware =
+                 FindFixed(logformat::kPerfHardwareEvents, base)) {
+    SetEvent(EventKind::kHardware, PERF_TYPE_HARDWARE, *hardware, event);
+  } else if (const auto cache = FindCache(base)) {
+    SetEvent(EventKind::kCache, PERF_TYPE_HW_CACHE, *cache, event);
+  } else if (const auto raw = FindRaw(base)) {
+    SetEvent(EventKind::kRaw, PERF_TYPE_RAW, *raw, event);
+  } else {
+    return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 const char* EventKindName(EventKind kind) {
@@ -243,48 +333,16 @@ const char* EventKindName(EventKind kind) {
 }
 
 absl::StatusOr<EventSpec> ParseEvent(std::string_view name) {
+  const absl::Status legal = CheckCharacters(name);
+  if (!legal.ok()) return legal;
   EventSpec event;
   event.name = std::string(name);
-  if (name.empty()) return UnknownEvent(name, "the name is empty");
-  if (name.size() >= sizeof(logformat::SessionEvent::name)) {
-    return UnknownEvent(
-        name, absl::StrFormat("name-bytes=%d, at most %d", name.size(),
-                              sizeof(logformat::SessionEvent::name) - 1));
-  }
-  // Printable ASCII only: the name is stored in the trace's metadata.
-  for (const char c : name) {
-    if (c <= ' ' || c > '~' || c == '"' || c == '\\') {
-      return UnknownEvent("?", "the name has a character outside ASCII");
-    }
-  }
-
   // Possible outcomes: breakpoint, PMU event, tracepoint, name with or without
   // modifier.
   if (name.starts_with(kBreakpoint)) return ParseBreakpoint(std::move(event));
-  if (const std::size_t slash = name.find('/');
-      slash != std::string_view::npos) {
-    const std::size_t last = name.rfind('/');
-    if (last == slash) return UnknownEvent(name, "the closing / is missing");
-    std::string_view modifier = name.substr(last + 1);
-    if (!modifier.empty() && modifier[0] == ':') modifier.remove_prefix(1);
-    if (!modifier.empty() && !IsModifier(modifier)) {
-      return UnknownEvent(
-          name,
-          absl::StrFormat("modifier \"%s\" is not one of u, k", modifier));
-    }
-    const absl::StatusOr<PmuConfig> pmu = ParsePmuEvent(
-        name.substr(0, slash), name.substr(slash + 1, last - slash - 1));
-    if (!pmu.ok()) return UnknownEvent(name, base::StatusText(pmu.status()));
-    event.kind = EventKind::kPmu;
-    event.type = pmu->type;
-    event.config = pmu->config[0];
-    event.config1 = pmu->config[1];
-    event.config2 = pmu->config[2];
-    event.cpus = pmu->cpus;
-    ApplyModifier(modifier, event);
-    return event;
+  if (name.find('/') != std::string_view::npos) {
+    return ParsePmu(std::move(event));
   }
-
   std::string_view base = name;
   std::string_view modifier;
   if (const std::size_t colon = name.rfind(':');
@@ -301,52 +359,14 @@ absl::StatusOr<EventSpec> ParseEvent(std::string_view name) {
   ApplyModifier(modifier, event);
   if (const std::size_t colon = base.find(':');
       colon != std::string_view::npos) {
-    const bool known_base =
-        FindFixed(logformat::kPerfCountedSoftwareEvents, base.substr(0, colon))
-            .has_value() ||
-        FindFixed(logformat::kPerfHardwareEvents, base.substr(0, colon))
-            .has_value() ||
-        FindCache(base.substr(0, colon)).has_value();
-    if (known_base) {
-      return UnknownEvent(name,
-                          absl::StrFormat("modifier \"%s\" is not one of u, k",
-                                          base.substr(colon + 1)));
-    }
-    auto tracepoint =
-        ParseTracepoint(base.substr(0, colon), base.substr(colon + 1), event);
-    if (tracepoint.ok()) return tracepoint;
-    return ParseLibpfmName(base, std::move(event), tracepoint.status());
+    return ParseColonName(base, colon, std::move(event));
   }
-  if (const auto software =
-          FindFixed(logformat::kPerfCountedSoftwareEvents, base)) {
-    event.kind = EventKind::kSoftware;
-    event.type = PERF_TYPE_SOFTWARE;
-    event.config = *software;
-  } else if (base == logformat::kExecRuntimeEvent) {
-    if (!modifier.empty()) {
-      return UnknownEvent(name, "the scheduler does not split it by mode");
-    }
-    event.kind = EventKind::kSoftware;
-    event.type = PERF_TYPE_SOFTWARE;
-    event.config = PERF_COUNT_SW_DUMMY;
-  } else if (const auto hardware =
-                 FindFixed(logformat::kPerfHardwareEvents, base)) {
-    event.kind = EventKind::kHardware;
-    event.type = PERF_TYPE_HARDWARE;
-    event.config = *hardware;
-  } else if (const auto cache = FindCache(base)) {
-    event.kind = EventKind::kCache;
-    event.type = PERF_TYPE_HW_CACHE;
-    event.config = *cache;
-  } else if (const auto raw = FindRaw(base)) {
-    event.kind = EventKind::kRaw;
-    event.type = PERF_TYPE_RAW;
-    event.config = *raw;
-  } else {
-    auto unknown = UnknownEvent(name, "no such event");
-    return ParseLibpfmName(base, std::move(event), std::move(unknown));
+  if (base == logformat::kExecRuntimeEvent && !modifier.empty()) {
+    return UnknownEvent(name, "the scheduler does not split it by mode");
   }
-  return event;
+  if (SetPerfEvent(base, event)) return event;
+  auto unknown = UnknownEvent(name, "no such event");
+  return ParseLibpfmName(base, std::move(event), std::move(unknown));
 }
 
 absl::StatusOr<std::vector<EventSpec>> ParseEvents(
