@@ -32,6 +32,15 @@ std::string DescribeDamage(const RecordTable& table, std::uint64_t word,
       id, at, available);
 }
 
+RecordTable::Measured LengthOf(const RecordTable& table, std::uint16_t id,
+                               const std::byte* record, std::size_t available) {
+  const std::size_t bytes = table.fixed_bytes(id);
+  if (bytes == RecordTable::kVariable) {
+    return table.Measure(id, record, available);
+  }
+  return {.padded_bytes = bytes, .exact_bytes = bytes};
+}
+
 }  // namespace
 
 RecordWalk WalkRecords(const RecordTable& table,
@@ -75,15 +84,9 @@ RecordWalk WalkRecords(const RecordTable& table,
       walk.touched_bytes = at;
       continue;
     }
-    std::size_t bytes = table.fixed_bytes(id);
-    std::size_t exact = bytes;
-    if (bytes == RecordTable::kVariable) {
-      const RecordTable::Measured measured =
-          table.Measure(id, record, size - at);
-      bytes = measured.padded_bytes;
-      exact = measured.exact_bytes;
-      walk.cut_texts += measured.cut_texts;
-    }
+    const RecordTable::Measured length = LengthOf(table, id, record, size - at);
+    const std::size_t bytes = length.padded_bytes;
+    walk.cut_texts += length.cut_texts;
     if (bytes == RecordTable::kUnknown || bytes > size - at) {
       walk.damage = DescribeDamage(table, word, at, size - at);
       walk.touched_bytes = size;
@@ -99,7 +102,7 @@ RecordWalk WalkRecords(const RecordTable& table,
     walk.last_ns = next.time_ns;
     if (next.back) ++walk.clock_errors;
     ++walk.records;
-    walk.exact_end_bytes = at + exact;
+    walk.exact_end_bytes = at + length.exact_bytes;
     at += bytes;
     walk.end_bytes = at;
     walk.touched_bytes = at;
