@@ -40,6 +40,29 @@ void MarkedThreads::Exec(std::int32_t pid) {
   dead_leaders_.erase(pid);
 }
 
+void MarkedThreads::AddThreadOfHook(std::uint64_t ids) {
+  // The kernel writes process states of marked processes only: an unknown
+  // thread is a member whose fork record was lost.
+  const auto tid = static_cast<std::int32_t>(ids & 0xffffff);
+  const auto pid = static_cast<std::int32_t>(ids >> 24 & 0xffffff);
+  if (Contains(tid)) return;
+  Add(pid, tid);
+  unnamed_.insert(tid);
+}
+
+bool MarkedThreads::ApplySwitch(std::uint64_t packed) {
+  const auto prev = static_cast<std::int32_t>(packed & 0xffffff);
+  const auto next = static_cast<std::int32_t>((packed >> 24) & 0xffffff);
+  const bool prev_member = Contains(prev);
+  const bool keep = Counts(prev) || Counts(next);
+  if (prev_member && ((packed >> 48) & logformat::kSwitchDead) != 0 &&
+      reused_.erase(prev) == 0) {
+    exited_.erase(prev);
+    Leave(prev);
+  }
+  return keep;
+}
+
 bool MarkedThreads::Apply(const RecordBatch& batch,
                           const KernelRecord& record) {
   if (record.event_id == kLossEntry) {
@@ -49,32 +72,12 @@ bool MarkedThreads::Apply(const RecordBatch& batch,
     return true;
   }
   if (logformat::IsKernelHookEvent(record.event_id)) {
-    if (counted_.unmarked) return true;
-    // The kernel writes process states of marked processes only: an unknown
-    // thread is a member whose fork record was lost.
-    const std::uint64_t ids = *batch.Words(record);
-    const auto tid = static_cast<std::int32_t>(ids & 0xffffff);
-    const auto pid = static_cast<std::int32_t>(ids >> 24 & 0xffffff);
-    if (!Contains(tid)) {
-      Add(pid, tid);
-      unnamed_.insert(tid);
-    }
+    if (!counted_.unmarked) AddThreadOfHook(*batch.Words(record));
     return true;
   }
   switch (static_cast<CpuEvent>(record.event_id)) {
-    case CpuEvent::kDispatch: {
-      const std::uint64_t packed = *batch.Words(record);
-      const auto prev = static_cast<std::int32_t>(packed & 0xffffff);
-      const auto next = static_cast<std::int32_t>((packed >> 24) & 0xffffff);
-      const bool prev_member = Contains(prev);
-      const bool keep = Counts(prev) || Counts(next);
-      if (prev_member && ((packed >> 48) & logformat::kSwitchDead) != 0 &&
-          reused_.erase(prev) == 0) {
-        exited_.erase(prev);
-        Leave(prev);
-      }
-      return keep;
-    }
+    case CpuEvent::kDispatch:
+      return ApplySwitch(*batch.Words(record));
     case CpuEvent::kWakeup:
     case CpuEvent::kSwitchIn: {
       const std::uint64_t packed = *batch.Words(record);

@@ -44,6 +44,8 @@ class MarkedThreads {
  private:
   void Leave(std::int32_t tid);
   void Exec(std::int32_t pid);
+  void AddThreadOfHook(std::uint64_t ids);
+  bool ApplySwitch(std::uint64_t packed);
 
   logformat::Gating counted_;
   absl::flat_hash_map<std::int32_t, std::int32_t> members_;  // tid -> pid

@@ -1,3 +1,4 @@
+// More than 400 lines: one class, the kernel recorder by BPF, and its opening.
 #include "runtime/recorder/kernel/bpf/kernel_recorder_bpf.h"
 
 #include <algorithm>
@@ -335,6 +336,27 @@ KernelRecorderStatistics BpfKernelRecorder::statistics() const {
   return sum;
 }
 
+BpfProgramOptions ProgramOptions(const KernelRecorderOptions& options,
+                                 const std::vector<std::uint32_t>& online,
+                                 const EventChoice& choice) {
+  BpfProgramOptions programs;
+  programs.cpus = online;
+  programs.choice = choice;
+  programs.fault_records =
+      options.fault_records && CountsPageFaults(choice.events);
+  programs.wakeups = options.wakeups;
+  programs.off_cpu = options.off_cpu;
+  programs.names_code = !options.samples.empty() || options.off_cpu.any();
+  programs.hooks = options.hooks;
+  programs.hook_rules = options.hook_rules;
+  programs.gating = options.gating;
+  programs.marks = options.marks;
+  programs.follow_marks =
+      !options.gating.every_process() || !options.marks.empty();
+  programs.ring_bytes = options.ring_bytes;
+  return programs;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenBpfKernelRecorder(
@@ -355,21 +377,7 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenBpfKernelRecorder(
   std::vector<std::string> messages;
   auto choice = CountableEvents(options, *online, messages);
   if (!choice.ok()) return choice.status();
-  BpfProgramOptions programs;
-  programs.cpus = *online;
-  programs.choice = *choice;
-  programs.fault_records =
-      options.fault_records && CountsPageFaults(choice->events);
-  programs.wakeups = options.wakeups;
-  programs.off_cpu = options.off_cpu;
-  programs.names_code = !options.samples.empty() || options.off_cpu.any();
-  programs.hooks = options.hooks;
-  programs.hook_rules = options.hook_rules;
-  programs.gating = options.gating;
-  programs.marks = options.marks;
-  programs.follow_marks =
-      !options.gating.every_process() || !options.marks.empty();
-  programs.ring_bytes = options.ring_bytes;
+  BpfProgramOptions programs = ProgramOptions(options, *online, *choice);
   // Before the recording's own programs, which would count the same events.
   const absl::Status calibrated = CalibrateProbes(programs, programs.hooks);
   std::vector<logformat::NotRecorded> left_out;

@@ -160,9 +160,9 @@ void GiveParts(const std::multimap<std::string, CodeRange>& parts,
   }
 }
 
-}  // namespace
-
-absl::StatusOr<ObjectFunctions> ReadFunctionSymbols(const std::string& path) {
+// `session`: owns the module.
+absl::StatusOr<Dwfl_Module*> OpenModule(
+    const std::string& path, std::unique_ptr<Dwfl, DwflEnd>& session) {
   auto file = base::OpenNamedFile(path);
   if (!file.ok()) return file.status();
   if (!base::HasFewSections(file->get())) {
@@ -174,7 +174,7 @@ absl::StatusOr<ObjectFunctions> ReadFunctionSymbols(const std::string& path) {
       .find_debuginfo = dwfl_standard_find_debuginfo,
       .section_address = dwfl_offline_section_address,
       .debuginfo_path = nullptr};
-  const std::unique_ptr<Dwfl, DwflEnd> session(dwfl_begin(&kCallbacks));
+  session.reset(dwfl_begin(&kCallbacks));
   Dwfl_Module* module = nullptr;
   if (session != nullptr) {
     // Takes ownership of the descriptor, unless it fails.
@@ -187,6 +187,16 @@ absl::StatusOr<ObjectFunctions> ReadFunctionSymbols(const std::string& path) {
   }
   file->Release();
   dwfl_report_end(session.get(), nullptr, nullptr);
+  return module;
+}
+
+}  // namespace
+
+absl::StatusOr<ObjectFunctions> ReadFunctionSymbols(const std::string& path) {
+  std::unique_ptr<Dwfl, DwflEnd> session;
+  const auto opened = OpenModule(path, session);
+  if (!opened.ok()) return opened.status();
+  Dwfl_Module* const module = *opened;
   GElf_Addr bias = 0;
   Elf* const elf = dwfl_module_getelf(module, &bias);
   if (elf == nullptr) {

@@ -41,6 +41,40 @@ bool IsEventMissing(int error) {
          error == EBUSY || error == ENOSPC || error == ENXIO || error == ENODEV;
 }
 
+// Records of page faults, in the ring of `leader`.
+absl::StatusOr<base::ScopedFd> OpenFaults(const PerfCpuGroupOptions& options,
+                                          int leader) {
+  perf_event_attr fault{};
+  SetRecordAttributes(options.ring_bytes, fault);
+  fault.type = PERF_TYPE_SOFTWARE;
+  fault.config = PERF_COUNT_SW_PAGE_FAULTS;
+  fault.sample_type = kFaultSampleType;
+  fault.exclude_user = options.fault_mode.exclude_user;
+  fault.exclude_kernel = options.fault_mode.exclude_kernel;
+  base::ScopedFd faults(
+      OpenPerfEvent(fault, -1, static_cast<int>(options.cpu), -1));
+  if (!faults.is_open()) return OpenError(errno, "page-faults", options.cpu);
+  if (ioctl(faults.get(), PERF_EVENT_IOC_SET_OUTPUT, leader) != 0) {
+    return base::ErrnoStatus(errno,
+                             absl::StrFormat("Cannot share the perf ring of "
+                                             "page faults: cpu=%d",
+                                             options.cpu));
+  }
+  return faults;
+}
+
+// Closed: errno says why.
+base::ScopedFd OpenKick(const PerfCpuGroupOptions& options) {
+  perf_event_attr kick{};
+  kick.size = sizeof(kick);
+  kick.type = PERF_TYPE_TRACEPOINT;
+  kick.config = options.switch_tracepoint;
+  kick.pinned = 1;
+  kick.disabled = 1;
+  return base::ScopedFd(
+      OpenPerfEvent(kick, -1, static_cast<int>(options.cpu), -1));
+}
+
 }  // namespace
 
 absl::StatusOr<PerfCpuGroup> PerfCpuGroup::Open(
@@ -99,21 +133,9 @@ absl::StatusOr<PerfCpuGroup> PerfCpuGroup::Open(
 
   base::ScopedFd faults;
   if (options.fault_records) {
-    perf_event_attr fault{};
-    SetRecordAttributes(options.ring_bytes, fault);
-    fault.type = PERF_TYPE_SOFTWARE;
-    fault.config = PERF_COUNT_SW_PAGE_FAULTS;
-    fault.sample_type = kFaultSampleType;
-    fault.exclude_user = options.fault_mode.exclude_user;
-    fault.exclude_kernel = options.fault_mode.exclude_kernel;
-    faults = base::ScopedFd(OpenPerfEvent(fault, -1, cpu, -1));
-    if (!faults.is_open()) return OpenError(errno, "page-faults", options.cpu);
-    if (ioctl(faults.get(), PERF_EVENT_IOC_SET_OUTPUT, leader.get()) != 0) {
-      return base::ErrnoStatus(errno,
-                               absl::StrFormat("Cannot share the perf ring of "
-                                               "page faults: cpu=%d",
-                                               options.cpu));
-    }
+    auto opened = OpenFaults(options, leader.get());
+    if (!opened.ok()) return opened.status();
+    faults = *std::move(opened);
   }
   PerfDecoder decoder(options.format, slots, sets);
   PerfCpuGroup group(options.cpu, present, std::move(leader),
@@ -124,13 +146,7 @@ absl::StatusOr<PerfCpuGroup> PerfCpuGroup::Open(
     if (events[i].is_hardware()) group.hardware_.set(i);
   }
   if (sets.rotates()) {
-    perf_event_attr kick{};
-    kick.size = sizeof(kick);
-    kick.type = PERF_TYPE_TRACEPOINT;
-    kick.config = options.switch_tracepoint;
-    kick.pinned = 1;
-    kick.disabled = 1;
-    group.kick_ = base::ScopedFd(OpenPerfEvent(kick, -1, cpu, -1));
+    group.kick_ = OpenKick(options);
     if (!group.kick_.is_open()) {
       return OpenError(errno, "sched:sched_switch", options.cpu);
     }
