@@ -1,3 +1,4 @@
+// More than 400 lines: one class, which evaluates rules by recursion.
 #include "rmap/metrics/evaluator.h"
 
 #include <algorithm>
@@ -62,6 +63,30 @@ std::vector<std::pair<std::uint64_t, double>> Combined(
     sums.back().second += slope;
   }
   return sums;
+}
+
+// `out`: has the quality of `values`, whose points are `points`.
+void SetStddev(const std::vector<double>& points,
+               const std::vector<const Estimate*>& values, Estimate& out) {
+  const double count = static_cast<double>(points.size());
+  const double sum = std::accumulate(points.begin(), points.end(), 0.0);
+  const double mean = sum / count;
+  double squares = 0;
+  for (const double point : points) {
+    squares += (point - mean) * (point - mean);
+  }
+  out.value = std::sqrt(squares / count);
+  // Not monotone: it is exact only if all values are.
+  if (out.quality == Quality::kExact) {
+    out.interval = Interval{out.value, out.value};
+  }
+  if (out.value > 0) {
+    std::vector<double> factors;
+    for (const double point : points) {
+      factors.push_back((point - mean) / (count * out.value));
+    }
+    out.slopes = Combined(values, factors);
+  }
 }
 
 }  // namespace
@@ -280,8 +305,6 @@ Evaluator::Outcome Evaluator::Reduced(
       highs.push_back(value->interval->hi);
     }
   }
-  const double sum = std::accumulate(points.begin(), points.end(), 0.0);
-  const double mean = sum / count;
   // Monotone in each value, so the lower ends of all give its lower end.
   const auto monotone = [&](const auto& of) {
     out.value = of(points);
@@ -305,25 +328,9 @@ Evaluator::Outcome Evaluator::Reduced(
       out.slopes = Combined(values, factors);
       break;
     }
-    case Statistic::kStddev: {
-      double squares = 0;
-      for (const double point : points) {
-        squares += (point - mean) * (point - mean);
-      }
-      out.value = std::sqrt(squares / count);
-      // Not monotone: it is exact only if all values are.
-      if (out.quality == Quality::kExact) {
-        out.interval = Interval{out.value, out.value};
-      }
-      if (out.value > 0) {
-        std::vector<double> factors;
-        for (const double point : points) {
-          factors.push_back((point - mean) / (count * out.value));
-        }
-        out.slopes = Combined(values, factors);
-      }
+    case Statistic::kStddev:
+      SetStddev(points, values, out);
       break;
-    }
     case Statistic::kMin:
       monotone([](const std::vector<double>& v) {
         return *std::min_element(v.begin(), v.end());

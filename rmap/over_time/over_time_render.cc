@@ -137,17 +137,16 @@ std::string CountText(const TimeSeries& series, std::size_t interval,
                      : base::FormatCount(count));
 }
 
-std::string OverTimeText(const TimeSeries& series,
-                         const RenderOptions& options) {
-  std::string out = Head(series, "over time");
-  if (!series.has_kernel_records) {
-    out += "no kernel records: the threads on the CPUs are unknown\n";
-  }
-  out += Title("OVER TIME", options.color);
-  base::TextTable table;
-  table.AddColumn("from s", base::TextTable::Align::kRight);
-  std::vector<NamedAccount> shown;
+// The accounts that have columns.
+struct ShownAccounts {
+  std::vector<NamedAccount> shares, limits;
   std::string legend;
+};
+
+ShownAccounts AddColumns(const TimeSeries& series, std::size_t rows,
+                         base::TextTable& table) {
+  ShownAccounts accounts;
+  table.AddColumn("from s", base::TextTable::Align::kRight);
   if (series.has_kernel_records) {
     table.AddColumn("CPUs", base::TextTable::Align::kLeft);
     for (const NamedAccount& named : kNamedAccounts) {
@@ -155,9 +154,10 @@ std::string OverTimeText(const TimeSeries& series,
           !HasAccount(series, named.account)) {
         continue;
       }
-      shown.push_back(named);
-      legend += absl::StrFormat("%s%c %s", legend.empty() ? "" : ", ",
-                                named.mark, named.title);
+      accounts.shares.push_back(named);
+      accounts.legend +=
+          absl::StrFormat("%s%c %s", accounts.legend.empty() ? "" : ", ",
+                          named.mark, named.title);
       table.AddColumn(named.title, base::TextTable::Align::kRight,
                       named.account != Account::kProcesses);
     }
@@ -176,54 +176,70 @@ std::string OverTimeText(const TimeSeries& series,
     table.AddColumn(base::EscapeName(event), base::TextTable::Align::kRight,
                     true);
   }
-  const std::size_t rows = options.max_rows == 0
-                               ? series.size()
-                               : std::min(series.size(), options.max_rows);
-  std::vector<NamedAccount> limited;
-  for (const NamedAccount& named : shown) {
+  for (const NamedAccount& named : accounts.shares) {
     bool any = false;
     for (std::size_t i = 0; i < rows; ++i) {
       any |= !ShareLimits(series, i, named.account).empty();
     }
     if (!any) continue;
-    limited.push_back(named);
+    accounts.limits.push_back(named);
     table.AddColumn(std::string(named.title) + " [lo, hi]",
                     base::TextTable::Align::kRight, true);
   }
-  for (std::size_t i = 0; i < rows; ++i) {
-    std::vector<std::string> row = {ShortOffset(series, series.BeginOf(i))};
+  return accounts;
+}
+
+std::vector<std::string> TableRow(const TimeSeries& series, std::size_t i,
+                                  const ShownAccounts& accounts) {
+  std::vector<std::string> row = {ShortOffset(series, series.BeginOf(i))};
+  if (series.has_kernel_records) {
+    row.push_back(Bar(series, i));
+    for (const NamedAccount& named : accounts.shares) {
+      row.push_back(base::FormatShare(series.Time(i, named.account),
+                                      series.TotalTime(i)));
+    }
+  }
+  if (series.has_selected) {
+    row.push_back(
+        base::FormatShare(series.SelectedTime(i), series.TotalTime(i)));
+  }
+  if (series.has_calls) {
+    row.push_back(base::FormatCount(series.Calls(i).calls));
+    row.push_back(Duration(series.Calls(i).wall_ns));
     if (series.has_kernel_records) {
-      row.push_back(Bar(series, i));
-      for (const NamedAccount& named : shown) {
-        row.push_back(base::FormatShare(series.Time(i, named.account),
-                                        series.TotalTime(i)));
-      }
+      row.push_back(Duration(series.Calls(i).on_cpu_ns));
     }
-    if (series.has_selected) {
-      row.push_back(
-          base::FormatShare(series.SelectedTime(i), series.TotalTime(i)));
-    }
-    if (series.has_calls) {
-      row.push_back(base::FormatCount(series.Calls(i).calls));
-      row.push_back(Duration(series.Calls(i).wall_ns));
-      if (series.has_kernel_records) {
-        row.push_back(Duration(series.Calls(i).on_cpu_ns));
-      }
-    }
-    for (std::size_t event = 0; event < series.events.size(); ++event) {
-      row.push_back(CountText(series, i, event));
-    }
-    for (const NamedAccount& named : limited) {
-      row.push_back(ShareLimits(series, i, named.account));
-    }
-    table.AddRow(std::move(row));
+  }
+  for (std::size_t event = 0; event < series.events.size(); ++event) {
+    row.push_back(CountText(series, i, event));
+  }
+  for (const NamedAccount& named : accounts.limits) {
+    row.push_back(ShareLimits(series, i, named.account));
+  }
+  return row;
+}
+
+std::string OverTimeText(const TimeSeries& series,
+                         const RenderOptions& options) {
+  std::string out = Head(series, "over time");
+  if (!series.has_kernel_records) {
+    out += "no kernel records: the threads on the CPUs are unknown\n";
+  }
+  out += Title("OVER TIME", options.color);
+  base::TextTable table;
+  const std::size_t rows = options.max_rows == 0
+                               ? series.size()
+                               : std::min(series.size(), options.max_rows);
+  const ShownAccounts accounts = AddColumns(series, rows, table);
+  for (std::size_t i = 0; i < rows; ++i) {
+    table.AddRow(TableRow(series, i, accounts));
   }
   out += table.Render(options.width, options.color);
   if (rows < series.size()) {
     out += absl::StrFormat("and %d more intervals: --rows 0 shows all\n",
                            series.size() - rows);
   }
-  if (!legend.empty()) out += legend + "\n";
+  if (!accounts.legend.empty()) out += accounts.legend + "\n";
   if (series.has_selected) {
     out += "counts are those of the processes selected\n";
   } else if (series.of_command) {

@@ -90,104 +90,140 @@ absl::Status OneOnly(const Chosen& chosen, const AnnotationRequest& request) {
       chosen.names.size() > kShown ? ", ..." : ""));
 }
 
+// The samples of a request by place, and the functions that have them.
+class SampledCode {
+ public:
+  SampledCode(const Samples& samples, const AnnotationRequest& request,
+              Symbolizer& symbolizer)
+      : samples_(samples),
+        symbolizer_(symbolizer),
+        places_(samples, CodeBy::kAddress, &symbolizer),
+        functions_(samples, CodeBy::kFunction, &symbolizer),
+        events_(EmptyTotals(samples)) {
+    places_.Expect(request.chosen);
+    for (const SampleSum& sum : samples.sums) {
+      if (!request.chosen.empty() && !request.chosen[sum.context]) continue;
+      events_[sum.event].Add(sum);
+      const std::uint32_t place = places_.Of(sum.frame).front();
+      sums_[{sum.event, place}].Add(sum);
+      const auto [known, added] = sampled_.try_emplace(place);
+      if (!added) continue;
+      known->second = {samples.frames[sum.frame].file,
+                       functions_.Of(sum.frame)};
+      candidates_.insert(known->second.second.begin(),
+                         known->second.second.end());
+    }
+  }
+
+  Chosen FunctionsOf(const AnnotationRequest& request) const {
+    return Choose(functions_, candidates_, request);
+  }
+
+  // The build id of its file, and where its code is.
+  void AddRanges(Annotation& out) {
+    std::set<CodeRange> ranges;
+    // A mapped file has one build id; the first that is known is it.
+    for (const auto& [number, code] : sampled_) {
+      const CodePlace& place = places_[number];
+      const auto& [file, chain] = code;
+      if (!IsPart(out, chain)) continue;
+      if (out.dso.build_id.empty()) out.dso = samples_.files[file];
+      if (place.dso.front() != '/') continue;
+      const auto address = symbolizer_.AddressOf(out.dso, place.address);
+      if (!address) continue;
+      auto range = symbolizer_.RangeOf(out.dso, *address);
+      if (range) ranges.insert(*range);
+    }
+    // The end of a symbol without a size is another for each address.
+    for (const CodeRange& range : ranges) {
+      if (!out.ranges.empty() && out.ranges.back().begin == range.begin) {
+        out.ranges.back().end = range.end;
+      } else {
+        out.ranges.push_back(range);
+      }
+    }
+  }
+
+  void AddAmounts(Annotation& out) {
+    std::vector<SampleWeight> self(events_.size());
+    std::map<std::tuple<std::uint32_t, std::string, std::uint32_t>,
+             SampleWeight>
+        lines;
+    for (const auto& [key, weight] : sums_) {
+      const auto& [event, number] = key;
+      const CodePlace& place = places_[number];
+      if (!IsPart(out, sampled_.at(number).second)) continue;
+      std::uint64_t address = place.address;
+      if (place.dso.front() == '/') {
+        const auto own_terms = symbolizer_.AddressOf(out.dso, place.address);
+        if (own_terms) address = *own_terms;
+      }
+      if (IsChosen(out, place)) {
+        self[event].hits += weight.hits;
+        self[event].periods += weight.periods;
+        SampleWeight& line = lines[{event, place.source, place.line}];
+        line.hits += weight.hits;
+        line.periods += weight.periods;
+      }
+      out.addresses.push_back({event, address, place.function, place.inlined,
+                               place.source, place.line,
+                               AmountOf(weight, events_[event])});
+    }
+    for (const auto& [key, weight] : lines) {
+      const auto& [event, file, line] = key;
+      out.lines.push_back(
+          {event, file, line, AmountOf(weight, events_[event])});
+    }
+    for (std::size_t event = 0; event < events_.size(); ++event) {
+      out.self.push_back(AmountOf(self[event], events_[event]));
+    }
+    std::sort(out.addresses.begin(), out.addresses.end(),
+              [](const AnnotatedAddress& a, const AnnotatedAddress& b) {
+                return std::tie(a.event, a.address) <
+                       std::tie(b.event, b.address);
+              });
+  }
+
+  std::vector<std::string> messages() const { return places_.messages(); }
+
+ private:
+  static bool IsChosen(const Annotation& out, const CodePlace& place) {
+    return place.function == out.function && place.dso == out.dso.path;
+  }
+  // Its own code, and that of functions that are inlined into it.
+  bool IsPart(const Annotation& out,
+              const std::vector<std::uint32_t>& chain) const {
+    return std::any_of(chain.begin(), chain.end(), [&](std::uint32_t number) {
+      return IsChosen(out, functions_[number]);
+    });
+  }
+
+  const Samples& samples_;
+  Symbolizer& symbolizer_;
+  CodePlaces places_, functions_;
+  std::vector<SampleTotal> events_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, SampleWeight> sums_;
+  // By the number of a place: its file, and the functions that have its code,
+  // numbers of `functions_`.
+  std::map<std::uint32_t, std::pair<std::uint32_t, std::vector<std::uint32_t>>>
+      sampled_;
+  std::set<std::uint32_t> candidates_;
+};
+
 }  // namespace
 
 absl::StatusOr<Annotation> Annotate(const Samples& samples,
                                     const AnnotationRequest& request,
                                     Symbolizer& symbolizer) {
-  CodePlaces places(samples, CodeBy::kAddress, &symbolizer);
-  CodePlaces functions(samples, CodeBy::kFunction, &symbolizer);
-  places.Expect(request.chosen);
-  std::vector<SampleTotal> events = EmptyTotals(samples);
-  std::map<std::pair<std::uint32_t, std::uint32_t>, SampleWeight> sums;
-  // By the number of a place: its file, and the functions that have its code,
-  // numbers of `functions`.
-  std::map<std::uint32_t, std::pair<std::uint32_t, std::vector<std::uint32_t>>>
-      sampled;
-  std::set<std::uint32_t> candidates;
-  for (const SampleSum& sum : samples.sums) {
-    if (!request.chosen.empty() && !request.chosen[sum.context]) continue;
-    events[sum.event].Add(sum);
-    const std::uint32_t place = places.Of(sum.frame).front();
-    sums[{sum.event, place}].Add(sum);
-    const auto [known, added] = sampled.try_emplace(place);
-    if (!added) continue;
-    known->second = {samples.frames[sum.frame].file, functions.Of(sum.frame)};
-    candidates.insert(known->second.second.begin(), known->second.second.end());
-  }
-  const Chosen chosen = Choose(functions, candidates, request);
+  SampledCode code(samples, request, symbolizer);
+  const Chosen chosen = code.FunctionsOf(request);
   if (absl::Status one = OneOnly(chosen, request); !one.ok()) return one;
-
   Annotation out;
   out.function = chosen.names.begin()->first;
   out.dso.path = chosen.names.begin()->second;
-  const auto is_chosen = [&](const CodePlace& place) {
-    return place.function == out.function && place.dso == out.dso.path;
-  };
-  // Its own code, and that of functions that are inlined into it.
-  const auto is_part = [&](const std::vector<std::uint32_t>& chain) {
-    return std::any_of(chain.begin(), chain.end(), [&](std::uint32_t number) {
-      return is_chosen(functions[number]);
-    });
-  };
-  std::set<CodeRange> ranges;
-  // A mapped file has one build id; the first that is known is it.
-  for (const auto& [number, code] : sampled) {
-    const CodePlace& place = places[number];
-    const auto& [file, chain] = code;
-    if (!is_part(chain)) continue;
-    if (out.dso.build_id.empty()) out.dso = samples.files[file];
-    if (place.dso.front() != '/') continue;
-    const auto address = symbolizer.AddressOf(out.dso, place.address);
-    if (!address) continue;
-    auto range = symbolizer.RangeOf(out.dso, *address);
-    if (range) ranges.insert(*range);
-  }
-  // The end of a symbol without a size is another for each address.
-  for (const CodeRange& range : ranges) {
-    if (!out.ranges.empty() && out.ranges.back().begin == range.begin) {
-      out.ranges.back().end = range.end;
-    } else {
-      out.ranges.push_back(range);
-    }
-  }
-
-  std::vector<SampleWeight> self(events.size());
-  std::map<std::tuple<std::uint32_t, std::string, std::uint32_t>, SampleWeight>
-      lines;
-  for (const auto& [key, weight] : sums) {
-    const auto& [event, number] = key;
-    const CodePlace& place = places[number];
-    if (!is_part(sampled.at(number).second)) continue;
-    std::uint64_t address = place.address;
-    if (place.dso.front() == '/') {
-      const auto own_terms = symbolizer.AddressOf(out.dso, place.address);
-      if (own_terms) address = *own_terms;
-    }
-    if (is_chosen(place)) {
-      self[event].hits += weight.hits;
-      self[event].periods += weight.periods;
-      SampleWeight& line = lines[{event, place.source, place.line}];
-      line.hits += weight.hits;
-      line.periods += weight.periods;
-    }
-    out.addresses.push_back({event, address, place.function, place.inlined,
-                             place.source, place.line,
-                             AmountOf(weight, events[event])});
-  }
-  for (const auto& [key, weight] : lines) {
-    const auto& [event, file, line] = key;
-    out.lines.push_back({event, file, line, AmountOf(weight, events[event])});
-  }
-  for (std::size_t event = 0; event < events.size(); ++event) {
-    out.self.push_back(AmountOf(self[event], events[event]));
-  }
-  std::sort(out.addresses.begin(), out.addresses.end(),
-            [](const AnnotatedAddress& a, const AnnotatedAddress& b) {
-              return std::tie(a.event, a.address) <
-                     std::tie(b.event, b.address);
-            });
-  out.messages = places.messages();
+  code.AddRanges(out);
+  code.AddAmounts(out);
+  out.messages = code.messages();
   return out;
 }
 
