@@ -48,6 +48,71 @@ std::size_t KernelWords(const logformat::TraceInfo& info) {
   return sets.slots() + (sets.rotates() ? 1 : 0);
 }
 
+// Adds a row for each rule. Returns: their sum.
+runtime::ReplayedRule AddRows(const DryRun& dry_run,
+                              const runtime::ReplayResult& result,
+                              const DumpSize& size, RowTable& table) {
+  runtime::ReplayedRule total = result.unmatched;
+  std::uint64_t least = 0;
+  for (std::size_t i = 0; i < dry_run.rules.size(); ++i) {
+    const runtime::ReplayedRule& replayed = result.rules[i];
+    AddRow(table, dry_run.rules[i].text, replayed, size);
+    total.hooks += replayed.hooks;
+    total.records += replayed.records;
+    total.dumps += replayed.dumps;
+    total.kernel_records += replayed.kernel_records;
+    total.kernel_dumps += replayed.kernel_dumps;
+    total.quality = std::max(total.quality, replayed.quality);
+    if (replayed.quality != runtime::ReplayQuality::kBounded) {
+      least += replayed.dumps;
+    }
+  }
+  AddRow(table, "(no rule)", result.unmatched, size);
+  table.Add({std::string("(total)"), total.hooks, total.records, least,
+             total.dumps, size.Of(total.dumps, total.kernel_dumps),
+             std::string(runtime::ReplayQualityName(total.quality))});
+  return total;
+}
+
+void SayWhatIsMissing(const DryRun& dry_run,
+                      const runtime::ReplayResult& result,
+                      const logformat::TraceInfo& info) {
+  for (std::size_t i = 0; i < dry_run.rules.size(); ++i) {
+    if (!result.rules[i].unknown_at_kernel_hooks) continue;
+    Say(kVerb, absl::StrFormat(
+                   "Dump rule \"%s\" needs arguments or the caller at "
+                   "kernel-side hooks, which the log does not hold: the dumps "
+                   "are bounds",
+                   dry_run.rules[i].text));
+  }
+  for (const std::string& remark :
+       runtime::RuleRemarks(dry_run.rules, info.hooks)) {
+    Say(kVerb, remark);
+  }
+  if (result.lost != 0) {
+    Say(kVerb, absl::StrFormat("%s lost %s event records or more: dumps among "
+                               "them are missing here",
+                               dry_run.trace, base::FormatCount(result.lost)));
+  }
+}
+
+std::string SizesText(std::size_t counters, const logformat::TraceInfo& info,
+                      const DumpSize& size) {
+  std::string sizes;
+  if (counters != 0) {
+    sizes = absl::StrFormat("a dump adds %d bytes (counters=%d)", size.program,
+                            counters);
+  } else {
+    sizes = "hooks of programs carry no counters without --hook-events";
+  }
+  if (HasKernelHooks(info)) {
+    sizes += absl::StrFormat(
+        ", at a kernel-side hook one adds %d bytes (counters=%d)", size.kernel,
+        KernelWords(info));
+  }
+  return sizes;
+}
+
 }  // namespace
 
 int DryRunDumpRules(const DryRun& dry_run) {
@@ -58,8 +123,7 @@ int DryRunDumpRules(const DryRun& dry_run) {
   const logformat::TraceInfo& info = (*trace)->info();
   const std::size_t counters =
       dry_run.counters != 0 ? dry_run.counters : info.thread_sets().slots();
-  const bool kernel_hooks = HasKernelHooks(info);
-  if (counters == 0 && !kernel_hooks) {
+  if (counters == 0 && !HasKernelHooks(info)) {
     Say(kVerb, absl::StrFormat("%s has no counters at hooks, so the size of a "
                                "dump is not known: choose the counters with "
                                "--hook-events",
@@ -87,59 +151,13 @@ int DryRunDumpRules(const DryRun& dry_run) {
       {"rule", "hooks", "records", "dumps_least", "dumps", "bytes", "quality"});
   const DumpSize size = {counters == 0 ? 0 : runtime::DumpBytes(counters),
                          runtime::KernelDumpBytes(KernelWords(info))};
-  runtime::ReplayedRule total = result->unmatched;
-  std::uint64_t least = 0;
-  for (std::size_t i = 0; i < dry_run.rules.size(); ++i) {
-    const runtime::ReplayedRule& replayed = result->rules[i];
-    AddRow(table, dry_run.rules[i].text, replayed, size);
-    total.hooks += replayed.hooks;
-    total.records += replayed.records;
-    total.dumps += replayed.dumps;
-    total.kernel_records += replayed.kernel_records;
-    total.kernel_dumps += replayed.kernel_dumps;
-    total.quality = std::max(total.quality, replayed.quality);
-    if (replayed.quality != runtime::ReplayQuality::kBounded) {
-      least += replayed.dumps;
-    }
-  }
-  AddRow(table, "(no rule)", result->unmatched, size);
-  table.Add({std::string("(total)"), total.hooks, total.records, least,
-             total.dumps, size.Of(total.dumps, total.kernel_dumps),
-             std::string(runtime::ReplayQualityName(total.quality))});
-
-  for (std::size_t i = 0; i < dry_run.rules.size(); ++i) {
-    if (!result->rules[i].unknown_at_kernel_hooks) continue;
-    Say(kVerb, absl::StrFormat(
-                   "Dump rule \"%s\" needs arguments or the caller at "
-                   "kernel-side hooks, which the log does not hold: the dumps "
-                   "are bounds",
-                   dry_run.rules[i].text));
-  }
-  for (const std::string& remark :
-       runtime::RuleRemarks(dry_run.rules, info.hooks)) {
-    Say(kVerb, remark);
-  }
-  if (result->lost != 0) {
-    Say(kVerb, absl::StrFormat("%s lost %s event records or more: dumps among "
-                               "them are missing here",
-                               dry_run.trace, base::FormatCount(result->lost)));
-  }
-  std::string sizes;
-  if (counters != 0) {
-    sizes = absl::StrFormat("a dump adds %d bytes (counters=%d)", size.program,
-                            counters);
-  } else {
-    sizes = "hooks of programs carry no counters without --hook-events";
-  }
-  if (kernel_hooks) {
-    sizes += absl::StrFormat(
-        ", at a kernel-side hook one adds %d bytes (counters=%d)", size.kernel,
-        KernelWords(info));
-  }
-  Say(kVerb, absl::StrFormat("%s; dumps at all %s records would be %s", sizes,
-                             base::FormatCount(total.records),
-                             base::FormatBytes(size.Of(total.records,
-                                                       total.kernel_records))));
+  const runtime::ReplayedRule total = AddRows(dry_run, *result, size, table);
+  SayWhatIsMissing(dry_run, *result, info);
+  Say(kVerb,
+      absl::StrFormat(
+          "%s; dumps at all %s records would be %s",
+          SizesText(counters, info, size), base::FormatCount(total.records),
+          base::FormatBytes(size.Of(total.records, total.kernel_records))));
   return PrintData(kVerb, table.Render(dry_run.format));
 }
 

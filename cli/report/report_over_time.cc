@@ -40,17 +40,14 @@ absl::StatusOr<rmap::Report> Read(logformat::TraceReader& reader,
                                     .keep_interrupted = observer != nullptr});
 }
 
-}  // namespace
-
-absl::StatusOr<ReportAnswer> ReportOverTime(const ReportRequest& request,
-                                            bool phases) {
-  auto reader = request.input->Open(request.trace);
-  if (!reader.ok()) return reader.status();
+// What is read of the trace, by time and by hooks.
+absl::StatusOr<rmap::OverTimeOptions> OptionsOf(
+    const ReportRequest& request, const logformat::TraceReader& reader) {
   rmap::OverTimeOptions options;
-  options.begin_ns = (*reader)->complete_from_ns();
+  options.begin_ns = reader.complete_from_ns();
   options.every_ns = request.every_ns;
   if (request.range.given()) {
-    const TraceExtent extent = ExtentOf(**reader);
+    const TraceExtent extent = ExtentOf(reader);
     const auto range = ParseRange(request.range, extent);
     if (!range.ok()) {
       return AsUsage(absl::InvalidArgumentError(range.status().message()));
@@ -61,10 +58,10 @@ absl::StatusOr<ReportAnswer> ReportOverTime(const ReportRequest& request,
   }
   // Without kernel records there are only calls.
   const bool hooks_only =
-      (*reader)->info().scope == logformat::SessionScope::kHooksOnly;
+      reader.info().scope == logformat::SessionScope::kHooksOnly;
   if (!request.segment.empty() || hooks_only) {
     options.hooks = rmap::SegmentsNamed(
-        (*reader)->info(), request.segment.empty() ? "*" : request.segment);
+        reader.info(), request.segment.empty() ? "*" : request.segment);
     if (options.hooks->empty() && !request.segment.empty()) {
       return absl::NotFoundError(absl::StrFormat(
           "No segment matches --segment %s: `countrace list hooks %s` names "
@@ -72,6 +69,40 @@ absl::StatusOr<ReportAnswer> ReportOverTime(const ReportRequest& request,
           base::EscapeName(request.segment), base::EscapeName(request.trace)));
     }
   }
+  return options;
+}
+
+// Restricts it to the threads and rows of `report` that were selected.
+absl::Status Select(const ReportRequest& request, const rmap::Report& report,
+                    const logformat::TraceInfo& info,
+                    rmap::OverTimeOptions& options) {
+  if (!request.process.empty()) {
+    options.threads = rmap::ThreadsNamed(report, request.process);
+    if (options.threads->empty()) {
+      return absl::NotFoundError(absl::StrFormat(
+          "No process matches --process %s: `countrace report --by process "
+          "%s` names them",
+          base::EscapeName(request.process), base::EscapeName(request.trace)));
+    }
+  }
+  if (request.where) {
+    const auto selection = rmap::where::SelectRows(*request.where, report);
+    if (!selection.ok()) return AsUsage(selection.status());
+    const absl::Status status =
+        rmap::AddSelected(report, info, *selection, options);
+    if (!status.ok()) return AsUsage(status);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<ReportAnswer> ReportOverTime(const ReportRequest& request,
+                                            bool phases) {
+  auto reader = request.input->Open(request.trace);
+  if (!reader.ok()) return reader.status();
+  auto options = OptionsOf(request, **reader);
+  if (!options.ok()) return options.status();
   if (request.where) {
     const auto schema = rmap::EmptyReport((*reader)->info(), request.gating);
     if (!schema.ok()) return schema.status();
@@ -84,34 +115,20 @@ absl::StatusOr<ReportAnswer> ReportOverTime(const ReportRequest& request,
     if (!report.ok()) return report.status();
     if (request.every_ns == 0) {
       const std::uint64_t begin_ns =
-          std::max(report->begin_ns, options.begin_ns);
-      const std::uint64_t end_ns = std::min(report->end_ns, options.until_ns);
-      options.every_ns =
+          std::max(report->begin_ns, options->begin_ns);
+      const std::uint64_t end_ns = std::min(report->end_ns, options->until_ns);
+      options->every_ns =
           RoundInterval(end_ns - std::min(begin_ns, end_ns), phases ? 400 : 40);
     }
-    if (!request.process.empty()) {
-      options.threads = rmap::ThreadsNamed(*report, request.process);
-      if (options.threads->empty()) {
-        return absl::NotFoundError(absl::StrFormat(
-            "No process matches --process %s: `countrace report --by process "
-            "%s` names them",
-            base::EscapeName(request.process),
-            base::EscapeName(request.trace)));
-      }
-    }
-    if (request.where) {
-      const auto selection = rmap::where::SelectRows(*request.where, *report);
-      if (!selection.ok()) return AsUsage(selection.status());
-      const absl::Status status =
-          rmap::AddSelected(*report, (*reader)->info(), *selection, options);
-      if (!status.ok()) return AsUsage(status);
-    }
+    const absl::Status selected =
+        Select(request, *report, (*reader)->info(), *options);
+    if (!selected.ok()) return selected;
     // Reads the same records again: threads get the same numbers.
     reader = request.input->Open(request.trace);
     if (!reader.ok()) return reader.status();
   }
 
-  rmap::OverTime over_time((*reader)->info(), std::move(options));
+  rmap::OverTime over_time((*reader)->info(), *std::move(options));
   const auto report = Read(**reader, request, "reading ", &over_time);
   if (!report.ok()) return report.status();
   const auto series = over_time.Finish(*report);

@@ -205,6 +205,42 @@ absl::StatusOr<std::vector<EventSpec>> EventsOf(
   return events;
 }
 
+// The file of --output. Null: it cannot be written, which was said.
+using OutputFile = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
+OutputFile OpenOutput(const std::string& name) {
+  OutputFile file(std::fopen(name.c_str(), "we"), std::fclose);
+  if (file == nullptr) {
+    Say(kStatVerb.name,
+        absl::StrFormat("Cannot write %s: %s", name, std::strerror(errno)));
+  }
+  return file;
+}
+
+// User and system time of the machine, or of a cgroup; none of other scopes.
+std::optional<CpuTimes> ScopeTimes(const StatCommandLine& line,
+                                   const std::string& cgroup) {
+  if (line.all_cpus) return TimesOfMachine();
+  if (!cgroup.empty()) return TimesOfCgroup(cgroup);
+  return std::nullopt;
+}
+
+std::vector<Value> ValuesOf(const LiveInterval& interval,
+                            const std::vector<EventSpec>& events,
+                            const std::vector<bool>& left_out,
+                            const std::optional<CpuTimes>& before,
+                            const std::optional<CpuTimes>& now) {
+  std::vector<Value> row;
+  if (before && now) {
+    row.push_back({"user", true, now->user_ns - before->user_ns});
+    row.push_back({"system", true, now->system_ns - before->system_ns});
+  }
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    if (left_out[i]) continue;
+    row.push_back(ValueOf(events[i], interval.counts[i]));
+  }
+  return row;
+}
+
 }  // namespace
 
 int StatLive(const VerbParser& parser, const StatCommandLine& line,
@@ -216,14 +252,10 @@ int StatLive(const VerbParser& parser, const StatCommandLine& line,
   if (!events.ok()) return ReportFailure(kStatVerb.name, events.status());
 
   std::FILE* file = line.command.empty() ? stdout : stderr;
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> own(nullptr, std::fclose);
+  OutputFile own(nullptr, std::fclose);
   if (!line.output.empty()) {
-    own.reset(std::fopen(line.output.c_str(), "we"));
-    if (own == nullptr) {
-      Say(kStatVerb.name, absl::StrFormat("Cannot write %s: %s", line.output,
-                                          std::strerror(errno)));
-      return kExitFailed;
-    }
+    own = OpenOutput(line.output);
+    if (own == nullptr) return kExitFailed;
     file = own.get();
   } else if (line.command.empty()) {
     // `countrace stat -a --every 1s | head` ends as quietly as any filter.
@@ -232,20 +264,6 @@ int StatLive(const VerbParser& parser, const StatCommandLine& line,
   Lines lines(line, file);
   std::optional<CpuTimes> first, last;
   std::vector<bool> left_out(events->size());
-  const auto values = [&](const LiveInterval& interval,
-                          const std::optional<CpuTimes>& before,
-                          const std::optional<CpuTimes>& now) {
-    std::vector<Value> row;
-    if (before && now) {
-      row.push_back({"user", true, now->user_ns - before->user_ns});
-      row.push_back({"system", true, now->system_ns - before->system_ns});
-    }
-    for (std::size_t i = 0; i < events->size(); ++i) {
-      if (left_out[i]) continue;
-      row.push_back(ValueOf((*events)[i], interval.counts[i]));
-    }
-    return row;
-  };
   bool written = true;
   runtime::LiveOptions options;
   options.events = *events;
@@ -261,11 +279,6 @@ int StatLive(const VerbParser& parser, const StatCommandLine& line,
     cgroup = marks->cgroups().front().path;
     options.cgroup = *runtime::CgroupMount() + cgroup;
   }
-  const auto times_now = [&]() -> std::optional<CpuTimes> {
-    if (line.all_cpus) return TimesOfMachine();
-    if (!cgroup.empty()) return TimesOfCgroup(cgroup);
-    return std::nullopt;
-  };
   if (line.all_events) {
     options.left_out = [&](std::size_t event, const std::string& why) {
       left_out[event] = true;
@@ -274,11 +287,11 @@ int StatLive(const VerbParser& parser, const StatCommandLine& line,
                           base::EscapeName((*events)[event].name), why));
     };
   }
-  options.begun = [&] { first = last = times_now(); };
+  options.begun = [&] { first = last = ScopeTimes(line, cgroup); };
   options.interval = [&](const LiveInterval& interval) {
-    const std::optional<CpuTimes> now = times_now();
+    const std::optional<CpuTimes> now = ScopeTimes(line, cgroup);
     written = lines.Print(interval.begin_ns, interval.end_ns,
-                          values(interval, last, now), "");
+                          ValuesOf(interval, *events, left_out, last, now), "");
     last = now;
     return written;
   };
@@ -286,7 +299,8 @@ int StatLive(const VerbParser& parser, const StatCommandLine& line,
   if (!result.ok()) return RecordFailure(kStatVerb.name, result.status());
   if (written) {
     written = lines.Print(0, result->all.end_ns,
-                          values(result->all, first, last), "all");
+                          ValuesOf(result->all, *events, left_out, first, last),
+                          "all");
   }
   if (result->command_ran) {
     const int status = CommandExitStatus(result->command_status);

@@ -111,40 +111,75 @@ absl::Status MakeFolder(std::unique_ptr<base::TemporaryDirectory>& folder) {
   return absl::OkStatus();
 }
 
+struct ViewCommandLine {
+  std::uint64_t port = 0, window_ns = kDefaultWindowNs;
+  std::string at, beside;
+  bool open_browser = false, live = false;
+  std::vector<std::string> sources;
+};
+
+// What does not go together; empty: nothing.
+std::string Contradiction(const VerbParser& parser,
+                          const ViewCommandLine& line) {
+  if (line.at.empty() &&
+      (parser.is_given("--at") || parser.is_given("--window"))) {
+    return "--window needs --at, and --at an instant";
+  }
+  if (line.live && !line.at.empty()) {
+    return "--live shows the end as it moves: leave out --at";
+  }
+  if (line.beside.empty() && parser.is_given("--beside")) {
+    return "--beside needs a trace";
+  }
+  if (!line.beside.empty() &&
+      (line.live || !line.at.empty() || !line.sources.empty())) {
+    return "--beside shows two traces: leave out --at, --live and --source";
+  }
+  return "";
+}
+
+// The copies of a running recording that the page follows.
+struct LiveCopies {
+  std::unique_ptr<base::TemporaryDirectory> folder;
+  std::optional<RecordingCopies> copies;
+
+  absl::Status Begin(const std::string& trace) {
+    absl::Status status = CheckLive(trace);
+    if (status.ok()) status = MakeFolder(folder);
+    if (!status.ok()) return status;
+    copies.emplace(trace, folder->path(), kLiveCopies);
+    return absl::OkStatus();
+  }
+  absl::StatusOr<std::string> Next() {
+    auto copy = copies->Next();
+    if (!copy.ok()) return copy.status();
+    return copy->path;
+  }
+};
+
+void RemovePage(const std::string& page) {
+  if (page.empty()) return;
+  ::unlink(page.c_str());
+  ::rmdir(page.substr(0, page.rfind('/')).c_str());
+}
+
 int RunView(const Arguments& arguments) {
   VerbParser parser(kViewVerb);
   TraceOptions options;
   TraceInput input(kViewVerb.name, options);
-  std::uint64_t port = 0, window_ns = kDefaultWindowNs;
-  std::string at;
-  std::string beside;
-  bool open_browser = false, live = false;
+  ViewCommandLine line;
   parser.AddReadTrace(options);
-  parser.AddNumber("--port", port, 65535);
-  parser.AddFlag("--open", open_browser);
-  parser.AddFlag("--live", live);
-  parser.AddText("--beside", beside);
-  parser.AddText("--at", at);
-  parser.AddDuration("--window", window_ns);
-  std::vector<std::string> sources;
-  parser.AddTexts("--source", sources);
+  parser.AddNumber("--port", line.port, 65535);
+  parser.AddFlag("--open", line.open_browser);
+  parser.AddFlag("--live", line.live);
+  parser.AddText("--beside", line.beside);
+  parser.AddText("--at", line.at);
+  parser.AddDuration("--window", line.window_ns);
+  parser.AddTexts("--source", line.sources);
   parser.AddNoProgress(options.no_progress);
   if (const auto status = parser.Parse(arguments)) return *status;
-  if (at.empty() && (parser.is_given("--at") || parser.is_given("--window"))) {
-    return parser.UsageError("--window needs --at, and --at an instant");
-  }
-  if (live && !at.empty()) {
-    return parser.UsageError(
-        "--live shows the end as it moves: leave out --at");
-  }
-
-  if (beside.empty() && parser.is_given("--beside")) {
-    return parser.UsageError("--beside needs a trace");
-  }
-  if (!beside.empty() && (live || !at.empty() || !sources.empty())) {
-    return parser.UsageError(
-        "--beside shows two traces: leave out --at, --live and --source");
-  }
+  const std::string contradiction = Contradiction(parser, line);
+  if (!contradiction.empty()) return parser.UsageError(contradiction);
 
   const auto reader = input.Open(options.trace);
   if (!reader.ok()) return ReportFailure(kViewVerb.name, reader.status());
@@ -156,8 +191,8 @@ int RunView(const Arguments& arguments) {
   viewer::ServeOptions serve;
   serve.trace_path = *directory;
   serve.shown_as = options.trace;
-  serve.sources = sources;
-  serve.port = static_cast<std::uint16_t>(port);
+  serve.sources = line.sources;
+  serve.port = static_cast<std::uint16_t>(line.port);
   serve.progress =
       [&, draw = progress.Callback()](const logformat::Progress& done) {
         const std::lock_guard lock(terminal);
@@ -168,25 +203,18 @@ int RunView(const Arguments& arguments) {
     progress.Clear();
   };
   std::string wrong;  // what is wrong with --at
-  if (!at.empty()) {
+  if (!line.at.empty()) {
     serve.place = [&](const viewer::TimelineIndex& index) {
-      auto place = Place(index, (*reader)->info(), at, window_ns);
+      auto place = Place(index, (*reader)->info(), line.at, line.window_ns);
       if (!place.ok()) wrong = std::string(place.status().message());
       return place;
     };
   }
-  std::unique_ptr<base::TemporaryDirectory> folder;
-  std::optional<RecordingCopies> copies;
-  if (live) {
-    absl::Status status = CheckLive(*directory);
-    if (status.ok()) status = MakeFolder(folder);
-    if (!status.ok()) return ReportFailure(kViewVerb.name, status);
-    copies.emplace(*directory, folder->path(), kLiveCopies);
-    serve.next_copy = [&copies]() -> absl::StatusOr<std::string> {
-      auto copy = copies->Next();
-      if (!copy.ok()) return copy.status();
-      return copy->path;
-    };
+  LiveCopies copies;
+  if (line.live) {
+    const absl::Status begun = copies.Begin(*directory);
+    if (!begun.ok()) return ReportFailure(kViewVerb.name, begun);
+    serve.next_copy = [&copies] { return copies.Next(); };
   }
   std::string page;
   serve.on_ready = [&](const std::string& url) {
@@ -194,23 +222,21 @@ int RunView(const Arguments& arguments) {
     progress.Clear();
     PrintData(kViewVerb.name, url + "\n");
     Say(kViewVerb.name, "open this address in a browser; Ctrl-C ends");
-    if (open_browser) page = OpenBrowser(url);
+    if (line.open_browser) page = OpenBrowser(url);
   };
   viewer::ServeOptions after;
-  if (!beside.empty()) {
-    const auto opened = input.Open(beside);
+  if (!line.beside.empty()) {
+    const auto opened = input.Open(line.beside);
     if (!opened.ok()) return ReportFailure(kViewVerb.name, opened.status());
-    const auto other = input.Directory(beside);
+    const auto other = input.Directory(line.beside);
     if (!other.ok()) return ReportFailure(kViewVerb.name, other.status());
     after.trace_path = *other;
-    after.shown_as = beside;
+    after.shown_as = line.beside;
   }
-  const absl::Status status =
-      beside.empty() ? viewer::Serve(serve) : viewer::ServePair(serve, after);
-  if (!page.empty()) {
-    ::unlink(page.c_str());
-    ::rmdir(page.substr(0, page.rfind('/')).c_str());
-  }
+  const absl::Status status = line.beside.empty()
+                                  ? viewer::Serve(serve)
+                                  : viewer::ServePair(serve, after);
+  RemovePage(page);
   progress.Clear();
   if (!wrong.empty()) return parser.UsageError("--at: " + wrong);
   if (!status.ok()) return ReportFailure(kViewVerb.name, status);
