@@ -1,7 +1,7 @@
 // A page that needs no server: one HTML file with the front end, the index,
 // and the code that answers from it (viewer/README.md).
 //
-//   index, samples --gzip--> base64 --> FILE.html --> web/src/views/own_file.ts
+//   index, samples --gzip--> base64 --> FILE.html --> web/src/app/own_file.ts
 #ifndef COUNTRACE_VIEWER_OFFLINE_PAGE_FILE_H_
 #define COUNTRACE_VIEWER_OFFLINE_PAGE_FILE_H_
 

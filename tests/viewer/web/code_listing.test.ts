@@ -1,5 +1,5 @@
 import type {ListedAddress, ListedLine, ListingAnswer} from '../../../viewer/web/src/api/schema';
-import {codeInstructions, codeLines, hottest} from '../../../viewer/web/src/model/code_listing';
+import {codeInstructions, codeLines, hottest} from '../../../viewer/web/src/code/code_listing';
 
 const amount = (self: number) => ({self_samples: self, self, self_lo: self, self_hi: self});
 const line = (file: string|null, number: number|null, self: number): ListedLine =>

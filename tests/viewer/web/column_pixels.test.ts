@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 
 import type {ColumnsTile} from '../../../viewer/web/src/api/tile_decode';
-import type {SubRow} from '../../../viewer/web/src/model/lanes';
-import {pictureHeight, tilePixels} from '../../../viewer/web/src/render/column_pixels';
-import {LIGHT, type Rgb} from '../../../viewer/web/src/render/palette';
-import type {StyleBook} from '../../../viewer/web/src/render/style_book';
+import type {SubRow} from '../../../viewer/web/src/timeline/rows/lanes';
+import {pictureHeight, tilePixels} from '../../../viewer/web/src/timeline/paint/column_pixels';
+import {LIGHT, type Rgb} from '../../../viewer/web/src/core/palette';
+import type {StyleBook} from '../../../viewer/web/src/core/style_book';
 
 const FILLS: Rgb[] = [{r: 10, g: 20, b: 30}, {r: 200, g: 10, b: 10}, {r: 10, g: 200, b: 10}];
 const fade = (colour: Rgb): Rgb => ({...colour, b: 255});

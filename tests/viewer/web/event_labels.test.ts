@@ -1,4 +1,4 @@
-import {differsInEnd} from '../../../viewer/web/src/model/event_labels';
+import {differsInEnd} from '../../../viewer/web/src/core/event_labels';
 
 test('names of which the first ten letters are equal differ in their ends', () => {
   const power2 = ['power2-fpu-15-0', 'power2-fpu-15-1', 'power2-fxu-15-0', 'power2-cycles'];

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-import {placesAfter} from '../../../viewer/web/src/model/fixed_places';
+import {placesAfter} from '../../../viewer/web/src/replay/fixed_places';
 
 describe('fixed places', () => {
   test('who has a place keeps it; the first of the ranked all have one', () => {

@@ -1,4 +1,4 @@
-import {FrameBuffer, FRAMES_PER_SECOND, instantAfter, type Motion} from '../../../viewer/web/src/model/frame_buffer';
+import {FrameBuffer, FRAMES_PER_SECOND, instantAfter, type Motion} from '../../../viewer/web/src/replay/frame_buffer';
 
 const FRAME_MS = 1000 / FRAMES_PER_SECOND;
 

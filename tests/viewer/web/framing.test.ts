@@ -1,6 +1,6 @@
-import type {AppModel} from '../../../viewer/web/src/model/app_model';
-import {frame} from '../../../viewer/web/src/model/framing';
-import {endNs, show, type Viewport} from '../../../viewer/web/src/model/viewport';
+import type {AppModel} from '../../../viewer/web/src/core/app_model';
+import {frame} from '../../../viewer/web/src/timeline/framing';
+import {endNs, show, type Viewport} from '../../../viewer/web/src/core/viewport';
 
 const signal = <T>(value: T): {value: T} => ({value});
 

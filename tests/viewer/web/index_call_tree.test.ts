@@ -1,5 +1,5 @@
 import type {Aggregate, PathTotals} from '../../../viewer/web/src/api/schema';
-import {indexCallTree} from '../../../viewer/web/src/model/index_call_tree';
+import {indexCallTree} from '../../../viewer/web/src/tables/index_call_tree';
 
 const path = (process: number, ...hooks: number[]): PathTotals =>
     ({process, path: hooks, calls: 2, wall_incl_ns: 90, wall_excl_ns: 40, on_cpu_incl_ns: 30, on_cpu_excl_ns: 25});

@@ -1,12 +1,12 @@
 import type {ItemsTile} from '../../../viewer/web/src/api/tile_decode';
-import type {Lane} from '../../../viewer/web/src/model/lanes';
-import type {Names} from '../../../viewer/web/src/model/names';
-import {TileCache} from '../../../viewer/web/src/model/tile_cache';
-import {LIGHT} from '../../../viewer/web/src/render/palette';
-import {paintRuler} from '../../../viewer/web/src/render/ruler_painter';
-import type {StripAtlas} from '../../../viewer/web/src/render/strip_atlas';
-import type {StyleBook} from '../../../viewer/web/src/render/style_book';
-import {TimelinePainter} from '../../../viewer/web/src/render/timeline_painter';
+import type {Lane} from '../../../viewer/web/src/timeline/rows/lanes';
+import type {Names} from '../../../viewer/web/src/core/names';
+import {TileCache} from '../../../viewer/web/src/timeline/tiles/tile_cache';
+import {LIGHT} from '../../../viewer/web/src/core/palette';
+import {paintRuler} from '../../../viewer/web/src/timeline/paint/ruler_painter';
+import type {StripAtlas} from '../../../viewer/web/src/timeline/paint/strip_atlas';
+import type {StyleBook} from '../../../viewer/web/src/core/style_book';
+import {TimelinePainter} from '../../../viewer/web/src/timeline/paint/timeline_painter';
 
 interface Text {
   text: string;

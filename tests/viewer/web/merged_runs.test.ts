@@ -1,6 +1,6 @@
 import {COLUMN_MERGED, NO_KEY} from '../../../viewer/web/src/api/schema';
 import {type StripTile, TILE_COLUMNS} from '../../../viewer/web/src/api/tile_decode';
-import {mergedRuns} from '../../../viewer/web/src/render/merged_runs';
+import {mergedRuns} from '../../../viewer/web/src/timeline/paint/merged_runs';
 
 // Columns of [key, calls, merged].
 function tile(index: number, columns: readonly (readonly [number, number, boolean])[]): StripTile {

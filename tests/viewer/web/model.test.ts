@@ -2,14 +2,14 @@ import fc from 'fast-check';
 
 import type {Branches, ProcessBranch, RowItem, ThreadBranch, ThreadItem} from '../../../viewer/web/src/api/schema';
 import type {StripTile, Tile} from '../../../viewer/web/src/api/tile_decode';
-import {commandFor, COMMANDS, commandsLike} from '../../../viewer/web/src/model/keymap';
-import {hitsOf} from '../../../viewer/web/src/model/find';
-import {type Lane, layOut, totalHeight, visibleLanes} from '../../../viewer/web/src/model/lanes';
-import {clean, Names, threadName} from '../../../viewer/web/src/model/names';
-import {CLOSED_TREE, type Tree} from '../../../viewer/web/src/model/process_lanes';
-import {advance, faster, SPEEDS} from '../../../viewer/web/src/model/playback';
-import {TileCache} from '../../../viewer/web/src/model/tile_cache';
-import {decodeHash, encodeHash} from '../../../viewer/web/src/model/url_hash';
+import {commandFor, COMMANDS, commandsLike} from '../../../viewer/web/src/core/keymap';
+import {hitsOf} from '../../../viewer/web/src/find/find';
+import {type Lane, layOut, totalHeight, visibleLanes} from '../../../viewer/web/src/timeline/rows/lanes';
+import {clean, Names, threadName} from '../../../viewer/web/src/core/names';
+import {CLOSED_TREE, type Tree} from '../../../viewer/web/src/timeline/rows/process_lanes';
+import {advance, faster, SPEEDS} from '../../../viewer/web/src/core/playback';
+import {TileCache} from '../../../viewer/web/src/timeline/tiles/tile_cache';
+import {decodeHash, encodeHash} from '../../../viewer/web/src/core/url_hash';
 
 describe('playback', () => {
   const range = {from: 0, to: 1000, loop: false};

@@ -1,5 +1,5 @@
-import {assignSlots, contrast, DARK, HUES, LIGHT, type Rgb, runColour, SEGMENT_SLOTS, segmentColour, slotColour, textOn, type Theme} from '../../../viewer/web/src/render/palette';
-import {formatCount, formatDuration, formatEventRate, formatInstant, formatPercent, formatShort} from '../../../viewer/web/src/units';
+import {assignSlots, contrast, DARK, HUES, LIGHT, type Rgb, runColour, SEGMENT_SLOTS, segmentColour, slotColour, textOn, type Theme} from '../../../viewer/web/src/core/palette';
+import {formatCount, formatDuration, formatEventRate, formatInstant, formatPercent, formatShort} from '../../../viewer/web/src/core/units';
 
 const linear = (value: number): number =>
     value / 255 <= 0.04045 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4;

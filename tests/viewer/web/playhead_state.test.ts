@@ -1,7 +1,7 @@
 import type {Aggregate, InstantState} from '../../../viewer/web/src/api/schema';
-import type {AppModel} from '../../../viewer/web/src/model/app_model';
-import type {Playback} from '../../../viewer/web/src/model/playback';
-import {PlayheadState} from '../../../viewer/web/src/model/playhead_state';
+import type {AppModel} from '../../../viewer/web/src/core/app_model';
+import type {Playback} from '../../../viewer/web/src/core/playback';
+import {PlayheadState} from '../../../viewer/web/src/replay/playhead_state';
 
 const stateOf = (t: number) => ({t, cpus: [{known: true}], threads: [], events: []}) as unknown as InstantState;
 const sums = (from: number, to: number) => ({from, to, processes: []}) as unknown as Aggregate;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 
 import type {Family} from '../../../viewer/web/src/api/schema';
-import {processTree} from '../../../viewer/web/src/model/process_tree';
+import {processTree} from '../../../viewer/web/src/replay/process_tree';
 
 const family = (process: number, first: number, ...ancestors: number[]): Family =>
     ({process, first_ns: first, ended_ns: null, ancestors});

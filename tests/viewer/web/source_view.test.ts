@@ -1,5 +1,5 @@
 import type {InstantState, SourceAnswer} from '../../../viewer/web/src/api/schema';
-import {lineTotals, placesOf} from '../../../viewer/web/src/model/source_view';
+import {lineTotals, placesOf} from '../../../viewer/web/src/code/source_view';
 
 const found = (path: string, line: number): SourceAnswer => ({found: true, path, line, text: ''});
 const answers = new Map<number, SourceAnswer>([

@@ -1,4 +1,4 @@
-import {escapeXml, fontAttributes} from '../../../viewer/web/src/render/svg_brush';
+import {escapeXml, fontAttributes} from '../../../viewer/web/src/timeline/paint/svg_brush';
 
 describe('svg', () => {
   test('fonts are attributes', () => {

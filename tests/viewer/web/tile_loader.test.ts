@@ -1,7 +1,7 @@
 import {ApiError, type Client} from '../../../viewer/web/src/api/client';
 import {type Tile, type TileKey, tileName} from '../../../viewer/web/src/api/tile_decode';
-import {TileCache} from '../../../viewer/web/src/model/tile_cache';
-import {TileLoader} from '../../../viewer/web/src/model/tile_loader';
+import {TileCache} from '../../../viewer/web/src/timeline/tiles/tile_cache';
+import {TileLoader} from '../../../viewer/web/src/timeline/tiles/tile_loader';
 
 const keys = (count: number): TileKey[] => Array.from({length: count}, (_, row) => ({row, level: 3, index: 0}));
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 
 import type {Item} from '../../../viewer/web/src/api/tile_decode';
 import {NO_KEY, STATE_BLOCKED, STATE_WAITING} from '../../../viewer/web/src/api/schema';
-import {ageOf, flashes, passed, sparks} from '../../../viewer/web/src/model/unfolding';
+import {ageOf, flashes, passed, sparks} from '../../../viewer/web/src/timeline/paint/unfolding';
 
 const item = (beginNs: number, endNs: number, flags = 0, key = 1): Item => ({beginNs, endNs, key, flags, leaf: 0});
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-import {centre, clamp, endNs, fit, levelFor, MIN_NS_PER_PX, panBy, rulerStep, show, tileSpan, toNs, toPx, zoomAbout} from '../../../viewer/web/src/model/viewport';
+import {centre, clamp, endNs, fit, levelFor, MIN_NS_PER_PX, panBy, rulerStep, show, tileSpan, toNs, toPx, zoomAbout} from '../../../viewer/web/src/core/viewport';
 
 const anyView = fc.record({
   duration: fc.double({min: 1, max: 1e16, noNaN: true}),

@@ -7,17 +7,17 @@ import {render} from 'preact';
 import {type Backend, SERVER} from './api/backend';
 import {ApiError, Client, isLost} from './api/client';
 import type {Growth} from './api/schema';
-import {AppModel} from './model/app_model';
-import {Names} from './model/names';
-import {addressAtEnd, addressOf, addressWhenLonger, firstAddress, isAtEnd, restore} from './model/page_address';
-import {decodeHash} from './model/url_hash';
-import {App} from './views/app';
-import {isInFile, ownFile} from './views/own_file';
-import {savePicture} from './views/save_picture';
-import {stageOf} from './views/stage';
-import {installTestHook} from './views/test_hook';
-import {safePalette, togglePalette, toggleTheme} from './views/theme';
-import {TimelineEngine} from './views/timeline_engine';
+import {AppModel} from './core/app_model';
+import {Names} from './core/names';
+import {addressAtEnd, addressOf, addressWhenLonger, firstAddress, isAtEnd, restore} from './core/page_address';
+import {decodeHash} from './core/url_hash';
+import {App} from './app/app';
+import {isInFile, ownFile} from './app/own_file';
+import {savePicture} from './timeline/save_picture';
+import {stageOf} from './replay/stage';
+import {installTestHook} from './app/test_hook';
+import {safePalette, togglePalette, toggleTheme} from './core/theme';
+import {TimelineEngine} from './timeline/timeline_engine';
 
 const GROWTH_MS = 500; // between two questions for a longer index
 const LIVE_MS = 100; // the same, of a recording that goes on

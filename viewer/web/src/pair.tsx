@@ -5,9 +5,9 @@ import {render} from 'preact';
 import {useEffect, useRef, useState} from 'preact/hooks';
 
 import type {Comparison} from './api/schema';
-import {formatCount, formatInstant} from './units';
-import {Section} from './views/comparison_table';
-import type {Stage} from './views/stage';
+import {formatCount, formatInstant} from './core/units';
+import {Section} from './compare/comparison_table';
+import type {Stage} from './replay/stage';
 
 const ROWS = 100;
 const WAIT_MS = 50;

@@ -1,0 +1,69 @@
+// While the index is built: how much of the trace is shown. What is not yet
+// there is hatched, never empty. Of a recording that goes on: how far behind it
+// the page is.
+
+import type {AppModel} from '../core/app_model';
+import {clean} from '../core/names';
+import {isAtEnd} from '../core/page_address';
+import {formatDuration} from '../core/units';
+import {useSignal} from '../core/use_signal';
+
+export function BuildingNotice({model}: {model: AppModel}) {
+  const growth = useSignal(model.growth);
+  const failure = useSignal(model.buildFailure);
+  if (model.isWhole) return <PartNotice model={model} />;
+  if (failure !== null) {
+    return (
+      <div class="error" role="alert">
+        <strong>{model.isLive ? 'Not followed any more' : 'Only the first part'}</strong>
+        <span>{clean(failure)}.</span>
+      </div>
+    );
+  }
+  if (model.isLive) return <LiveNotice model={model} />;
+  const read = growth.whole || growth.total === 0 ? 1 : growth.done / growth.total;
+  const shown = growth.trace_ns === null ? null : Math.min(model.durationNs / growth.trace_ns, 1);
+  return (
+    <div class="building" role="status">
+      <strong>First part</strong>
+      <span>
+        Shown is the first {formatDuration(model.durationNs)}
+        {growth.trace_ns !== null && ` of ${formatDuration(growth.trace_ns)}`}; the rest follows.
+      </span>
+      {shown !== null && (
+        <span class="extent" title="hatched: not yet there"><span style={{width: `${100 * shown}%`}} /></span>
+      )}
+      <span class="faint">The index is built: {Math.floor(100 * read)} %</span>
+    </div>
+  );
+}
+
+// A page that was exported of a range.
+function PartNotice({model}: {model: AppModel}) {
+  const from = model.names.trace.part_from_ns;
+  if (from === undefined) return null;
+  return (
+    <div class="building" role="status">
+      <strong>Part</strong>
+      <span>{formatDuration(model.durationNs)} from {formatDuration(from)} after the begin of the trace; times count from there.</span>
+    </div>
+  );
+}
+
+function LiveNotice({model}: {model: AppModel}) {
+  const growth = useSignal(model.growth);
+  useSignal(model.playback);
+  useSignal(model.view);
+  const behind = Math.max(growth.duration_ns - model.durationNs, 0);
+  const follows = isAtEnd(model);
+  return (
+    <div class="building live">
+      <strong>{follows ? 'Live' : 'Recording'}</strong>
+      {follows && growth.index === model.client.index && growth.late_ns !== null && (
+        <span>as it was {formatDuration(Math.round(growth.late_ns / 1e8) * 1e8)} ago</span>
+      )}
+      {!follows && <span>{formatDuration(behind)} more since</span>}
+      {!follows && <button type="button" onClick={() => (model.goLive = true)}>Go to now</button>}
+    </div>
+  );
+}

@@ -1,0 +1,155 @@
+// One box. What is typed is found: Enter goes to the next hit, Shift+Enter to
+// the one before (of a hook: to its next call). After `>` it is a command, after
+// `:` a condition on the rows, as of `report --where`.
+
+import {useEffect, useMemo, useState} from 'preact/hooks';
+
+import type {AppModel} from '../core/app_model';
+import {type Hit, hitsOf} from './find';
+import {type Command, commandsLike} from '../core/keymap';
+import {formatCount} from '../core/units';
+import {useSignal} from '../core/use_signal';
+
+const FIND_MS = 80; // after the last key
+const NO_HITS: readonly Hit[] = [];
+
+// At once, so that what is typed next is in it.
+export function focusFindBox(sign = ''): void {
+  const input = document.querySelector<HTMLInputElement>('.find input');
+  if (!input) return;
+  if (sign !== '') {
+    input.value = sign;
+    input.dispatchEvent(new Event('input', {bubbles: true}));
+    input.focus();
+  } else {
+    input.select();
+  }
+}
+
+const leave = (): void => document.querySelector<HTMLElement>('.area')?.focus({preventScroll: true});
+
+export function FindBox({model}: {model: AppModel}) {
+  const filter = useSignal(model.filter);
+  const refused = useSignal(model.rowTree.refused);
+  const [text, setText] = useState(filter === '' ? '' : `:${filter}`);
+  const [at, setAt] = useState(-1);
+  const [hits, setHits] = useState<readonly Hit[]>(NO_HITS);
+  const mode = text.startsWith('>') ? 'command' : text.startsWith(':') ? 'filter' : 'find';
+  const commands = useMemo(() => mode === 'command' ? commandsLike(text.slice(1)) : [], [text, mode]);
+  // Back, or a link, changes the filter.
+  useEffect(() => {
+    if (filter !== '') setText(`:${filter}`);
+    else setText((shown) => shown.startsWith(':') ? '' : shown);
+  }, [filter]);
+
+  const search = async (wanted: string): Promise<Hit[]> => {
+    let found: Hit[] = [];
+    await model.guard(async () => {
+      found = hitsOf(await model.client.find(wanted));
+    });
+    return found;
+  };
+  useEffect(() => {
+    if (mode !== 'find' || text.trim() === '') {
+      setHits(NO_HITS);
+      return;
+    }
+    let stale = false;
+    const timer = setTimeout(() => void search(text).then((found) => {
+      if (!stale) setHits(found);
+    }), FIND_MS);
+    return () => {
+      stale = true;
+      clearTimeout(timer);
+    };
+  }, [text, mode]);
+
+  useEffect(() => void model.findPlaces.show(hits, hits.length === 1 ? 0 : at), [hits, at]);
+
+  const go = async (step: number): Promise<void> => {
+    const found = at < 0 ? await search(text) : hits; // Enter may come before the answer
+    if (at < 0) setHits(found);
+    if (found.length === 0) return;
+    const exact = found.find((hit) => hit.kind === 'hook' && hit.text.toLowerCase() === text.trim().toLowerCase()) ??
+        (found.length === 1 ? found[0] : undefined);
+    if (exact?.kind === 'hook') return model.rows.revealCall(exact.hook, step > 0);
+    const next = at < 0 && step < 0 ? found.length - 1 : (at + step + found.length) % found.length;
+    setAt(next);
+    const hit = found[next];
+    if (hit?.kind === 'hook') await model.rows.revealCall(hit.hook, true);
+    else if (hit) {
+      model.onJump();
+      await model.rows.reveal(hit.process, hit.thread);
+    }
+  };
+  const run = (command: Command|undefined): void => {
+    if (!command) return;
+    setText('');
+    leave();
+    if (command.id === 'find') focusFindBox();
+    else if (command.id === 'filter') focusFindBox(':');
+    else if (command.id !== 'commands') model.run(command.id, null);
+  };
+  const onEnter = (backwards: boolean): void => {
+    if (mode === 'find') {
+      ++model.pending; // until the hit is in view
+      void go(backwards ? -1 : 1).finally(() => --model.pending);
+    } else if (mode === 'filter') {
+      model.setFilter(text.slice(1).trim());
+    } else {
+      run(commands[Math.max(at, 0)]);
+    }
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.key === 'Enter') onEnter(event.shiftKey);
+    else if (event.key === 'Escape') {
+      if (mode !== 'find') setText(filter === '' ? '' : `:${filter}`);
+      leave();
+    } else if (mode === 'command' && (event.key === 'ArrowDown' || event.key === 'ArrowUp') && commands.length > 0) {
+      const step = event.key === 'ArrowDown' ? 1 : -1;
+      setAt((Math.max(at, 0) + step + commands.length) % commands.length);
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  const shown = hits.length === 1 ? hits[0] : hits[at];
+  const chosen = Math.max(at, 0);
+  const listed = mode === 'command' && commands.length > 0;
+  const wrong = mode === 'filter' && refused !== null && text.slice(1).trim() === filter;
+  return (
+    <div class={`find ${mode === 'filter' ? 'wide' : ''}`} role="search">
+      <input type="text" placeholder="Find  /" spellcheck={false} value={text}
+             role="combobox" aria-expanded={listed} aria-controls="find-list" aria-autocomplete="list" aria-invalid={wrong}
+             aria-label="Find a process, a thread, a segment or a hook; after > a command, after : a condition on the rows"
+             title={'Find; > command; : condition on the rows, as report --where: comm == "redis-server" && on_cpu_ns > 5ms'}
+             {...(listed ? {'aria-activedescendant': `find-${chosen}`} : {})}
+             onInput={(event) => {
+               setText(event.currentTarget.value);
+               setAt(-1);
+             }}
+             onKeyDown={onKeyDown} />
+      {filter !== '' && (
+        <button class="unfilter" aria-label="Show all rows" title="Show all rows" onClick={() => {
+          model.setFilter('');
+          setText('');
+        }}>{'\u00d7'}</button>
+      )}
+      <span class="faint" aria-live="polite">
+        {mode === 'command' && commands.length === 0 ? 'none' : mode !== 'find' || text === '' ? '' : hits.length === 0 ? 'none' : `${at < 0 ? '' : `${at + 1} of `}${hits.length}`}
+        {mode === 'find' && shown?.kind === 'hook' ? `: ${shown.text}, ${formatCount(shown.calls)} calls` : ''}
+      </span>
+      {wrong && <pre class="find-drop refused" role="alert">{refused}</pre>}
+      <ul class="find-drop" id="find-list" role="listbox" aria-label="Commands" hidden={!listed}>
+        {commands.map((command, index) => (
+          <li key={command.id} id={`find-${index}`} role="option" aria-selected={index === chosen}
+              onPointerDown={(event) => {
+                event.preventDefault();
+                run(command);
+              }}>
+            <span>{command.says}</span><span class="keys">{command.keys.split(' ').map((key) => <kbd key={key}>{key}</kbd>)}</span>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}

@@ -1,0 +1,161 @@
+// The machine at the playhead: the thread on each CPU, the processes that ran
+// just now, the open segments, the counters. While playing it is behind the playhead and marked with a
+// tilde.
+
+import type {Aggregate, InstantState, ProcessTotals, ThreadState} from '../api/schema';
+import type {AppModel} from '../core/app_model';
+import {hookName, processName, threadName} from '../core/names';
+import {css} from '../core/palette';
+import {formatDuration, formatInstant, formatPercent} from '../core/units';
+import {CpuTiles} from './cpu_tiles';
+import {Needles} from './needles';
+import {ProcessTree} from './process_tree_view';
+import type {TimelineEngine} from '../timeline/timeline_engine';
+import {DurationsPanel} from '../tables/durations_panel';
+import {theme} from '../core/theme';
+import {useSignal} from '../core/use_signal';
+import {WaitPanel} from '../tables/wait_panel';
+
+// "blocked 1.2 ms".
+function doing(thread: ThreadState, at: number): string {
+  const since = thread.since_ns === null ? '' :
+      ` ${thread.since_inferred ? '~' : ''}${formatDuration(at - thread.since_ns)}`;
+  switch (thread.state) {
+    case 'running': return `CPU ${thread.cpu ?? '?'}`;
+    case 'waiting': return `waits for a CPU${since}`;
+    case 'blocked': return `blocked${since}`;
+    case 'off-cpu': return `off CPU${since}`;
+    case 'ended': return 'ended';
+    case 'unknown': return 'not known';
+  }
+}
+
+// While it plays, each process stays where it is.
+function inPlaces(
+    rows: readonly ProcessTotals[], places: readonly (number|null)[], count: number): (ProcessTotals|undefined)[] {
+  if (places.length === 0) return rows.slice(0, count);
+  return places.map((process) => rows.find((row) => row.process === process));
+}
+
+function othersNote(state: InstantState): string {
+  return [
+    state.threads_left_out > 0 ? `and ${state.threads_left_out} more threads` : '',
+    state.threads_unknown > 0 ? `${state.threads_unknown} threads in segments: what they do is not known here` : '',
+  ].filter(Boolean).join('; ');
+}
+
+// Why the panel does not show the playhead's own instant.
+function edgeNote(state: InstantState, playhead: number): string|null {
+  if (state.t < playhead) return 'The end of the trace: what its last instant was.';
+  if (state.t > playhead) return 'The begin of the trace: nothing is on record before this instant.';
+  return null;
+}
+
+// Where the sums of the bars begin, or, playing backwards, end.
+function sinceText(soFar: Aggregate, at: number): string {
+  if (soFar.to > at) return `until ${formatInstant(soFar.to, 1000)}`;
+  return soFar.from === 0 ? 'so far' : `since ${formatInstant(soFar.from, 1000)}`;
+}
+
+function Stacks({model, engine, state}: {model: AppModel; engine: TimelineEngine; state: InstantState}) {
+  const names = model.names;
+  return (
+    <ul class="stacks">
+      {state.threads.map((thread) => (
+        <li key={thread.thread}>
+          <div class="stack-head">
+            <span class="who">{threadName(names, thread.thread)}</span>
+            <span class={`doing ${thread.state}`}>{doing(thread, state.t)}</span>
+          </div>
+          {thread.open.map((segment) => (
+            <div class="frame" key={segment.row} style={{paddingLeft: `${8 + Math.min(segment.depth, 8) * 10}px`}}>
+              <span class="swatch" style={{background: css(engine.book.hook(segment.hook))}} />
+              <span class="who" title={hookName(names, segment.hook)}>{hookName(names, segment.hook)}</span>
+              <span class="since">{formatDuration(state.t - segment.begin_ns)}</span>
+            </div>
+          ))}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+// Places of one height, so that nothing jumps.
+function PlayingThreads({model, state}: {model: AppModel; state: InstantState}) {
+  const places = useSignal(model.now.threadPlaces);
+  const names = model.names;
+  return (
+    <ul class="stacks playing">
+      {places.map((number, place) => {
+        const thread = state.threads.find((item) => item.thread === number);
+        return (
+          <li key={place} class={thread ? '' : 'gone'}>
+            <div class="stack-head">
+              <span class="who">{number === null ? '' : threadName(names, number)}</span>
+              <span class={`doing ${thread?.state ?? ''}`}>{thread ? doing(thread, state.t) : ''}</span>
+            </div>
+            <div class="path"><bdi>{thread?.open.map((segment) => hookName(names, segment.hook)).join(' \u203a ') ?? ''}</bdi></div>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+export function NowPanel({model, engine}: {model: AppModel; engine: TimelineEngine}) {
+  const state = useSignal(model.now.instant);
+  const soFar = useSignal(model.now.soFar);
+  const late = useSignal(model.late);
+  const highlight = useSignal(model.highlight);
+  const playback = useSignal(model.playback);
+  const places = useSignal(model.now.processPlaces);
+  const playhead = Math.floor(playback.at);
+  const playing = playback.playing && !late;
+  useSignal(theme);
+  const names = model.names;
+  if (!state) return <aside class="now" aria-label="Now" />;
+  const book = engine.book;
+  const most = Math.max(1, ...(soFar?.processes.map((row) => row.on_cpu_ns) ?? []));
+  const bars = soFar ? inPlaces(soFar.processes, playing ? places : [], model.now.barRows) : [];
+  const hasCpus = state.cpus.length > 0; // else only hooks are on record
+  const edge = late ? null : edgeNote(state, playhead);
+  return (
+    <aside class="now" aria-label="Now" tabIndex={0}>
+      <div class="now-head">
+        <h2>Now {playing && state.in_loss && <span class="loss-mark">records lost</span>}</h2>
+        <span class="now-time">{late ? '~ ' : ''}{formatInstant(state.t, 1)}</span>
+      </div>
+      <DurationsPanel model={model} engine={engine} />
+      <WaitPanel model={model} engine={engine} />
+      {edge !== null && <p class="edge-note faint">{edge}</p>}
+      {state.in_loss && !playing && <p class="loss-note">Records were lost at this instant; what is shown may be incomplete.</p>}
+
+      {hasCpus && <h3>On the CPUs</h3>}
+      {hasCpus && <CpuTiles names={names} engine={engine} state={state} />}
+      {hasCpus && <ProcessTree model={model} engine={engine} />}
+      <Needles model={model} state={state} />
+
+      <h3>Open segments</h3>
+      {!playing && state.threads.length === 0 && <p class="faint">none</p>}
+      {playing ? <PlayingThreads model={model} state={state} /> : <Stacks model={model} engine={engine} state={state} />}
+      {(playing || state.threads_left_out + state.threads_unknown > 0) && <p class="faint others">{othersNote(state)}</p>}
+
+      {soFar && hasCpus && <h3>CPU time {sinceText(soFar, state.t)} <span class="faint">share of all CPUs</span></h3>}
+      <ul class="bars">
+        {Array.from({length: hasCpus ? model.now.barRows : 0}, (_, place) => {
+          const row = bars[place];
+          return row ? (
+            <li key={place} class={highlight !== null && highlight !== row.process ? 'dim' : ''}>
+              <span class="bar" style={{width: `${row.on_cpu_ns / most * 100}%`, background: css(book.process(row.process))}} />
+              <span class="who" title={processName(names, row.process)}>
+                {processName(names, row.process)} <span class="faint">{names.process(row.process)?.pid}</span>
+              </span>
+              <span class="since">{formatDuration(row.on_cpu_ns)}</span>
+              <span class="share">{formatPercent(soFar && soFar.cpu_ns > 0 ? row.on_cpu_ns / soFar.cpu_ns : 0)}</span>
+            </li>
+          ) : <li key={place} />;
+        })}
+      </ul>
+    </aside>
+  );
+}

@@ -1,0 +1,218 @@
+// What the server says of the playhead's instant.
+
+import {type Signal, signal} from '@preact/signals-core';
+
+import type {Aggregate, Frame, FrameRequest, InstantState} from '../api/schema';
+import type {Beside, Show} from './beside';
+import {placesAfter} from './fixed_places';
+import {FrameBuffer} from './frame_buffer';
+import type {AppModel} from '../core/app_model';
+import {processTree, type TreeRow} from './process_tree';
+
+const SO_FAR_PROCESSES = 8; // with a bar in the now panel
+const THREADS = 12; // with their stacks
+const RECENT_PROCESSES = 40;
+const TREE_ROWS = 12;
+const RECENTLY = 1 / 50; // of the window
+
+interface ShownFrame extends Frame {
+  t: number;
+  idle: readonly [number, number]|null;
+  showBeside: Show|null; // the same instant of the trace beside this one
+}
+
+// The instants around the state's at which no CPU has a thread.
+export function idleAround(state: InstantState): readonly [number, number]|null {
+  let [begin, end] = [0, Number.MAX_SAFE_INTEGER];
+  for (const cpu of state.cpus) {
+    const idle = cpu.known && (cpu.thread ?? null) === null && !cpu.in_interrupt;
+    if (!idle || cpu.begin_ns === undefined || cpu.end_ns === undefined) return null;
+    begin = Math.max(begin, cpu.begin_ns);
+    end = Math.min(end, cpu.end_ns - 1);
+  }
+  return state.cpus.length > 0 ? [begin, end] : null;
+}
+
+export class PlayheadState {
+  readonly instant: Signal<InstantState|null> = signal(null);
+  readonly instantOf: Signal<number|null> = signal(null); // playhead of `instant`
+  readonly soFar: Signal<Aggregate|null> = signal(null); // between `since` and the playhead
+  readonly recent: Signal<Aggregate|null> = signal(null); // just before the playhead
+  // The highest rate of each event that was shown: the scale of its needle.
+  readonly topRates: Signal<readonly number[]> = signal([]);
+  // The processes that run most in the window, where it last rested.
+  readonly tree: Signal<readonly TreeRow[]> = signal([]);
+  runBegin = 0; // the playhead when it began to play; 0: since then set by hand
+  // Null: there is none, or its page loads what is shown here (`isLed`).
+  beside: Beside|null = null;
+  isLed = false;
+  private shownWindow = 0; // of `recent`
+
+  // While it plays: the threads and processes that have a place in the panel.
+  readonly threadPlaces: Signal<readonly (number|null)[]> = signal([]);
+  readonly processPlaces: Signal<readonly (number|null)[]> = signal([]);
+
+  private busy = false;
+  private wanted: number|null = null;
+
+  constructor(private readonly model: AppModel) {}
+
+  // What is requested of an instant.
+  private request(): FrameRequest {
+    const view = this.model.view.peek();
+    return {
+      threads: THREADS,
+      processes: SO_FAR_PROCESSES,
+      recent_processes: RECENT_PROCESSES,
+      since: this.since(),
+      window: Math.max(1, Math.round(view.nsPerPx * view.widthPx * RECENTLY)),
+    };
+  }
+  // Where the sums begin: with the selection, or where a run began.
+  since(): number {
+    const range = this.model.selection.peek();
+    const at = this.model.playback.peek().at;
+    return range && at >= range.from && at <= range.to ? range.from : this.runBegin;
+  }
+  get window(): number {
+    return this.request().window;
+  }
+  // A run begins where the playhead is.
+  beginRun(at = this.model.playback.peek().at): void {
+    this.runBegin = Math.round(at);
+  }
+  // The playhead was set by hand.
+  endRun(): void {
+    this.runBegin = 0;
+  }
+
+  // Bars of `soFar`.
+  get barRows(): number {
+    return Math.min(SO_FAR_PROCESSES, this.model.names.trace.processes);
+  }
+  get treeRows(): number {
+    return Math.min(TREE_ROWS, this.model.names.trace.processes);
+  }
+  async chooseProcesses(from: number, to: number): Promise<void> {
+    await this.model.guard(async () => {
+      const answer = await this.model.client.heaviest(from, Math.max(to, from + 1), TREE_ROWS);
+      const heaviest = answer.processes.filter((row) => row.on_cpu_ns > 0).map((row) => row.process);
+      const families = heaviest.length > 0 ? await this.model.client.families(heaviest) : [];
+      this.tree.value = processTree(families, heaviest, TREE_ROWS);
+    });
+  }
+
+  // The state at an instant. At the ends of the trace, where nothing is on
+  // record, the nearest at which something is.
+  private async stateNear(at: number): Promise<InstantState> {
+    const state = await this.model.client.state(Math.min(at, this.model.durationNs - 1), THREADS, this.window);
+    if (at > 0 || state.threads.length > 0 || state.cpus.some((cpu) => cpu.known)) {
+      return state;
+    }
+    const step = await this.model.client.step(at, true, 'dispatch');
+    return step.found && step.t !== undefined ? this.model.client.state(step.t, THREADS, this.window) : state;
+  }
+
+  // What the replay shows: all of it arrived before the playhead moves there.
+  readonly frames = new FrameBuffer<ShownFrame>(async (wanted, {since, window, stepNs}) => {
+    let frames: ShownFrame[]|null = null;
+    await this.model.guard(async () => {
+      const times = 'times' in wanted ? wanted.times : await this.model.transport.stepsAfter(wanted.after, stepNs >= 0, wanted.count);
+      const [answers, beside] = times.length === 0 ? [[], null] :
+          await Promise.all([this.framesOf(times, since, window), this.beside?.frames(times, this.runBegin) ?? null]);
+      const both = answers.slice(0, beside?.length ?? answers.length);
+      frames = both.map((frame, i) => ({...frame, showBeside: beside?.[i] ?? null}));
+    });
+    if (frames === null) throw new Error('no frames');
+    return frames;
+  });
+  private async framesOf(times: readonly number[], since: number, window: number): Promise<ShownFrame[]> {
+    const answers = await this.model.client.frames([...times], {...this.request(), since, window});
+    return answers.map((frame) => ({...frame, t: frame.state.t, idle: idleAround(frame.state), showBeside: null}));
+  }
+  // For the page that leads this one.
+  async framesFor(times: readonly number[]): Promise<Show[]> {
+    const frames = await this.framesOf(times, this.since(), this.window);
+    return frames.map((frame) => () => this.show(frame));
+  }
+
+  show(frame: ShownFrame): void {
+    this.instant.value = frame.state;
+    this.instantOf.value = frame.t;
+    this.soFar.value = frame.so_far;
+    this.recent.value = frame.recent;
+    this.shownWindow = this.window;
+    this.raiseTops();
+    this.threadPlaces.value = placesAfter(
+        this.threadPlaces.peek(), frame.state.threads.map((thread) => thread.thread),
+        Math.min(THREADS, this.model.names.trace.threads));
+    this.processPlaces.value = placesAfter(
+        this.processPlaces.peek(), frame.so_far.processes.map((row) => row.process), SO_FAR_PROCESSES);
+    frame.showBeside?.();
+  }
+
+  private raiseTops(): void {
+    const rates = this.instant.peek()?.events.map((event) => event.rate ?? 0) ?? [];
+    const tops = this.topRates.peek();
+    if (rates.some((rate, i) => rate > (tops[i] ?? 0))) {
+      this.topRates.value = rates.map((rate, i) => Math.max(rate, tops[i] ?? 0));
+    }
+  }
+
+  // What is on record of an instant; the result shows it.
+  async stateAt(wanted: number): Promise<Show> {
+    const [at, {since, window}] = [Math.floor(wanted), this.request()];
+    const {client} = this.model;
+    const [state, soFar, recent] = await Promise.all([
+      this.stateNear(at),
+      client.heaviest(Math.min(since, at), Math.max(since, at), SO_FAR_PROCESSES),
+      client.heaviest(at - window, at, RECENT_PROCESSES),
+    ]);
+    return () => {
+      this.instant.value = state;
+      this.instantOf.value = at;
+      this.soFar.value = soFar;
+      this.recent.value = recent;
+      this.shownWindow = window;
+      this.raiseTops();
+    };
+  }
+  // A frame of the replay is there already, for one.
+  shows(at: number): boolean {
+    const {since, window} = this.request();
+    const instant = Math.floor(at);
+    const sums = this.soFar.peek();
+    return this.instantOf.peek() === instant && this.shownWindow === window &&
+        sums?.from === Math.min(since, instant) && sums.to === Math.max(since, instant);
+  }
+
+  // Frames move the playhead of a replay, so a state that arrives late, of where
+  // it began, is older than what is shown.
+  private isPassed(at: number): boolean {
+    const now = this.model.playback.peek();
+    return now.playing && now.at !== at;
+  }
+
+  // At most one request under way; a newer one replaces a waiting one.
+  load(at: number): void {
+    if (this.isLed || this.shows(at) && (this.beside?.shows(at) ?? true)) return;
+    this.wanted = at;
+    if (this.busy) return;
+    this.busy = true;
+    void this.model.guard(async () => {
+      try {
+        while (this.wanted !== null) {
+          const wanted = this.wanted;
+          this.wanted = null;
+          const [show, showBeside] = await Promise.all([this.stateAt(wanted), this.beside?.state(wanted, this.runBegin)]);
+          if (this.isLed) return; // the other page leads now, and loads for both
+          if (this.isPassed(wanted)) continue; // a frame of the replay is shown
+          show();
+          showBeside?.();
+        }
+      } finally {
+        this.busy = false;
+      }
+    });
+  }
+}

@@ -1,0 +1,118 @@
+// What the page of one trace gives to the page that shows two (pair.tsx).
+
+import {effect, type ReadonlySignal} from '@preact/signals-core';
+
+import type {AppModel} from '../core/app_model';
+import type {Show} from './beside';
+import {endNs} from '../core/viewport';
+
+// Where a page is.
+export interface Position {
+  at: number;
+  from: number; // the window
+  to: number;
+  runBegin: number; // where it began to play; 0: nowhere
+}
+
+export interface Stage {
+  readonly name: string;
+  position(): Position;
+  // Calls `changed` when the playhead or the window moves, and when the page
+  // shows another index: of more of the trace.
+  watch(changed: (longer: boolean) => void): void;
+  // From here on this page loads what both show: of `shift` ns later in `other`.
+  lead(other: Stage, shift: number): void;
+  // The other page leads.
+  beLed(): void;
+  // Stops playing, and is there. What it shows of it, the other page loads.
+  follow(position: Position): void;
+  // Loads what both show, unless they do.
+  load(): void;
+  state(at: number, runBegin: number): Promise<Show>;
+  frames(times: readonly number[], runBegin: number): Promise<readonly Show[]>;
+  shows(at: number): boolean;
+  segments(): Promise<string[]>;
+  // When the first call of a segment begins; null: there is none.
+  firstCall(segment: string): Promise<number|null>;
+  // Resolves when the whole trace is shown.
+  whole(): Promise<void>;
+}
+
+// `shown`: the model of the page, a new one for each index.
+export function stageOf(shown: ReadonlySignal<AppModel>): Stage {
+  const hooksOf = async (segment: string): Promise<number[]> =>
+      (await shown.value.client.hooks()).filter(({name}) => name === segment).map(({hook}) => hook);
+  const inside = (at: number): number => Math.min(Math.max(at, 0), shown.peek().durationNs);
+  return {
+    name: shown.value.names.trace.path?.replace(/\/+$/, '').split('/').pop() || 'trace',
+    position: () => ({
+      at: shown.value.playback.value.at,
+      from: shown.value.view.value.startNs,
+      to: endNs(shown.value.view.value),
+      runBegin: shown.value.now.runBegin,
+    }),
+    watch(changed) {
+      let last = shown.peek();
+      effect(() => {
+        const model = shown.value;
+        void [model.playback.value, model.view.value];
+        const longer = model !== last;
+        last = model;
+        changed(longer);
+      });
+    },
+    lead(other, shift) {
+      const {now} = shown.peek();
+      now.isLed = false;
+      const there = (runBegin: number): number => runBegin === 0 ? 0 : runBegin + shift;
+      now.beside = {
+        state: (at, runBegin) => other.state(at + shift, there(runBegin)),
+        frames: (times, runBegin) => other.frames(times.map((at) => at + shift), there(runBegin)),
+        shows: (at) => other.shows(at + shift),
+      };
+    },
+    beLed() {
+      const {now} = shown.peek();
+      now.isLed = true;
+      now.beside = null;
+    },
+    follow({at, from, to, runBegin}) {
+      const model = shown.peek();
+      if (model.playback.peek().playing) model.transport.pause();
+      model.movePlayhead(at);
+      model.now.beginRun(inside(runBegin));
+      model.setWindow(from, to);
+    },
+    load: () => shown.peek().now.load(shown.peek().playback.peek().at),
+    state(at, runBegin) {
+      const {now} = shown.peek();
+      now.beginRun(inside(runBegin));
+      return now.stateAt(inside(at));
+    },
+    frames(times, runBegin) {
+      const {now, durationNs} = shown.peek();
+      now.beginRun(inside(runBegin));
+      // After its last instant a trace has no state.
+      return now.framesFor(times.map((at) => Math.min(inside(at), durationNs - 1)));
+    },
+    shows: (at) => shown.peek().now.shows(inside(at)),
+    async segments() {
+      const model = shown.value;
+      return (await model.client.longest()).items.map(({hook}) => hook)
+          .map((hook) => model.names.hooks.get(hook)?.name ?? '').filter((name) => name !== '');
+    },
+    async firstCall(segment) {
+      const begins: number[] = [];
+      for (const hook of await hooksOf(segment)) {
+        const {t} = await shown.value.client.call(hook, 0, true);
+        if (t !== undefined) begins.push(t);
+      }
+      return begins.length > 0 ? Math.min(...begins) : null;
+    },
+    whole: () => new Promise((done) => {
+      effect(() => {
+        if (shown.value.isWhole) done();
+      });
+    }),
+  };
+}

@@ -1,0 +1,69 @@
+// What was called: tables of segments and of point hooks.
+
+import type {Aggregate} from '../api/schema';
+import type {AppModel} from '../core/app_model';
+import {hookName, processName} from '../core/names';
+import {css} from '../core/palette';
+import {formatCount, formatDuration} from '../core/units';
+import {type Column, DataTable} from './data_table';
+import {allOf} from './condition_note';
+import {limitsText} from '../core/limits';
+import {qualityColumn} from './run_tables';
+import type {TimelineEngine} from '../timeline/timeline_engine';
+import {useSignal} from '../core/use_signal';
+
+export function SegmentTable({model, engine, data}: {model: AppModel; engine: TimelineEngine; data: Aggregate}) {
+  type Row = Aggregate['segments'][number];
+  const names = model.names;
+  const durations = useSignal(model.durations);
+  const time = (value: number|null): string => value === null ? '\u2013' : formatDuration(value);
+  const limits = (field: string) => (row: Row): string => limitsText(row.bounds, field, formatDuration);
+  const columns: Column<Row>[] = [
+    {title: 'Segment', says: 'provider:name', number: false, by: 'hook', text: (row) => hookName(names, row.hook)},
+    {title: 'Process', says: 'Process', number: false, by: 'process',
+     text: (row) => `${processName(names, row.process)} ${names.process(row.process)?.pid ?? ''}`},
+    {title: 'Calls', says: 'Calls that begin in the range', number: true, by: 'calls', text: (row) => formatCount(row.calls),
+     limits: (row) => limitsText(row.bounds, 'calls', formatCount)},
+    {title: 'Wall', says: 'Time inside the segment, its callees included', number: true, by: 'wall_incl_ns', text: (row) => formatDuration(row.wall_incl_ns), limits: limits('wall_incl_ns')},
+    {title: 'Wall, own', says: 'Without the segments inside it', number: true, by: 'wall_excl_ns', text: (row) => formatDuration(row.wall_excl_ns), limits: limits('wall_excl_ns')},
+    {title: 'On CPU', says: 'Time on a CPU, callees included', number: true, by: 'on_cpu_incl_ns', text: (row) => time(row.on_cpu_incl_ns), limits: limits('on_cpu_incl_ns')},
+    {title: 'On CPU, own', says: 'Time on a CPU without the segments inside it', number: true, by: 'on_cpu_excl_ns', text: (row) => time(row.on_cpu_excl_ns), limits: limits('on_cpu_excl_ns')},
+    {title: 'Mean', says: 'Wall time a call', number: true, by: 'mean_ns',
+     text: (row) => row.mean_ns === null ? '\u2013' : formatDuration(row.mean_ns)},
+    ...qualityColumn(data.segments),
+  ];
+  const sums = data.sums?.segments;
+  const line = (name: string, calls: number, own: number, onCpu: number): string[] =>
+      [name, '', formatCount(calls), '', formatDuration(own), '', formatDuration(onCpu), ''];
+  const left = (data.segments_total ?? 0) - data.segments.length;
+  const shown = (of: (row: Row) => number|null): number => data.segments.reduce((total, row) => total + (of(row) ?? 0), 0);
+  const rest = sums && left > 0 ? line(
+      `(${formatCount(left)} others)`, sums.calls - shown((row) => row.calls),
+      sums.wall_excl_ns - shown((row) => row.wall_excl_ns), sums.on_cpu_excl_ns - shown((row) => row.on_cpu_excl_ns)) : null;
+  const sum = sums && line(allOf(data, 'segments'), sums.calls, sums.wall_excl_ns, sums.on_cpu_excl_ns);
+  return <DataTable columns={columns} rows={data.segments} rest={rest ?? null} {...(sum ? {sum} : {})} model={model} rowKey={(row) => `${row.process}/${row.hook}`}
+                    swatch={(row) => css(engine.book.hook(row.hook))}
+                    selected={(row) => row.process === durations?.process && row.hook === durations.hook}
+                    onClick={(row) => void model.selectSegment(row.process, row.hook)} />;
+}
+
+export function HookTable({model, engine, data}: {model: AppModel; engine: TimelineEngine; data: Aggregate}) {
+  const chosen = useSignal(model.rare.chosen);
+  type Row = Aggregate['hooks'][number];
+  const names = model.names;
+  const columns: Column<Row>[] = [
+    {title: 'Hook', says: 'provider:name', number: false, by: 'hook', text: (row) => hookName(names, row.hook)},
+    {title: 'Process', says: 'Process', number: false, by: 'process',
+     text: (row) => `${processName(names, row.process)} ${names.process(row.process)?.pid ?? ''}`},
+    {title: 'Hits', says: 'Hits in the range', number: true, by: 'hits', text: (row) => formatCount(row.hits)},
+  ];
+  const all = data.sums?.hooks;
+  const left = (data.hooks_total ?? 0) - data.hooks.length;
+  const rest = all && left > 0 ?
+      [`(${formatCount(left)} others)`, '', formatCount(data.hooks.reduce((hits, row) => hits - row.hits, all.hits))] : null;
+  const sum = all && [allOf(data, 'hooks'), '', formatCount(all.hits)];
+  // A click shows its hits among the rare events.
+  return <DataTable columns={columns} rows={data.hooks} rest={rest ?? null} {...(sum ? {sum} : {})} model={model} rowKey={(row) => `${row.process}/${row.hook}`}
+                    swatch={(row) => chosen.includes(row.hook) ? css(engine.book.hook(row.hook)) : null}
+                    selected={(row) => chosen.includes(row.hook)} onClick={(row) => model.rare.toggle(row.hook)} />;
+}

@@ -1,0 +1,26 @@
+// Over a table: which of its rows the condition of the find box leaves.
+
+import type {Aggregate} from '../api/schema';
+import type {AppModel} from '../core/app_model';
+import {tableOf} from './range_tables';
+import {formatCount} from '../core/units';
+import {useSignal} from '../core/use_signal';
+
+// The name of the sum of a table's rows.
+export function allOf(data: Aggregate, table: 'segments'|'hooks'|'waits'): string {
+  return data.unselected?.[table] ? 'All selected' : 'All';
+}
+
+export function ConditionNote({model, data, rows}: {model: AppModel; data: Aggregate; rows: number}) {
+  const filter = useSignal(model.filter);
+  if (!data.unselected || filter === '') return null;
+  const table = tableOf(data);
+  const unselected = table === 'cpus' ? undefined : data.unselected[table];
+  return (
+    <p class="condition">
+      {unselected ?
+        <>{formatCount(rows)} of {formatCount(rows + unselected.rows)} rows are selected by <code>{filter}</code>, as by <code>report --where</code>.</> :
+        <>All rows: they lack a field of <code>{filter}</code>.</>}
+    </p>
+  );
+}

@@ -1,0 +1,103 @@
+// A table of the server's rows: sorted by its columns, a page at a time.
+
+import type {AppModel} from '../core/app_model';
+import {TABLE_ROWS} from './range_tables';
+import {formatCount} from '../core/units';
+import {useSignal} from '../core/use_signal';
+
+export interface Column<Row> {
+  title: string;
+  says: string;
+  number: boolean;
+  by: string; // as the server names its order; empty: it has none
+  text: (row: Row) => string;
+  limits?: (row: Row) => string; // what holds the truth; empty: it is exact
+}
+
+interface TableProps<Row> {
+  rest?: string[]|null; // of the rows on other pages, together
+  sum?: string[]; // a last row
+  columns: Column<Row>[];
+  rows: Row[];
+  model: AppModel;
+  swatch: (row: Row) => string|null;
+  rowKey: (row: Row) => string;
+  selected?: (row: Row) => boolean;
+  isRest?: (row: Row) => boolean; // a sum, not an item
+  onClick?: (row: Row) => void;
+  arrows?: boolean; // the arrow keys go from row to row
+}
+
+export function DataTable<Row>({rest, sum, columns, rows, model, swatch, rowKey, selected, isRest, onClick, arrows}: TableProps<Row>) {
+  const order = useSignal(model.tables.order);
+  const sorted = (column: Column<Row>): 'ascending'|'descending'|'none' =>
+      columns.find(({by}) => by === order.column) !== column ? 'none' : order.down ? 'descending' : 'ascending';
+  // Limits have a column beside the number's, so that numbers stand in line.
+  const wide = columns.map(({limits}) => limits !== undefined && rows.some((row) => limits(row) !== ''));
+  const line = (texts: readonly string[]) => columns.flatMap((column, index) => [
+    <td key={index} class={column.number ? 'number' : ''}>{texts[index] ?? ''}</td>,
+    ...(wide[index] ? [<td key={`${index} limits`} class="limits" />] : []),
+  ]);
+  return (
+    <table class="data">
+      <thead><tr>
+        {columns.flatMap((column, index) => [
+          <th key={index} class={column.number ? 'number' : ''} title={column.says} aria-sort={sorted(column)}>
+            {column.by !== '' ?
+              <button onClick={() => model.tables.orderBy(column.by, column.number)}>
+                {column.title}<span class="arrow">{{ascending: '\u25b4', descending: '\u25be', none: ''}[sorted(column)]}</span>
+              </button> : <span class="title">{column.title}</span>}
+          </th>,
+          ...(wide[index] ? [<th key={`${index} limits`}><span class="offscreen">Limits of {column.title}</span></th>] : []),
+        ])}
+      </tr></thead>
+      <tbody>
+        {rows.map((row) => (
+          <tr key={rowKey(row)} class={isRest?.(row) ? 'rest' : `${onClick ? 'clickable' : ''} ${selected?.(row) ? 'selected' : ''}`}
+              tabIndex={onClick && !isRest?.(row) ? 0 : -1} onClick={() => onClick?.(row)}
+              onKeyDown={(event) => {
+                if (event.key === 'Enter') onClick?.(row);
+                if (arrows && moveTo(event.currentTarget, event.key)) {
+                  event.preventDefault();
+                  event.stopPropagation();
+                }
+              }}>
+            {columns.flatMap((column, index) => [
+              <td key={index} class={column.number ? 'number' : ''}>
+                {index === 0 && swatch(row) !== null && <span class="swatch" style={{background: swatch(row) ?? ''}} />}
+                {column.text(row)}
+              </td>,
+              ...(wide[index] ? [<td key={`${index} limits`} class="limits">{column.limits?.(row)}</td>] : []),
+            ])}
+          </tr>
+        ))}
+        {rest && <tr class="rest">{line(rest)}</tr>}
+      </tbody>
+      {sum && <tfoot><tr>{line(sum)}</tr></tfoot>}
+    </table>
+  );
+}
+
+// The row above or below gets the keyboard. False: another key.
+function moveTo(row: HTMLElement, key: string): boolean {
+  if (key !== 'ArrowUp' && key !== 'ArrowDown') return false;
+  const next = key === 'ArrowUp' ? row.previousElementSibling : row.nextElementSibling;
+  if (next instanceof HTMLElement && next.tabIndex >= 0) next.focus();
+  return true;
+}
+
+// Which of the server's rows are shown, and the way to the others.
+export function Pages({model, total}: {model: AppModel; total: number}) {
+  const offset = useSignal(model.tables.offset);
+  if (total <= TABLE_ROWS && offset === 0) return null;
+  const go = (to: number): void => {
+    model.tables.offset.value = Math.max(0, to);
+  };
+  return (
+    <div class="pages">
+      <span>Rows {formatCount(Math.min(offset + 1, total))} to {formatCount(Math.min(offset + TABLE_ROWS, total))} of {formatCount(total)}.</span>
+      <button disabled={offset === 0} onClick={() => go(offset - TABLE_ROWS)}>Previous</button>
+      <button disabled={offset + TABLE_ROWS >= total} onClick={() => go(offset + TABLE_ROWS)}>Next</button>
+    </div>
+  );
+}

@@ -1,0 +1,58 @@
+// The plane of rare events, above the rows: what is under the pointer, and a
+// click goes to it.
+
+import {useEffect, useRef, useState} from 'preact/hooks';
+
+import type {AppModel} from '../../core/app_model';
+import {paintRare, RARE_HEIGHT, rareAt} from './rare_painter';
+import {formatCount} from '../../core/units';
+import {theme} from '../../core/theme';
+import type {TimelineEngine} from '../timeline_engine';
+import {useSignal} from '../../core/use_signal';
+
+const MOST_SAID = 6;
+
+export function RareView({model, engine}: {model: AppModel; engine: TimelineEngine}) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const view = useSignal(model.view);
+  const events = useSignal(model.rare.items);
+  const leftOut = useSignal(model.rare.leftOut);
+  const colours = useSignal(theme);
+  useSignal(model.names.changed);
+  const [x, setX] = useState<number|null>(null);
+  useEffect(() => {
+    const element = canvas.current;
+    const context = element?.getContext('2d');
+    if (!element || !context) return;
+    const ratio = devicePixelRatio || 1;
+    element.width = Math.max(1, Math.round(view.widthPx * ratio));
+    element.height = Math.round(RARE_HEIGHT * ratio);
+    paintRare(context, events, view, ratio, engine.book);
+  }, [view, events, colours, engine]);
+  const under = x === null ? [] : rareAt(events, view, x);
+  const at = (event: MouseEvent): number => event.clientX - (canvas.current?.getBoundingClientRect().left ?? 0);
+  const right = (x ?? 0) > view.widthPx - 300;
+  return (
+    <div class="ruler-row rare-row">
+      <div class="gutter ruler-gutter" title={'Losses, triggers, longest calls, and the hooks chosen in the table of hooks' +
+           (leftOut > 0 ? `; the longest calls of ${formatCount(leftOut)} more segments are not here` : '')}>
+        rare events
+      </div>
+      <div class="rare">
+        <canvas ref={canvas} style={{height: `${RARE_HEIGHT}px`, width: '100%', cursor: under.length > 0 ? 'pointer' : 'default'}}
+                role="img" aria-label={`${events.length} rare events; the tables have the same`}
+                onPointerMove={(event) => setX(at(event))} onPointerLeave={() => setX(null)}
+                onClick={(event) => {
+                  const [first] = rareAt(events, view, at(event));
+                  if (first) model.rare.show(first);
+                }} />
+        {under.length > 0 && x !== null && (
+          <div class="tooltip" style={{top: `${RARE_HEIGHT + 4}px`, [right ? 'right' : 'left']: `${right ? view.widthPx - x + 8 : x + 8}px`}}>
+            {under.slice(0, MOST_SAID).map((event, index) => <div class={index === 0 ? 'tip-title' : 'tip-line'} key={index}>{event.says()}</div>)}
+            {under.length > MOST_SAID && <div class="tip-line">and {formatCount(under.length - MOST_SAID)} more; zoom in</div>}
+          </div>
+        )}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,52 @@
+// Drag of a process by its name, to another place among the processes.
+
+import type {AppModel} from '../../core/app_model';
+import {placeProcess} from './row_focus';
+
+const DRAG_PX = 4;
+
+interface Place {
+  before: number|null; // process; null: behind all
+  y: number; // of the line that shows the place, in the lanes
+}
+
+// Where a process would go if it is let go at `y` of the lanes.
+export function placeAt(model: AppModel, y: number): Place|null {
+  const lanes = model.lanes.value;
+  const groups = lanes.filter((lane) => lane.toggle !== null);
+  const last = lanes[lanes.length - 1];
+  if (groups.length === 0 || !last) return null;
+  const fold = lanes.find((lane) => lane.id === 'folded');
+  const bottom = fold?.y ?? last.y + last.height;
+  for (const [index, group] of groups.entries()) {
+    const end = groups[index + 1]?.y ?? bottom;
+    if (y < (group.y + end) / 2) return {before: group.process, y: group.y};
+  }
+  return {before: null, y: bottom};
+}
+
+// Starts at a press on a name. `show`: the line's place, null when it is over.
+export function dragProcess(
+    model: AppModel, process: number, press: PointerEvent, show: (y: number|null) => void): void {
+  const element = press.currentTarget as HTMLElement;
+  const box = element.closest('.labels')?.getBoundingClientRect();
+  if (press.button !== 0 || !box) return;
+  press.preventDefault();
+  element.setPointerCapture(press.pointerId);
+  let place: Place|null = null;
+  const move = (event: PointerEvent): void => {
+    if (!place && Math.abs(event.clientY - press.clientY) < DRAG_PX) return;
+    place = placeAt(model, event.clientY - box.top + model.scrollY.value);
+    show(place?.y ?? null);
+  };
+  const end = (event: PointerEvent): void => {
+    element.removeEventListener('pointermove', move);
+    element.removeEventListener('pointerup', end);
+    element.removeEventListener('pointercancel', end);
+    show(null);
+    if (place && event.type === 'pointerup') placeProcess(model, process, place.before);
+  };
+  element.addEventListener('pointermove', move);
+  element.addEventListener('pointerup', end);
+  element.addEventListener('pointercancel', end);
+}

@@ -1,0 +1,142 @@
+// The vertical order of what is drawn: CPUs, counters, then processes and their
+// threads (process_lanes.ts). Pure.
+
+import type {Branches, ProcessBranch, ThreadBranch} from '../../api/schema';
+import {formatCount, isTimeEvent} from '../../core/units';
+import {HEADING, type Lane, type NewLane, SEGMENT, type SubRow} from './lane_parts';
+import type {Names} from '../../core/names';
+import {addProcessLanes, CLOSED_TREE, type Tree} from './process_lanes';
+
+export type {Lane, SubRow} from './lane_parts';
+
+const CPU = 22;
+const INTERRUPTS = 3;
+const COUNTER = 64;
+const SMALL_COUNTER = 30;
+
+export interface CounterChoice {
+  event: number;
+  cpu: number; // -1: sum over all CPUs
+}
+
+export function counterRow(names: Names, choice: CounterChoice): number {
+  return names.trace.counter_rows_from +
+      choice.event * (names.trace.cpus + 1) + choice.cpu + 1;
+}
+
+// Before the processes are known, only the machine has lanes.
+export function layOut(
+    names: Names, counter: CounterChoice, tree: Tree = CLOSED_TREE,
+    processes: Branches<ProcessBranch>|null = null,
+    threads: ReadonlyMap<number, Branches<ThreadBranch>> = new Map()): Lane[] {
+  const lanes: Lane[] = [];
+  let y = 0;
+  const place = (lane: NewLane): void => {
+    lanes.push({...lane, y});
+    y += lane.height;
+  };
+  const add = (lane: Omit<NewLane, 'toggle'|'process'>): void => place({...lane, toggle: null, process: -1});
+  const heading = (id: string, label: string, detail: string): void =>
+      add({id, kind: 'heading', label, detail, owner: -1, height: HEADING, rows: []});
+
+  const cpus = names.rows.filter((row) => row.kind === 'cpu');
+  if (cpus.length > 0) {
+    heading('cpus', 'CPUs', 'who runs where');
+    const interrupts = new Map(
+        names.rows.filter((row) => row.kind === 'interrupts' && row.leaves > 0)
+            .map((row) => [row.owner, row.row]));
+    if (cpus.length > 1) {
+      add({
+        id: 'machine',
+        kind: 'cpu',
+        label: 'All CPUs',
+        detail: '',
+        owner: -1,
+        height: CPU + 4,
+        rows: [{row: names.trace.machine_row, kind: 'cpu', process: -1, y: 1, height: CPU}],
+      });
+    }
+    for (const row of cpus) {
+      const line = interrupts.get(row.owner);
+      const parts: SubRow[] = line === undefined ? [] :
+          [{row: line, kind: 'interrupts', process: -1, y: 1, height: INTERRUPTS}];
+      const top = 1 + (interrupts.size > 0 ? INTERRUPTS + 1 : 0);
+      parts.push({row: row.row, kind: 'cpu', process: -1, y: top, height: CPU});
+      const depths = tree.handlers ? names.rows.filter((item) => item.kind === 'handler' && item.owner === row.owner) : [];
+      for (const {row: number, depth} of depths) {
+        parts.push({row: number, kind: 'segment', process: -1, y: top + CPU + 2 + depth * SEGMENT, height: SEGMENT - 1});
+      }
+      add({
+        id: `cpu${row.owner}`,
+        kind: 'cpu',
+        label: `CPU ${row.owner}`,
+        detail: '',
+        owner: row.owner,
+        height: top + CPU + 3 + (depths.length > 0 ? 2 + depths.length * SEGMENT : 0),
+        rows: parts,
+      });
+    }
+  }
+  if (names.events.length > 0 && cpus.length > 0) {
+    heading('counters', 'Counters', 'rates over time');
+    add({
+      id: 'counter',
+      kind: 'counter',
+      label: names.events[counter.event] ?? '',
+      detail: counter.cpu < 0 ? 'all CPUs' : `CPU ${counter.cpu}`,
+      owner: counter.event,
+      height: COUNTER,
+      rows: [{row: counterRow(names, counter), kind: 'counter', process: -1, y: 3, height: COUNTER - 6}],
+    });
+    // The clock of all CPUs together is constant.
+    for (const [event, name] of names.events.entries()) {
+      if (event === counter.event || isTimeEvent(name)) continue;
+      add({
+        id: `counter${event}`,
+        kind: 'small-counter',
+        label: name,
+        detail: '',
+        owner: event,
+        height: SMALL_COUNTER,
+        rows: [{row: counterRow(names, {event, cpu: counter.cpu}), kind: 'counter', process: -1, y: 2, height: SMALL_COUNTER - 4}],
+      });
+    }
+  }
+
+  if (processes && processes.of > 0) {
+    heading('threads', 'Processes', shareOf(processes));
+    addProcessLanes(names, processes, threads, tree, place);
+  }
+  return lanes;
+}
+
+// How many fulfil the condition, or else do anything in the window.
+function shareOf({total, of, active}: Branches<ProcessBranch>): string {
+  const some = total < of ? total : active;
+  return some < of ? `${formatCount(some)} of ${formatCount(of)}` : formatCount(of);
+}
+
+export function totalHeight(lanes: readonly Lane[]): number {
+  const last = lanes[lanes.length - 1];
+  return last ? last.y + last.height : 0;
+}
+
+// Lanes that touch [top, bottom), by bisection: there may be ten thousand.
+export function visibleLanes(
+    lanes: readonly Lane[], top: number, bottom: number): Lane[] {
+  let low = 0;
+  let high = lanes.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    const lane = lanes[middle];
+    if (lane && lane.y + lane.height <= top) low = middle + 1;
+    else high = middle;
+  }
+  const seen: Lane[] = [];
+  for (let i = low; i < lanes.length; ++i) {
+    const lane = lanes[i];
+    if (!lane || lane.y >= bottom) break;
+    seen.push(lane);
+  }
+  return seen;
+}

@@ -1,0 +1,131 @@
+// Processes and their threads as the server ranks them for the window. Loaded
+// where the window rests, and when the user opens, pins or reveals something.
+
+import {batch, effect, type Signal, signal} from '@preact/signals-core';
+
+import {ApiError} from '../../api/client';
+import type {Branches, ProcessBranch, ThreadBranch} from '../../api/schema';
+import type {AppModel} from '../../core/app_model';
+import {openProcesses} from './process_lanes';
+import {visibleLanes} from './lanes';
+import {endNs} from '../../core/viewport';
+
+const REST_MS = 200; // rows come and go when a zoom rests, not while it moves
+const TOP_PROCESSES = 60;
+const TOP_THREADS = 100;
+const MOST = 1000; // of a page of the server
+const MOST_OPEN = 64; // processes of one request
+
+export class RowTree {
+  readonly processes: Signal<Branches<ProcessBranch>|null> = signal(null);
+  readonly threads: Signal<ReadonlyMap<number, Branches<ThreadBranch>>> = signal(new Map());
+  // What is wrong with the filter, and where.
+  readonly refused: Signal<string|null> = signal(null);
+  waiting = false; // a request will follow
+
+  private timer: ReturnType<typeof setTimeout>|undefined;
+  private generation = 0;
+  private first = true;
+
+  constructor(private readonly model: AppModel) {}
+
+  start(): void {
+    let shown = this.model.view.peek();
+    effect(() => {
+      const view = this.model.view.value;
+      const {lost, tree, filter} = this.model;
+      void [tree.value, filter.value, this.model.wait.value];
+      if (lost.value) return;
+      const moved = !this.first && (view.startNs !== shown.startNs || view.nsPerPx !== shown.nsPerPx);
+      shown = view;
+      this.waiting = true;
+      clearTimeout(this.timer);
+      this.timer = setTimeout(() => void this.load(), moved ? REST_MS : 0);
+    });
+  }
+
+  async load(): Promise<void> {
+    clearTimeout(this.timer);
+    this.waiting = false;
+    this.first = false;
+    const generation = ++this.generation;
+    const {model} = this;
+    await model.guard(() => this.refusals(async () => {
+      const view = model.view.peek();
+      const tree = model.tree.peek();
+      const kept = this.keptThreads();
+      const from = Math.max(0, Math.floor(view.startNs));
+      const to = Math.max(from, Math.ceil(Math.min(endNs(view), model.durationNs)));
+      const where = model.filter.peek();
+      const also = [...new Set([
+        ...tree.pinned, ...tree.shown, ...kept.map((thread) => model.names.threads.get(thread)?.process ?? -1),
+        model.highlight.peek() ?? -1,
+      ])].filter((process) => process >= 0);
+      const pages = await Promise.all(Array.from({length: Math.max(tree.unfolded, 1)}, (_, page) =>
+          model.client.processRows(from, to, {
+            top: tree.unfolded > 0 ? MOST : TOP_PROCESSES, first: page * MOST, also, where})));
+      if (generation !== this.generation) return;
+      const [processes] = pages;
+      if (!processes) return;
+      const seen = new Set<number>();
+      processes.items = pages.flatMap((page) => page.items).filter(({process}) => {
+        const fresh = !seen.has(process);
+        seen.add(process);
+        return fresh;
+      });
+      const open = [...openProcesses(processes.items, tree, model.names.trace.heaviest)]
+                       .filter((process) => processes.items.find((item) => item.process === process)?.threads !== 1)
+                       .slice(0, MOST_OPEN);
+      const all = open.filter((process) => tree.allThreads.has(process));
+      const some = open.filter((process) => !tree.allThreads.has(process));
+      const threadsOf = (parents: readonly number[], top: number): Promise<Branches<ThreadBranch>[]> =>
+          parents.length === 0 ? Promise.resolve([]) : model.client.threadRows(from, to, parents, {top, also: kept, where});
+      const answers = await Promise.all([threadsOf(all, MOST), threadsOf(some, TOP_THREADS)]);
+      if (generation !== this.generation) return;
+      for (const item of processes.items) {
+        if (item.name) model.names.addProcess(item.name);
+        if (item.thread?.name) model.names.addThread(item.thread.name);
+      }
+      const threads = new Map<number, Branches<ThreadBranch>>();
+      for (const branches of answers.flat()) {
+        threads.set(branches.parent, branches);
+        for (const {name} of branches.items) if (name) model.names.addThread(name);
+      }
+      this.refused.value = null;
+      this.show(processes, threads);
+    }));
+  }
+
+  // A filter that the server does not understand: the rows stay as they are.
+  private async refusals(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status !== 400 || this.model.filter.peek() === '') throw error;
+      this.refused.value = error.reason;
+    }
+  }
+
+  // The lane at the top of the rows in sight stays where it is.
+  private show(processes: Branches<ProcessBranch>, threads: ReadonlyMap<number, Branches<ThreadBranch>>): void {
+    const {model} = this;
+    const scrollY = model.scrollY.peek();
+    const anchor = scrollY === 0 ? undefined :
+        visibleLanes(model.lanes.peek(), scrollY, scrollY + model.viewHeight.peek())
+            .find((lane) => lane.kind === 'process' || lane.kind === 'thread');
+    batch(() => {
+      this.processes.value = processes;
+      this.threads.value = threads;
+      ++model.names.changed.value;
+    });
+    const after = anchor && model.lanes.peek().find((lane) => lane.id === anchor.id);
+    if (anchor && after && after.y !== anchor.y) model.scroll(after.y - anchor.y);
+  }
+
+  // Threads that do not fold: the user is at them.
+  private keptThreads(): number[] {
+    const wait = this.model.wait.peek()?.thread;
+    const focus = /^thread(\d+)$/.exec(this.model.focus.peek() ?? '')?.[1];
+    return [...new Set([...(wait === undefined ? [] : [wait]), ...(focus ? [Number(focus)] : [])])];
+  }
+}

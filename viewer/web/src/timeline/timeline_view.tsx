@@ -1,0 +1,183 @@
+// Ruler, rows and their labels, and the handling of the pointer.
+
+import {useLayoutEffect, useRef} from 'preact/hooks';
+
+import {STATE_BLOCKED, STATE_WAITING} from '../api/schema';
+import type {AppModel} from '../core/app_model';
+import {toNs} from '../core/viewport';
+
+import {itemAt, itemNear} from './tiles/tile_lookup';
+import {CounterScales, FocusRing, Labels} from './rows/lane_labels';
+import {RULER_HEIGHT, type TimelineEngine} from './timeline_engine';
+import {RareView} from './rare/rare_view';
+import {describe, Tooltip} from './tooltip';
+
+interface Props {
+  model: AppModel;
+  engine: TimelineEngine;
+  minimap: {current: HTMLCanvasElement|null};
+}
+
+const CLICK_PX = 3;
+
+export function TimelineView({model, engine, minimap}: Props) {
+  const base = useRef<HTMLCanvasElement>(null);
+  const overlay = useRef<HTMLCanvasElement>(null);
+  const ruler = useRef<HTMLCanvasElement>(null);
+  const area = useRef<HTMLDivElement>(null);
+
+  // Not after the next frame: the first tiles would wait for it.
+  useLayoutEffect(() => {
+    const element = area.current;
+    if (!element || !base.current || !overlay.current || !ruler.current || !minimap.current) return;
+    engine.attach(base.current, overlay.current, ruler.current, minimap.current);
+    const observer = new ResizeObserver(() => {
+      model.resize(element.clientWidth, element.clientHeight);
+      engine.invalidate();
+    });
+    observer.observe(element);
+    model.resize(element.clientWidth, element.clientHeight);
+
+    const onWheel = (event: WheelEvent): void => {
+      event.preventDefault();
+      // Over the labels: as at the left edge.
+      const x = Math.max(event.clientX - element.getBoundingClientRect().left, 0);
+      if (event.ctrlKey || event.metaKey) {
+        model.zoom(x, Math.exp(Math.min(Math.max(event.deltaY, -120), 120) / 240));
+      } else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
+        model.pan(event.deltaX !== 0 ? event.deltaX : event.deltaY);
+      } else {
+        model.scroll(event.deltaY);
+      }
+    };
+    const rows = element.parentElement ?? element;
+    rows.addEventListener('wheel', onWheel, {passive: false});
+    return () => {
+      observer.disconnect();
+      rows.removeEventListener('wheel', onWheel);
+    };
+  }, [model, engine, minimap]);
+
+  // Drag selects; with Shift or the middle button it pans; a click sets the
+  // playhead.
+  const onPointerDown = (event: PointerEvent): void => {
+    const element = area.current;
+    if (!element || (event.button !== 0 && event.button !== 1)) return;
+    event.preventDefault();
+    element.focus({preventScroll: true});
+    element.setPointerCapture(event.pointerId);
+    const box = element.getBoundingClientRect();
+    const startX = event.clientX - box.left;
+    const startNs = toNs(model.view.value, startX);
+    const panning = event.shiftKey || event.button === 1;
+    let lastX = event.clientX;
+    let lastY = event.clientY;
+    let moved = false;
+    const onMove = (move: PointerEvent): void => {
+      const x = move.clientX - box.left;
+      if (!moved && Math.abs(x - startX) < CLICK_PX &&
+          Math.abs(move.clientY - event.clientY) < CLICK_PX) {
+        return;
+      }
+      moved = true;
+      if (panning) {
+        model.pan(lastX - move.clientX);
+        model.scroll(lastY - move.clientY);
+        lastX = move.clientX;
+        lastY = move.clientY;
+      } else {
+        model.select(startNs, toNs(model.view.value, Math.min(Math.max(x, 0), box.width)));
+      }
+    };
+    const onUp = (up: PointerEvent): void => {
+      element.removeEventListener('pointermove', onMove);
+      element.removeEventListener('pointerup', onUp);
+      element.removeEventListener('pointercancel', onUp);
+      if (!moved && up.type === 'pointerup' && !panning) {
+        model.movePlayhead(startNs);
+        const hit = engine.hit(startX, event.clientY - box.top);
+        model.focus.value = hit?.lane.id ?? null;
+        const row = hit?.row;
+        choose(startX, event.clientY - box.top);
+        void model.selectWait(row?.kind === 'run' ? model.rows.threadOf(row.row) : null, startNs);
+      }
+    };
+    element.addEventListener('pointermove', onMove);
+    element.addEventListener('pointerup', onUp);
+    element.addEventListener('pointercancel', onUp);
+  };
+  // Selects the item at a point; of merged ones, none.
+  const choose = (x: number, y: number): void => {
+    const hit = engine.hit(x, y);
+    const tile = hit?.row ? engine.tileAt(hit.row, hit.at) : null;
+    const item = hit && tile ? itemNear(tile, hit.at, CLICK_PX * model.view.value.nsPerPx) : null;
+    model.item.value = hit?.row && item ? {row: hit.row.row, from: item.beginNs, to: item.endNs} : null;
+    const said = item ? describe(model, engine, x, y) : null;
+    if (said) model.announcement.value = [said.title, ...said.lines].join(', ');
+  };
+  const onHover = (event: PointerEvent): void => {
+    const box = area.current?.getBoundingClientRect();
+    if (!box) return;
+    const [x, y] = [event.clientX - box.left, event.clientY - box.top];
+    model.hover.value = {x, y};
+    const hit = engine.hit(x, y);
+    const tile = hit?.row?.kind === 'run' ? engine.tileAt(hit.row, hit.at) : null;
+    const item = hit && tile ? itemAt(tile, hit.at) : null;
+    const waits = item && (item.flags & (STATE_WAITING | STATE_BLOCKED)) !== 0;
+    model.hoverWait.point(waits && hit?.row ? model.rows.threadOf(hit.row.row) : null, hit?.at ?? 0);
+  };
+  const onDoubleClick = (event: MouseEvent): void => {
+    const box = area.current?.getBoundingClientRect();
+    if (!box) return;
+    const hit = engine.hit(event.clientX - box.left, event.clientY - box.top);
+    const tile = hit?.row ? engine.tileAt(hit.row, hit.at) : null;
+    const item = hit && tile ? itemAt(tile, hit.at) : null;
+    if (item && item.endNs > item.beginNs) model.show(item.beginNs, item.endNs);
+    else if (hit) model.zoom(event.clientX - box.left, 0.25);
+  };
+
+  // The ruler scrubs the playhead.
+  const onRulerDown = (event: PointerEvent): void => {
+    const element = event.currentTarget as HTMLElement;
+    element.setPointerCapture(event.pointerId);
+    const box = element.getBoundingClientRect();
+    const scrub = (move: PointerEvent): void =>
+        model.movePlayhead(toNs(model.view.value, move.clientX - box.left));
+    scrub(event);
+    const done = (): void => {
+      element.removeEventListener('pointermove', scrub);
+      element.removeEventListener('pointerup', done);
+      element.removeEventListener('pointercancel', done);
+    };
+    element.addEventListener('pointermove', scrub);
+    element.addEventListener('pointerup', done);
+    element.addEventListener('pointercancel', done);
+  };
+
+  return (
+    <div class="timeline">
+      <div class="ruler-row">
+        <div class="gutter ruler-gutter">time since start</div>
+        <canvas class="ruler" ref={ruler} onPointerDown={onRulerDown} style={{height: `${RULER_HEIGHT}px`}} />
+      </div>
+      <RareView model={model} engine={engine} />
+      <div class="rows">
+        <Labels model={model} />
+        <div class="area" ref={area} tabIndex={0} role="application"
+             aria-label="Timeline. Left and right arrow keys move the playhead, up and down go from row to row, Enter opens one, W and S zoom, A and D pan, question mark lists all keys."
+             onPointerDown={onPointerDown} onPointerMove={onHover}
+             onPointerLeave={() => {
+               model.hover.value = null;
+               model.hoverWait.point(null, 0);
+             }}
+             onDblClick={onDoubleClick}>
+          <canvas class="layer" ref={base} aria-hidden="true" />
+          <canvas class="layer" ref={overlay} aria-hidden="true" />
+          <CounterScales model={model} />
+          <FocusRing model={model} />
+          <Tooltip model={model} engine={engine} />
+        </div>
+      </div>
+    </div>
+  );
+}

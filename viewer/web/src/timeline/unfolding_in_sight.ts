@@ -1,0 +1,56 @@
+// Which flashes and sparks are in sight.
+
+import type {Item} from '../api/tile_decode';
+import type {AppModel} from '../core/app_model';
+import {endNs, toPx} from '../core/viewport';
+import {flashes, passed, type Spark, sparks} from './paint/unfolding';
+import type {FlashMark, SparkMark} from './paint/unfolding_painter';
+import type {TimelineEngine} from './timeline_engine';
+
+const MOST_SPARKS = 24; // of more, none can be followed
+const HIDDEN_PX = 26; // the way of a spark whose waker is out of sight
+
+export interface Unfolding {
+  flashes: FlashMark[];
+  sparks: SparkMark[];
+}
+
+export function unfoldingInSight(model: AppModel, engine: TimelineEngine): Unfolding {
+  const play = model.playback.peek();
+  const result: Unfolding = {flashes: [], sparks: []};
+  if (!play.playing || model.reducedMotion.peek()) return result;
+  const view = model.view.peek();
+  const span = passed(play.at, model.transport.nsPerSecond(), play.backward ?? false);
+  if (span.to < view.startNs || span.from > endNs(view)) return result;
+  const places = new Map<number, {y: number; height: number}>(); // of threads
+  const woken: Spark[] = [];
+  for (const lane of engine.lanesInSight()) {
+    for (const row of lane.rows) {
+      if (row.kind === 'counter' || row.kind === 'process' || row.kind === 'interrupts') continue;
+      const y = lane.y + row.y - model.scrollY.peek();
+      if (row.kind === 'run') places.set(lane.owner, {y, height: row.height});
+      // Two tiles where the playhead has just entered one.
+      const items = new Set<Item>();
+      for (const at of [span.from, play.at, span.to]) {
+        const tile = engine.tileAt(row, Math.min(Math.max(at, 0), model.durationNs - 1));
+        if (tile?.kind === 'items') for (const item of tile.items) items.add(item);
+      }
+      const list = [...items];
+      for (const {beginNs, endNs: end, age} of flashes(list, span)) {
+        const x = Math.max(toPx(view, beginNs), 0);
+        const right = Math.min(toPx(view, play.backward ? end : Math.min(end, play.at)), view.widthPx);
+        result.flashes.push({x, width: Math.max(right - x, 2), y, height: row.height, age});
+      }
+      if (row.kind === 'run') woken.push(...sparks(lane.owner, list, span));
+    }
+  }
+  if (woken.length > MOST_SPARKS) return result;
+  for (const {at, waker, woken: thread, age} of woken) {
+    const to = places.get(thread);
+    if (!to) continue;
+    const from = places.get(waker);
+    const toY = to.y + to.height / 2;
+    result.sparks.push({x: toPx(view, at), fromY: from ? from.y + from.height / 2 : toY - HIDDEN_PX, toY, age});
+  }
+  return result;
+}
