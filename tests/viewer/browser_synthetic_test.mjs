@@ -293,7 +293,8 @@ try {
     const px = (at, {startNs, nsPerPx}) => (at - startNs) / nsPerPx;
     await page.mouse.click(box.x + px((wide[0] + wide[1]) / 2, before), box.y + row.y + row.height / 2);
     await session.settled();
-    const chosen = {row: row.row, from: wide[0], to: wide[1]};
+    const {process} = (await session.api('threads')).items.find((item) => item.thread === wide[2]);
+    const chosen = {kind: 'dispatch', row: row.row, from: wide[0], to: wide[1], process, thread: wide[2], hook: null};
     assert.deepEqual(await session.ask('__pv.item()'), chosen);
     // A frame around it, on the layer above the rows.
     const edge = await page.evaluate(([x, y]) => {
@@ -303,7 +304,7 @@ try {
     assert.ok(edge > 100, `alpha ${edge} at its begin`);
     await page.waitForTimeout(400);
     const {hash} = new URL(page.url());
-    assert.match(hash, new RegExp(`item=${row.row}-${wide[0]}-${wide[1]}(&|$)`));
+    assert.match(hash, new RegExp(`item=${row.row}-${wide[0]}-${wide[1]}-dispatch-${process}-${wide[2]}-(&|$)`));
     await page.mouse.move(box.x + 5, box.y - 100);
     await session.key('f');
     const centred = await view();

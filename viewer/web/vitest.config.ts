@@ -8,7 +8,10 @@ const here = (path: string): string => fileURLToPath(new URL(path, import.meta.u
 export default defineConfig({
   root: here('../..'),
   cacheDir: here('node_modules/.vite'),
-  resolve: {alias: {'fast-check': here('node_modules/fast-check')}},
+  resolve: {alias: {
+    'fast-check': here('node_modules/fast-check'),
+    '@preact/signals-core': here('node_modules/@preact/signals-core'),
+  }},
   test: {
     globals: true,
     environment: 'node',

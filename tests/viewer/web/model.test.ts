@@ -9,7 +9,6 @@ import {clean, Names, threadName} from '../../../viewer/web/src/core/names';
 import {CLOSED_TREE, type Tree} from '../../../viewer/web/src/timeline/rows/process_lanes';
 import {advance, faster, SPEEDS} from '../../../viewer/web/src/core/playback';
 import {TileCache} from '../../../viewer/web/src/timeline/tiles/tile_cache';
-import {decodeHash, encodeHash} from '../../../viewer/web/src/core/url_hash';
 
 describe('playback', () => {
   const range = {from: 0, to: 1000, loop: false};
@@ -38,37 +37,6 @@ describe('playback', () => {
     expect(faster(1, 1)).toBe(2);
     expect(faster(10, 1)).toBe(10);
     expect(faster(SPEEDS[0], -1)).toBe(SPEEDS[0]);
-  });
-});
-
-describe('url_hash', () => {
-  test('round trip', () => {
-    fc.assert(fc.property(fc.record({
-      from: fc.integer({min: 0, max: 2 ** 50}),
-      length: fc.integer({min: 1, max: 2 ** 50}),
-      y: fc.integer({min: 0, max: 1e6}),
-      t: fc.integer({min: 0, max: 2 ** 52}),
-      event: fc.integer({min: 0, max: 15}),
-      cpu: fc.integer({min: -1, max: 500}),
-    }), ({from, length, y, t, event, cpu}) => {
-      const view = {from, to: from + length, y, t, event, cpu, speed: 0.25,
-                    selection: [from, from + length] as [number, number],
-                     compared: [from, from + length] as [number, number],
-                    item: {row: 3, from, to: from + length},
-                    opened: [Math.floor(from), 7], closed: [1], unfolded: 2, focus: 'thread12', filter: 'comm == "a & b" # %',
-                    tab: 'waits', steps: 'segment', follow: 'centre', loop: true, byEvents: true, safePalette: true};
-      expect(decodeHash(encodeHash(view))).toEqual(view);
-    }));
-  });
-  test('foreign fragments give nothing and never throw', () => {
-    fc.assert(fc.property(fc.string(), (text) => {
-      const view = decodeHash(text);
-      for (const value of Object.values(view)) {
-        if (typeof value === 'number') expect(Number.isFinite(value)).toBe(true);
-      }
-    }));
-    expect(decodeHash('#from=5&to=4&sel=9-3&cmp=7-7&item=1-9-8&item=1-2&t=NaN&y=')).toEqual({});
-    expect(decodeHash('#constructor=1&toString=a&follow=<b>&tab=')).toEqual({});
   });
 });
 

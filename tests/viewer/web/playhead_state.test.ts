@@ -1,6 +1,7 @@
 import type {Aggregate, InstantState} from '../../../viewer/web/src/api/schema';
-import type {AppModel} from '../../../viewer/web/src/core/app_model';
-import type {Playback} from '../../../viewer/web/src/core/playback';
+import type {Core} from '../../../viewer/web/src/core/core';
+import type {Play} from '../../../viewer/web/src/core/playback';
+import type {Steps} from '../../../viewer/web/src/replay/stepping';
 import {PlayheadState} from '../../../viewer/web/src/replay/playhead_state';
 
 const stateOf = (t: number) => ({t, cpus: [{known: true}], threads: [], events: []}) as unknown as InstantState;
@@ -10,21 +11,21 @@ const held = <T>(value: T) => ({value, peek() { return this.value; }});
 
 // A page whose server answers the state of an instant when `answer` is called.
 function page() {
-  const playback = held<Playback>({at: 10, playing: false, speed: 1});
+  const playback = held<Play>({at: 10, playing: false, speed: 1});
   let answer: () => void = () => undefined;
-  const model = {
-    playback,
-    view: held({nsPerPx: 1, widthPx: 100}),
-    selection: held(null),
+  const core = {
+    playback: {play: playback, runBegin: 0},
+    view: {viewport: held({nsPerPx: 1, widthPx: 100})},
+    range: {chosen: held(null)},
     names: {trace: {processes: 1, threads: 1}},
     durationNs: 1000,
-    guard: (work: () => Promise<void>) => work(),
+    requests: {guard: (work: () => Promise<void>) => work()},
     client: {
       state: (t: number) => new Promise((done) => { answer = () => done(stateOf(t)); }),
       heaviest: (from: number, to: number) => Promise.resolve(sums(from, to)),
     },
-  } as unknown as AppModel;
-  const now = new PlayheadState(model);
+  } as unknown as Core;
+  const now = new PlayheadState(core, {} as Steps);
   const show = (t: number) => {
     playback.value = {...playback.peek(), at: t};
     now.show({t, idle: null, showBeside: null, state: stateOf(t), so_far: sums(10, t), recent: sums(t - 2, t)});

@@ -1,4 +1,4 @@
-// Wiring only: load the overview, build the model, mount the page; all else is
+// Wiring only: load the overview, build the application, mount the page; all else is
 // requested when the overview is painted.
 
 import {type Signal, signal} from '@preact/signals-core';
@@ -7,17 +7,15 @@ import {render} from 'preact';
 import {type Backend, SERVER} from './api/backend';
 import {ApiError, Client, isLost} from './api/client';
 import type {Growth} from './api/schema';
-import {AppModel} from './core/app_model';
+import {Application} from './app/application';
 import {Names} from './core/names';
-import {addressAtEnd, addressOf, addressWhenLonger, firstAddress, isAtEnd, restore} from './core/page_address';
-import {decodeHash} from './core/url_hash';
+import {addressAtEnd, addressWhenLonger, firstAddress, isAtEnd} from './app/page_address';
 import {App} from './app/app';
 import {isInFile, ownFile} from './app/own_file';
-import {savePicture} from './timeline/save_picture';
 import {stageOf} from './replay/stage';
 import {installTestHook} from './app/test_hook';
-import {safePalette, togglePalette, toggleTheme} from './core/theme';
-import {TimelineEngine} from './timeline/timeline_engine';
+import type {Replay} from './replay/replay';
+import type {TimelineEngine} from './timeline/timeline_engine';
 
 const GROWTH_MS = 500; // between two questions for a longer index
 const LIVE_MS = 100; // the same, of a recording that goes on
@@ -30,11 +28,7 @@ function forgetToken(): void {
   history.replaceState(null, '', url.pathname + url.search + url.hash);
 }
 
-interface Shown {
-  model: AppModel;
-  engine: TimelineEngine;
-}
-let shown: Shown|null = null;
+let shown: Application|null = null;
 let backend: Backend = SERVER;
 
 const FIRST_ROWS_MS = 500;
@@ -57,53 +51,49 @@ function firstRows(engine: TimelineEngine): Promise<void> {
 // Shows the index that `growth` names, in place of the one that is shown, at
 // `address`, which is computed when the index is there; null: the user went
 // elsewhere meanwhile, and what is shown stays.
-async function show(root: HTMLElement, growth: Growth, address: () => string|null): Promise<Shown> {
+async function show(root: HTMLElement, growth: Growth, address: () => string|null): Promise<Application> {
   const client = new Client(growth.index, backend);
   const [trace, overview] = await Promise.all([client.trace(), client.overview()]);
   const names = new Names(trace, client);
   // The view as it is now, not as it was when the trace was requested.
   const hash = address();
   if (hash === null && shown) return shown;
-  // A link shows the colours that it was made with; what this browser stored stays.
-  if (decodeHash(hash ?? '').safePalette) safePalette.value = true;
-  const model = new AppModel(client, names, growth, hash ?? '');
+  const app = new Application(client, names, growth, overview, hash ?? '');
+  const {core} = app;
   const isFirst = shown === null;
-  if (shown) leave(shown, model);
-  const engine = new TimelineEngine(model, overview);
-  shown = {model, engine};
+  if (shown) leave(shown, app);
+  shown = app;
   document.title = `${trace.path?.split('/').pop() || 'trace'} \u2013 countrace`;
-  render(<App key={growth.index} model={model} engine={engine} />, root);
-  const save = (hash: string): void => {
-    if (shown?.model === model) history.replaceState(null, '', location.pathname + location.search + hash);
+  render(<App key={growth.index} app={app} />, root);
+  const save = (address: string): void => {
+    if (shown === app) history.replaceState(null, '', location.pathname + location.search + address);
   };
-  model.onJump = () => {
-    save(addressOf(model));
+  core.view.onJump = () => {
+    save(core.address.write());
     history.pushState(null, '', location.href);
   };
-  model.onPicture = (kind) => savePicture(engine, document.title.split(' ')[0] || 'trace', kind);
-  model.onAppearance = (what) => what === 'palette' ? togglePalette() : toggleTheme();
   // One that takes another's place has tables to fill again at once.
-  await (isFirst ? firstRows(engine) : painted());
-  model.start(save);
-  if (parent !== window) showInPair(model);
-  void model.guard(async () => names.addHooks(await client.hooks()));
-  void model.guard(async () => {
-    model.rare.losses.value = engine.losses = await client.losses();
-    engine.invalidate();
+  await (isFirst ? firstRows(app.engine) : painted());
+  app.start(save);
+  if (parent !== window) showInPair(app.replay);
+  void core.requests.guard(async () => names.addHooks(await client.hooks()));
+  void core.requests.guard(async () => {
+    app.timeline.rare.losses.value = app.engine.losses = await client.losses();
+    app.engine.invalidate();
   });
-  if (new URLSearchParams(location.search).get('test') === '1') installTestHook(model, engine);
-  return shown;
+  if (new URLSearchParams(location.search).get('test') === '1') installTestHook(app);
+  return app;
 }
 
-// The model of a page that is one of two.
-let stageModel: Signal<AppModel>|null = null;
-function showInPair(model: AppModel): void {
-  if (stageModel) {
-    stageModel.value = model;
+// The replay of a page that is one of two.
+let onStage: Signal<Replay>|null = null;
+function showInPair(replay: Replay): void {
+  if (onStage) {
+    onStage.value = replay;
     return;
   }
-  stageModel = signal(model);
-  Object.assign(window, {countraceStage: stageOf(stageModel)});
+  onStage = signal(replay);
+  Object.assign(window, {countraceStage: stageOf(onStage)});
 }
 
 // Something has the user's attention that would be lost.
@@ -112,54 +102,52 @@ function isUsed(root: HTMLElement): boolean {
       document.activeElement instanceof HTMLInputElement;
 }
 
-function leave({model, engine}: Shown, next: AppModel): void {
-  next.loop.value = model.loop.value;
-  next.skipIdle.value = model.skipIdle.value;
-  next.source.open.value = model.source.open.value;
-  next.functions.last = model.functions.last;
-  next.functions.answer.value = model.functions.answer.value;
-  next.functions.listing.value = model.functions.listing.value;
-  next.functions.opened.value = model.functions.opened.value;
-  next.panelOpen.value = model.panelOpen.value;
-  next.tables.show(model.tables.tab.value);
-  next.tables.order.value = model.tables.order.value;
-  model.transport.pause();
-  model.client.onLost = () => undefined;
-  engine.dispose();
+// What the user set stays.
+function leave(old: Application, next: Application): void {
+  const [before, after] = [old.code.functions, next.code.functions];
+  next.core.playback.loop.value = old.core.playback.loop.value;
+  next.core.playback.skipIdle.value = old.core.playback.skipIdle.value;
+  next.code.source.open.value = old.code.source.open.value;
+  after.last = before.last;
+  after.answer.value = before.answer.value;
+  after.listing.value = before.listing.value;
+  after.opened.value = before.opened.value;
+  next.core.page.panelOpen.value = old.core.page.panelOpen.value;
+  next.tables.ranges.show(old.tables.ranges.tab.value);
+  next.tables.ranges.order.value = old.tables.ranges.order.value;
+  old.dispose();
 }
 
 async function start(root: HTMLElement): Promise<void> {
   forgetToken();
-  addEventListener('popstate', () => {
-    if (shown) restore(shown.model, location.hash);
-  });
+  addEventListener('popstate', () => shown?.core.address.read(location.hash));
   backend = await ownFile() ?? SERVER;
   const client = new Client('', backend);
   let growth = await client.growth();
-  let {model} = await show(root, growth, () => location.hash || firstAddress(growth));
+  let app = await show(root, growth, () => location.hash || firstAddress(growth));
   while (!growth.whole) {
     await new Promise((done) => setTimeout(done, growth.live ? LIVE_MS : GROWTH_MS));
-    if (model.lost.value) continue; // it says so itself, and reloads
+    if (app.core.requests.lost.value) continue; // it says so itself, and reloads
     try {
       growth = await client.growth();
-      model.growth.value = growth;
-      model.buildFailure.value = null;
+      app.core.extent.growth.value = growth;
+      app.core.extent.failure.value = null;
       const newer = growth;
-      if (newer.index === model.client.index) continue;
-      const goLive = model.goLive;
-      model.goLive = false;
-      if (!newer.live && !newer.whole || newer.whole && !isAtEnd(model)) {
-        ({model} = await show(root, newer, () => addressWhenLonger(model)));
-      } else if (goLive || isAtEnd(model) && !isUsed(root)) {
-        ({model} = await show(root, newer, () =>
-            goLive || isAtEnd(model) ? addressAtEnd(model, newer.duration_ns) :
-            newer.whole ? addressWhenLonger(model) : null));
+      if (newer.index === app.core.client.index) continue;
+      const goLive = app.core.extent.goLive;
+      app.core.extent.goLive = false;
+      if (!newer.live && !newer.whole || newer.whole && !isAtEnd(app.core)) {
+        app = await show(root, newer, () => addressWhenLonger(app.core));
+      } else if (goLive || isAtEnd(app.core) && !isUsed(root)) {
+        app = await show(root, newer, () =>
+            goLive || isAtEnd(app.core) ? addressAtEnd(app.core, newer.duration_ns) :
+            newer.whole ? addressWhenLonger(app.core) : null);
       }
     } catch (error) {
       // Requests of the page that is shown say more.
-      if (error instanceof ApiError) model.buildFailure.value = error.reason;
+      if (error instanceof ApiError) app.core.extent.failure.value = error.reason;
       else if (!isLost(error)) throw error;
-      growth = model.growth.value;
+      growth = app.core.extent.growth.value;
     }
   }
 }

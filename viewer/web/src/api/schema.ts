@@ -1,6 +1,6 @@
 // Wire types; mirrors viewer/API.md. Times are ns since trace start.
 
-import type {Aggregate, Bounds, Interval, TimedCall} from './tables_schema';
+import type {Aggregate, Bounds, Interval, Quality, TimedCall} from './tables_schema';
 
 export type * from './tables_schema';
 
@@ -68,8 +68,6 @@ export interface Page<T> {
   items: T[];
 }
 
-// Quality of the numbers in a row of the report.
-export type Quality = 'exact'|'scaled'|'bounded'|'inferred'|'unknown';
 
 export interface ProcessItem {
   process: number;

@@ -1,6 +1,7 @@
 // Wire types of the tables of a range (API.md, "aggregate").
 
-import type {Quality} from './schema';
+// Quality of the numbers in a row of the report.
+export type Quality = 'exact'|'scaled'|'bounded'|'inferred'|'unknown';
 
 export interface TimedCall {
   thread: number;

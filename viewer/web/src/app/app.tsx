@@ -2,10 +2,14 @@
 
 import {useEffect, useRef} from 'preact/hooks';
 
-import type {AppModel} from '../core/app_model';
+import type {Application} from './application';
 import {commandFor} from '../core/keymap';
 import {BuildingNotice} from './building_notice';
 import {focusFindBox} from '../find/find_box';
+import {FunctionTable} from '../code/function_table';
+import {ComparisonTable} from '../compare/comparison_table';
+import {DurationsPanel} from '../tables/durations_panel';
+import {WaitPanel} from '../tables/wait_panel';
 import {FunctionSource} from '../code/function_source';
 import {MinimapView} from '../timeline/minimap_view';
 import {ErrorPanel, HelpDialog, LiveRegion, LostPanel, QualityBanner} from './notices';
@@ -13,7 +17,6 @@ import {NowPanel} from '../replay/now_panel';
 import {RangePanel} from '../tables/range_panel';
 import {SourcePanel} from '../code/source_panel';
 import {theme} from '../core/theme';
-import type {TimelineEngine} from '../timeline/timeline_engine';
 import {TimelineView} from '../timeline/timeline_view';
 import {Toolbar} from './toolbar';
 import {useSignal} from '../core/use_signal';
@@ -26,12 +29,17 @@ function isTyping(target: EventTarget|null, code: string): boolean {
   return target instanceof HTMLButtonElement && (code === 'Space' || code === 'Enter');
 }
 
-export function App({model, engine}: {model: AppModel; engine: TimelineEngine}) {
+export function App({app}: {app: Application}) {
+  const {core, code, compare, engine, replay, tables, timeline} = app;
   const minimap = useRef<HTMLCanvasElement>(null);
   const dark = useSignal(theme).dark;
-  useSignal(model.names.changed); // all views show names
-  const sourceOpen = useSignal(model.source.open);
-  const opened = useSignal(model.functions.opened);
+  useSignal(core.names.changed); // all views show names
+  const sourceOpen = useSignal(code.source.open);
+  const opened = useSignal(code.functions.opened);
+  const others = {
+    functions: () => <FunctionTable code={code} />,
+    changes: () => <ComparisonTable compare={compare} />,
+  };
   useEffect(() => {
     document.documentElement.dataset['theme'] = dark ? 'dark' : 'light';
   }, [dark]);
@@ -40,34 +48,37 @@ export function App({model, engine}: {model: AppModel; engine: TimelineEngine}) 
       if (isTyping(event.target, event.code)) return;
       const command = commandFor(event);
       if (!command) return;
-      if (model.helpOpen.value && command !== 'help' && command !== 'clear') return;
+      if (core.page.helpOpen.value && command !== 'help' && command !== 'clear') return;
       event.preventDefault();
       if (command === 'find') return focusFindBox();
       if (command === 'commands') return focusFindBox('>');
-      if (command === 'filter') return focusFindBox(model.filter.value === '' ? ':' : '');
-      model.run(command, model.hover.value?.x ?? null);
+      if (command === 'filter') return focusFindBox(core.focus.filter.value === '' ? ':' : '');
+      core.commands.run(command, core.focus.pointer.value?.x ?? null);
     };
     addEventListener('keydown', onKey);
     return () => removeEventListener('keydown', onKey);
-  }, [model]);
+  }, [core]);
   return (
     <div class="page">
-      <Toolbar model={model} />
-      <BuildingNotice model={model} />
-      <QualityBanner model={model} />
-      <ErrorPanel model={model} />
-      <LostPanel model={model} />
+      <Toolbar app={app} />
+      <BuildingNotice core={core} />
+      <QualityBanner core={core} />
+      <ErrorPanel core={core} />
+      <LostPanel core={core} />
       <div class="body">
         <main class="main">
-          <MinimapView model={model} canvas={minimap} />
-          <TimelineView model={model} engine={engine} minimap={minimap} />
-          {opened ? <FunctionSource key={opened.function} model={model} row={opened} /> :
-            sourceOpen ? <SourcePanel model={model} engine={engine} /> : <RangePanel model={model} engine={engine} />}
+          <MinimapView core={core} canvas={minimap} />
+          <TimelineView timeline={timeline} engine={engine} minimap={minimap} />
+          {opened ? <FunctionSource key={opened.function} code={code} row={opened} /> :
+            sourceOpen ? <SourcePanel code={code} instant={replay.now.instant} /> : <RangePanel tables={tables} others={others} />}
         </main>
-        <NowPanel model={model} engine={engine} />
+        <NowPanel replay={replay}>
+          <DurationsPanel tables={tables} />
+          <WaitPanel core={core} />
+        </NowPanel>
       </div>
-      <HelpDialog model={model} />
-      <LiveRegion model={model} />
+      <HelpDialog core={core} />
+      <LiveRegion core={core} />
     </div>
   );
 }

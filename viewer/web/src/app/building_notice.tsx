@@ -2,32 +2,32 @@
 // there is hatched, never empty. Of a recording that goes on: how far behind it
 // the page is.
 
-import type {AppModel} from '../core/app_model';
+import type {Core} from '../core/core';
 import {clean} from '../core/names';
-import {isAtEnd} from '../core/page_address';
+import {isAtEnd} from './page_address';
 import {formatDuration} from '../core/units';
 import {useSignal} from '../core/use_signal';
 
-export function BuildingNotice({model}: {model: AppModel}) {
-  const growth = useSignal(model.growth);
-  const failure = useSignal(model.buildFailure);
-  if (model.isWhole) return <PartNotice model={model} />;
+export function BuildingNotice({core}: {core: Core}) {
+  const growth = useSignal(core.extent.growth);
+  const failure = useSignal(core.extent.failure);
+  if (core.extent.isWhole) return <PartNotice core={core} />;
   if (failure !== null) {
     return (
       <div class="error" role="alert">
-        <strong>{model.isLive ? 'Not followed any more' : 'Only the first part'}</strong>
+        <strong>{core.extent.isLive ? 'Not followed any more' : 'Only the first part'}</strong>
         <span>{clean(failure)}.</span>
       </div>
     );
   }
-  if (model.isLive) return <LiveNotice model={model} />;
+  if (core.extent.isLive) return <LiveNotice core={core} />;
   const read = growth.whole || growth.total === 0 ? 1 : growth.done / growth.total;
-  const shown = growth.trace_ns === null ? null : Math.min(model.durationNs / growth.trace_ns, 1);
+  const shown = growth.trace_ns === null ? null : Math.min(core.durationNs / growth.trace_ns, 1);
   return (
     <div class="building" role="status">
       <strong>First part</strong>
       <span>
-        Shown is the first {formatDuration(model.durationNs)}
+        Shown is the first {formatDuration(core.durationNs)}
         {growth.trace_ns !== null && ` of ${formatDuration(growth.trace_ns)}`}; the rest follows.
       </span>
       {shown !== null && (
@@ -39,31 +39,31 @@ export function BuildingNotice({model}: {model: AppModel}) {
 }
 
 // A page that was exported of a range.
-function PartNotice({model}: {model: AppModel}) {
-  const from = model.names.trace.part_from_ns;
+function PartNotice({core}: {core: Core}) {
+  const from = core.names.trace.part_from_ns;
   if (from === undefined) return null;
   return (
     <div class="building" role="status">
       <strong>Part</strong>
-      <span>{formatDuration(model.durationNs)} from {formatDuration(from)} after the begin of the trace; times count from there.</span>
+      <span>{formatDuration(core.durationNs)} from {formatDuration(from)} after the begin of the trace; times count from there.</span>
     </div>
   );
 }
 
-function LiveNotice({model}: {model: AppModel}) {
-  const growth = useSignal(model.growth);
-  useSignal(model.playback);
-  useSignal(model.view);
-  const behind = Math.max(growth.duration_ns - model.durationNs, 0);
-  const follows = isAtEnd(model);
+function LiveNotice({core}: {core: Core}) {
+  const growth = useSignal(core.extent.growth);
+  useSignal(core.playback.play);
+  useSignal(core.view.viewport);
+  const behind = Math.max(growth.duration_ns - core.durationNs, 0);
+  const follows = isAtEnd(core);
   return (
     <div class="building live">
       <strong>{follows ? 'Live' : 'Recording'}</strong>
-      {follows && growth.index === model.client.index && growth.late_ns !== null && (
+      {follows && growth.index === core.client.index && growth.late_ns !== null && (
         <span>as it was {formatDuration(Math.round(growth.late_ns / 1e8) * 1e8)} ago</span>
       )}
       {!follows && <span>{formatDuration(behind)} more since</span>}
-      {!follows && <button type="button" onClick={() => (model.goLive = true)}>Go to now</button>}
+      {!follows && <button type="button" onClick={() => (core.extent.goLive = true)}>Go to now</button>}
     </div>
   );
 }

@@ -2,15 +2,15 @@
 
 import {useEffect, useRef} from 'preact/hooks';
 
-import type {AppModel} from '../core/app_model';
+import type {Core} from '../core/core';
 import {COMMANDS} from '../core/keymap';
 import {clean} from '../core/names';
 import {formatCount} from '../core/units';
 import {useSignal} from '../core/use_signal';
 
 // Always visible when anything was lost: numbers without it would mislead.
-export function QualityBanner({model}: {model: AppModel}) {
-  const trace = model.names.trace;
+export function QualityBanner({core}: {core: Core}) {
+  const trace = core.names.trace;
   const loss = trace.loss;
   const parts: string[] = [];
   if (loss && !loss.complete) parts.push(clean(loss.text));
@@ -31,8 +31,8 @@ export function QualityBanner({model}: {model: AppModel}) {
   );
 }
 
-export function LostPanel({model}: {model: AppModel}) {
-  if (!useSignal(model.lost)) return null;
+export function LostPanel({core}: {core: Core}) {
+  if (!useSignal(core.requests.lost)) return null;
   return (
     <div class="error lost" role="alert">
       <strong>The server is gone</strong>
@@ -41,21 +41,21 @@ export function LostPanel({model}: {model: AppModel}) {
   );
 }
 
-export function ErrorPanel({model}: {model: AppModel}) {
-  const error = useSignal(model.error);
+export function ErrorPanel({core}: {core: Core}) {
+  const error = useSignal(core.requests.error);
   if (error === null) return null;
   return (
     <div class="error" role="alert">
       <strong>A request failed</strong>
       <span>{error}</span>
       <button onClick={() => location.reload()}>Reload</button>
-      <button onClick={() => (model.error.value = null)}>Dismiss</button>
+      <button onClick={() => (core.requests.error.value = null)}>Dismiss</button>
     </div>
   );
 }
 
-export function HelpDialog({model}: {model: AppModel}) {
-  const open = useSignal(model.helpOpen);
+export function HelpDialog({core}: {core: Core}) {
+  const open = useSignal(core.page.helpOpen);
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const element = dialog.current;
@@ -64,9 +64,9 @@ export function HelpDialog({model}: {model: AppModel}) {
     else if (!open && element.open) element.close();
   }, [open]);
   return (
-    <dialog class="help" ref={dialog} aria-label="Keys" onClose={() => (model.helpOpen.value = false)}
+    <dialog class="help" ref={dialog} aria-label="Keys" onClose={() => (core.page.helpOpen.value = false)}
             onClick={(event) => {
-              if (event.target === dialog.current) model.helpOpen.value = false;
+              if (event.target === dialog.current) core.page.helpOpen.value = false;
             }}>
       <h2>Keys</h2>
       <dl>
@@ -78,12 +78,12 @@ export function HelpDialog({model}: {model: AppModel}) {
         ))}
       </dl>
       <p class="faint">Drag on the rows selects a range. A click sets the playhead and selects what is there. Drag on the time axis scrubs. Double-click fits what is under the pointer.</p>
-      <button onClick={() => (model.helpOpen.value = false)}>Close</button>
+      <button onClick={() => (core.page.helpOpen.value = false)}>Close</button>
     </dialog>
   );
 }
 
-export function LiveRegion({model}: {model: AppModel}) {
-  const text = useSignal(model.announcement);
+export function LiveRegion({core}: {core: Core}) {
+  const text = useSignal(core.page.announcement);
   return <div class="offscreen" role="status" aria-live="polite">{text}</div>;
 }

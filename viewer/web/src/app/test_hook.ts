@@ -1,25 +1,24 @@
 // window.__pv, only with ?test=1: browser tests read it instead of comparing
 // pictures.
 
-import type {AppModel} from '../core/app_model';
+import type {Application} from './application';
 import {TILE_COLUMNS} from '../api/tile_decode';
 import {processOf} from '../core/names';
 import {tableOf} from '../tables/range_tables';
 import {processRows, threadRows} from '../tables/run_rows';
 import {endNs, tileSpan} from '../core/viewport';
-import type {TimelineEngine} from '../timeline/timeline_engine';
 import {describe} from '../timeline/tooltip';
 import {unfoldingInSight} from '../timeline/unfolding_in_sight';
 
-export function installTestHook(model: AppModel, engine: TimelineEngine): void {
+export function installTestHook({core, code, compare, engine, replay, tables, timeline}: Application): void {
   engine.manualClock = true;
   const hook = {
     ready: true,
-    index: () => model.client.index,
+    index: () => core.client.index,
     // An answer to the page, as it came.
     ask: async(path: string, body?: string): Promise<string> => {
       const init = body === undefined ? {} : {method: 'POST', headers: {'Content-Type': 'application/json'}, body};
-      const answer = await model.client.backend.ask(path, init);
+      const answer = await core.client.backend.ask(path, init);
       return `${answer.status} ${Array.from(new Uint8Array(answer.body), (byte) => String.fromCharCode(byte)).join('')}`;
     },
     settled: async(): Promise<void> => {
@@ -29,21 +28,21 @@ export function installTestHook(model: AppModel, engine: TimelineEngine): void {
       }
     },
     view: () => ({
-      ...model.view.value,
-      endNs: endNs(model.view.value),
-      scrollY: model.scrollY.value,
-      selection: model.selection.value,
-      playhead: model.playback.value.at,
-      playing: model.playback.value.playing,
-      counter: model.counter.value,
-      durationNs: model.durationNs,
+      ...core.view.viewport.value,
+      endNs: endNs(core.view.viewport.value),
+      scrollY: core.view.scrollY.value,
+      selection: core.range.chosen.value,
+      playhead: core.playback.play.value.at,
+      playing: core.playback.play.value.playing,
+      counter: timeline.rows.counter.value,
+      durationNs: core.durationNs,
     }),
     rows: () => engine.lanesInSight().flatMap(
         (lane) => lane.rows.map((row) => ({
           lane: lane.id,
           kind: row.kind,
           row: row.row,
-          y: lane.y + row.y - model.scrollY.value,
+          y: lane.y + row.y - core.view.scrollY.value,
           height: row.height,
         }))),
     // The tiles drawn for a row: exact items, or columns.
@@ -73,49 +72,49 @@ export function installTestHook(model: AppModel, engine: TimelineEngine): void {
     },
     // Fills of processes, then of idle time and of nothing.
     colours: (processes: number[]) => [
-      ...processes.map((process) => engine.book.process(process)),
-      engine.book.theme.idle, engine.book.theme.lane,
+      ...processes.map((process) => core.book.value.process(process)),
+      core.book.value.theme.idle, core.book.value.theme.lane,
     ].map(({r, g, b}) => [r, g, b]),
-    describe: (x: number, y: number) => describe(model, engine, x, y),
-    item: () => model.item.value,
-    wait: () => model.wait.value,
-    recent: () => model.now.recent.value,
-    unfolding: () => unfoldingInSight(model, engine),
-    state: () => model.now.instant.value,
-    aggregate: () => model.tables.aggregate.value,
-    table: () => model.tables.aggregate.value && tableOf(model.tables.aggregate.value),
+    describe: (x: number, y: number) => describe(core, engine, x, y),
+    item: () => core.selection.selected.value,
+    wait: () => core.selection.wait.value,
+    recent: () => replay.now.recent.value,
+    unfolding: () => unfoldingInSight(core, engine),
+    state: () => replay.now.instant.value,
+    aggregate: () => tables.ranges.aggregate.value,
+    table: () => tables.ranges.aggregate.value && tableOf(tables.ranges.aggregate.value),
     runRows: () => {
-      const data = model.tables.aggregate.value;
-      return data && (tableOf(data) === 'threads' ? threadRows(data, (thread) => processOf(model.names, thread)) : processRows(data));
+      const data = tables.ranges.aggregate.value;
+      return data && (tableOf(data) === 'threads' ? threadRows(data, (thread) => processOf(core.names, thread)) : processRows(data));
     },
-    events: () => model.tables.events.value,
-    places: () => model.findPlaces.places.value && {
-      all: [...model.findPlaces.places.value.all],
-      chosen: [...model.findPlaces.places.value.chosen],
+    events: () => tables.ranges.events.value,
+    places: () => timeline.places.value && {
+      all: [...timeline.places.value.all],
+      chosen: [...timeline.places.value.chosen],
     },
-    rare: () => model.rare.items.value.map(({kind, from, to, hook}) => ({kind, from, to, hook})),
-    lengths: () => model.lengths.value,
-    hoverWait: () => model.hoverWait.answer.value,
-    callTree: () => model.callTree.busy.value ? null : model.callTree.answer.value,
-    functions: () => model.functions.busy.value ? null : model.functions.answer.value,
-    listing: () => model.functions.listing.value,
-    comparison: () => model.comparison.answer.value,
-    soFar: () => model.now.soFar.value,
-    window: () => model.now.window,
+    rare: () => timeline.rare.items.value.map(({kind, from, to, hook}) => ({kind, from, to, hook})),
+    lengths: () => core.selection.lengths.value,
+    hoverWait: () => timeline.hoverWait.answer.value,
+    callTree: () => tables.callTree.busy.value ? null : tables.callTree.answer.value,
+    functions: () => code.functions.busy.value ? null : code.functions.answer.value,
+    listing: () => code.functions.listing.value,
+    comparison: () => compare.answer.value,
+    soFar: () => replay.now.soFar.value,
+    window: () => replay.now.window,
     picture: () => engine.picture(),
     drawing: () => engine.drawing(),
-    setSpeed: (speed: number) => model.transport.setSpeed(speed),
-    tick: (ms: number) => model.transport.tick(ms),
-    play: (ms: number) => model.transport.play(ms),
+    setSpeed: (speed: number) => core.playback.setSpeed(speed),
+    tick: (ms: number) => replay.transport.tick(ms),
+    play: (ms: number) => replay.transport.play(ms),
     frames: () => engine.stats,
-    net: () => model.client.net,
+    net: () => core.client.net,
     cacheBytes: () => engine.cache.bytes,
-    pan: (px: number) => model.pan(px),
-    scroll: (px: number) => model.scroll(px),
-    zoom: (x: number, factor: number) => model.zoom(x, factor),
-    run: (command: string) => model.run(command, null),
-    setWindow: (from: number, to: number) => model.setWindow(from, to),
-    movePlayhead: (at: number) => model.movePlayhead(at),
+    pan: (px: number) => core.view.pan(px),
+    scroll: (px: number) => core.view.scroll(px),
+    zoom: (x: number, factor: number) => core.view.zoom(x, factor),
+    run: (command: string) => core.commands.run(command, null),
+    setWindow: (from: number, to: number) => core.view.setWindow(from, to),
+    movePlayhead: (at: number) => core.playback.moveTo(at),
     realClock: () => (engine.manualClock = false),
   };
   Object.assign(window, {__pv: hook});

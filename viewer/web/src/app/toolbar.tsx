@@ -3,10 +3,8 @@
 import {computed} from '@preact/signals-core';
 import {useMemo} from 'preact/hooks';
 
-import type {AppModel} from '../core/app_model';
-import {type Follow, FOLLOWS} from '../core/follow';
-import {SPEEDS} from '../core/playback';
-import {STEP_KINDS, type StepChoice, stepName} from '../replay/stepping';
+import type {Application} from './application';
+import {type Follow, FOLLOWS, SPEEDS, STEP_KINDS, type StepChoice, stepName} from '../core/playback';
 import {endNs} from '../core/viewport';
 import {formatDuration, formatInstant} from '../core/units';
 import {FindBox} from '../find/find_box';
@@ -29,34 +27,36 @@ const STEPS = 'M2 12h3V9h3V6h3V3h3v1.8h-1.4v3h-3v3h-3v3H2z';
 const SKIP = 'M2 3v10l5-5zM8 3v10l5-5zM13.4 3H15v10h-1.6z';
 
 // By itself: it changes with each frame.
-function Clock({model}: {model: AppModel}) {
-  const play = useSignal(model.playback);
-  const view = useSignal(model.view);
-  const selection = useSignal(model.selection);
+function Clock({app}: {app: Application}) {
+  const {core, replay} = app;
+  const play = useSignal(core.playback.play);
+  const view = useSignal(core.view.viewport);
+  const selection = useSignal(core.range.chosen);
   return (
     <>
       <output class="clock" title="Playhead">{formatInstant(play.at, Math.min(view.nsPerPx, 999))}</output>
       <div class="window">
         {selection ? <span class="chip">selected {formatDuration(selection.to - selection.from)}</span> : null}
         {play.playing ?
-          <span class="pace" title="Speed of the replay">{model.transport.paceText()}</span> : selection ? null :
-          <span title="Visible window">{formatDuration(Math.min(endNs(view), model.durationNs) - Math.max(view.startNs, 0))} in view</span>}
+          <span class="pace" title="Speed of the replay">{replay.transport.paceText()}</span> : selection ? null :
+          <span title="Visible window">{formatDuration(Math.min(endNs(view), core.durationNs) - Math.max(view.startNs, 0))} in view</span>}
       </div>
     </>
   );
 }
 
-export function Toolbar({model}: {model: AppModel}) {
-  const playing = useSignal(useMemo(() => computed(() => model.playback.value.playing), [model]));
-  const speed = useSignal(useMemo(() => computed(() => model.playback.value.speed), [model]));
-  const loop = useSignal(model.loop);
-  const skip = useSignal(model.skipIdle);
-  const kind = useSignal(model.stepKind);
-  const byEvents = useSignal(model.byEvents);
-  const follow = useSignal(model.follow);
+export function Toolbar({app}: {app: Application}) {
+  const {core, replay} = app;
+  const playing = useSignal(useMemo(() => computed(() => core.playback.play.value.playing), [core]));
+  const speed = useSignal(useMemo(() => computed(() => core.playback.play.value.speed), [core]));
+  const loop = useSignal(core.playback.loop);
+  const skip = useSignal(core.playback.skipIdle);
+  const kind = useSignal(core.playback.stepKind);
+  const byEvents = useSignal(core.playback.byEvents);
+  const follow = useSignal(core.playback.follow);
   const dark = useSignal(theme).dark;
   const safe = useSignal(safePalette);
-  const trace = model.names.trace;
+  const trace = core.names.trace;
   const title = trace.path?.replace(/\/+$/, '').split('/').pop() || 'trace';
   return (
     <header class="toolbar">
@@ -64,45 +64,45 @@ export function Toolbar({model}: {model: AppModel}) {
       <div class="trace" title={trace.command || title}>
         <span class="trace-name">{title}</span>
         <span class="trace-facts">
-          {[trace.hostname, `${trace.cpus} CPUs`, formatDuration(model.durationNs)].filter(Boolean).join('  \u00b7  ')}
+          {[trace.hostname, `${trace.cpus} CPUs`, formatDuration(core.durationNs)].filter(Boolean).join('  \u00b7  ')}
         </span>
       </div>
       <div class="transport" role="group" aria-label="Replay">
-        <button title="Step back  ( , )" aria-label="Step back" onClick={() => model.run('previous', null)}><Icon path={BACK} /></button>
+        <button title="Step back  ( , )" aria-label="Step back" onClick={() => core.commands.run('previous', null)}><Icon path={BACK} /></button>
         <button class="play" title={playing ? 'Pause  (Space)' : 'Play  (Space)'}
-                aria-label={playing ? 'Pause' : 'Play'} onClick={() => model.transport.togglePlay()}>
+                aria-label={playing ? 'Pause' : 'Play'} onClick={() => replay.transport.togglePlay()}>
           <Icon path={playing ? PAUSE : PLAY} />
         </button>
-        <button title="Step forward  ( . )" aria-label="Step forward" onClick={() => model.run('next', null)}><Icon path={FORWARD} /></button>
+        <button title="Step forward  ( . )" aria-label="Step forward" onClick={() => core.commands.run('next', null)}><Icon path={FORWARD} /></button>
         <button class={loop ? 'on' : ''} title="Loop inside the selection  (O)" aria-label="Loop" aria-pressed={loop}
-                onClick={() => (model.loop.value = !loop)}><Icon path={LOOP} /></button>
+                onClick={() => (core.playback.loop.value = !loop)}><Icon path={LOOP} /></button>
         <button class={skip ? 'on' : ''} title="Leave out time in which all CPUs are idle  (I)" aria-label="Skip idle time" aria-pressed={skip}
-                onClick={() => model.run('skip-idle', null)}><Icon path={SKIP} /></button>
+                onClick={() => core.commands.run('skip-idle', null)}><Icon path={SKIP} /></button>
         <select class="wide" aria-label="Steps" title="What a step is  (T)" value={kind}
-                onChange={(event) => (model.stepKind.value = event.currentTarget.value as StepChoice)}>
+                onChange={(event) => (core.playback.stepKind.value = event.currentTarget.value as StepChoice)}>
           {STEP_KINDS.map((one) => <option value={one} key={one}>{stepName(one)}</option>)}
         </select>
         <button class={`wide ${byEvents ? 'on' : ''}`} title="Play from step to step  (E)" aria-label="Play from step to step"
-                aria-pressed={byEvents} onClick={() => model.run('by-events', null)}><Icon path={STEPS} /></button>
+                aria-pressed={byEvents} onClick={() => core.commands.run('by-events', null)}><Icon path={STEPS} /></button>
         <select class="wide" aria-label="Window" title="How the window follows the playhead  (Y)" value={follow}
-                onChange={(event) => (model.follow.value = event.currentTarget.value as Follow)}>
+                onChange={(event) => (core.playback.follow.value = event.currentTarget.value as Follow)}>
           {FOLLOWS.map((one) => <option value={one} key={one}>{one}</option>)}
         </select>
         <select aria-label="Speed" title="Speed; 1\u00d7 takes ten seconds for the window  ( - = )" value={speed}
-                onChange={(event) => model.transport.setSpeed(Number(event.currentTarget.value))}>
+                onChange={(event) => core.playback.setSpeed(Number(event.currentTarget.value))}>
           {SPEEDS.map((speed) => <option value={speed} key={speed}>{speed}{'\u00d7'}</option>)}
         </select>
       </div>
-      <Clock model={model} />
-      <FindBox model={model} />
+      <Clock app={app} />
+      <FindBox timeline={app.timeline} find={app.find} />
       <div class="tools">
-        <button title="Whole trace  (0)" onClick={() => model.fitAll()}>Fit</button>
-        <button class="wide" title="Save a picture of the timeline  (Shift P)" onClick={() => model.run('picture', null)}>PNG</button>
-        <button class="wide" title="Save it as a drawing  (Shift V)" onClick={() => model.run('drawing', null)}>SVG</button>
+        <button title="Whole trace  (0)" onClick={() => core.view.fitAll()}>Fit</button>
+        <button class="wide" title="Save a picture of the timeline  (Shift P)" onClick={() => core.commands.run('picture', null)}>PNG</button>
+        <button class="wide" title="Save it as a drawing  (Shift V)" onClick={() => core.commands.run('drawing', null)}>SVG</button>
         <button title="Colours that differ under colour blindness  (Shift X)" aria-pressed={safe} class={safe ? 'on' : ''}
-                onClick={() => model.run('palette', null)}>Safe</button>
-        <button title="Light or dark  (Shift D)" aria-label="Light or dark" onClick={() => model.run('theme', null)}>{dark ? 'Light' : 'Dark'}</button>
-        <button title="Keys  (?)" aria-label="Help" onClick={() => model.run('help', null)}>?</button>
+                onClick={() => core.commands.run('palette', null)}>Safe</button>
+        <button title="Light or dark  (Shift D)" aria-label="Light or dark" onClick={() => core.commands.run('theme', null)}>{dark ? 'Light' : 'Dark'}</button>
+        <button title="Keys  (?)" aria-label="Help" onClick={() => core.commands.run('help', null)}>?</button>
       </div>
     </header>
   );

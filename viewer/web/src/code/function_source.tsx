@@ -4,7 +4,7 @@
 import {useEffect, useRef, useState} from 'preact/hooks';
 
 import type {FunctionRow, ListingAnswer, ListingEvent, SelfAmount} from '../api/schema';
-import type {AppModel} from '../core/app_model';
+import type {Code} from './code';
 import {type CodeInstruction, codeInstructions, type CodeLine, codeLines, hottest} from './code_listing';
 import {clean, processName, threadName, visible} from '../core/names';
 import {formatDuration} from '../core/units';
@@ -133,27 +133,28 @@ function Panes({listing, event}: {listing: ListingAnswer; event: ListingEvent}) 
   );
 }
 
-export function FunctionSource({model, row}: {model: AppModel; row: FunctionRow}) {
-  const {functions, names} = model;
+export function FunctionSource({code, row}: {code: Code; row: FunctionRow}) {
+  const {core, functions} = code;
+  const {names} = core;
   const listing = useSignal(functions.listing);
   const refused = useSignal(functions.refused);
-  const selection = useSignal(model.selection);
-  const process = useSignal(model.highlight);
-  const thread = useSignal(functions.thread);
-  const height = useSignal(model.panelHeight);
+  const selection = useSignal(core.range.chosen);
+  const process = useSignal(core.focus.process);
+  const thread = useSignal(core.focus.thread);
+  const height = useSignal(core.page.panelHeight);
   const [chosen, choose] = useState(row.event);
   const sampled = listing?.events.filter(({addresses}) => addresses.some((one) => one.self_samples > 0)) ?? [];
   const event = sampled.find((one) => one.event === chosen) ?? sampled[0];
   return (
     <section class="range open function-source" aria-label="Source of a function" style={height !== null ? {height: `${height}px`} : {}}>
-      <DockEdge model={model} />
+      <DockEdge core={core} />
       <div class="range-head">
         <h2 class="function-name" title={clean(row.function)}>{clean(row.function)}</h2>
         <span class="range-what"><span class="text">{clean(row.dso)}
           {listing && event && `: self ${estimateText(wholeOf(event.event, listing.all), estimate(event))}, ${shareText(estimate(event), wholeOf(event.event, listing.all))} ${
             shareLimits(estimate(event), wholeOf(event.event, listing.all))} of all ${event.event}`}
           <span class="faint">{thread !== null ? `of ${threadName(names, thread)}, ` : process === null ? '' : `of ${processName(names, process)} ${names.process(process)?.pid ?? ''}, `}
-            {selection ? `${formatDuration(selection.to - selection.from)} selected` : model.extent}</span></span></span>
+            {selection ? `${formatDuration(selection.to - selection.from)} selected` : core.extent.name}</span></span></span>
         {sampled.length > 1 && sampled.map((one) => (
           <button key={one.event} aria-pressed={one === event} onClick={() => choose(one.event)}>{one.event}</button>
         ))}

@@ -4,7 +4,7 @@
 import {useEffect} from 'preact/hooks';
 
 import type {FunctionRow, FunctionsAnswer} from '../api/schema';
-import type {AppModel} from '../core/app_model';
+import type {Code} from './code';
 import {rowKey} from './functions';
 import {clean, processName, processOf, threadName} from '../core/names';
 import {formatCount} from '../core/units';
@@ -38,8 +38,8 @@ function columnsOf(answer: FunctionsAnswer): Column<FunctionRow>[] {
 }
 
 // Which event the table is of: of several, one at a time.
-function EventChoice({model, answer}: {model: AppModel; answer: FunctionsAnswer}) {
-  const {functions} = model;
+function EventChoice({code, answer}: {code: Code; answer: FunctionsAnswer}) {
+  const {functions} = code;
   const chosen = useSignal(functions.event);
   if (answer.all.length < 2) return null;
   return (
@@ -53,16 +53,17 @@ function EventChoice({model, answer}: {model: AppModel; answer: FunctionsAnswer}
 }
 
 // Which thread the table is of: those with the most samples, and the chosen one.
-function ThreadChoice({model, answer}: {model: AppModel; answer: FunctionsAnswer}) {
-  const {functions, names} = model;
-  const thread = useSignal(functions.thread);
+function ThreadChoice({code, answer}: {code: Code; answer: FunctionsAnswer}) {
+  const {core, functions} = code;
+  const {names} = core;
+  const thread = useSignal(core.focus.thread);
   useSignal(names.changed);
   if (answer.threads_total < 2 && thread === null) return null;
   const listed = answer.threads.some((one) => one.thread === thread);
   const left = answer.threads_total - answer.threads.length;
   const option = (one: number, samples: number) => {
     const process = processOf(names, one);
-    const of = process === model.highlight.peek() ? '' : ` of ${processName(names, process)} ${names.process(process)?.pid ?? ''}`;
+    const of = process === core.focus.process.peek() ? '' : ` of ${processName(names, process)} ${names.process(process)?.pid ?? ''}`;
     return <option key={one} value={String(one)} selected={one === thread}>{`${threadName(names, one)}${of}: ${formatCount(samples)} samples`}</option>;
   };
   return (
@@ -77,14 +78,15 @@ function ThreadChoice({model, answer}: {model: AppModel; answer: FunctionsAnswer
   );
 }
 
-export function FunctionTable({model}: {model: AppModel}) {
-  const {functions, names} = model;
+export function FunctionTable({code}: {code: Code}) {
+  const {core, functions} = code;
+  const {names} = core;
   const answer = useSignal(functions.answer);
   const busy = useSignal(functions.busy);
-  const process = useSignal(model.highlight);
-  const thread = useSignal(functions.thread);
+  const process = useSignal(core.focus.process);
+  const thread = useSignal(core.focus.thread);
   const event = useSignal(functions.event);
-  const filter = useSignal(model.filter);
+  const filter = useSignal(core.focus.filter);
   const wantsFocus = useSignal(functions.wantsFocus);
   const last = functions.last === null ? null : rowKey(functions.last);
   useEffect(() => {
@@ -108,15 +110,15 @@ export function FunctionTable({model}: {model: AppModel}) {
     <div class={busy ? 'functions stale' : 'functions'}>
       {of !== null && (
         <p class="condition">Of <strong>{of}</strong>, as by <code>report --process</code>.
-          <button class="link" onClick={() => (model.highlight.value = null)}>all processes</button></p>
+          <button class="link" onClick={() => (core.focus.process.value = null)}>all processes</button></p>
       )}
       {filter !== '' && <p class="condition">All rows: they lack a field of <code>{filter}</code>.</p>}
-      <EventChoice model={model} answer={answer} />
-      <ThreadChoice model={model} answer={answer} />
-      <Pages model={model} total={answer.total} />
+      <EventChoice code={code} answer={answer} />
+      <ThreadChoice code={code} answer={answer} />
+      <Pages ranges={code.ranges} total={answer.total} />
       {answer.rows.length === 0 ?
-        <p class="refused">No sample was taken {who === null ? '' : `of ${who} `}in {model.selection.value ? 'the selection' : `the ${model.extent}`}.</p> :
-        <DataTable columns={columnsOf(answer)} rows={answer.rows} model={model} rowKey={rowKey} swatch={() => null} arrows
+        <p class="refused">No sample was taken {who === null ? '' : `of ${who} `}in {core.range.chosen.value ? 'the selection' : `the ${core.extent.name}`}.</p> :
+        <DataTable columns={columnsOf(answer)} rows={answer.rows} ranges={code.ranges} rowKey={rowKey} swatch={() => null} arrows
                    selected={(row) => rowKey(row) === last} onClick={(row) => functions.open(row)} />}
       <SampleBooks answer={answer} event={event} />
     </div>

@@ -6,16 +6,15 @@ import {effect, type Signal, signal} from '@preact/signals-core';
 
 import {ApiError, isReplaced, type Sampled} from '../api/client';
 import type {FunctionRow, FunctionsAnswer, ListingAnswer} from '../api/schema';
-import type {AppModel} from '../core/app_model';
+import type {Core} from '../core/core';
 import {processOf} from '../core/names';
-import {TABLE_ROWS} from '../tables/range_tables';
+import {type RangeTables, TABLE_ROWS} from '../tables/range_tables';
 
 const REST_MS = 150; // after the last move of a drag
 const RETRY_MS = 300;
 
 export class Functions {
   readonly answer: Signal<FunctionsAnswer|null> = signal(null);
-  readonly thread: Signal<number|null> = signal(null); // chosen; null: all
   readonly event = signal(0); // which of the sampled ones
   readonly busy = signal(false);
   // Its code is shown in place of the tables.
@@ -32,62 +31,61 @@ export class Functions {
   private listingAbort: AbortController|null = null;
   private listingTimer: ReturnType<typeof setTimeout>|undefined;
 
-  constructor(private readonly model: AppModel) {}
+  constructor(private readonly core: Core, private readonly tables: RangeTables) {}
 
   // Starts the requests that follow the signals.
   start(): void {
-    const {model} = this;
-    this.process = model.highlight.peek();
+    const {core, tables} = this;
+    this.process = core.focus.process.peek();
     effect(() => {
-      void [model.selection.value, model.tables.order.value];
-      const process = model.highlight.value;
+      void [core.range.chosen.value, tables.order.value];
+      const process = core.focus.process.value;
       if (process !== this.process) {
         this.process = process;
-        this.choose(this.isOf(process) ? this.thread.peek() : null);
+        this.choose(this.isOf(process) ? this.core.focus.thread.peek() : null);
       }
-      void [this.thread.value, this.event.value];
-      void model.tables.offset.value;
+      void [this.core.focus.thread.value, this.event.value];
+      void tables.offset.value;
       clearTimeout(this.timer);
       this.abort?.abort();
-      if (model.lost.value || model.tables.tab.value !== 'functions') return;
+      if (core.requests.lost.value || tables.tab.value !== 'functions') return;
       this.busy.value = true;
       this.timer = setTimeout(() => void this.loadTable(), REST_MS);
     });
     effect(() => {
-      void [model.selection.value, model.highlight.value, this.thread.value];
+      void [core.range.chosen.value, core.focus.process.value, this.core.focus.thread.value];
       clearTimeout(this.listingTimer);
       this.listingAbort?.abort();
       const row = this.opened.value;
-      if (model.lost.value || row === null) return;
+      if (core.requests.lost.value || row === null) return;
       this.listingTimer = setTimeout(() => void this.loadListing(row), this.listing.peek() ? REST_MS : 0);
     });
   }
 
   // The samples of this thread; null: of all.
   choose(thread: number|null): void {
-    this.model.tables.offset.value = 0;
-    this.thread.value = thread;
+    this.tables.offset.value = 0;
+    this.core.focus.thread.value = thread;
   }
   chooseEvent(event: number): void {
-    this.model.tables.offset.value = 0;
+    this.tables.offset.value = 0;
     this.event.value = event;
   }
   private isOf(process: number|null): boolean {
-    const thread = this.thread.peek();
-    return thread !== null && process !== null && processOf(this.model.names, thread) === process;
+    const thread = this.core.focus.thread.peek();
+    return thread !== null && process !== null && processOf(this.core.names, thread) === process;
   }
   // Which samples.
   private chosen(): Sampled {
-    return {range: this.model.selection.peek(), process: this.model.highlight.peek(), thread: this.thread.peek()};
+    return {range: this.core.range.chosen.peek(), process: this.core.focus.process.peek(), thread: this.core.focus.thread.peek()};
   }
 
   // The table, with the keyboard in it.
   showTable(): void {
     this.close();
     this.wantsFocus.value = true;
-    this.model.source.open.value = false;
-    this.model.panelOpen.value = true;
-    this.model.tables.show('functions');
+    this.core.page.panelOpen.value = true;
+    this.tables.show('functions');
   }
   open(row: FunctionRow): void {
     this.last = row;
@@ -105,7 +103,7 @@ export class Functions {
   private async loadTable(): Promise<void> {
     const abort = new AbortController();
     this.abort = abort;
-    const {client, tables} = this.model;
+    const {core: {client}, tables} = this;
     await this.ask(abort, async () => {
       try {
         this.answer.value = await client.functions(
@@ -125,7 +123,7 @@ export class Functions {
     this.listingAbort = abort;
     await this.ask(abort, async () => {
       try {
-        this.listing.value = await this.model.client.annotate(this.chosen(), row, abort.signal);
+        this.listing.value = await this.core.client.annotate(this.chosen(), row, abort.signal);
         this.refused.value = null;
       } catch (error) {
         // No sample of it in this range, or several functions have its name.
@@ -138,7 +136,7 @@ export class Functions {
   }
 
   private async ask(abort: AbortController, work: () => Promise<void>): Promise<void> {
-    await this.model.guard(async () => {
+    await this.core.requests.guard(async () => {
       while (!abort.signal.aborted) {
         try {
           return await work();

@@ -1,15 +1,17 @@
 // The file of the innermost open segment: a track for each CPU, lit where it is,
 // a mark at the edge if that is out of sight, and what the calls of each line took in the selection.
 
+import type {ReadonlySignal} from '@preact/signals-core';
 import {useEffect, useRef, useState} from 'preact/hooks';
 
-import type {AppModel} from '../core/app_model';
+import type {Code} from './code';
+import type {InstantState} from '../api/schema';
 import {clean, processOf} from '../core/names';
 import {lineTotals, type Place, placesOf} from './source_view';
 import {css} from '../core/palette';
 import {formatCount, formatDuration} from '../core/units';
-import type {TimelineEngine} from '../timeline/timeline_engine';
 import {theme} from '../core/theme';
+import type {StyleBook} from '../core/style_book';
 import {useSignal} from '../core/use_signal';
 
 const LINE_PX = 17;
@@ -26,19 +28,19 @@ interface AwayProps {
   places: readonly Place[]; // in the file that is shown
   top: number;
   height: number;
-  engine: TimelineEngine;
+  book: StyleBook;
   onGo: (line: number) => void;
 }
 
 // At its upper and lower edge: the CPUs whose lines are out of sight.
-function AwayMarks({places, top, height, engine, onGo}: AwayProps) {
+function AwayMarks({places, top, height, book, onGo}: AwayProps) {
   return (
     <>
       {(['above', 'below'] as const).map((side) => (
         <div class={`source-away ${side}`} key={side}>
           {places.filter((place) => sideOf(place.line, top, height) === side).map(({cpu, line, process}) => (
             <button key={cpu} title={`CPU ${cpu} is in line ${line}; a click goes there`} onClick={() => onGo(line)}>
-              <span class="swatch" style={{background: css(engine.book.process(process))}} />
+              <span class="swatch" style={{background: css(book.process(process))}} />
               CPU {cpu} {side === 'above' ? '\u2191' : '\u2193'} {line}
             </button>
           ))}
@@ -48,18 +50,18 @@ function AwayMarks({places, top, height, engine, onGo}: AwayProps) {
   );
 }
 
-export function SourcePanel({model, engine}: {model: AppModel; engine: TimelineEngine}) {
-  const {source} = model;
-  const state = useSignal(model.now.instant);
+export function SourcePanel({code, instant}: {code: Code; instant: ReadonlySignal<InstantState|null>}) {
+  const {core, source} = code;
+  const state = useSignal(instant);
   const answers = useSignal(source.answers);
   const byHook = useSignal(source.byHook);
-  const selection = useSignal(model.selection);
+  const selection = useSignal(core.range.chosen);
   useSignal(theme);
   const [path, setPath] = useState<string|null>(null);
   const [top, setTop] = useState(0);
   const box = useRef<HTMLDivElement>(null);
 
-  const range = selection ?? {from: 0, to: model.durationNs + 1};
+  const range = selection ?? {from: 0, to: core.durationNs + 1};
   useEffect(() => {
     const timer = setTimeout(() => void source.loadTotals(range.from, range.to), 150);
     return () => clearTimeout(timer);
@@ -68,7 +70,7 @@ export function SourcePanel({model, engine}: {model: AppModel; engine: TimelineE
     source.want(state?.threads.flatMap((thread) => thread.open.map((segment) => segment.hook)) ?? []);
   }, [source, state]);
 
-  const places = state ? placesOf(state, answers, (thread) => processOf(model.names, thread)) : [];
+  const places = state ? placesOf(state, answers, (thread) => processOf(core.names, thread)) : [];
   // The file stays as long as a CPU is in it.
   const shown = places.some((place) => place.path === path) ? path : places[0]?.path ?? path;
   useEffect(() => setPath(shown), [shown]);
@@ -87,7 +89,7 @@ export function SourcePanel({model, engine}: {model: AppModel; engine: TimelineE
 
   const totals = shown === null ? new Map() : lineTotals(shown, byHook, answers);
   const reason = [...answers.values()].find((answer) => !answer.found);
-  const tracks = Math.min(model.names.trace.cpus, MOST_TRACKS);
+  const tracks = Math.min(core.names.trace.cpus, MOST_TRACKS);
   const first = Math.max(Math.floor(top / LINE_PX) - BEYOND, 0);
   const last = Math.min(first + Math.ceil(height / LINE_PX) + 2 * BEYOND, text?.lines.length ?? 0);
   return (
@@ -96,7 +98,7 @@ export function SourcePanel({model, engine}: {model: AppModel; engine: TimelineE
         <h2>Source</h2>
         <span class="range-what">{clean(shown ?? '') || (reason && !reason.found ? reason.reason : 'no open segment has a file')}
           <span class="faint">{text ? ` calls and own time of ${selection ? 'the selection' : 'the whole trace'}` : ''}</span></span>
-        <button class="quiet" onClick={() => model.run('source', null)}>Tables</button>
+        <button class="quiet" onClick={() => core.commands.run('source', null)}>Tables</button>
       </div>
       <div class="source-box">
         <div class="source" ref={box} tabIndex={0} onScroll={(event) => setTop(event.currentTarget.scrollTop)}>
@@ -110,7 +112,7 @@ export function SourcePanel({model, engine}: {model: AppModel; engine: TimelineE
                   <span class="tracks">
                     {Array.from({length: tracks}, (_, cpu) => {
                       const place = here.find((one) => one.cpu === cpu && one.line === number);
-                      return <i key={cpu} title={`CPU ${cpu}`} style={place ? {background: css(engine.book.process(place.process))} : {}} />;
+                      return <i key={cpu} title={`CPU ${cpu}`} style={place ? {background: css(core.book.value.process(place.process))} : {}} />;
                     })}
                   </span>
                   <span class="line-calls">{total ? formatCount(total.calls) : ''}</span>
@@ -122,7 +124,7 @@ export function SourcePanel({model, engine}: {model: AppModel; engine: TimelineE
             })}
           </div>
         </div>
-        <AwayMarks places={here} top={top} height={height} engine={engine}
+        <AwayMarks places={here} top={top} height={height} book={core.book.value}
                    onGo={(line) => box.current?.scrollTo({top: (line - 1) * LINE_PX - height / 2})} />
       </div>
     </section>

@@ -4,7 +4,7 @@
 import {type Signal, signal} from '@preact/signals-core';
 
 import type {InstantState, SourceAnswer} from '../api/schema';
-import type {AppModel} from '../core/app_model';
+import type {Core} from '../core/core';
 
 const MOST_SEGMENTS = 1000; // rows of the server's table
 
@@ -31,15 +31,15 @@ export class SourceView {
   private readonly texts = new Map<string, SourceText>();
   private readonly wanted = new Set<number>();
 
-  constructor(private readonly model: AppModel) {}
+  constructor(private readonly core: Core) {}
 
   // Requests what is not there yet.
   want(hooks: Iterable<number>): void {
     for (const hook of hooks) {
       if (this.wanted.has(hook)) continue;
       this.wanted.add(hook);
-      void this.model.guard(async () => {
-        const answer = await this.model.client.source(hook);
+      void this.core.requests.guard(async () => {
+        const answer = await this.core.client.source(hook);
         if (answer.found && !this.texts.has(answer.path)) {
           this.texts.set(answer.path, {path: answer.path, lines: answer.text.split('\n')});
         }
@@ -52,8 +52,8 @@ export class SourceView {
   }
 
   async loadTotals(from: number, to: number): Promise<void> {
-    await this.model.guard(async () => {
-      const answer = await this.model.client.aggregate(
+    await this.core.requests.guard(async () => {
+      const answer = await this.core.client.aggregate(
           from, to, {table: 'segments', column: 'wall_excl_ns', down: true, offset: 0, limit: MOST_SEGMENTS});
       this.want(answer.segments.map((row) => row.hook));
       const totals = new Map<number, LineTotal>();

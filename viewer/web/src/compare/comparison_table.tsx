@@ -1,8 +1,8 @@
 // What changed from one range to the other: the tables of `countrace diff`.
 
 import type {ComparedSection} from '../api/schema';
-import type {AppModel} from '../core/app_model';
-import {COMPARED_ROWS} from './comparison';
+import type {Compare} from './compare';
+import {COMPARED_ROWS} from './compare';
 import {formatCount, formatDuration, formatInstant} from '../core/units';
 import {useSignal} from '../core/use_signal';
 
@@ -34,16 +34,16 @@ export function Section({title, section}: {title: string; section: ComparedSecti
   );
 }
 
-export function ComparisonTable({model}: {model: AppModel}) {
-  const {comparison} = model;
-  const answer = useSignal(comparison.answer);
-  const before = useSignal(comparison.before);
-  const selection = useSignal(model.selection);
-  const offset = useSignal(comparison.offset);
+export function ComparisonTable({compare}: {compare: Compare}) {
+  const {core} = compare;
+  const answer = useSignal(compare.answer);
+  const before = useSignal(core.range.compared);
+  const selection = useSignal(core.range.chosen);
+  const offset = useSignal(compare.offset);
   if (!before) return null;
   const total = answer?.rows_total ?? 0;
   const go = (at: number): void => {
-    comparison.offset.value = Math.max(0, at);
+    compare.offset.value = Math.max(0, at);
   };
   return (
     <>
@@ -52,8 +52,8 @@ export function ComparisonTable({model}: {model: AppModel}) {
           Before: {formatDuration(before.to - before.from)} from {formatInstant(before.from, 999)}.
           {' '}After: {selection ? `${formatDuration(selection.to - selection.from)} from ${formatInstant(selection.from, 999)}` : 'select a range'}.
         </span>
-        <button disabled={!selection} onClick={() => comparison.swap()}>Swap</button>
-        <button onClick={() => comparison.end()}>End</button>
+        <button disabled={!selection} onClick={() => compare.swap()}>Swap</button>
+        <button onClick={() => compare.end()}>End</button>
         {answer && <span>{formatCount(total)} call paths differ, {formatCount(answer.rows_equal)} are equal.</span>}
         {total > COMPARED_ROWS && (
           <>

@@ -1,9 +1,10 @@
 // The colour of each key of each kind of row, for one trace and one theme.
 
 import {LEAF_IDLE, LEAF_OUTSIDE, NO_KEY, STATE_BLOCKED, STATE_UNKNOWN, STATE_WAITING} from '../api/schema';
-import type {SubRow} from '../timeline/rows/lanes';
 import {clean, hookName, type Names} from './names';
 import {assignSlots, hashName, HUES, mix, type Rgb, runColour, SEGMENT_SLOTS, segmentColour, slotColour, type Theme} from './palette';
+
+export type RowKind = 'cpu'|'interrupts'|'run'|'process'|'segment'|'hook'|'counter';
 
 export class StyleBook {
   private readonly slots: (number|undefined)[]; // of the heaviest names
@@ -51,13 +52,13 @@ export class StyleBook {
   }
 
   // Colour of a strip column.
-  column(kind: SubRow['kind'], key: number): Rgb {
+  column(kind: RowKind, key: number): Rgb {
     return kind === 'interrupts' ? this.theme.interrupt :
         kind === 'hook' ? this.theme.muted : this.hook(key);
   }
   // Colour of an exact item: the key of a CPU row is a thread, of a thread's
   // row a CPU.
-  item(row: SubRow, key: number, flags: number, highlight: number|null = null): Rgb {
+  item(row: {kind: RowKind; process: number}, key: number, flags: number, highlight: number|null = null): Rgb {
     if ((flags & LEAF_IDLE) !== 0) return this.theme.idle;
     if ((flags & LEAF_OUTSIDE) !== 0) return this.theme.outside;
     if (row.kind === 'cpu') {

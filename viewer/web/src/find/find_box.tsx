@@ -4,7 +4,8 @@
 
 import {useEffect, useMemo, useState} from 'preact/hooks';
 
-import type {AppModel} from '../core/app_model';
+import type {Timeline} from '../timeline/timeline';
+import type {FindPlaces} from './find_places';
 import {type Hit, hitsOf} from './find';
 import {type Command, commandsLike} from '../core/keymap';
 import {formatCount} from '../core/units';
@@ -28,9 +29,10 @@ export function focusFindBox(sign = ''): void {
 
 const leave = (): void => document.querySelector<HTMLElement>('.area')?.focus({preventScroll: true});
 
-export function FindBox({model}: {model: AppModel}) {
-  const filter = useSignal(model.filter);
-  const refused = useSignal(model.rowTree.refused);
+export function FindBox({timeline, find}: {timeline: Timeline; find: FindPlaces}) {
+  const {core} = timeline;
+  const filter = useSignal(core.focus.filter);
+  const refused = useSignal(timeline.rowTree.refused);
   const [text, setText] = useState(filter === '' ? '' : `:${filter}`);
   const [at, setAt] = useState(-1);
   const [hits, setHits] = useState<readonly Hit[]>(NO_HITS);
@@ -44,8 +46,8 @@ export function FindBox({model}: {model: AppModel}) {
 
   const search = async (wanted: string): Promise<Hit[]> => {
     let found: Hit[] = [];
-    await model.guard(async () => {
-      found = hitsOf(await model.client.find(wanted));
+    await core.requests.guard(async () => {
+      found = hitsOf(await core.client.find(wanted));
     });
     return found;
   };
@@ -64,7 +66,7 @@ export function FindBox({model}: {model: AppModel}) {
     };
   }, [text, mode]);
 
-  useEffect(() => void model.findPlaces.show(hits, hits.length === 1 ? 0 : at), [hits, at]);
+  useEffect(() => void find.show(hits, hits.length === 1 ? 0 : at), [hits, at]);
 
   const go = async (step: number): Promise<void> => {
     const found = at < 0 ? await search(text) : hits; // Enter may come before the answer
@@ -72,14 +74,14 @@ export function FindBox({model}: {model: AppModel}) {
     if (found.length === 0) return;
     const exact = found.find((hit) => hit.kind === 'hook' && hit.text.toLowerCase() === text.trim().toLowerCase()) ??
         (found.length === 1 ? found[0] : undefined);
-    if (exact?.kind === 'hook') return model.rows.revealCall(exact.hook, step > 0);
+    if (exact?.kind === 'hook') return timeline.commands.revealCall(exact.hook, step > 0);
     const next = at < 0 && step < 0 ? found.length - 1 : (at + step + found.length) % found.length;
     setAt(next);
     const hit = found[next];
-    if (hit?.kind === 'hook') await model.rows.revealCall(hit.hook, true);
+    if (hit?.kind === 'hook') await timeline.commands.revealCall(hit.hook, true);
     else if (hit) {
-      model.onJump();
-      await model.rows.reveal(hit.process, hit.thread);
+      core.view.onJump();
+      await timeline.commands.reveal(hit.process, hit.thread);
     }
   };
   const run = (command: Command|undefined): void => {
@@ -88,14 +90,14 @@ export function FindBox({model}: {model: AppModel}) {
     leave();
     if (command.id === 'find') focusFindBox();
     else if (command.id === 'filter') focusFindBox(':');
-    else if (command.id !== 'commands') model.run(command.id, null);
+    else if (command.id !== 'commands') core.commands.run(command.id, null);
   };
   const onEnter = (backwards: boolean): void => {
     if (mode === 'find') {
-      ++model.pending; // until the hit is in view
-      void go(backwards ? -1 : 1).finally(() => --model.pending);
+      ++core.requests.pending; // until the hit is in view
+      void go(backwards ? -1 : 1).finally(() => --core.requests.pending);
     } else if (mode === 'filter') {
-      model.setFilter(text.slice(1).trim());
+      core.focus.filter.value = text.slice(1).trim();
     } else {
       run(commands[Math.max(at, 0)]);
     }
@@ -130,7 +132,7 @@ export function FindBox({model}: {model: AppModel}) {
              onKeyDown={onKeyDown} />
       {filter !== '' && (
         <button class="unfilter" aria-label="Show all rows" title="Show all rows" onClick={() => {
-          model.setFilter('');
+          core.focus.filter.value = '';
           setText('');
         }}>{'\u00d7'}</button>
       )}

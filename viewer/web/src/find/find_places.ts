@@ -1,12 +1,13 @@
 // Where in the trace the hits of the find box are: when a process or thread ran,
 // when a hook was hit or its calls begin. In columns of the whole trace.
 
-import {type Signal, signal} from '@preact/signals-core';
+import type {Signal} from '@preact/signals-core';
 
 import {ApiError} from '../api/client';
 import {STATE_BLOCKED, STATE_UNKNOWN, STATE_WAITING} from '../api/schema';
 import {statesAt, type Tile, TILE_COLUMNS, type TileKey, threadsAt} from '../api/tile_decode';
-import type {AppModel} from '../core/app_model';
+import type {Core} from '../core/core';
+import type {Places} from '../timeline/paint/minimap_painter';
 import type {Hit, HookHit, PlaceHit} from './find';
 import {levelFor, tileSpan} from '../core/viewport';
 
@@ -14,19 +15,12 @@ export const PLACE_COLUMNS = 1024;
 const MOST_HITS = 24; // those with places: the first ones
 const OFF_CPU = STATE_WAITING | STATE_BLOCKED | STATE_UNKNOWN;
 
-export interface Places {
-  all: Uint8Array; // 1: a hit is in this column
-  chosen: Uint8Array; // the hit that Enter went to
-}
-
 export class FindPlaces {
-  readonly places: Signal<Places|null> = signal(null);
-
   private generation = 0;
   private hits: readonly Hit[] = [];
   private columns: Promise<Uint8Array>[] = []; // of each hit
 
-  constructor(private readonly model: AppModel) {}
+  constructor(private readonly core: Core, private readonly places: Signal<Places|null>) {}
 
   // `at`: number of the chosen hit; -1: none.
   async show(hits: readonly Hit[], at: number): Promise<void> {
@@ -36,7 +30,7 @@ export class FindPlaces {
       this.columns = hits.slice(0, MOST_HITS).map((hit) => this.columnsOf(hit));
     }
     const chosen = hits[at];
-    await this.model.guard(async () => {
+    await this.core.requests.guard(async () => {
       const columns = await Promise.all(this.columns);
       const own = chosen ? await (this.columns[at] ?? this.columnsOf(chosen)) : new Uint8Array(PLACE_COLUMNS);
       if (generation !== this.generation) return;
@@ -50,7 +44,7 @@ export class FindPlaces {
   private async columnsOf(hit: Hit): Promise<Uint8Array> {
     const columns = new Uint8Array(PLACE_COLUMNS);
     const mark = (from: number, to: number): void => {
-      const scale = PLACE_COLUMNS / this.model.durationNs;
+      const scale = PLACE_COLUMNS / this.core.durationNs;
       const last = Math.min(Math.max(Math.ceil(to * scale), Math.floor(from * scale) + 1), PLACE_COLUMNS);
       columns.fill(1, Math.max(Math.floor(from * scale), 0), last);
     };
@@ -62,7 +56,7 @@ export class FindPlaces {
   // A hook with more hits than the server counts has no places.
   private async markHits(hit: HookHit, mark: (from: number, to: number) => void): Promise<void> {
     try {
-      const {items} = await this.model.client.hits(hit.hook, 0, this.model.durationNs + 1, PLACE_COLUMNS);
+      const {items} = await this.core.client.hits(hit.hook, 0, this.core.durationNs + 1, PLACE_COLUMNS);
       for (const {t} of items) mark(t, t);
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 400) throw error;
@@ -70,7 +64,7 @@ export class FindPlaces {
   }
 
   private async markRuns({process, thread}: PlaceHit, mark: (from: number, to: number) => void): Promise<void> {
-    const {client, names, durationNs} = this.model;
+    const {client, names, durationNs} = this.core;
     let row: number|undefined = names.trace.machine_row + 1 + process;
     if (thread !== null) {
       const [branches] = await client.threadRows(0, durationNs + 1, [process], {top: 0, also: [thread], where: ''});

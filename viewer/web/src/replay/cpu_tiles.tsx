@@ -2,9 +2,9 @@
 
 import {type CpuState, type InstantState, LEAF_IDLE, LEAF_INFERRED, LEAF_OUTSIDE} from '../api/schema';
 import {hookName, type Names, processName, processOf, threadName} from '../core/names';
+import type {StyleBook} from '../core/style_book';
 import {css} from '../core/palette';
 import {formatDuration} from '../core/units';
-import type {TimelineEngine} from '../timeline/timeline_engine';
 
 const MOST_LARGE = 16; // CPUs; of more the tiles have one line
 
@@ -18,9 +18,8 @@ function inside(names: Names, cpu: CpuState, state: InstantState): {text: string
   return {text: open ? hookName(names, open.hook) : '', hook: open?.hook ?? null, interrupt: false};
 }
 
-export function CpuTiles({names, engine, state}: {names: Names; engine: TimelineEngine; state: InstantState}) {
+export function CpuTiles({names, book, state}: {names: Names; book: StyleBook; state: InstantState}) {
   const small = state.cpus.length > MOST_LARGE;
-  const book = engine.book;
   return (
     <ul class={small ? 'cpus small' : 'cpus'}>
       {state.cpus.map((cpu) => {

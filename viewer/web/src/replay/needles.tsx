@@ -1,7 +1,7 @@
 // The counters at the playhead: a needle for the rate now, and the total.
 
 import type {InstantState} from '../api/schema';
-import type {AppModel} from '../core/app_model';
+import type {Replay} from './replay';
 import {differsInEnd} from '../core/event_labels';
 import {formatEventCount, formatEventRate} from '../core/units';
 import {useSignal} from '../core/use_signal';
@@ -14,9 +14,10 @@ const END = (share: number): string => {
   return `M12 13L${(12 + 10 * Math.cos(angle)).toFixed(2)} ${(13 - 10 * Math.sin(angle)).toFixed(2)}`;
 };
 
-export function Needles({model, state}: {model: AppModel; state: InstantState}) {
-  const tops = useSignal(model.now.topRates);
-  const names = model.names;
+export function Needles({replay, state}: {replay: Replay; state: InstantState}) {
+  const {core} = replay;
+  const tops = useSignal(replay.now.topRates);
+  const names = core.names;
   if (state.events.length === 0) return null;
   return (
     <>

@@ -2,19 +2,18 @@
 // just now, the open segments, the counters. While playing it is behind the playhead and marked with a
 // tilde.
 
+import type {ComponentChildren} from 'preact';
+
 import type {Aggregate, InstantState, ProcessTotals, ThreadState} from '../api/schema';
-import type {AppModel} from '../core/app_model';
+import type {Replay} from './replay';
 import {hookName, processName, threadName} from '../core/names';
 import {css} from '../core/palette';
 import {formatDuration, formatInstant, formatPercent} from '../core/units';
 import {CpuTiles} from './cpu_tiles';
 import {Needles} from './needles';
 import {ProcessTree} from './process_tree_view';
-import type {TimelineEngine} from '../timeline/timeline_engine';
-import {DurationsPanel} from '../tables/durations_panel';
 import {theme} from '../core/theme';
 import {useSignal} from '../core/use_signal';
-import {WaitPanel} from '../tables/wait_panel';
 
 // "blocked 1.2 ms".
 function doing(thread: ThreadState, at: number): string {
@@ -57,8 +56,9 @@ function sinceText(soFar: Aggregate, at: number): string {
   return soFar.from === 0 ? 'so far' : `since ${formatInstant(soFar.from, 1000)}`;
 }
 
-function Stacks({model, engine, state}: {model: AppModel; engine: TimelineEngine; state: InstantState}) {
-  const names = model.names;
+function Stacks({replay, state}: {replay: Replay; state: InstantState}) {
+  const {core} = replay;
+  const names = core.names;
   return (
     <ul class="stacks">
       {state.threads.map((thread) => (
@@ -69,7 +69,7 @@ function Stacks({model, engine, state}: {model: AppModel; engine: TimelineEngine
           </div>
           {thread.open.map((segment) => (
             <div class="frame" key={segment.row} style={{paddingLeft: `${8 + Math.min(segment.depth, 8) * 10}px`}}>
-              <span class="swatch" style={{background: css(engine.book.hook(segment.hook))}} />
+              <span class="swatch" style={{background: css(core.book.value.hook(segment.hook))}} />
               <span class="who" title={hookName(names, segment.hook)}>{hookName(names, segment.hook)}</span>
               <span class="since">{formatDuration(state.t - segment.begin_ns)}</span>
             </div>
@@ -81,9 +81,10 @@ function Stacks({model, engine, state}: {model: AppModel; engine: TimelineEngine
 }
 
 // Places of one height, so that nothing jumps.
-function PlayingThreads({model, state}: {model: AppModel; state: InstantState}) {
-  const places = useSignal(model.now.threadPlaces);
-  const names = model.names;
+function PlayingThreads({replay, state}: {replay: Replay; state: InstantState}) {
+  const {core} = replay;
+  const places = useSignal(replay.now.threadPlaces);
+  const names = core.names;
   return (
     <ul class="stacks playing">
       {places.map((number, place) => {
@@ -102,21 +103,23 @@ function PlayingThreads({model, state}: {model: AppModel; state: InstantState}) 
   );
 }
 
-export function NowPanel({model, engine}: {model: AppModel; engine: TimelineEngine}) {
-  const state = useSignal(model.now.instant);
-  const soFar = useSignal(model.now.soFar);
-  const late = useSignal(model.late);
-  const highlight = useSignal(model.highlight);
-  const playback = useSignal(model.playback);
-  const places = useSignal(model.now.processPlaces);
+// `children`: what is selected.
+export function NowPanel({replay, children}: {replay: Replay; children: ComponentChildren}) {
+  const {core} = replay;
+  const state = useSignal(replay.now.instant);
+  const soFar = useSignal(replay.now.soFar);
+  const late = useSignal(replay.late);
+  const highlight = useSignal(core.focus.process);
+  const playback = useSignal(core.playback.play);
+  const places = useSignal(replay.now.processPlaces);
   const playhead = Math.floor(playback.at);
   const playing = playback.playing && !late;
   useSignal(theme);
-  const names = model.names;
+  const names = core.names;
   if (!state) return <aside class="now" aria-label="Now" />;
-  const book = engine.book;
+  const book = core.book.value;
   const most = Math.max(1, ...(soFar?.processes.map((row) => row.on_cpu_ns) ?? []));
-  const bars = soFar ? inPlaces(soFar.processes, playing ? places : [], model.now.barRows) : [];
+  const bars = soFar ? inPlaces(soFar.processes, playing ? places : [], replay.now.barRows) : [];
   const hasCpus = state.cpus.length > 0; // else only hooks are on record
   const edge = late ? null : edgeNote(state, playhead);
   return (
@@ -125,24 +128,23 @@ export function NowPanel({model, engine}: {model: AppModel; engine: TimelineEngi
         <h2>Now {playing && state.in_loss && <span class="loss-mark">records lost</span>}</h2>
         <span class="now-time">{late ? '~ ' : ''}{formatInstant(state.t, 1)}</span>
       </div>
-      <DurationsPanel model={model} engine={engine} />
-      <WaitPanel model={model} engine={engine} />
+      {children}
       {edge !== null && <p class="edge-note faint">{edge}</p>}
       {state.in_loss && !playing && <p class="loss-note">Records were lost at this instant; what is shown may be incomplete.</p>}
 
       {hasCpus && <h3>On the CPUs</h3>}
-      {hasCpus && <CpuTiles names={names} engine={engine} state={state} />}
-      {hasCpus && <ProcessTree model={model} engine={engine} />}
-      <Needles model={model} state={state} />
+      {hasCpus && <CpuTiles names={names} book={book} state={state} />}
+      {hasCpus && <ProcessTree replay={replay} />}
+      <Needles replay={replay} state={state} />
 
       <h3>Open segments</h3>
       {!playing && state.threads.length === 0 && <p class="faint">none</p>}
-      {playing ? <PlayingThreads model={model} state={state} /> : <Stacks model={model} engine={engine} state={state} />}
+      {playing ? <PlayingThreads replay={replay} state={state} /> : <Stacks replay={replay} state={state} />}
       {(playing || state.threads_left_out + state.threads_unknown > 0) && <p class="faint others">{othersNote(state)}</p>}
 
       {soFar && hasCpus && <h3>CPU time {sinceText(soFar, state.t)} <span class="faint">share of all CPUs</span></h3>}
       <ul class="bars">
-        {Array.from({length: hasCpus ? model.now.barRows : 0}, (_, place) => {
+        {Array.from({length: hasCpus ? replay.now.barRows : 0}, (_, place) => {
           const row = bars[place];
           return row ? (
             <li key={place} class={highlight !== null && highlight !== row.process ? 'dim' : ''}>

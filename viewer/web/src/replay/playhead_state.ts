@@ -6,7 +6,8 @@ import type {Aggregate, Frame, FrameRequest, InstantState} from '../api/schema';
 import type {Beside, Show} from './beside';
 import {placesAfter} from './fixed_places';
 import {FrameBuffer} from './frame_buffer';
-import type {AppModel} from '../core/app_model';
+import type {Core} from '../core/core';
+import type {Steps} from './stepping';
 import {processTree, type TreeRow} from './process_tree';
 
 const SO_FAR_PROCESSES = 8; // with a bar in the now panel
@@ -42,7 +43,6 @@ export class PlayheadState {
   readonly topRates: Signal<readonly number[]> = signal([]);
   // The processes that run most in the window, where it last rested.
   readonly tree: Signal<readonly TreeRow[]> = signal([]);
-  runBegin = 0; // the playhead when it began to play; 0: since then set by hand
   // Null: there is none, or its page loads what is shown here (`isLed`).
   beside: Beside|null = null;
   isLed = false;
@@ -55,11 +55,11 @@ export class PlayheadState {
   private busy = false;
   private wanted: number|null = null;
 
-  constructor(private readonly model: AppModel) {}
+  constructor(private readonly core: Core, private readonly steps: Steps) {}
 
   // What is requested of an instant.
   private request(): FrameRequest {
-    const view = this.model.view.peek();
+    const view = this.core.view.viewport.peek();
     return {
       threads: THREADS,
       processes: SO_FAR_PROCESSES,
@@ -70,34 +70,30 @@ export class PlayheadState {
   }
   // Where the sums begin: with the selection, or where a run began.
   since(): number {
-    const range = this.model.selection.peek();
-    const at = this.model.playback.peek().at;
-    return range && at >= range.from && at <= range.to ? range.from : this.runBegin;
+    const range = this.core.range.chosen.peek();
+    const at = this.core.playback.play.peek().at;
+    return range && at >= range.from && at <= range.to ? range.from : this.core.playback.runBegin;
   }
   get window(): number {
     return this.request().window;
   }
   // A run begins where the playhead is.
-  beginRun(at = this.model.playback.peek().at): void {
-    this.runBegin = Math.round(at);
-  }
-  // The playhead was set by hand.
-  endRun(): void {
-    this.runBegin = 0;
+  beginRun(at = this.core.playback.play.peek().at): void {
+    this.core.playback.runBegin = Math.round(at);
   }
 
   // Bars of `soFar`.
   get barRows(): number {
-    return Math.min(SO_FAR_PROCESSES, this.model.names.trace.processes);
+    return Math.min(SO_FAR_PROCESSES, this.core.names.trace.processes);
   }
   get treeRows(): number {
-    return Math.min(TREE_ROWS, this.model.names.trace.processes);
+    return Math.min(TREE_ROWS, this.core.names.trace.processes);
   }
   async chooseProcesses(from: number, to: number): Promise<void> {
-    await this.model.guard(async () => {
-      const answer = await this.model.client.heaviest(from, Math.max(to, from + 1), TREE_ROWS);
+    await this.core.requests.guard(async () => {
+      const answer = await this.core.client.heaviest(from, Math.max(to, from + 1), TREE_ROWS);
       const heaviest = answer.processes.filter((row) => row.on_cpu_ns > 0).map((row) => row.process);
-      const families = heaviest.length > 0 ? await this.model.client.families(heaviest) : [];
+      const families = heaviest.length > 0 ? await this.core.client.families(heaviest) : [];
       this.tree.value = processTree(families, heaviest, TREE_ROWS);
     });
   }
@@ -105,21 +101,21 @@ export class PlayheadState {
   // The state at an instant. At the ends of the trace, where nothing is on
   // record, the nearest at which something is.
   private async stateNear(at: number): Promise<InstantState> {
-    const state = await this.model.client.state(Math.min(at, this.model.durationNs - 1), THREADS, this.window);
+    const state = await this.core.client.state(Math.min(at, this.core.durationNs - 1), THREADS, this.window);
     if (at > 0 || state.threads.length > 0 || state.cpus.some((cpu) => cpu.known)) {
       return state;
     }
-    const step = await this.model.client.step(at, true, 'dispatch');
-    return step.found && step.t !== undefined ? this.model.client.state(step.t, THREADS, this.window) : state;
+    const step = await this.core.client.step(at, true, 'dispatch');
+    return step.found && step.t !== undefined ? this.core.client.state(step.t, THREADS, this.window) : state;
   }
 
   // What the replay shows: all of it arrived before the playhead moves there.
   readonly frames = new FrameBuffer<ShownFrame>(async (wanted, {since, window, stepNs}) => {
     let frames: ShownFrame[]|null = null;
-    await this.model.guard(async () => {
-      const times = 'times' in wanted ? wanted.times : await this.model.transport.stepsAfter(wanted.after, stepNs >= 0, wanted.count);
+    await this.core.requests.guard(async () => {
+      const times = 'times' in wanted ? wanted.times : await this.steps.times(wanted.after, stepNs >= 0, wanted.count);
       const [answers, beside] = times.length === 0 ? [[], null] :
-          await Promise.all([this.framesOf(times, since, window), this.beside?.frames(times, this.runBegin) ?? null]);
+          await Promise.all([this.framesOf(times, since, window), this.beside?.frames(times, this.core.playback.runBegin) ?? null]);
       const both = answers.slice(0, beside?.length ?? answers.length);
       frames = both.map((frame, i) => ({...frame, showBeside: beside?.[i] ?? null}));
     });
@@ -127,7 +123,7 @@ export class PlayheadState {
     return frames;
   });
   private async framesOf(times: readonly number[], since: number, window: number): Promise<ShownFrame[]> {
-    const answers = await this.model.client.frames([...times], {...this.request(), since, window});
+    const answers = await this.core.client.frames([...times], {...this.request(), since, window});
     return answers.map((frame) => ({...frame, t: frame.state.t, idle: idleAround(frame.state), showBeside: null}));
   }
   // For the page that leads this one.
@@ -145,7 +141,7 @@ export class PlayheadState {
     this.raiseTops();
     this.threadPlaces.value = placesAfter(
         this.threadPlaces.peek(), frame.state.threads.map((thread) => thread.thread),
-        Math.min(THREADS, this.model.names.trace.threads));
+        Math.min(THREADS, this.core.names.trace.threads));
     this.processPlaces.value = placesAfter(
         this.processPlaces.peek(), frame.so_far.processes.map((row) => row.process), SO_FAR_PROCESSES);
     frame.showBeside?.();
@@ -162,7 +158,7 @@ export class PlayheadState {
   // What is on record of an instant; the result shows it.
   async stateAt(wanted: number): Promise<Show> {
     const [at, {since, window}] = [Math.floor(wanted), this.request()];
-    const {client} = this.model;
+    const {client} = this.core;
     const [state, soFar, recent] = await Promise.all([
       this.stateNear(at),
       client.heaviest(Math.min(since, at), Math.max(since, at), SO_FAR_PROCESSES),
@@ -189,7 +185,7 @@ export class PlayheadState {
   // Frames move the playhead of a replay, so a state that arrives late, of where
   // it began, is older than what is shown.
   private isPassed(at: number): boolean {
-    const now = this.model.playback.peek();
+    const now = this.core.playback.play.peek();
     return now.playing && now.at !== at;
   }
 
@@ -199,12 +195,12 @@ export class PlayheadState {
     this.wanted = at;
     if (this.busy) return;
     this.busy = true;
-    void this.model.guard(async () => {
+    void this.core.requests.guard(async () => {
       try {
         while (this.wanted !== null) {
           const wanted = this.wanted;
           this.wanted = null;
-          const [show, showBeside] = await Promise.all([this.stateAt(wanted), this.beside?.state(wanted, this.runBegin)]);
+          const [show, showBeside] = await Promise.all([this.stateAt(wanted), this.beside?.state(wanted, this.core.playback.runBegin)]);
           if (this.isLed) return; // the other page leads now, and loads for both
           if (this.isPassed(wanted)) continue; // a frame of the replay is shown
           show();

@@ -2,8 +2,8 @@
 
 import {effect, type ReadonlySignal} from '@preact/signals-core';
 
-import type {AppModel} from '../core/app_model';
 import type {Show} from './beside';
+import type {Replay} from './replay';
 import {endNs} from '../core/viewport';
 
 // Where a page is.
@@ -38,26 +38,27 @@ export interface Stage {
   whole(): Promise<void>;
 }
 
-// `shown`: the model of the page, a new one for each index.
-export function stageOf(shown: ReadonlySignal<AppModel>): Stage {
+// `shown`: the replay of the page, a new one for each index.
+export function stageOf(shown: ReadonlySignal<Replay>): Stage {
   const hooksOf = async (segment: string): Promise<number[]> =>
-      (await shown.value.client.hooks()).filter(({name}) => name === segment).map(({hook}) => hook);
-  const inside = (at: number): number => Math.min(Math.max(at, 0), shown.peek().durationNs);
+      (await shown.value.core.client.hooks()).filter(({name}) => name === segment).map(({hook}) => hook);
+  const inside = (at: number): number => Math.min(Math.max(at, 0), shown.peek().core.durationNs);
   return {
-    name: shown.value.names.trace.path?.replace(/\/+$/, '').split('/').pop() || 'trace',
+    name: shown.value.core.names.trace.path?.replace(/\/+$/, '').split('/').pop() || 'trace',
     position: () => ({
-      at: shown.value.playback.value.at,
-      from: shown.value.view.value.startNs,
-      to: endNs(shown.value.view.value),
-      runBegin: shown.value.now.runBegin,
+      at: shown.value.core.playback.play.value.at,
+      from: shown.value.core.view.viewport.value.startNs,
+      to: endNs(shown.value.core.view.viewport.value),
+      runBegin: shown.value.core.playback.runBegin,
     }),
     watch(changed) {
       let last = shown.peek();
       effect(() => {
-        const model = shown.value;
-        void [model.playback.value, model.view.value];
-        const longer = model !== last;
-        last = model;
+        const replay = shown.value;
+        const {core} = replay;
+        void [core.playback.play.value, core.view.viewport.value];
+        const longer = replay !== last;
+        last = replay;
         changed(longer);
       });
     },
@@ -77,41 +78,41 @@ export function stageOf(shown: ReadonlySignal<AppModel>): Stage {
       now.beside = null;
     },
     follow({at, from, to, runBegin}) {
-      const model = shown.peek();
-      if (model.playback.peek().playing) model.transport.pause();
-      model.movePlayhead(at);
-      model.now.beginRun(inside(runBegin));
-      model.setWindow(from, to);
+      const {core, now} = shown.peek();
+      if (core.playback.play.peek().playing) core.playback.pause();
+      core.playback.moveTo(at);
+      now.beginRun(inside(runBegin));
+      core.view.setWindow(from, to);
     },
-    load: () => shown.peek().now.load(shown.peek().playback.peek().at),
+    load: () => shown.peek().now.load(shown.peek().core.playback.play.peek().at),
     state(at, runBegin) {
       const {now} = shown.peek();
       now.beginRun(inside(runBegin));
       return now.stateAt(inside(at));
     },
     frames(times, runBegin) {
-      const {now, durationNs} = shown.peek();
+      const {now, core: {durationNs}} = shown.peek();
       now.beginRun(inside(runBegin));
       // After its last instant a trace has no state.
       return now.framesFor(times.map((at) => Math.min(inside(at), durationNs - 1)));
     },
     shows: (at) => shown.peek().now.shows(inside(at)),
     async segments() {
-      const model = shown.value;
-      return (await model.client.longest()).items.map(({hook}) => hook)
-          .map((hook) => model.names.hooks.get(hook)?.name ?? '').filter((name) => name !== '');
+      const {core} = shown.value;
+      return (await core.client.longest()).items.map(({hook}) => hook)
+          .map((hook) => core.names.hooks.get(hook)?.name ?? '').filter((name) => name !== '');
     },
     async firstCall(segment) {
       const begins: number[] = [];
       for (const hook of await hooksOf(segment)) {
-        const {t} = await shown.value.client.call(hook, 0, true);
+        const {t} = await shown.value.core.client.call(hook, 0, true);
         if (t !== undefined) begins.push(t);
       }
       return begins.length > 0 ? Math.min(...begins) : null;
     },
     whole: () => new Promise((done) => {
       effect(() => {
-        if (shown.value.isWhole) done();
+        if (shown.value.core.extent.isWhole) done();
       });
     }),
   };

@@ -1,7 +1,7 @@
 // What was called: tables of segments and of point hooks.
 
 import type {Aggregate} from '../api/schema';
-import type {AppModel} from '../core/app_model';
+import type {Tables} from './tables';
 import {hookName, processName} from '../core/names';
 import {css} from '../core/palette';
 import {formatCount, formatDuration} from '../core/units';
@@ -9,13 +9,13 @@ import {type Column, DataTable} from './data_table';
 import {allOf} from './condition_note';
 import {limitsText} from '../core/limits';
 import {qualityColumn} from './run_tables';
-import type {TimelineEngine} from '../timeline/timeline_engine';
 import {useSignal} from '../core/use_signal';
 
-export function SegmentTable({model, engine, data}: {model: AppModel; engine: TimelineEngine; data: Aggregate}) {
+export function SegmentTable({tables, data}: {tables: Tables; data: Aggregate}) {
+  const {core} = tables;
   type Row = Aggregate['segments'][number];
-  const names = model.names;
-  const durations = useSignal(model.durations);
+  const names = core.names;
+  const durations = useSignal(core.selection.durations);
   const time = (value: number|null): string => value === null ? '\u2013' : formatDuration(value);
   const limits = (field: string) => (row: Row): string => limitsText(row.bounds, field, formatDuration);
   const columns: Column<Row>[] = [
@@ -41,16 +41,17 @@ export function SegmentTable({model, engine, data}: {model: AppModel; engine: Ti
       `(${formatCount(left)} others)`, sums.calls - shown((row) => row.calls),
       sums.wall_excl_ns - shown((row) => row.wall_excl_ns), sums.on_cpu_excl_ns - shown((row) => row.on_cpu_excl_ns)) : null;
   const sum = sums && line(allOf(data, 'segments'), sums.calls, sums.wall_excl_ns, sums.on_cpu_excl_ns);
-  return <DataTable columns={columns} rows={data.segments} rest={rest ?? null} {...(sum ? {sum} : {})} model={model} rowKey={(row) => `${row.process}/${row.hook}`}
-                    swatch={(row) => css(engine.book.hook(row.hook))}
+  return <DataTable columns={columns} rows={data.segments} rest={rest ?? null} {...(sum ? {sum} : {})} ranges={tables.ranges} rowKey={(row) => `${row.process}/${row.hook}`}
+                    swatch={(row) => css(core.book.value.hook(row.hook))}
                     selected={(row) => row.process === durations?.process && row.hook === durations.hook}
-                    onClick={(row) => void model.selectSegment(row.process, row.hook)} />;
+                    onClick={(row) => tables.selectSegment(row)} />;
 }
 
-export function HookTable({model, engine, data}: {model: AppModel; engine: TimelineEngine; data: Aggregate}) {
-  const chosen = useSignal(model.rare.chosen);
+export function HookTable({tables, data}: {tables: Tables; data: Aggregate}) {
+  const {core} = tables;
+  const chosen = useSignal(tables.timeline.rare.chosen);
   type Row = Aggregate['hooks'][number];
-  const names = model.names;
+  const names = core.names;
   const columns: Column<Row>[] = [
     {title: 'Hook', says: 'provider:name', number: false, by: 'hook', text: (row) => hookName(names, row.hook)},
     {title: 'Process', says: 'Process', number: false, by: 'process',
@@ -63,7 +64,7 @@ export function HookTable({model, engine, data}: {model: AppModel; engine: Timel
       [`(${formatCount(left)} others)`, '', formatCount(data.hooks.reduce((hits, row) => hits - row.hits, all.hits))] : null;
   const sum = all && [allOf(data, 'hooks'), '', formatCount(all.hits)];
   // A click shows its hits among the rare events.
-  return <DataTable columns={columns} rows={data.hooks} rest={rest ?? null} {...(sum ? {sum} : {})} model={model} rowKey={(row) => `${row.process}/${row.hook}`}
-                    swatch={(row) => chosen.includes(row.hook) ? css(engine.book.hook(row.hook)) : null}
-                    selected={(row) => chosen.includes(row.hook)} onClick={(row) => model.rare.toggle(row.hook)} />;
+  return <DataTable columns={columns} rows={data.hooks} rest={rest ?? null} {...(sum ? {sum} : {})} ranges={tables.ranges} rowKey={(row) => `${row.process}/${row.hook}`}
+                    swatch={(row) => chosen.includes(row.hook) ? css(core.book.value.hook(row.hook)) : null}
+                    selected={(row) => chosen.includes(row.hook)} onClick={(row) => tables.timeline.rare.toggle(row.hook)} />;
 }

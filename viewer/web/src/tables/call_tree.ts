@@ -2,13 +2,14 @@
 // by itself: rows of the report, which reads the trace once for each range. A
 // page without its trace has the tree of its index.
 
-import {effect, type Signal, signal} from '@preact/signals-core';
+import {effect, type ReadonlySignal, type Signal, signal} from '@preact/signals-core';
 
 import {ApiError, isReplaced} from '../api/client';
 import type {CallTreeAnswer, PathRow} from '../api/schema';
-import type {AppModel, Selection} from '../core/app_model';
+import type {Core} from '../core/core';
+import type {Span} from '../core/range';
 import {indexCallTree} from './index_call_tree';
-import {isReported} from './range_tables';
+import {isReported, type Tab} from './range_tables';
 
 export const TREE_ROWS = 300; // of a page
 const REST_MS = 200; // after the last move of a drag
@@ -23,18 +24,24 @@ export class CallTree {
   private abort: AbortController|null = null;
   private timer: ReturnType<typeof setTimeout>|undefined;
 
-  constructor(private readonly model: AppModel) {}
+  // `isRefused`: the server does not understand the condition on the rows.
+  constructor(
+      private readonly core: Core, private readonly tab: ReadonlySignal<Tab>, private readonly isRefused: () => boolean) {}
 
   // Starts the requests that follow the signals.
   start(): void {
     effect(() => {
-      const range = this.model.selection.value;
-      const where = this.model.filter.value;
+      void [this.core.range.chosen.value, this.core.focus.filter.value];
+      this.offset.value = 0;
+    });
+    effect(() => {
+      const range = this.core.range.chosen.value;
+      const where = this.core.focus.filter.value;
       const offset = this.offset.value;
-      const tab = this.model.tables.tab.value;
+      const tab = this.tab.value;
       clearTimeout(this.timer);
       this.abort?.abort();
-      if (this.model.lost.value || !isReported(tab) || !this.model.client.backend.hasTrace && tab !== 'calltree') return;
+      if (this.core.requests.lost.value || !isReported(tab) || !this.core.client.backend.hasTrace && tab !== 'calltree') return;
       this.busy.value = true;
       this.timer = setTimeout(() => void this.load(tab === 'calltree' ? 'path' : 'segment', range, where, offset), REST_MS);
     });
@@ -46,20 +53,20 @@ export class CallTree {
     this.closed.value = closed;
   }
 
-  private async load(by: 'path'|'segment', range: Selection|null, where: string, offset: number): Promise<void> {
+  private async load(by: 'path'|'segment', range: Span|null, where: string, offset: number): Promise<void> {
     const abort = new AbortController();
     this.abort = abort;
-    await this.model.guard(async () => {
+    await this.core.requests.guard(async () => {
       for (;;) {
         try {
-          this.answer.value = this.model.client.backend.hasTrace ?
-              await this.model.client.callTree(range, {by, where, offset, limit: TREE_ROWS}, abort.signal) :
-              await this.ofIndex(range ?? {from: 0, to: this.model.durationNs}, offset, abort.signal);
+          this.answer.value = this.core.client.backend.hasTrace ?
+              await this.core.client.callTree(range, {by, where, offset, limit: TREE_ROWS}, abort.signal) :
+              await this.ofIndex(range ?? {from: 0, to: this.core.durationNs}, offset, abort.signal);
           break;
         } catch (error) {
           // The find box says what is wrong with a condition.
           if (error instanceof ApiError && error.reason.startsWith('--where')) {
-            if (this.model.rowTree.refused.peek() === null) this.answer.value = null;
+            if (!this.isRefused()) this.answer.value = null;
             break;
           }
           if (!isReplaced(error)) throw error;
@@ -70,8 +77,8 @@ export class CallTree {
     });
   }
 
-  private async ofIndex(range: Selection, offset: number, signal: AbortSignal): Promise<CallTreeAnswer> {
-    const {client, names} = this.model;
+  private async ofIndex(range: Span, offset: number, signal: AbortSignal): Promise<CallTreeAnswer> {
+    const {client, names} = this.core;
     const page = {table: 'paths', column: '', down: false, offset, limit: TREE_ROWS + 1};
     return indexCallTree(await client.aggregate(range.from, range.to, page, signal), TREE_ROWS,
                          (hook) => names.hooks.get(hook)?.name ?? 'unknown hook');

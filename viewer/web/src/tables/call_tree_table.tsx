@@ -2,13 +2,12 @@
 // path` and `--by segment`; a page without its trace has those that the index has.
 
 import type {Bounds, Parts, PathRow} from '../api/schema';
-import type {AppModel} from '../core/app_model';
+import type {Tables} from './tables';
 import {openRows, TREE_ROWS, treeKey} from './call_tree';
 import {clean, processName} from '../core/names';
 import {css} from '../core/palette';
 import {formatCount, formatDuration, formatEventCount} from '../core/units';
 import {limitsText, MARKS_SAY, qualityMarks} from '../core/limits';
-import type {TimelineEngine} from '../timeline/timeline_engine';
 import {useSignal} from '../core/use_signal';
 
 const NONE = '\u2013';
@@ -24,16 +23,18 @@ interface Column {
 // A row may have no bounds.
 const boundsOf = (row: PathRow): Bounds => row.bounds ?? {};
 
-export function CallTreeTable({model, engine}: {model: AppModel; engine: TimelineEngine}) {
-  const {callTree, names} = model;
+export function CallTreeTable({tables}: {tables: Tables}) {
+  const {core} = tables;
+  const {callTree} = tables;
+  const {names} = core;
   const answer = useSignal(callTree.answer);
   const closed = useSignal(callTree.closed);
   const offset = useSignal(callTree.offset);
   const busy = useSignal(callTree.busy);
-  const filter = useSignal(model.filter);
-  const isTree = useSignal(model.tables.tab) === 'calltree';
+  const filter = useSignal(core.focus.filter);
+  const isTree = useSignal(tables.ranges.tab) === 'calltree';
   const what = isTree ? 'call paths' : 'segments';
-  const {hasTrace} = model.client.backend;
+  const {hasTrace} = core.client.backend;
   if (!answer) return <p class="refused">{busy ? `The ${hasTrace ? 'trace' : 'index'} is read\u2026` : `No ${what}: they lack a field of the condition.`}</p>;
   const {sums, total} = answer;
   const time = (value: number|null|undefined): string => value === null || value === undefined ? NONE : formatDuration(value);
@@ -124,7 +125,7 @@ export function CallTreeTable({model, engine}: {model: AppModel; engine: Timelin
                   }}>
                 <td style={{paddingLeft: `${12 + 14 * Math.min(depth, 24)}px`}} title={row.path.map(clean).join(' > ')}>
                   <span class="twist">{row.has_callees ? open ? '\u25be' : '\u25b8' : ''}</span>
-                  {hook !== undefined && <span class="swatch" style={{background: css(engine.book.hook(hook))}} />}
+                  {hook !== undefined && <span class="swatch" style={{background: css(core.book.value.hook(hook))}} />}
                   {name}
                 </td>
                 {cells((column) => column.text(row), (column) => column.limits(row))}

@@ -1,7 +1,7 @@
 // Over a table: which of its rows the condition of the find box leaves.
 
 import type {Aggregate} from '../api/schema';
-import type {AppModel} from '../core/app_model';
+import type {Core} from '../core/core';
 import {tableOf} from './range_tables';
 import {formatCount} from '../core/units';
 import {useSignal} from '../core/use_signal';
@@ -11,8 +11,8 @@ export function allOf(data: Aggregate, table: 'segments'|'hooks'|'waits'): strin
   return data.unselected?.[table] ? 'All selected' : 'All';
 }
 
-export function ConditionNote({model, data, rows}: {model: AppModel; data: Aggregate; rows: number}) {
-  const filter = useSignal(model.filter);
+export function ConditionNote({core, data, rows}: {core: Core; data: Aggregate; rows: number}) {
+  const filter = useSignal(core.focus.filter);
   if (!data.unselected || filter === '') return null;
   const table = tableOf(data);
   const unselected = table === 'cpus' ? undefined : data.unselected[table];

@@ -1,7 +1,6 @@
 // A table of the server's rows: sorted by its columns, a page at a time.
 
-import type {AppModel} from '../core/app_model';
-import {TABLE_ROWS} from './range_tables';
+import {type RangeTables, TABLE_ROWS} from './range_tables';
 import {formatCount} from '../core/units';
 import {useSignal} from '../core/use_signal';
 
@@ -19,7 +18,7 @@ interface TableProps<Row> {
   sum?: string[]; // a last row
   columns: Column<Row>[];
   rows: Row[];
-  model: AppModel;
+  ranges: RangeTables;
   swatch: (row: Row) => string|null;
   rowKey: (row: Row) => string;
   selected?: (row: Row) => boolean;
@@ -28,8 +27,8 @@ interface TableProps<Row> {
   arrows?: boolean; // the arrow keys go from row to row
 }
 
-export function DataTable<Row>({rest, sum, columns, rows, model, swatch, rowKey, selected, isRest, onClick, arrows}: TableProps<Row>) {
-  const order = useSignal(model.tables.order);
+export function DataTable<Row>({rest, sum, columns, rows, ranges, swatch, rowKey, selected, isRest, onClick, arrows}: TableProps<Row>) {
+  const order = useSignal(ranges.order);
   const sorted = (column: Column<Row>): 'ascending'|'descending'|'none' =>
       columns.find(({by}) => by === order.column) !== column ? 'none' : order.down ? 'descending' : 'ascending';
   // Limits have a column beside the number's, so that numbers stand in line.
@@ -44,7 +43,7 @@ export function DataTable<Row>({rest, sum, columns, rows, model, swatch, rowKey,
         {columns.flatMap((column, index) => [
           <th key={index} class={column.number ? 'number' : ''} title={column.says} aria-sort={sorted(column)}>
             {column.by !== '' ?
-              <button onClick={() => model.tables.orderBy(column.by, column.number)}>
+              <button onClick={() => ranges.orderBy(column.by, column.number)}>
                 {column.title}<span class="arrow">{{ascending: '\u25b4', descending: '\u25be', none: ''}[sorted(column)]}</span>
               </button> : <span class="title">{column.title}</span>}
           </th>,
@@ -87,11 +86,11 @@ function moveTo(row: HTMLElement, key: string): boolean {
 }
 
 // Which of the server's rows are shown, and the way to the others.
-export function Pages({model, total}: {model: AppModel; total: number}) {
-  const offset = useSignal(model.tables.offset);
+export function Pages({ranges, total}: {ranges: RangeTables; total: number}) {
+  const offset = useSignal(ranges.offset);
   if (total <= TABLE_ROWS && offset === 0) return null;
   const go = (to: number): void => {
-    model.tables.offset.value = Math.max(0, to);
+    ranges.offset.value = Math.max(0, to);
   };
   return (
     <div class="pages">

@@ -1,24 +1,24 @@
 // The upper edge of the tables: drag it, or press the arrow keys on it, to give
 // them more rows.
 
-import type {AppModel} from '../core/app_model';
+import type {Core} from '../core/core';
 import {useSignal} from '../core/use_signal';
 
 const LEAST = 110; // px
 const TIMELINE = 320; // px above, with toolbar and rulers
 const STEP = 24;
 
-export function DockEdge({model}: {model: AppModel}) {
-  const height = useSignal(model.panelHeight);
+export function DockEdge({core}: {core: Core}) {
+  const height = useSignal(core.page.panelHeight);
   const set = (dock: Element, wanted: number): void => {
     const bottom = dock.getBoundingClientRect().bottom;
-    model.panelHeight.value = Math.round(Math.max(LEAST, Math.min(wanted, bottom - TIMELINE)));
+    core.page.panelHeight.value = Math.round(Math.max(LEAST, Math.min(wanted, bottom - TIMELINE)));
   };
   return (
     <div class="dock-edge" role="separator" aria-orientation="horizontal" tabIndex={0}
          aria-label="Height of the tables" aria-valuemin={LEAST} aria-valuenow={height ?? 230}
          title="Drag: more or fewer rows; double-click: as at first"
-         onDblClick={() => (model.panelHeight.value = null)}
+         onDblClick={() => (core.page.panelHeight.value = null)}
          onPointerDown={(event) => event.currentTarget.setPointerCapture(event.pointerId)}
          onPointerMove={(event) => {
            const dock = event.currentTarget.parentElement;

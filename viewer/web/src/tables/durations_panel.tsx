@@ -4,28 +4,28 @@
 import {useState} from 'preact/hooks';
 
 import type {TimedCall} from '../api/schema';
-import type {AppModel} from '../core/app_model';
+import type {Tables} from './tables';
 import {hookName, processName} from '../core/names';
 import {css} from '../core/palette';
 import {formatCount, formatDuration} from '../core/units';
-import type {TimelineEngine} from '../timeline/timeline_engine';
 import {theme} from '../core/theme';
 import {useSignal} from '../core/use_signal';
 
-export function DurationsPanel({model, engine}: {model: AppModel; engine: TimelineEngine}) {
-  const durations = useSignal(model.durations);
-  const lengths = useSignal(model.lengths);
+export function DurationsPanel({tables}: {tables: Tables}) {
+  const {core} = tables;
+  const durations = useSignal(core.selection.durations);
+  const lengths = useSignal(core.selection.lengths);
   const [drag, setDrag] = useState<[number, number]|null>(null); // buckets
   useSignal(theme);
   if (!durations) return null;
-  const {names} = model;
+  const {names} = core;
   const {buckets} = durations;
   const most = Math.max(1, ...buckets.map((bucket) => bucket.calls));
   const shown = lengths?.calls ?? durations;
   const quantiles: [string, TimedCall|null][] = [
     ['shortest', shown.min], ['median', shown.p50], ['99 %', shown.p99], ['longest', shown.max],
   ];
-  const colour = css(engine.book.hook(durations.hook));
+  const colour = css(core.book.value.hook(durations.hook));
   const first = drag && Math.min(...drag);
   const last = drag && Math.max(...drag);
   const isChosen = (index: number): boolean => first !== null && last !== null ? first <= index && index <= last :
@@ -33,7 +33,7 @@ export function DurationsPanel({model, engine}: {model: AppModel; engine: Timeli
   const choose = (a: number, b: number): void => {
     const from = buckets[Math.min(a, b)]?.from_ns;
     const to = buckets[Math.max(a, b)]?.to_ns;
-    if (from !== undefined && to !== undefined) void model.filterDurations({from, to});
+    if (from !== undefined && to !== undefined) void core.selection.filterDurations({from, to});
   };
   const bucketAt = (event: PointerEvent): number => {
     const box = (event.currentTarget as HTMLElement).getBoundingClientRect();
@@ -73,14 +73,14 @@ export function DurationsPanel({model, engine}: {model: AppModel; engine: Timeli
       </div>}
       {lengths && (
         <p class="chosen">{formatCount(lengths.calls.calls)} calls of {formatDuration(lengths.span.from)} to {formatDuration(lengths.span.to)}
-          {' '}<button class="link" onClick={() => void model.filterDurations(null)}>all</button></p>
+          {' '}<button class="link" onClick={() => void core.selection.filterDurations(null)}>all</button></p>
       )}
       <table><tbody>
         {quantiles.map(([name, call]) => call && (
           <tr key={name}>
             <th scope="row">{name}</th>
             <td>{formatDuration(call.end_ns - call.begin_ns)}</td>
-            <td><button class="link" aria-label={`Show the ${name} call`} onClick={() => model.showCall(call)}>show</button></td>
+            <td><button class="link" aria-label={`Show the ${name} call`} onClick={() => tables.showCall(call)}>show</button></td>
           </tr>
         ))}
       </tbody></table>

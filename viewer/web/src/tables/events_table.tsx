@@ -4,7 +4,7 @@
 import {useEffect, useRef} from 'preact/hooks';
 
 import type {EventItem} from '../api/schema';
-import type {AppModel} from '../core/app_model';
+import type {Tables} from './tables';
 import {clean} from '../core/names';
 import {formatInstant} from '../core/units';
 import {useSignal} from '../core/use_signal';
@@ -13,9 +13,10 @@ function fields(item: EventItem): string {
   return Object.entries(item.fields).map(([name, value]) => `${clean(name)}=${clean(String(value))}`).join('  ');
 }
 
-export function EventsTable({model}: {model: AppModel}) {
-  const page = useSignal(model.tables.events);
-  const play = useSignal(model.playback);
+export function EventsTable({tables}: {tables: Tables}) {
+  const {core} = tables;
+  const page = useSignal(tables.ranges.events);
+  const play = useSignal(core.playback.play);
   const at = Math.floor(play.at);
   const current = useRef<HTMLTableRowElement>(null);
   const items = page?.items ?? [];
@@ -27,8 +28,8 @@ export function EventsTable({model}: {model: AppModel}) {
     <>
       <div class="pages">
         <span>Records from {page.items[0] ? formatInstant(page.items[0].t, 1) : 'the playhead'} on.</span>
-        <button onClick={() => void model.tables.turnEvents(false)}>Earlier</button>
-        <button disabled={!page.more} onClick={() => void model.tables.turnEvents(true)}>Later</button>
+        <button onClick={() => void tables.ranges.turnEvents(false)}>Earlier</button>
+        <button disabled={!page.more} onClick={() => void tables.ranges.turnEvents(true)}>Later</button>
       </div>
       <table class="data events">
         <thead><tr>
@@ -38,9 +39,9 @@ export function EventsTable({model}: {model: AppModel}) {
           {items.map((item, index) => (
             <tr key={`${item.t}/${item.nth}`} ref={index === reached ? current : null} tabIndex={0}
                 class={`clickable ${(play.playing ? index === reached : item.t === at) ? 'selected' : ''}`}
-                onClick={() => model.movePlayhead(item.t)}
+                onClick={() => core.playback.moveTo(item.t)}
                 onKeyDown={(event) => {
-                  if (event.key === 'Enter') model.movePlayhead(item.t);
+                  if (event.key === 'Enter') core.playback.moveTo(item.t);
                 }}>
               <td class="number">{formatInstant(item.t, 1)}</td>
               <td>{item.cpu !== undefined ? `CPU ${item.cpu}` : `${item.pid}/${item.tid}`}</td>

@@ -1,20 +1,19 @@
 // The tables of the selection, or of the whole trace, one in a tab.
 
+import type {ComponentChildren} from 'preact';
+
 import type {Aggregate} from '../api/schema';
-import type {AppModel} from '../core/app_model';
+import type {Tables} from './tables';
 import {isReported, type Tab, tableOf} from './range_tables';
 import {formatCount, formatDuration, formatInstant} from '../core/units';
 import {CallTreeTable} from './call_tree_table';
 import {HookTable, SegmentTable} from './call_tables';
-import {ComparisonTable} from '../compare/comparison_table';
 import {ConditionNote} from './condition_note';
 import {Pages} from './data_table';
 import {DockEdge} from './dock_edge';
 import {EventsTable} from './events_table';
-import {FunctionTable} from '../code/function_table';
 import {CpuTable, ProcessTable, ThreadTable} from './run_tables';
 import {theme} from '../core/theme';
-import type {TimelineEngine} from '../timeline/timeline_engine';
 import {useSignal} from '../core/use_signal';
 import {WaitTable} from './wait_table';
 
@@ -42,50 +41,52 @@ function rowsOf(data: Aggregate|null, tab: Tab): number|null {
   return tab === 'processes' ? data.processes.length + data.processes_left_out : data[`${tab}_total`] ?? null;
 }
 
-function Rows({model, engine, data}: {model: AppModel; engine: TimelineEngine; data: Aggregate}) {
+function Rows({tables, data}: {tables: Tables; data: Aggregate}) {
   switch (tableOf(data)) {
-    case 'processes': return <ProcessTable model={model} engine={engine} data={data} />;
-    case 'threads': return <ThreadTable model={model} engine={engine} data={data} />;
-    case 'segments': return <SegmentTable model={model} engine={engine} data={data} />;
-    case 'hooks': return <HookTable model={model} engine={engine} data={data} />;
-    case 'cpus': return <CpuTable model={model} rows={data.cpus ?? []} />;
-    case 'waits': return <WaitTable model={model} engine={engine} data={data} />;
+    case 'processes': return <ProcessTable tables={tables} data={data} />;
+    case 'threads': return <ThreadTable tables={tables} data={data} />;
+    case 'segments': return <SegmentTable tables={tables} data={data} />;
+    case 'hooks': return <HookTable tables={tables} data={data} />;
+    case 'cpus': return <CpuTable tables={tables} rows={data.cpus ?? []} />;
+    case 'waits': return <WaitTable tables={tables} data={data} />;
   }
 }
 
 // These stand in the tab of the segments.
 const isOf = (tab: Tab, title: Tab): boolean => tab === title || isReported(tab) && title === 'segments';
 
-function SegmentViews({model, tab}: {model: AppModel; tab: Tab}) {
+function SegmentViews({tables, tab}: {tables: Tables; tab: Tab}) {
+  const {core} = tables;
   const view = (id: Tab, title: string, says: string) => (
-    <button aria-pressed={tab === id} title={says} onClick={() => model.tables.show(id)}>{title}</button>
+    <button aria-pressed={tab === id} title={says} onClick={() => tables.ranges.show(id)}>{title}</button>
   );
   return (
     <div class="views" role="group" aria-label="Segments as">
       {view('segments', 'By segment', 'Each segment of a process, sorted by a column')}
-      {model.client.backend.hasTrace &&
+      {core.client.backend.hasTrace &&
         view('allcolumns', 'All columns', 'Each segment with all columns of `report --by segment`: off CPU, waits, quantiles, counts; reads the trace')}
-      {view('calltree', 'Call tree', model.client.backend.hasTrace ?
+      {view('calltree', 'Call tree', core.client.backend.hasTrace ?
           'Call paths with all columns of `report --by path`; reads the trace' : 'Call paths, as the index has them')}
     </div>
   );
 }
 
-export function RangePanel({model, engine}: {model: AppModel; engine: TimelineEngine}) {
-  const {tables} = model;
-  const data = useSignal(tables.aggregate);
-  const selection = useSignal(model.selection);
-  const tab = useSignal(tables.tab);
-  const refused = useSignal(tables.refused);
-  const open = useSignal(model.panelOpen);
-  const before = useSignal(model.comparison.before);
-  const filter = useSignal(model.filter);
-  const height = useSignal(model.panelHeight);
+// `others`: the tables of other features, by their tabs.
+export function RangePanel({tables, others}: {tables: Tables; others: Record<'functions'|'changes', () => ComponentChildren>}) {
+  const {core, ranges} = tables;
+  const data = useSignal(ranges.aggregate);
+  const selection = useSignal(core.range.chosen);
+  const tab = useSignal(ranges.tab);
+  const refused = useSignal(ranges.refused);
+  const open = useSignal(core.page.panelOpen);
+  const before = useSignal(core.range.compared);
+  const filter = useSignal(core.focus.filter);
+  const height = useSignal(core.page.panelHeight);
   useSignal(theme);
-  const missing = !model.client.backend.hasTrace && (tab === 'events' || tab === 'changes' || tab === 'allcolumns');
+  const missing = !core.client.backend.hasTrace && (tab === 'events' || tab === 'changes' || tab === 'allcolumns');
   return (
     <section class={open ? 'range open' : 'range'} aria-label="Tables" style={open && height !== null ? {height: `${height}px`} : {}}>
-      {open && <DockEdge model={model} />}
+      {open && <DockEdge core={core} />}
       <div class="range-head">
         <div role="tablist" class="tabs" aria-label="Tables">
           {(before || tab === 'changes' ? [...TABS, CHANGES] : TABS).map(({id, title}) => {
@@ -93,8 +94,8 @@ export function RangePanel({model, engine}: {model: AppModel; engine: TimelineEn
             return (
               <button key={id} role="tab" aria-selected={isOf(tab, id)} class={isOf(tab, id) ? 'on' : ''}
                       onClick={() => {
-                        tables.show(id);
-                        model.panelOpen.value = true;
+                        ranges.show(id);
+                        core.page.panelOpen.value = true;
                       }}>
                 {title}{count === null ? null : <span class="count">{formatCount(count)}</span>}
               </button>
@@ -106,33 +107,32 @@ export function RangePanel({model, engine}: {model: AppModel; engine: TimelineEn
             <>
               <span class="text"><strong>{formatDuration(selection.to - selection.from)}</strong> selected from{' '}
                 {formatInstant(selection.from, 999)}</span>
-              <button class="link" onClick={() => (model.selection.value = null)}>clear</button>
-              {!before && <button class="link" title="Then select another range  (C)" onClick={() => model.run('compare', null)}>compare with{'\u2026'}</button>}
+              <button class="link" onClick={() => (core.range.chosen.value = null)}>clear</button>
+              {!before && <button class="link" title="Then select another range  (C)" onClick={() => core.commands.run('compare', null)}>compare with{'\u2026'}</button>}
             </>
-          ) : <span class="text">{`${model.extent.charAt(0).toUpperCase()}${model.extent.slice(1)}`} <span class="faint">drag on the timeline to select a range</span></span>}
+          ) : <span class="text">{`${core.extent.name.charAt(0).toUpperCase()}${core.extent.name.slice(1)}`} <span class="faint">drag on the timeline to select a range</span></span>}
         </div>
         <div class="csvs">
-          {(model.client.backend.hasTrace ? REPORT_TABLES[tab] : []).map((table, index) => (
-            <a key={table} class="link csv" download href={model.client.csvAddress(table, selection)}
+          {(core.client.backend.hasTrace ? REPORT_TABLES[tab] : []).map((table, index) => (
+            <a key={table} class="link csv" download href={core.client.csvAddress(table, selection)}
                title={`All rows, as \`countrace report --by ${table}\` has them${filter === '' ? '' : '; the condition is not in it'}`}>{index > 0 ? '' : 'CSV '}{REPORT_TABLES[tab].length > 1 ? `by ${table}` : ''}</a>
           ))}
         </div>
         <button class="quiet" aria-expanded={open} title="Show or hide the tables  (Q)"
-                onClick={() => model.run('panel', null)}>{open ? 'Hide' : 'Show'}</button>
+                onClick={() => core.commands.run('panel', null)}>{open ? 'Hide' : 'Show'}</button>
       </div>
       {open && <div class="range-body" tabIndex={0} role="region" aria-label={`Table of ${tab}`}>
         {missing ? <p class="refused">This file has the timeline's index, not the trace: its records and <code>diff</code> are in <code>countrace view</code>.</p> :
-            tab === 'events' ? <EventsTable model={model} /> :
-            tab === 'functions' ? <FunctionTable model={model} /> :
-            tab === 'changes' ? <ComparisonTable model={model} /> :
-            isReported(tab) ? <><SegmentViews model={model} tab={tab} /><CallTreeTable model={model} engine={engine} /></> :
+            tab === 'events' ? <EventsTable tables={tables} /> :
+            tab === 'functions' || tab === 'changes' ? others[tab]() :
+            isReported(tab) ? <><SegmentViews tables={tables} tab={tab} /><CallTreeTable tables={tables} /></> :
             refused !== null ? <p class="refused">{refused}</p> :
             !data || tableOf(data) !== tab ? null : (
               <>
-                {tab === 'segments' && <SegmentViews model={model} tab={tab} />}
-                <ConditionNote model={model} data={data} rows={rowsOf(data, tab) ?? 0} />
-                <Pages model={model} total={rowsOf(data, tab) ?? 0} />
-                <Rows model={model} engine={engine} data={data} />
+                {tab === 'segments' && <SegmentViews tables={tables} tab={tab} />}
+                <ConditionNote core={core} data={data} rows={rowsOf(data, tab) ?? 0} />
+                <Pages ranges={tables.ranges} total={rowsOf(data, tab) ?? 0} />
+                <Rows tables={tables} data={data} />
               </>
             )}
       </div>}

@@ -5,7 +5,9 @@ import {effect, type Signal, signal} from '@preact/signals-core';
 
 import {ApiError} from '../api/client';
 import type {Aggregate, EventItem, EventPage} from '../api/schema';
-import type {AppModel, Selection} from '../core/app_model';
+import {type Field, wordField} from '../core/address';
+import type {Core} from '../core/core';
+import type {Span} from '../core/range';
 
 export const TABLE_ROWS = 100; // of a page of a table
 export const EVENT_ROWS = 100; // of a page of records
@@ -51,37 +53,35 @@ export class RangeTables {
 
   private abort: AbortController|null = null;
   private timer: ReturnType<typeof setTimeout>|undefined;
-  private durationsTimer: ReturnType<typeof setTimeout>|undefined;
   private eventsBusy = false;
   private eventsWanted: {at: number; back: boolean}|null = null;
   // The playhead may move in it without another page of records.
-  private eventsCover: Selection|null = null;
+  private eventsCover: Span|null = null;
 
-  constructor(private readonly model: AppModel) {}
+  constructor(private readonly core: Core) {
+    // Without kernel records there are no processes to show, only segments.
+    if (!core.names.rows.some((row) => row.kind === 'cpu')) this.show('segments');
+  }
 
   // Starts the requests that follow the signals.
   start(): void {
     effect(() => {
-      const range = this.model.selection.value;
-      if (this.model.lost.value || !isTable(this.tab.value)) return;
-      void [this.offset.value, this.order.value, this.model.filter.value];
+      void [this.core.range.chosen.value, this.core.focus.filter.value];
+      this.offset.value = 0;
+    });
+    effect(() => {
+      const range = this.core.range.chosen.value;
+      if (this.core.requests.lost.value || !isTable(this.tab.value)) return;
+      void [this.offset.value, this.order.value, this.core.focus.filter.value];
       // Dragging changes the range at every move: send the request when it
       // stops.
       clearTimeout(this.timer);
       this.timer = setTimeout(
-          () => void this.load(range ?? {from: 0, to: this.model.durationNs}), REST_MS);
-    });
-    let shown = this.model.selection.peek();
-    effect(() => {
-      const range = this.model.selection.value;
-      if (this.model.lost.value || range === shown) return;
-      shown = range;
-      clearTimeout(this.durationsTimer);
-      this.durationsTimer = setTimeout(() => void this.model.reloadDurations(), REST_MS);
+          () => void this.load(range ?? {from: 0, to: this.core.durationNs}), REST_MS);
     });
     effect(() => {
-      const play = this.model.playback.value;
-      if (this.model.lost.value || this.tab.value !== 'events' || !this.model.client.backend.hasTrace) return;
+      const play = this.core.playback.play.value;
+      if (this.core.requests.lost.value || this.tab.value !== 'events' || !this.core.client.backend.hasTrace) return;
       const at = Math.floor(play.at);
       if (!play.playing) return this.loadEventsAt(at, false);
       const cover = this.eventsCover;
@@ -89,6 +89,14 @@ export class RangeTables {
     });
   }
 
+  field(): Field {
+    const {tab} = this;
+    const show = (one: Tab): void => this.show(one);
+    return wordField('tab', TABS, {
+      get value() { return tab.value; },
+      set value(one) { show(one); },
+    });
+  }
   show(tab: Tab): void {
     if (tab === this.tab.value) return;
     this.tab.value = tab;
@@ -107,8 +115,8 @@ export class RangeTables {
     const items = this.events.value?.items ?? [];
     const edge: EventItem|undefined = forward ? items[items.length - 1] : items[0];
     if (!edge) return;
-    await this.model.guard(async () => {
-      const page = await this.model.client.events(
+    await this.core.requests.guard(async () => {
+      const page = await this.core.client.events(
           {t: edge.t, nth: edge.nth + (forward ? 1 : 0)}, forward, EVENT_ROWS);
       if (page.items.length > 0) this.events.value = page;
       this.eventsCover = null;
@@ -120,12 +128,12 @@ export class RangeTables {
     this.eventsWanted = {at, back};
     if (this.eventsBusy) return;
     this.eventsBusy = true;
-    void this.model.guard(async () => {
+    void this.core.requests.guard(async () => {
       try {
         while (this.eventsWanted !== null) {
           const {at: t, back: before} = this.eventsWanted;
           this.eventsWanted = null;
-          const playing = this.model.playback.peek().playing;
+          const playing = this.core.playback.play.peek().playing;
           const page = this.events.peek();
           // A click on a record of the page moves the playhead, not the page.
           if (!playing && page?.items.some((item) => item.t === t)) continue;
@@ -139,7 +147,7 @@ export class RangeTables {
     });
   }
   private async loadEvents(t: number, back: boolean): Promise<void> {
-    const page = await this.model.client.events({t: back ? t + 1 : t, nth: 0}, !back, EVENT_ROWS);
+    const page = await this.core.client.events({t: back ? t + 1 : t, nth: 0}, !back, EVENT_ROWS);
     const edge = page.items[back ? 0 : page.items.length - 1];
     this.eventsCover = back ? {from: page.more ? edge?.t ?? t : 0, to: t + 1} :
                               {from: t, to: page.more ? edge?.t ?? t : Infinity};
@@ -147,18 +155,18 @@ export class RangeTables {
     if (page.items.length > 0 || !this.events.peek()) this.events.value = page;
   }
 
-  private async load(range: Selection): Promise<void> {
+  private async load(range: Span): Promise<void> {
     this.abort?.abort();
     const abort = new AbortController();
     this.abort = abort;
     const table = this.tab.peek();
     if (!isTable(table)) return;
-    await this.model.guard(async () => {
+    await this.core.requests.guard(async () => {
       this.refused.value = null;
       try {
-        const answer = await this.model.client.aggregate(
+        const answer = await this.core.client.aggregate(
             range.from, range.to,
-            {table, ...this.order.peek(), offset: this.offset.peek(), limit: TABLE_ROWS, where: this.model.filter.peek()},
+            {table, ...this.order.peek(), offset: this.offset.peek(), limit: TABLE_ROWS, where: this.core.focus.filter.peek()},
             abort.signal);
         this.aggregate.value = answer;
         this.announce(answer);
@@ -169,18 +177,18 @@ export class RangeTables {
           return;
         }
         // What is no condition here is refused beside the box; the rows stay.
-        if (error.status !== 400 || this.model.filter.peek() === '') throw error;
+        if (error.status !== 400 || this.core.focus.filter.peek() === '') throw error;
       }
     });
   }
 
   private announce(answer: Aggregate): void {
-    const {model} = this;
-    if (!model.selection.value || this.tab.peek() !== 'processes') return;
+    const {core} = this;
+    if (!core.range.chosen.value || this.tab.peek() !== 'processes') return;
     const top = answer.processes.reduce<typeof answer.processes[number]|undefined>(
         (most, row) => most && most.on_cpu_ns >= row.on_cpu_ns ? most : row, undefined);
-    model.announcement.value = top ?
-        `Selected; most CPU time: ${model.names.process(top.process)?.comm ?? '?'}` :
-        'Selected; nothing ran';
+    core.announce(top ?
+        `Selected; most CPU time: ${core.names.process(top.process)?.comm ?? '?'}` :
+        'Selected; nothing ran');
   }
 }

@@ -2,14 +2,14 @@
 // edge cut are marked as the least or a tilde.
 
 import type {Aggregate, CpuTotals, Quality} from '../api/schema';
-import type {AppModel} from '../core/app_model';
+import type {Core} from '../core/core';
+import type {Tables} from './tables';
 import {processName, processOf} from '../core/names';
 import {processRows, type RunRow, sumOf, threadRows} from './run_rows';
 import {css} from '../core/palette';
 import {formatCount, formatDuration, formatEventCount, formatPercent} from '../core/units';
 import {type Column, DataTable} from './data_table';
 import {limitsText, MARKS_SAY, qualityMarks} from '../core/limits';
-import type {TimelineEngine} from '../timeline/timeline_engine';
 import {useSignal} from '../core/use_signal';
 
 // An edge cut an interval of this event: no less than the count.
@@ -43,7 +43,7 @@ export function qualityColumn<Row extends {qualities: readonly Quality[]}>(rows:
 const NONE = '\u2013';
 
 // What the tables of processes and of threads have.
-function runColumns(model: AppModel, data: Aggregate): {time: Column<RunRow>[]; counted: Column<RunRow>[]} {
+function runColumns(core: Core, data: Aggregate): {time: Column<RunRow>[]; counted: Column<RunRow>[]} {
   return {
     time: [
       {title: 'CPU time', says: 'Time on a CPU inside the range, exact', number: true, by: 'on_cpu_ns', text: (row) => formatDuration(row.onCpu),
@@ -55,29 +55,30 @@ function runColumns(model: AppModel, data: Aggregate): {time: Column<RunRow>[]; 
       {title: 'Dispatches', says: 'Dispatches that begin in the range', number: true, by: 'dispatches',
        text: (row) => row.dispatches === null ? NONE : formatCount(row.dispatches),
        limits: (row) => limitsText(row.bounds, 'dispatches', formatCount)},
-      ...countColumns(model.names.events),
+      ...countColumns(core.names.events),
     ],
   };
 }
 
 // The rows together, idle and what is not known included.
-function runSums(model: AppModel, data: Aggregate, rows: readonly RunRow[]): {time: string[]; counted: string[]} {
+function runSums(core: Core, data: Aggregate, rows: readonly RunRow[]): {time: string[]; counted: string[]} {
   const total = sumOf(rows, (row) => row.onCpu);
   return {
     time: [formatDuration(total), data.cpu_ns > 0 ? formatPercent(total / data.cpu_ns) : ''],
     counted: [
       formatCount(sumOf(rows, (row) => row.dispatches)),
       // A row without a count: their sum is not known.
-      ...model.names.events.map((event, i) => rows.some((row) => row.dispatches !== null && row.counts[i] === null) ?
+      ...core.names.events.map((event, i) => rows.some((row) => row.dispatches !== null && row.counts[i] === null) ?
           NONE : formatEventCount(event, sumOf(rows, (row) => row.counts[i] ?? null))),
     ],
   };
 }
 
-export function ProcessTable({model, engine, data}: {model: AppModel; engine: TimelineEngine; data: Aggregate}) {
-  const {names} = model;
-  const highlight = useSignal(model.highlight);
-  const {time, counted} = runColumns(model, data);
+export function ProcessTable({tables, data}: {tables: Tables; data: Aggregate}) {
+  const {core} = tables;
+  const {names} = core;
+  const highlight = useSignal(core.focus.process);
+  const {time, counted} = runColumns(core, data);
   const rows = processRows(data);
   const columns: Column<RunRow>[] = [
     {title: 'Process', says: 'Name of the process', number: false, by: 'process', text: (row) => row.process === null ? row.name : processName(names, row.process)},
@@ -86,18 +87,19 @@ export function ProcessTable({model, engine, data}: {model: AppModel; engine: Ti
     ...counted,
     ...qualityColumn(rows),
   ];
-  const sums = runSums(model, data, rows);
-  return <DataTable columns={columns} rows={rows} sum={['All', '', ...sums.time, ...sums.counted]} model={model} rowKey={(row) => row.key}
-                    swatch={(row) => css(row.process === null ? engine.book.theme.idle : engine.book.process(row.process))}
+  const sums = runSums(core, data, rows);
+  return <DataTable columns={columns} rows={rows} sum={['All', '', ...sums.time, ...sums.counted]} ranges={tables.ranges} rowKey={(row) => row.key}
+                    swatch={(row) => css(row.process === null ? core.book.value.theme.idle : core.book.value.process(row.process))}
                     selected={(row) => row.process !== null && row.process === highlight} isRest={(row) => row.process === null}
-                    onClick={(row) => (model.highlight.value = row.process === highlight ? null : row.process)} />;
+                    onClick={(row) => (core.focus.process.value = row.process === highlight ? null : row.process)} />;
 }
 
-export function ThreadTable({model, engine, data}: {model: AppModel; engine: TimelineEngine; data: Aggregate}) {
-  const {names} = model;
-  const highlight = useSignal(model.highlight);
-  const chosen = useSignal(model.functions.thread);
-  const {time, counted} = runColumns(model, data);
+export function ThreadTable({tables, data}: {tables: Tables; data: Aggregate}) {
+  const {core} = tables;
+  const {names} = core;
+  const highlight = useSignal(core.focus.process);
+  const chosen = useSignal(core.focus.thread);
+  const {time, counted} = runColumns(core, data);
   const rows = threadRows(data, (number) => processOf(names, number));
   const thread = (row: RunRow) => row.thread === null ? undefined : names.thread(row.thread);
   const off = (title: string, says: string, by: string, of: (row: RunRow) => number|null): Column<RunRow> => ({
@@ -116,25 +118,25 @@ export function ThreadTable({model, engine, data}: {model: AppModel; engine: Tim
     ...counted,
     ...qualityColumn(rows),
   ];
-  const sums = runSums(model, data, rows);
+  const sums = runSums(core, data, rows);
   const sum = [
     'All', '', '', ...sums.time, formatDuration(sumOf(rows, (row) => row.wait)),
     ...(names.trace.wakeups ? [formatDuration(sumOf(rows, (row) => row.blocked))] : []),
     ...sums.counted,
   ];
-  return <DataTable columns={columns} rows={rows} sum={sum} model={model} rowKey={(row) => row.key}
-                    swatch={(row) => css(row.process === null ? engine.book.theme.idle : engine.book.process(row.process))}
+  return <DataTable columns={columns} rows={rows} sum={sum} ranges={tables.ranges} rowKey={(row) => row.key}
+                    swatch={(row) => css(row.process === null ? core.book.value.theme.idle : core.book.value.process(row.process))}
                     selected={(row) => row.process !== null && (chosen === null ? row.process === highlight : row.thread === chosen)}
                     isRest={(row) => row.process === null}
                     onClick={(row) => {
                       if (row.process === null) return;
-                      model.functions.choose(row.thread === chosen ? null : row.thread);
-                      model.onJump();
-                      void model.rows.reveal(row.process, row.thread);
+                      core.focus.thread.value = row.thread === chosen ? null : row.thread;
+                      core.view.onJump();
+                      void tables.timeline.commands.reveal(row.process, row.thread);
                     }} />;
 }
 
-export function CpuTable({model, rows}: {model: AppModel; rows: CpuTotals[]}) {
+export function CpuTable({tables, rows}: {tables: Tables; rows: CpuTotals[]}) {
   const all = (row: CpuTotals): number =>
       row.busy_ns + row.idle_ns + row.outside_ns + row.interrupts_ns + row.unknown_ns;
   const share = (row: CpuTotals, ns: number): string => all(row) > 0 ? formatPercent(ns / all(row)) : '';
@@ -159,6 +161,6 @@ export function CpuTable({model, rows}: {model: AppModel; rows: CpuTotals[]}) {
   for (const row of rows) {
     for (const field of ['busy_ns', 'idle_ns', 'outside_ns', 'interrupts_ns', 'unknown_ns', 'dispatches'] as const) total[field] += row[field];
   }
-  return <DataTable columns={columns} rows={rows} sum={columns.map((column) => column.text(total))} model={model}
+  return <DataTable columns={columns} rows={rows} sum={columns.map((column) => column.text(total))} ranges={tables.ranges}
                     rowKey={(row) => String(row.cpu)} swatch={() => null} />;
 }

@@ -2,14 +2,13 @@
 // waited for. A click shows the longest.
 
 import type {Aggregate, WaitTotals} from '../api/schema';
-import type {AppModel} from '../core/app_model';
+import type {Tables} from './tables';
 import {hookName, type Names, processName, processOf, threadName} from '../core/names';
 import {css} from '../core/palette';
 import {formatCount, formatDuration, formatPercent} from '../core/units';
 import {allOf} from './condition_note';
 import {type Column, DataTable} from './data_table';
 import {limitsText} from '../core/limits';
-import type {TimelineEngine} from '../timeline/timeline_engine';
 
 function by(names: Names, row: WaitTotals): string {
   if (row.by_thread !== null) return threadName(names, row.by_thread);
@@ -24,8 +23,9 @@ function by(names: Names, row: WaitTotals): string {
   }
 }
 
-export function WaitTable({model, engine, data}: {model: AppModel; engine: TimelineEngine; data: Aggregate}) {
-  const {names} = model;
+export function WaitTable({tables, data}: {tables: Tables; data: Aggregate}) {
+  const {core} = tables;
+  const {names} = core;
   const rows = data.waits ?? [];
   const sums = data.sums?.waits;
   const share = (ns: number): string => sums && sums.ns > 0 ? formatPercent(ns / sums.ns) : '';
@@ -46,11 +46,10 @@ export function WaitTable({model, engine, data}: {model: AppModel; engine: Timel
   const show = (row: WaitTotals): void => {
     const {thread, begin_ns: begin, end_ns: end} = row.longest;
     const margin = (end - begin) / 2;
-    model.show(Math.max(begin - margin, 0), Math.min(end + margin, model.durationNs));
-    model.movePlayhead(begin);
-    model.rows.reveal(processOf(names, thread), thread);
-    model.item.value = null;
-    void model.selectWait(thread, begin);
+    core.view.show(Math.max(begin - margin, 0), Math.min(end + margin, core.durationNs));
+    core.playback.moveTo(begin);
+    void tables.timeline.commands.reveal(processOf(names, thread), thread);
+    core.selection.select({kind: 'wait', process: row.process, thread, hook: row.call, row: null, from: begin, to: end});
   };
   const line = (name: string, ns: number, times: number): string[] =>
       [name, '', '', formatDuration(ns), share(ns), formatCount(times), ''];
@@ -58,7 +57,7 @@ export function WaitTable({model, engine, data}: {model: AppModel; engine: Timel
   const rest = sums && left > 0 ? line(
       `(${formatCount(left)} others)`, rows.reduce((ns, row) => ns - row.ns, sums.ns), rows.reduce((times, row) => times - row.times, sums.times)) : null;
   const sum = sums && line(allOf(data, 'waits'), sums.ns, sums.times);
-  return <DataTable columns={columns} rows={rows} rest={rest ?? null} {...(sum ? {sum} : {})} model={model}
+  return <DataTable columns={columns} rows={rows} rest={rest ?? null} {...(sum ? {sum} : {})} ranges={tables.ranges}
                     rowKey={(row) => `${row.process}/${row.state}/${row.by}/${row.by_thread}/${row.call}`}
-                    swatch={(row) => css(engine.book.process(row.process))} onClick={show} />;
+                    swatch={(row) => css(core.book.value.process(row.process))} onClick={show} />;
 }

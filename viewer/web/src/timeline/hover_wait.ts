@@ -3,7 +3,7 @@
 import {type Signal, signal} from '@preact/signals-core';
 
 import type {WaitAnswer} from '../api/schema';
-import type {AppModel} from '../core/app_model';
+import type {Core} from '../core/core';
 
 const REST_MS = 120; // of the pointer, before a request
 
@@ -12,7 +12,7 @@ export class HoverWait {
 
   private timer: ReturnType<typeof setTimeout>|undefined;
 
-  constructor(private readonly model: AppModel) {}
+  constructor(private readonly core: Core) {}
 
   // `thread` null: the pointer is over no wait.
   point(thread: number|null, at: number): void {
@@ -20,9 +20,9 @@ export class HoverWait {
     if (old && old.thread === thread && old.begin_ns <= at && at < old.end_ns) return;
     clearTimeout(this.timer);
     if (old) this.answer.value = null;
-    if (thread === null || this.model.playback.peek().playing) return;
-    this.timer = setTimeout(() => void this.model.guard(async () => {
-      this.answer.value = await this.model.client.wait(thread, at);
+    if (thread === null || this.core.playback.play.peek().playing) return;
+    this.timer = setTimeout(() => void this.core.requests.guard(async () => {
+      this.answer.value = await this.core.client.wait(thread, at);
     }), REST_MS);
   }
 }

@@ -1,37 +1,37 @@
 // The whole trace with a brush: drag it to pan, drag its edges to zoom, drag
 // elsewhere to jump.
 
-import type {AppModel} from '../core/app_model';
+import type {Core} from '../core/core';
 import {centre, endNs} from '../core/viewport';
 import {MINIMAP_HEIGHT} from './timeline_engine';
 
 const EDGE_PX = 6;
 
-export function MinimapView({model, canvas}: {model: AppModel; canvas: {current: HTMLCanvasElement|null}}) {
+export function MinimapView({core, canvas}: {core: Core; canvas: {current: HTMLCanvasElement|null}}) {
   const onPointerDown = (event: PointerEvent): void => {
     const element = event.currentTarget as HTMLCanvasElement;
     element.setPointerCapture(event.pointerId);
     const box = element.getBoundingClientRect();
     const at = (move: PointerEvent): number =>
-        Math.min(Math.max((move.clientX - box.left) / box.width, 0), 1) * model.durationNs;
-    const view = model.view.value;
+        Math.min(Math.max((move.clientX - box.left) / box.width, 0), 1) * core.durationNs;
+    const view = core.view.viewport.value;
     const from = view.startNs;
     const to = endNs(view);
     const start = at(event);
-    const edge = EDGE_PX / box.width * model.durationNs;
+    const edge = EDGE_PX / box.width * core.durationNs;
     const grip = Math.abs(start - from) < edge ? 'from' :
         Math.abs(start - to) < edge ? 'to' :
         start > from && start < to ? 'body' : 'jump';
-    if (grip === 'jump') model.onJump();
-    if (grip === 'jump') model.view.value = centre(view, start, model.durationNs);
-    const origin = model.view.value.startNs;
+    if (grip === 'jump') core.view.onJump();
+    if (grip === 'jump') core.view.viewport.value = centre(view, start, core.durationNs);
+    const origin = core.view.viewport.value.startNs;
     const onMove = (move: PointerEvent): void => {
       const here = at(move);
-      if (grip === 'from') model.setWindow(Math.min(here, to - 1), to);
-      else if (grip === 'to') model.setWindow(from, Math.max(here, from + 1));
+      if (grip === 'from') core.view.setWindow(Math.min(here, to - 1), to);
+      else if (grip === 'to') core.view.setWindow(from, Math.max(here, from + 1));
       else {
         const span = view.nsPerPx * view.widthPx;
-        model.setWindow(origin + here - start, origin + here - start + span);
+        core.view.setWindow(origin + here - start, origin + here - start + span);
       }
     };
     const done = (): void => {
@@ -46,7 +46,7 @@ export function MinimapView({model, canvas}: {model: AppModel; canvas: {current:
   return (
     <div class="minimap-row">
       <div class="gutter minimap-gutter">
-        <span>{model.extent}</span>
+        <span>{core.extent.name}</span>
         <span class="detail">CPU load</span>
       </div>
       <canvas class="minimap" ref={canvas} onPointerDown={onPointerDown}

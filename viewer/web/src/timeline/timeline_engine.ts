@@ -5,7 +5,8 @@ import {effect} from '@preact/signals-core';
 
 import type {LossItem} from '../api/schema';
 import {type Tile, TILE_COLUMNS} from '../api/tile_decode';
-import type {AppModel} from '../core/app_model';
+import type {Core} from '../core/core';
+import type {Selected} from '../core/selection';
 import {type Lane, type SubRow, visibleLanes} from './rows/lanes';
 import {clean} from '../core/names';
 import {TileCache} from './tiles/tile_cache';
@@ -17,13 +18,11 @@ import type {Brush} from './paint/brush';
 import {drawPicture, paintPicture} from './paint/picture';
 import {paintRuler} from './paint/ruler_painter';
 import {StripAtlas} from './paint/strip_atlas';
-import {StyleBook} from '../core/style_book';
 import {counterTop} from './tiles/tile_lookup';
 import {type Scene, TimelinePainter} from './paint/timeline_painter';
 import {paintUnfolding} from './paint/unfolding_painter';
 import {formatInstant} from '../core/units';
-import {reducedMotion} from '../core/motion';
-import {safePalette, theme} from '../core/theme';
+import type {Timeline} from './timeline';
 import {unfoldingInSight} from './unfolding_in_sight';
 
 const CACHE_BYTES = 24 << 20; // some ten screens
@@ -44,8 +43,8 @@ export class TimelineEngine {
   readonly loader: TileLoader;
   readonly painter = new TimelinePainter(this.cache, this.atlas);
   readonly stats: FrameStats = {frames: 0, drawMs: []};
-  book: StyleBook;
   readonly dispose: () => void; // when another engine takes its place
+  onPlay: (elapsedMs: number) => void = () => undefined; // once a frame, while it plays
   // In tests the clock is moved by hand (window.__pv.tick).
   manualClock = false;
   losses: readonly LossItem[] = []; // loaded after the first paint
@@ -62,59 +61,46 @@ export class TimelineEngine {
   private scheduled = false;
   private lastFrame = 0;
 
-  constructor(private readonly model: AppModel,
-              overview: Uint32Array) {
+  private readonly core: Core;
+
+  constructor(private readonly timeline: Timeline, overview: Uint32Array) {
+    const {core} = timeline;
+    this.core = core;
     this.minimapPainter = new MinimapPainter(overview);
-    this.book = new StyleBook(model.names, theme.value);
     this.loader = new TileLoader(
-        model.client, this.cache, () => {
+        core.client, this.cache, () => {
           this.invalidate();
           this.onFirstTiles();
           this.onFirstTiles = () => undefined;
         },
         (message) => {
-          if (!model.lost.peek()) model.error.value = message;
+          if (!core.requests.lost.peek()) core.requests.error.value = message;
         });
     effect(() => {
-      if (!model.lost.value) this.invalidate();
+      if (!core.requests.lost.value) this.invalidate();
     });
-    // The theme and the system's setting live longer than the engine.
-    const ends = [
-      effect(() => {
-        this.book = new StyleBook(model.names, theme.value);
-        ++this.stamp;
-        this.invalidate();
-      }),
-      effect(() => {
-        model.reducedMotion.value = reducedMotion.value;
-      }),
-      effect(() => {
-        model.safePalette.value = safePalette.value;
-      }),
-    ];
-    this.dispose = () => {
-      for (const end of ends) end();
-    };
-    effect(() => {
-      void model.names.changed.value;
-      if (this.book.hookCount !== model.names.hooks.size) {
-        this.book = new StyleBook(model.names, theme.peek());
-        ++this.stamp;
-      }
-      this.invalidate();
-    });
-    effect(() => {
-      void model.highlight.value;
+    // The theme lives longer than the engine.
+    this.dispose = effect(() => {
+      void core.book.value;
       ++this.stamp;
       this.invalidate();
     });
     effect(() => {
-      void [model.view.value, model.scrollY.value, model.lanes.value, model.viewHeight.value];
+      void core.names.changed.value;
       this.invalidate();
     });
     effect(() => {
-      void [model.selection.value, model.comparison.before.value, model.playback.value, model.hover.value, model.wait.value, model.hoverWait.answer.value,
-            model.item.value, model.findPlaces.places.value];
+      void core.focus.process.value;
+      ++this.stamp;
+      this.invalidate();
+    });
+    effect(() => {
+      void [core.view.viewport.value, core.view.scrollY.value, timeline.rows.lanes.value, core.view.height.value];
+      this.invalidate();
+    });
+    effect(() => {
+      void [core.range.chosen.value, core.range.compared.value, core.playback.play.value, core.focus.pointer.value, core.selection.wait.value, timeline.hoverWait.answer.value,
+            core.selection.selected.value, timeline.places.value];
       this.dirtyTop = true;
       this.schedule();
     });
@@ -133,41 +119,41 @@ export class TimelineEngine {
   }
 
   get settled(): boolean {
-    return !this.scheduled && !this.loader.busy && this.model.pending === 0 &&
-        this.model.names.pending === 0 && !this.model.rowTree.waiting;
+    return !this.scheduled && !this.loader.busy && this.core.requests.pending === 0 &&
+        this.core.names.pending === 0 && !this.timeline.rowTree.waiting;
   }
 
   lanesInSight(): Lane[] {
-    const top = this.model.scrollY.peek();
+    const top = this.core.view.scrollY.peek();
     return visibleLanes(
-        this.model.lanes.peek(), top, top + this.model.viewHeight.peek());
+        this.timeline.rows.lanes.peek(), top, top + this.core.view.height.peek());
   }
 
   scene(): Scene {
-    const view = this.model.view.peek();
+    const view = this.core.view.viewport.peek();
     return {
       view,
       lanes: this.lanesInSight(),
-      scrollY: this.model.scrollY.peek(),
-      height: this.model.viewHeight.peek(),
-      durationNs: this.model.durationNs,
-      maxLevel: this.model.names.trace.max_level,
+      scrollY: this.core.view.scrollY.peek(),
+      height: this.core.view.height.peek(),
+      durationNs: this.core.durationNs,
+      maxLevel: this.core.names.trace.max_level,
       ratio: devicePixelRatio || 1,
-      highlight: this.model.highlight.peek(),
+      highlight: this.core.focus.process.peek(),
       stamp: this.stamp,
-      counterTops: this.model.counterTops.peek(),
+      counterTops: this.timeline.counterTops.peek(),
     };
   }
 
   // Lane and row under a point of the canvas.
   hit(x: number, y: number): {lane: Lane; row: SubRow|null; at: number}|null {
-    const top = this.model.scrollY.peek();
-    const lane = visibleLanes(this.model.lanes.peek(), top + y, top + y + 1)[0];
+    const top = this.core.view.scrollY.peek();
+    const lane = visibleLanes(this.timeline.rows.lanes.peek(), top + y, top + y + 1)[0];
     if (!lane) return null;
     const inside = top + y - lane.y;
     const row = lane.rows.find(
         (part) => inside >= part.y && inside < part.y + part.height + 1);
-    return {lane, row: row ?? null, at: toNs(this.model.view.peek(), x)};
+    return {lane, row: row ?? null, at: toNs(this.core.view.viewport.peek(), x)};
   }
 
   // The tile that holds `at` of a row, as drawn now.
@@ -181,14 +167,14 @@ export class TimelineEngine {
 
   private waitMark(): WaitMark|null {
     // What is selected, else what is under the pointer.
-    const wait = this.model.wait.peek() ?? this.model.hoverWait.answer.peek();
+    const wait = this.core.selection.wait.peek() ?? this.timeline.hoverWait.answer.peek();
     if (!wait) return null;
-    const view = this.model.view.peek();
+    const view = this.core.view.viewport.peek();
     const rowOf = (kind: 'run'|'cpu', owner: number|null): Extent|null => {
-      const lane = this.model.lanes.peek().find(
+      const lane = this.timeline.rows.lanes.peek().find(
           (one) => one.kind === (kind === 'run' ? 'thread' : 'cpu') && one.owner === owner);
       const part = lane?.rows.find((row) => row.kind === kind);
-      return lane && part ? {y: lane.y + part.y - this.model.scrollY.peek(), height: part.height} : null;
+      return lane && part ? {y: lane.y + part.y - this.core.view.scrollY.peek(), height: part.height} : null;
     };
     const byThread = wait.woken_by === 'thread';
     return {
@@ -203,17 +189,24 @@ export class TimelineEngine {
     };
   }
 
+  // Where the selected item is drawn.
   private itemMark(): OverlayScene['item'] {
-    const item = this.model.item.peek();
-    if (!item) return null;
-    const view = this.model.view.peek();
+    const item = this.core.selection.selected.peek();
+    if (!item || item.kind === 'range') return null;
+    const view = this.core.view.viewport.peek();
     for (const lane of this.lanesInSight()) {
-      const part = lane.rows.find((row) => row.row === item.row);
+      const part = lane.rows.find((row) => item.row !== null ? row.row === item.row : lane.kind === 'thread' && lane.owner === item.thread && this.isIn(row, item));
       if (!part) continue;
       const [from, to] = [Math.max(toPx(view, item.from), -4), Math.min(toPx(view, item.to), view.widthPx + 4)];
-      return {from, to, y: lane.y + part.y - this.model.scrollY.peek(), height: part.height};
+      return {from, to, y: lane.y + part.y - this.core.view.scrollY.peek(), height: part.height};
     }
     return null;
+  }
+  // A segment that a table names has a row of its depth.
+  private isIn(row: SubRow, {kind, hook, from, to}: Selected): boolean {
+    if (kind !== 'segment' || row.kind !== 'segment') return false;
+    const tile = this.tileAt(row, Math.min(from, to - 1));
+    return tile?.kind === 'items' && tile.items.some((item) => item.beginNs === from && item.key === hook);
   }
 
   // What is on screen.
@@ -224,7 +217,7 @@ export class TimelineEngine {
   // The same as SVG.
   drawing(): string {
     const scene = this.scene();
-    scene.counterTops = this.model.counterTops.peek();
+    scene.counterTops = this.timeline.counterTops.peek();
     return drawPicture({
       ...this.pictureFrame(),
       width: scene.view.widthPx,
@@ -233,20 +226,20 @@ export class TimelineEngine {
       paintRuler: (brush) => this.paintRuler(brush),
       paintRows: (brush) => {
         // Patterns are of one brush: this painter has no others.
-        new TimelinePainter(this.cache, this.atlas).paint(brush, scene, this.book);
+        new TimelinePainter(this.cache, this.atlas).paint(brush, scene, this.core.book.value);
         this.paintOver(brush);
       },
     });
   }
   private pictureFrame() {
-    const {model} = this;
-    const name = clean(model.names.trace.path?.replace(/\/+$/, '').split('/').pop() || 'trace');
+    const {core} = this;
+    const name = clean(core.names.trace.path?.replace(/\/+$/, '').split('/').pop() || 'trace');
     return {
-      title: `${name}   ${formatInstant(model.playback.peek().at, 1)}`,
+      title: `${name}   ${formatInstant(core.playback.play.peek().at, 1)}`,
       gutter: GUTTER_WIDTH,
       ratio: devicePixelRatio || 1,
-      theme: this.book.theme,
-      labels: this.lanesInSight().map(({label, detail, y, height}) => ({text: label, detail, height, y: y - model.scrollY.peek()})),
+      theme: this.core.book.value.theme,
+      labels: this.lanesInSight().map(({label, detail, y, height}) => ({text: label, detail, height, y: y - core.view.scrollY.peek()})),
     };
   }
 
@@ -260,8 +253,8 @@ export class TimelineEngine {
     this.scheduled = false;
     const elapsed = this.lastFrame === 0 ? 16 : Math.min(now - this.lastFrame, 250);
     this.lastFrame = now;
-    if (this.model.playback.peek().playing && !this.manualClock) {
-      this.model.transport.play(elapsed);
+    if (this.core.playback.play.peek().playing && !this.manualClock) {
+      this.onPlay(elapsed);
     }
     const begin = performance.now();
     if (this.dirtyBase) this.paintBase();
@@ -270,7 +263,7 @@ export class TimelineEngine {
     ++this.stats.frames;
     this.stats.drawMs.push(performance.now() - begin);
     if (this.stats.drawMs.length > 600) this.stats.drawMs.shift();
-    if (this.model.playback.peek().playing && !this.manualClock) {
+    if (this.core.playback.play.peek().playing && !this.manualClock) {
       this.schedule();
     } else {
       this.lastFrame = 0;
@@ -279,14 +272,14 @@ export class TimelineEngine {
 
   private paintBase(): void {
     if (!this.base) return;
-    const context = fitted(this.base, this.model.view.peek().widthPx, this.model.viewHeight.peek());
+    const context = fitted(this.base, this.core.view.viewport.peek().widthPx, this.core.view.height.peek());
     if (!context) return;
     const scene = this.scene();
     const keys = this.painter.wanted(scene);
     const quality = this.qualityKeys();
-    if (!this.model.lost.peek()) this.loader.want([...keys, ...quality]);
+    if (!this.core.requests.lost.peek()) this.loader.want([...keys, ...quality]);
     scene.counterTops = this.counterTops(scene);
-    this.painter.paint(context, scene, this.book);
+    this.painter.paint(context, scene, this.core.book.value);
   }
 
   // The scales of the counter strips in sight.
@@ -296,18 +289,18 @@ export class TimelineEngine {
       if (kind !== 'counter') continue;
       tops.set(row, counterTop(this.cache, row, scene.view, this.painter.level(scene, 'counter'), scene.durationNs));
     }
-    const old = this.model.counterTops.peek();
+    const old = this.timeline.counterTops.peek();
     if (old.size === tops.size && [...tops].every(([row, top]) => old.get(row) === top)) return old;
-    this.model.counterTops.value = tops;
+    this.timeline.counterTops.value = tops;
     return tops;
   }
 
   private qualityKeys(): {row: number; level: number; index: number}[] {
-    const row = this.model.names.rows.find((item) => item.kind === 'quality');
+    const row = this.core.names.rows.find((item) => item.kind === 'quality');
     if (!row || row.leaves === 0) return [];
-    const view = this.model.view.peek();
-    const level = levelFor(view.nsPerPx / (devicePixelRatio || 1), this.model.names.trace.max_level);
-    const span = tileSpan(view.startNs, endNs(view), level, TILE_COLUMNS, this.model.durationNs);
+    const view = this.core.view.viewport.peek();
+    const level = levelFor(view.nsPerPx / (devicePixelRatio || 1), this.core.names.trace.max_level);
+    const span = tileSpan(view.startNs, endNs(view), level, TILE_COLUMNS, this.core.durationNs);
     const keys = [];
     for (let index = span.first; index <= span.last; ++index) {
       keys.push({row: row.row, level, index});
@@ -316,37 +309,37 @@ export class TimelineEngine {
   }
 
   private paintOver(context: Brush): void {
-    const model = this.model;
-    const play = model.playback.peek();
+    const {core} = this;
+    const play = core.playback.play.peek();
     const scene: OverlayScene = {
-      view: model.view.peek(),
-      height: model.viewHeight.peek(),
+      view: core.view.viewport.peek(),
+      height: core.view.height.peek(),
       ratio: devicePixelRatio || 1,
-      selection: model.selection.peek(),
-      compared: model.comparison.before.peek(),
-      durationNs: model.durationNs,
+      selection: core.range.chosen.peek(),
+      compared: core.range.compared.peek(),
+      durationNs: core.durationNs,
       playhead: play.at,
       playing: play.playing,
       wait: this.waitMark(),
       item: this.itemMark(),
-      pointerX: model.hover.peek()?.x ?? null,
+      pointerX: core.focus.pointer.peek()?.x ?? null,
       quality: this.qualityKeys().flatMap(
           (key) => this.cache.cover(key, TILE_COLUMNS).map((patch) => patch.tile)),
     };
-    paintOverlay(context, scene, this.book.theme);
-    const {flashes, sparks} = unfoldingInSight(model, this);
-    paintUnfolding(context, flashes, sparks, this.book.theme);
+    paintOverlay(context, scene, this.core.book.value.theme);
+    const {flashes, sparks} = unfoldingInSight(core, this);
+    paintUnfolding(context, flashes, sparks, this.core.book.value.theme);
   }
   private paintRuler(context: Brush): void {
-    const {model, book} = this;
-    paintRuler(context, model.view.peek(), RULER_HEIGHT, devicePixelRatio || 1, model.playback.peek().at, model.durationNs, book.theme);
+    const {core} = this;
+    paintRuler(context, core.view.viewport.peek(), RULER_HEIGHT, devicePixelRatio || 1, core.playback.play.peek().at, core.durationNs, core.book.value.theme);
   }
 
   private paintTop(): void {
-    const model = this.model;
-    const view = model.view.peek();
+    const {core, timeline} = this;
+    const view = core.view.viewport.peek();
     if (this.overlay) {
-      const context = fitted(this.overlay, view.widthPx, model.viewHeight.peek());
+      const context = fitted(this.overlay, view.widthPx, core.view.height.peek());
       if (context) this.paintOver(context);
     }
     if (this.ruler) {
@@ -361,17 +354,17 @@ export class TimelineEngine {
             context, {
               width,
               ratio: devicePixelRatio || 1,
-              selection: model.selection.peek(),
+              selection: core.range.chosen.peek(),
               height: MINIMAP_HEIGHT,
-              durationNs: model.durationNs,
-              columns: model.names.trace.overview_columns,
+              durationNs: core.durationNs,
+              columns: core.names.trace.overview_columns,
               from: view.startNs,
               to: endNs(view),
-              playhead: model.playback.peek().at,
+              playhead: core.playback.play.peek().at,
               losses: this.losses,
-              places: model.findPlaces.places.peek(),
+              places: timeline.places.peek(),
             },
-            this.book);
+            this.core.book.value);
       }
     }
   }

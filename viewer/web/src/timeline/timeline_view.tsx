@@ -3,24 +3,26 @@
 import {useLayoutEffect, useRef} from 'preact/hooks';
 
 import {STATE_BLOCKED, STATE_WAITING} from '../api/schema';
-import type {AppModel} from '../core/app_model';
+import type {Timeline} from './timeline';
 import {toNs} from '../core/viewport';
 
+import {selectedOf} from './selected_item';
 import {itemAt, itemNear} from './tiles/tile_lookup';
-import {CounterScales, FocusRing, Labels} from './rows/lane_labels';
+import {CounterScales, FocusRing, Labels} from './lane_labels';
 import {RULER_HEIGHT, type TimelineEngine} from './timeline_engine';
 import {RareView} from './rare/rare_view';
 import {describe, Tooltip} from './tooltip';
 
 interface Props {
-  model: AppModel;
+  timeline: Timeline;
   engine: TimelineEngine;
   minimap: {current: HTMLCanvasElement|null};
 }
 
 const CLICK_PX = 3;
 
-export function TimelineView({model, engine, minimap}: Props) {
+export function TimelineView({timeline, engine, minimap}: Props) {
+  const {core} = timeline;
   const base = useRef<HTMLCanvasElement>(null);
   const overlay = useRef<HTMLCanvasElement>(null);
   const ruler = useRef<HTMLCanvasElement>(null);
@@ -32,22 +34,22 @@ export function TimelineView({model, engine, minimap}: Props) {
     if (!element || !base.current || !overlay.current || !ruler.current || !minimap.current) return;
     engine.attach(base.current, overlay.current, ruler.current, minimap.current);
     const observer = new ResizeObserver(() => {
-      model.resize(element.clientWidth, element.clientHeight);
+      core.view.resize(element.clientWidth, element.clientHeight);
       engine.invalidate();
     });
     observer.observe(element);
-    model.resize(element.clientWidth, element.clientHeight);
+    core.view.resize(element.clientWidth, element.clientHeight);
 
     const onWheel = (event: WheelEvent): void => {
       event.preventDefault();
       // Over the labels: as at the left edge.
       const x = Math.max(event.clientX - element.getBoundingClientRect().left, 0);
       if (event.ctrlKey || event.metaKey) {
-        model.zoom(x, Math.exp(Math.min(Math.max(event.deltaY, -120), 120) / 240));
+        core.view.zoom(x, Math.exp(Math.min(Math.max(event.deltaY, -120), 120) / 240));
       } else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
-        model.pan(event.deltaX !== 0 ? event.deltaX : event.deltaY);
+        core.view.pan(event.deltaX !== 0 ? event.deltaX : event.deltaY);
       } else {
-        model.scroll(event.deltaY);
+        core.view.scroll(event.deltaY);
       }
     };
     const rows = element.parentElement ?? element;
@@ -56,7 +58,7 @@ export function TimelineView({model, engine, minimap}: Props) {
       observer.disconnect();
       rows.removeEventListener('wheel', onWheel);
     };
-  }, [model, engine, minimap]);
+  }, [core, engine, minimap]);
 
   // Drag selects; with Shift or the middle button it pans; a click sets the
   // playhead.
@@ -68,7 +70,7 @@ export function TimelineView({model, engine, minimap}: Props) {
     element.setPointerCapture(event.pointerId);
     const box = element.getBoundingClientRect();
     const startX = event.clientX - box.left;
-    const startNs = toNs(model.view.value, startX);
+    const startNs = toNs(core.view.viewport.value, startX);
     const panning = event.shiftKey || event.button === 1;
     let lastX = event.clientX;
     let lastY = event.clientY;
@@ -81,12 +83,12 @@ export function TimelineView({model, engine, minimap}: Props) {
       }
       moved = true;
       if (panning) {
-        model.pan(lastX - move.clientX);
-        model.scroll(lastY - move.clientY);
+        core.view.pan(lastX - move.clientX);
+        core.view.scroll(lastY - move.clientY);
         lastX = move.clientX;
         lastY = move.clientY;
       } else {
-        model.select(startNs, toNs(model.view.value, Math.min(Math.max(x, 0), box.width)));
+        core.range.select(startNs, toNs(core.view.viewport.value, Math.min(Math.max(x, 0), box.width)));
       }
     };
     const onUp = (up: PointerEvent): void => {
@@ -94,37 +96,35 @@ export function TimelineView({model, engine, minimap}: Props) {
       element.removeEventListener('pointerup', onUp);
       element.removeEventListener('pointercancel', onUp);
       if (!moved && up.type === 'pointerup' && !panning) {
-        model.movePlayhead(startNs);
-        const hit = engine.hit(startX, event.clientY - box.top);
-        model.focus.value = hit?.lane.id ?? null;
-        const row = hit?.row;
+        core.playback.moveTo(startNs);
         choose(startX, event.clientY - box.top);
-        void model.selectWait(row?.kind === 'run' ? model.rows.threadOf(row.row) : null, startNs);
       }
     };
     element.addEventListener('pointermove', onMove);
     element.addEventListener('pointerup', onUp);
     element.addEventListener('pointercancel', onUp);
   };
-  // Selects the item at a point; of merged ones, none.
+  // Selects the item at a point; of merged ones, what the thread waits for then.
   const choose = (x: number, y: number): void => {
     const hit = engine.hit(x, y);
+    core.focus.lane.value = hit?.lane.id ?? null;
     const tile = hit?.row ? engine.tileAt(hit.row, hit.at) : null;
-    const item = hit && tile ? itemNear(tile, hit.at, CLICK_PX * model.view.value.nsPerPx) : null;
-    model.item.value = hit?.row && item ? {row: hit.row.row, from: item.beginNs, to: item.endNs} : null;
-    const said = item ? describe(model, engine, x, y) : null;
-    if (said) model.announcement.value = [said.title, ...said.lines].join(', ');
+    const item = hit && tile ? itemNear(tile, hit.at, CLICK_PX * core.view.viewport.value.nsPerPx) : null;
+    core.selection.select(hit?.row && item ? selectedOf(core.names, hit.lane, hit.row, item) : null);
+    if (!item && hit?.row?.kind === 'run') void core.selection.selectWait(hit.lane.owner, hit.at, hit.row.process, hit.row.row);
+    const said = item ? describe(core, engine, x, y) : null;
+    if (said) core.announce([said.title, ...said.lines].join(', '));
   };
   const onHover = (event: PointerEvent): void => {
     const box = area.current?.getBoundingClientRect();
     if (!box) return;
     const [x, y] = [event.clientX - box.left, event.clientY - box.top];
-    model.hover.value = {x, y};
+    core.focus.pointer.value = {x, y};
     const hit = engine.hit(x, y);
     const tile = hit?.row?.kind === 'run' ? engine.tileAt(hit.row, hit.at) : null;
     const item = hit && tile ? itemAt(tile, hit.at) : null;
     const waits = item && (item.flags & (STATE_WAITING | STATE_BLOCKED)) !== 0;
-    model.hoverWait.point(waits && hit?.row ? model.rows.threadOf(hit.row.row) : null, hit?.at ?? 0);
+    timeline.hoverWait.point(waits && hit?.row ? timeline.commands.threadOf(hit.row.row) : null, hit?.at ?? 0);
   };
   const onDoubleClick = (event: MouseEvent): void => {
     const box = area.current?.getBoundingClientRect();
@@ -132,8 +132,8 @@ export function TimelineView({model, engine, minimap}: Props) {
     const hit = engine.hit(event.clientX - box.left, event.clientY - box.top);
     const tile = hit?.row ? engine.tileAt(hit.row, hit.at) : null;
     const item = hit && tile ? itemAt(tile, hit.at) : null;
-    if (item && item.endNs > item.beginNs) model.show(item.beginNs, item.endNs);
-    else if (hit) model.zoom(event.clientX - box.left, 0.25);
+    if (item && item.endNs > item.beginNs) core.view.show(item.beginNs, item.endNs);
+    else if (hit) core.view.zoom(event.clientX - box.left, 0.25);
   };
 
   // The ruler scrubs the playhead.
@@ -142,7 +142,7 @@ export function TimelineView({model, engine, minimap}: Props) {
     element.setPointerCapture(event.pointerId);
     const box = element.getBoundingClientRect();
     const scrub = (move: PointerEvent): void =>
-        model.movePlayhead(toNs(model.view.value, move.clientX - box.left));
+        core.playback.moveTo(toNs(core.view.viewport.value, move.clientX - box.left));
     scrub(event);
     const done = (): void => {
       element.removeEventListener('pointermove', scrub);
@@ -160,22 +160,22 @@ export function TimelineView({model, engine, minimap}: Props) {
         <div class="gutter ruler-gutter">time since start</div>
         <canvas class="ruler" ref={ruler} onPointerDown={onRulerDown} style={{height: `${RULER_HEIGHT}px`}} />
       </div>
-      <RareView model={model} engine={engine} />
+      <RareView core={core} rare={timeline.rare} />
       <div class="rows">
-        <Labels model={model} />
+        <Labels timeline={timeline} />
         <div class="area" ref={area} tabIndex={0} role="application"
              aria-label="Timeline. Left and right arrow keys move the playhead, up and down go from row to row, Enter opens one, W and S zoom, A and D pan, question mark lists all keys."
              onPointerDown={onPointerDown} onPointerMove={onHover}
              onPointerLeave={() => {
-               model.hover.value = null;
-               model.hoverWait.point(null, 0);
+               core.focus.pointer.value = null;
+               timeline.hoverWait.point(null, 0);
              }}
              onDblClick={onDoubleClick}>
           <canvas class="layer" ref={base} aria-hidden="true" />
           <canvas class="layer" ref={overlay} aria-hidden="true" />
-          <CounterScales model={model} />
-          <FocusRing model={model} />
-          <Tooltip model={model} engine={engine} />
+          <CounterScales timeline={timeline} />
+          <FocusRing timeline={timeline} />
+          <Tooltip timeline={timeline} engine={engine} />
         </div>
       </div>
     </div>

@@ -2,7 +2,8 @@
 
 import {LEAF_IDLE, LEAF_INFERRED, LEAF_OUTSIDE, NO_KEY, STATE_BLOCKED, STATE_UNKNOWN, STATE_WAITING, type WaitAnswer} from '../api/schema';
 import {COUNTER_FLAGS, COUNTER_WORDS, sharesAt, statesAt, stripCount, threadsAt} from '../api/tile_decode';
-import type {AppModel} from '../core/app_model';
+import type {Core} from '../core/core';
+import type {Timeline} from './timeline';
 import type {Lane} from './rows/lanes';
 import {clean, hookName, type Names, processName, processOf, threadName} from '../core/names';
 import {toNs} from '../core/viewport';
@@ -11,7 +12,7 @@ import {columnAt, itemNear} from './tiles/tile_lookup';
 import {formatCount, formatDuration, formatEventRate, formatInstant, formatPercent} from '../core/units';
 import type {TimelineEngine} from './timeline_engine';
 import {useSignal} from '../core/use_signal';
-import {wakeUp, waitParts} from '../tables/wait_panel';
+import {waitParts, wakeUp} from './wait_text';
 
 interface TipLine {
   title: string;
@@ -20,23 +21,23 @@ interface TipLine {
 }
 
 // Describes the item under the pointer as text, and the records lost then.
-export function describe(model: AppModel, engine: TimelineEngine, x: number, y: number): TipLine|null {
-  const tip = describeItem(model, engine, x, y);
-  const at = toNs(model.view.peek(), x);
-  const slack = 2 * model.view.peek().nsPerPx;
+export function describe(core: Core, engine: TimelineEngine, x: number, y: number): TipLine|null {
+  const tip = describeItem(core, engine, x, y);
+  const at = toNs(core.view.viewport.peek(), x);
+  const slack = 2 * core.view.viewport.peek().nsPerPx;
   const lost = engine.losses.find((loss) => loss.begin_ns - slack <= at && at <= loss.end_ns + slack);
   if (!lost) return tip;
   const count = lost.count > 0 ? formatCount(lost.count) : 'an unknown number of';
-  const line = `${count} records lost ${lost.cpu >= 0 ? `on CPU ${lost.cpu}` : `of ${threadName(model.names, lost.thread)}`}: ${
+  const line = `${count} records lost ${lost.cpu >= 0 ? `on CPU ${lost.cpu}` : `of ${threadName(core.names, lost.thread)}`}: ${
       clean(lost.cause).replaceAll('_', ' ')}`;
-  return tip ? {...tip, lines: [...tip.lines, line]} : {title: line, swatch: css(engine.book.theme.loss), lines: []};
+  return tip ? {...tip, lines: [...tip.lines, line]} : {title: line, swatch: css(core.book.value.theme.loss), lines: []};
 }
 
-function describeItem(model: AppModel, engine: TimelineEngine, x: number, y: number): TipLine|null {
+function describeItem(core: Core, engine: TimelineEngine, x: number, y: number): TipLine|null {
   const hit = engine.hit(x, y);
-  if (!hit?.row || hit.at < 0 || hit.at > model.durationNs) return null;
+  if (!hit?.row || hit.at < 0 || hit.at > core.durationNs) return null;
   const {row, lane, at} = hit;
-  const names = model.names;
+  const names = core.names;
   const tile = engine.tileAt(row, at);
   if (!tile) return null;
   const where = laneName(lane);
@@ -60,7 +61,7 @@ function describeItem(model: AppModel, engine: TimelineEngine, x: number, y: num
     };
   }
   if (tile.kind === 'items') {
-    const slack = 3 * model.view.peek().nsPerPx;
+    const slack = 3 * core.view.viewport.peek().nsPerPx;
     const item = itemNear(tile, at, slack);
     if (!item) return null;
     const title = (item.flags & LEAF_IDLE) !== 0 ? 'idle' :
@@ -78,7 +79,7 @@ function describeItem(model: AppModel, engine: TimelineEngine, x: number, y: num
     }
     if ((item.flags & LEAF_INFERRED) !== 0) lines.push('an edge was inferred, not observed');
     lines.push(where);
-    return {title, swatch: row.kind === 'hook' ? null : css(engine.book.item(row, item.key, item.flags)), lines};
+    return {title, swatch: row.kind === 'hook' ? null : css(core.book.value.item(row, item.key, item.flags)), lines};
   }
   const column = Math.floor((at - tile.beginNs) / tile.columnNs);
   const part = (share: number): string => formatPercent(share / 255);
@@ -93,7 +94,7 @@ function describeItem(model: AppModel, engine: TimelineEngine, x: number, y: num
     if (parts.length === 0) return null;
     return {
       title: parts[0] ?? '',
-      swatch: css(keys[0] ? engine.book.process(keys[0].process) : engine.book.theme.idle),
+      swatch: css(keys[0] ? core.book.value.process(keys[0].process) : core.book.value.theme.idle),
       lines: [
         ...parts.slice(1), ...(interrupts > 0 ? [`interrupts in it ${part(interrupts)}`] : []),
         dispatches(count), where,
@@ -110,7 +111,7 @@ function describeItem(model: AppModel, engine: TimelineEngine, x: number, y: num
     if (parts.length === 0) return null;
     return {
       title: parts[0] ?? '',
-      swatch: css(engine.book.process(row.process)),
+      swatch: css(core.book.value.process(row.process)),
       lines: [...parts.slice(1), dispatches(count), where],
     };
   }
@@ -120,7 +121,7 @@ function describeItem(model: AppModel, engine: TimelineEngine, x: number, y: num
     const threads = (value: number): string => value.toFixed(value < 10 ? 2 : 1);
     return {
       title: `${threads(running)} threads run`,
-      swatch: css(engine.book.process(row.process)),
+      swatch: css(core.book.value.process(row.process)),
       lines: [`${threads(waiting)} wait for a CPU`, `on average over ${formatDuration(tile.columnNs)}`,
               `${formatCount(count)} dispatches begin in it`, where],
     };
@@ -131,7 +132,7 @@ function describeItem(model: AppModel, engine: TimelineEngine, x: number, y: num
   const title = row.kind === 'interrupts' ? 'interrupts' : hookName(names, found.key);
   return {
     title,
-    swatch: css(engine.book.column(row.kind, found.key)),
+    swatch: css(core.book.value.column(row.kind, found.key)),
     lines: [
       `${formatCount(count)}${count >= 65535 ? ' or more' : ''} ${tile.kind === 'density' ? 'hits' : row.kind !== 'segment' ? 'begin' : count === 1 ? 'call begins' : 'calls begin'} in ${formatDuration(tile.columnNs)}`,
       ...(tile.kind === 'strip' ? [`${formatPercent(found.coverage)} covered`] : []),
@@ -167,29 +168,30 @@ function waitLines(names: Names, wait: WaitAnswer): string[] {
   ];
 }
 
-export function Tooltip({model, engine}: {model: AppModel; engine: TimelineEngine}) {
-  const hover = useSignal(model.hover);
+export function Tooltip({timeline, engine}: {timeline: Timeline; engine: TimelineEngine}) {
+  const {core} = timeline;
+  const hover = useSignal(core.focus.pointer);
   // Rows may move under a pointer that rests.
-  useSignal(model.view);
-  useSignal(model.lanes);
-  useSignal(model.scrollY);
-  const wait = useSignal(model.hoverWait.answer);
+  useSignal(core.view.viewport);
+  useSignal(timeline.rows.lanes);
+  useSignal(core.view.scrollY);
+  const wait = useSignal(timeline.hoverWait.answer);
   if (!hover) return null;
-  const tip = describe(model, engine, hover.x, hover.y);
+  const tip = describe(core, engine, hover.x, hover.y);
   if (!tip) return null;
-  const width = model.view.peek().widthPx;
+  const width = core.view.viewport.peek().widthPx;
   const right = hover.x > width - 260;
-  const below = hover.y < model.viewHeight.peek() - 110;
+  const below = hover.y < core.view.height.peek() - 110;
   return (
     <div class="tooltip" style={{
       [right ? 'right' : 'left']: `${right ? width - hover.x + 12 : hover.x + 14}px`,
-      [below ? 'top' : 'bottom']: `${below ? hover.y + 16 : model.viewHeight.peek() - hover.y + 8}px`,
+      [below ? 'top' : 'bottom']: `${below ? hover.y + 16 : core.view.height.peek() - hover.y + 8}px`,
     }}>
       <div class="tip-title">
         {tip.swatch && <span class="swatch" style={{background: tip.swatch}} />}
         {tip.title}
       </div>
-      {[...tip.lines, ...(wait ? waitLines(model.names, wait) : [])].map((line, index) => <div class="tip-line" key={index}>{line}</div>)}
+      {[...tip.lines, ...(wait ? waitLines(core.names, wait) : [])].map((line, index) => <div class="tip-line" key={index}>{line}</div>)}
     </div>
   );
 }

@@ -1,38 +1,44 @@
 // Which flashes and sparks are in sight.
 
-import type {Item} from '../api/tile_decode';
-import type {AppModel} from '../core/app_model';
+import type {Item, Tile} from '../api/tile_decode';
+import type {Core} from '../core/core';
+import {autoRate} from '../core/playback';
 import {endNs, toPx} from '../core/viewport';
 import {flashes, passed, type Spark, sparks} from './paint/unfolding';
 import type {FlashMark, SparkMark} from './paint/unfolding_painter';
-import type {TimelineEngine} from './timeline_engine';
+import type {Lane, SubRow} from './rows/lanes';
 
 const MOST_SPARKS = 24; // of more, none can be followed
 const HIDDEN_PX = 26; // the way of a spark whose waker is out of sight
 
+// What is drawn, and where.
+interface Drawn {
+  lanesInSight(): Lane[];
+  tileAt(row: SubRow, at: number): Tile|null;
+}
 export interface Unfolding {
   flashes: FlashMark[];
   sparks: SparkMark[];
 }
 
-export function unfoldingInSight(model: AppModel, engine: TimelineEngine): Unfolding {
-  const play = model.playback.peek();
+export function unfoldingInSight(core: Core, engine: Drawn): Unfolding {
+  const play = core.playback.play.peek();
   const result: Unfolding = {flashes: [], sparks: []};
-  if (!play.playing || model.reducedMotion.peek()) return result;
-  const view = model.view.peek();
-  const span = passed(play.at, model.transport.nsPerSecond(), play.backward ?? false);
+  if (!play.playing || core.look.calm.peek()) return result;
+  const view = core.view.viewport.peek();
+  const span = passed(play.at, autoRate(core.view.viewport.peek()) * play.speed, play.backward ?? false);
   if (span.to < view.startNs || span.from > endNs(view)) return result;
   const places = new Map<number, {y: number; height: number}>(); // of threads
   const woken: Spark[] = [];
   for (const lane of engine.lanesInSight()) {
     for (const row of lane.rows) {
       if (row.kind === 'counter' || row.kind === 'process' || row.kind === 'interrupts') continue;
-      const y = lane.y + row.y - model.scrollY.peek();
+      const y = lane.y + row.y - core.view.scrollY.peek();
       if (row.kind === 'run') places.set(lane.owner, {y, height: row.height});
       // Two tiles where the playhead has just entered one.
       const items = new Set<Item>();
       for (const at of [span.from, play.at, span.to]) {
-        const tile = engine.tileAt(row, Math.min(Math.max(at, 0), model.durationNs - 1));
+        const tile = engine.tileAt(row, Math.min(Math.max(at, 0), core.durationNs - 1));
         if (tile?.kind === 'items') for (const item of tile.items) items.add(item);
       }
       const list = [...items];

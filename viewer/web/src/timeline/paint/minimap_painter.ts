@@ -3,11 +3,16 @@
 
 import {NO_KEY} from '../../api/schema';
 import {stripCoverage, stripKey} from '../../api/tile_decode';
-import type {Places} from '../../find/find_places';
 import {css, mix} from '../../core/palette';
 import type {StyleBook} from '../../core/style_book';
 
 const TICKS = 8; // height of what was found
+
+// Hits, by columns of the whole trace.
+export interface Places {
+  all: Uint8Array; // 1: a hit is in this column
+  chosen: Uint8Array; // the hit that Enter went to
+}
 
 export interface MinimapScene {
   width: number;

@@ -5,9 +5,11 @@
 import {computed, effect, type ReadonlySignal, type Signal, signal} from '@preact/signals-core';
 
 import type {HitItem, LongestItem, LossItem} from '../../api/schema';
-import type {AppModel} from '../../core/app_model';
+import {type Field, listIn, listText} from '../../core/address';
+import type {Core} from '../../core/core';
 import {clean, hookName, threadName} from '../../core/names';
 import {endNs} from '../../core/viewport';
+import type {LaneCommands} from '../rows/lane_commands';
 import {formatCount, formatDuration} from '../../core/units';
 
 const MARK_PX = 9; // hits closer than that are one mark, with their number
@@ -32,7 +34,7 @@ export class RareEvents {
   private readonly hits: Signal<ReadonlyMap<number, HitItem[]>> = signal(new Map());
   private timer: ReturnType<typeof setTimeout>|undefined;
 
-  constructor(private readonly model: AppModel) {
+  constructor(private readonly core: Core, private readonly commands: LaneCommands) {
     const fixed = computed(() => [...this.longestCalls(), ...this.triggers(), ...this.lost()]);
     // What matters most is drawn last.
     this.items = computed(() => [...this.hitItems(), ...fixed.value]);
@@ -42,22 +44,22 @@ export class RareEvents {
   // Starts the requests that follow the signals.
   start(): void {
     effect(() => {
-      if (this.model.lost.value) return;
-      void this.model.guard(async () => {
-        this.longest.value = await this.model.client.longest();
+      if (this.core.requests.lost.value) return;
+      void this.core.requests.guard(async () => {
+        this.longest.value = await this.core.client.longest();
       });
     });
     effect(() => {
-      const view = this.model.view.value;
+      const view = this.core.view.viewport.value;
       const chosen = this.chosen.value;
       clearTimeout(this.timer);
       if (chosen.length === 0) this.hits.value = new Map();
-      if (chosen.length === 0 || this.model.lost.value) return;
-      this.timer = setTimeout(() => void this.model.guard(async () => {
-        const to = Math.min(endNs(view), this.model.durationNs + 1);
+      if (chosen.length === 0 || this.core.requests.lost.value) return;
+      this.timer = setTimeout(() => void this.core.requests.guard(async () => {
+        const to = Math.min(endNs(view), this.core.durationNs + 1);
         const columns = Math.min(Math.max(Math.floor(view.widthPx / MARK_PX), 1), 2048);
         const answers = await Promise.all(
-            chosen.map((hook) => this.model.client.hits(hook, view.startNs, to, columns)));
+            chosen.map((hook) => this.core.client.hits(hook, view.startNs, to, columns)));
         this.hits.value = new Map(chosen.map((hook, i) => [hook, answers[i]?.items ?? []]));
       }), 100);
     });
@@ -68,20 +70,24 @@ export class RareEvents {
     const rest = this.chosen.value.filter((other) => other !== hook);
     const chosen = rest.length < this.chosen.value.length ? rest : [...rest, hook].slice(-MOST_HOOKS);
     this.chosen.value = chosen;
-    this.model.announcement.value =
-        `${hookName(this.model.names, hook)} ${chosen.length > rest.length ? 'among' : 'not among'} the rare events`;
+    this.core.page.announcement.value =
+        `${hookName(this.core.names, hook)} ${chosen.length > rest.length ? 'among' : 'not among'} the rare events`;
   }
 
   // Brings one into view.
   show(event: RareEvent): void {
-    const {model} = this;
-    if (event.kind === 'longest') model.show(event.from, event.to);
-    model.movePlayhead(event.from);
-    if (event.thread !== null) void model.rows.revealThread(event.thread);
+    const {core} = this;
+    if (event.kind === 'longest') core.view.show(event.from, event.to);
+    core.playback.moveTo(event.from);
+    if (event.thread !== null) void this.commands.revealThread(event.thread);
+  }
+
+  field(): Field {
+    return {key: 'rare', read: (text) => (this.chosen.value = listIn(text) ?? []), write: () => listText(this.chosen.value)};
   }
 
   private longestCalls(): RareEvent[] {
-    const {names} = this.model;
+    const {names} = this.core;
     // The longest first: the others are drawn over them.
     return this.longest.value.items.map(({hook, thread, begin_ns: from, end_ns: to}) => ({
       kind: 'longest', from, to, hook, thread,
@@ -89,18 +95,18 @@ export class RareEvents {
     }));
   }
   private triggers(): RareEvent[] {
-    return (this.model.names.trace.triggers ?? []).map(({t, trigger, what}) => (
+    return (this.core.names.trace.triggers ?? []).map(({t, trigger, what}) => (
         {kind: 'trigger', from: t, to: t, hook: null, thread: null, says: () => `trigger ${clean(trigger)}: ${clean(what)}`}));
   }
   private lost(): RareEvent[] {
     return this.losses.value.map((loss) => ({
       kind: 'loss', from: loss.begin_ns, to: loss.end_ns, hook: null, thread: null,
       says: () => `${loss.count > 0 ? formatCount(loss.count) : 'an unknown number of'} records lost ${
-          loss.cpu >= 0 ? `on CPU ${loss.cpu}` : `of ${threadName(this.model.names, loss.thread)}`}`,
+          loss.cpu >= 0 ? `on CPU ${loss.cpu}` : `of ${threadName(this.core.names, loss.thread)}`}`,
     }));
   }
   private hitItems(): RareEvent[] {
-    const {names} = this.model;
+    const {names} = this.core;
     return [...this.hits.value].flatMap(([hook, items]) => items.map(({t, thread, hits}): RareEvent => ({
       kind: 'hit', from: t, to: t, hook, thread,
       says: () => hits === 1 ? hookName(names, hook) : `${hookName(names, hook)}, ${formatCount(hits)} times close together`,

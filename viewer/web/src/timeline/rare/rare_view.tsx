@@ -3,22 +3,21 @@
 
 import {useEffect, useRef, useState} from 'preact/hooks';
 
-import type {AppModel} from '../../core/app_model';
+import type {Core} from '../../core/core';
+import type {RareEvents} from './rare_events';
 import {paintRare, RARE_HEIGHT, rareAt} from './rare_painter';
 import {formatCount} from '../../core/units';
-import {theme} from '../../core/theme';
-import type {TimelineEngine} from '../timeline_engine';
 import {useSignal} from '../../core/use_signal';
 
 const MOST_SAID = 6;
 
-export function RareView({model, engine}: {model: AppModel; engine: TimelineEngine}) {
+export function RareView({core, rare}: {core: Core; rare: RareEvents}) {
   const canvas = useRef<HTMLCanvasElement>(null);
-  const view = useSignal(model.view);
-  const events = useSignal(model.rare.items);
-  const leftOut = useSignal(model.rare.leftOut);
-  const colours = useSignal(theme);
-  useSignal(model.names.changed);
+  const view = useSignal(core.view.viewport);
+  const events = useSignal(rare.items);
+  const leftOut = useSignal(rare.leftOut);
+  const colours = useSignal(core.book);
+  useSignal(core.names.changed);
   const [x, setX] = useState<number|null>(null);
   useEffect(() => {
     const element = canvas.current;
@@ -27,8 +26,8 @@ export function RareView({model, engine}: {model: AppModel; engine: TimelineEngi
     const ratio = devicePixelRatio || 1;
     element.width = Math.max(1, Math.round(view.widthPx * ratio));
     element.height = Math.round(RARE_HEIGHT * ratio);
-    paintRare(context, events, view, ratio, engine.book);
-  }, [view, events, colours, engine]);
+    paintRare(context, events, view, ratio, colours);
+  }, [view, events, colours]);
   const under = x === null ? [] : rareAt(events, view, x);
   const at = (event: MouseEvent): number => event.clientX - (canvas.current?.getBoundingClientRect().left ?? 0);
   const right = (x ?? 0) > view.widthPx - 300;
@@ -44,7 +43,7 @@ export function RareView({model, engine}: {model: AppModel; engine: TimelineEngi
                 onPointerMove={(event) => setX(at(event))} onPointerLeave={() => setX(null)}
                 onClick={(event) => {
                   const [first] = rareAt(events, view, at(event));
-                  if (first) model.rare.show(first);
+                  if (first) rare.show(first);
                 }} />
         {under.length > 0 && x !== null && (
           <div class="tooltip" style={{top: `${RARE_HEIGHT + 4}px`, [right ? 'right' : 'left']: `${right ? view.widthPx - x + 8 : x + 8}px`}}>

@@ -1,95 +1,93 @@
 // Opens, folds, pins and hides rows, and brings those that the user names into
 // view.
 
-import type {AppModel} from '../../core/app_model';
+import type {Core} from '../../core/core';
 import {type Lane, visibleLanes} from './lanes';
+import type {RowTree} from './row_tree';
+import type {Rows} from './rows';
 import {hookName, processName, processOf} from '../../core/names';
-import * as viewport from '../../core/viewport';
 
 export class LaneCommands {
-  constructor(private readonly model: AppModel) {}
+  constructor(private readonly core: Core, private readonly rows: Rows, private readonly tree: RowTree) {}
 
   // Its process may not be known yet.
   async revealThread(thread: number): Promise<void> {
-    await this.model.guard(async () => {
-      if (!this.model.names.threads.has(thread)) {
-        for (const item of await this.model.client.threadsOf([thread])) this.model.names.addThread(item);
+    await this.core.requests.guard(async () => {
+      if (!this.core.names.threads.has(thread)) {
+        for (const item of await this.core.client.threadsOf([thread])) this.core.names.addThread(item);
       }
-      await this.reveal(processOf(this.model.names, thread), thread);
+      await this.reveal(processOf(this.core.names, thread), thread);
     });
   }
 
   // The thread of a row, or null.
   threadOf(row: number): number|null {
-    return this.model.lanes.value.find((lane) => lane.kind === 'thread' && lane.rows.some((part) => part.row === row))?.owner ?? null;
+    return this.rows.lanes.value.find((lane) => lane.kind === 'thread' && lane.rows.some((part) => part.row === row))?.owner ?? null;
   }
 
   setOpen(process: number, open: boolean): void {
-    const opened = new Set(this.model.tree.value.opened);
-    const closed = new Set(this.model.tree.value.closed);
+    const opened = new Set(this.rows.tree.value.opened);
+    const closed = new Set(this.rows.tree.value.closed);
     opened.delete(process);
     closed.delete(process);
     (open ? opened : closed).add(process);
-    this.model.tree.value = {...this.model.tree.value, opened, closed};
-    this.model.scroll(0);
+    this.rows.tree.value = {...this.rows.tree.value, opened, closed};
+    this.core.view.scroll(0);
   }
   // A process, or what folded.
   toggleLane(lane: Lane): void {
     if (lane.kind === 'fold') return this.unfold(lane);
     if (!lane.toggle) return;
     this.setOpen(lane.process, !lane.toggle.open);
-    this.model.announcement.value = `${lane.label} ${lane.toggle.open ? 'closed' : 'opened'}`;
+    this.core.announce(`${lane.label} ${lane.toggle.open ? 'closed' : 'opened'}`);
   }
   toggleHandlers(): void {
-    this.model.tree.value = {...this.model.tree.value, handlers: !this.model.tree.value.handlers};
-    this.model.scroll(0);
+    this.rows.tree.value = {...this.rows.tree.value, handlers: !this.rows.tree.value.handlers};
+    this.core.view.scroll(0);
   }
   // Shows more processes, or all threads of one.
   unfold(lane: Lane): void {
-    const tree = this.model.tree.value;
-    this.model.tree.value = lane.process >= 0 ?
+    const tree = this.rows.tree.value;
+    this.rows.tree.value = lane.process >= 0 ?
         {...tree, allThreads: new Set([...tree.allThreads, lane.process])} :
         {...tree, unfolded: tree.unfolded + 1, hidden: new Set()};
   }
   // Pinned processes come first, the last pinned one above the others.
   togglePin(process: number): void {
-    const tree = this.model.tree.value;
+    const tree = this.rows.tree.value;
     const rest = tree.pinned.filter((pinned) => pinned !== process);
     const hidden = new Set(tree.hidden);
     hidden.delete(process);
     const pinned = rest.length < tree.pinned.length ? rest : [process, ...rest];
-    this.model.tree.value = {...tree, pinned, hidden};
-    this.model.announcement.value = `${processName(this.model.names, process)} ${pinned.length > rest.length ? 'pinned' : 'not pinned'}`;
+    this.rows.tree.value = {...tree, pinned, hidden};
+    this.core.announce(`${processName(this.core.names, process)} ${pinned.length > rest.length ? 'pinned' : 'not pinned'}`);
   }
   hide(process: number): void {
-    const tree = this.model.tree.value;
-    this.model.tree.value = {
+    const tree = this.rows.tree.value;
+    this.rows.tree.value = {
       ...tree,
       pinned: tree.pinned.filter((pinned) => pinned !== process),
       hidden: new Set([...tree.hidden, process]),
     };
-    this.model.announcement.value = `${processName(this.model.names, process)} hidden`;
-    this.model.scroll(0);
+    this.core.announce(`${processName(this.core.names, process)} hidden`);
+    this.core.view.scroll(0);
   }
   // The process of the lane under the pointer, else of the one with the focus,
   // else the highlighted one.
   processMeant(): number|null {
-    const hover = this.model.hover.value;
-    const y = this.model.scrollY.value + (hover?.y ?? -1);
-    const lane = hover ? visibleLanes(this.model.lanes.value, y, y + 1)[0] : this.focusedLane();
-    return lane && lane.process >= 0 ? lane.process : this.model.highlight.value;
-  }
-  focusedLane(): Lane|undefined {
-    return this.model.lanes.value.find((lane) => lane.id === this.model.focus.value);
+    const hover = this.core.focus.pointer.value;
+    const y = this.core.view.scrollY.value + (hover?.y ?? -1);
+    const lane = hover ? visibleLanes(this.rows.lanes.value, y, y + 1)[0] : this.rows.focusedLane();
+    return lane && lane.process >= 0 ? lane.process : this.core.focus.process.value;
   }
 
   // Brings the lane of a process, or of its thread, into view and highlights the
   // process.
   async reveal(process: number, thread: number|null): Promise<void> {
-    const laneOf = (): Lane|undefined => this.model.lanes.value.find((lane) =>
+    const laneOf = (): Lane|undefined => this.rows.lanes.value.find((lane) =>
         lane.id === `thread${thread ?? -1}` || thread === null && lane.process === process && lane.toggle !== null);
     if (!laneOf()) {
-      const tree = this.model.tree.value;
+      const tree = this.rows.tree.value;
       const hidden = new Set(tree.hidden);
       hidden.delete(process);
       const next = {...tree, hidden, shown: new Set([...tree.shown, process])};
@@ -98,36 +96,35 @@ export class LaneCommands {
         closed.delete(process);
         next.closed = closed;
         next.opened = new Set([...tree.opened, process]);
-        this.model.focus.value = `thread${thread}`;
+        this.core.focus.lane.value = `thread${thread}`;
       }
-      this.model.tree.value = next;
-      await this.model.rowTree.load();
-      if (!laneOf() && this.model.filter.value !== '') {
-        this.model.setFilter('');
-        await this.model.rowTree.load();
+      this.rows.tree.value = next;
+      await this.tree.load();
+      if (!laneOf() && this.core.focus.filter.value !== '') {
+        this.core.focus.filter.value = '';
+        await this.tree.load();
       }
     }
     const lane = laneOf();
     if (!lane) return;
-    this.model.highlight.value = process;
-    this.model.focus.value = lane.id;
-    this.model.scroll(lane.y - this.model.viewHeight.value / 3 - this.model.scrollY.value);
-    this.model.announcement.value = `${lane.label} in view`;
+    this.core.focus.process.value = process;
+    this.core.focus.lane.value = lane.id;
+    this.core.view.scroll(lane.y - this.core.view.height.value / 3 - this.core.view.scrollY.value);
+    this.core.announce(`${lane.label} in view`);
   }
 
   // Brings the next call of a hook, or its next hit, into view; after the last
   // one, the first.
   async revealCall(hook: number, forward: boolean): Promise<void> {
-    await this.model.guard(async () => {
-      let found = await this.model.client.call(hook, this.model.playback.value.at, forward);
-      if (!found.found) found = await this.model.client.call(hook, forward ? 0 : this.model.durationNs, forward);
+    await this.core.requests.guard(async () => {
+      let found = await this.core.client.call(hook, this.core.playback.play.value.at, forward);
+      if (!found.found) found = await this.core.client.call(hook, forward ? 0 : this.core.durationNs, forward);
       if (!found.found || found.t === undefined || found.owner === undefined) return;
-      this.model.movePlayhead(found.t);
-      this.model.announcement.value = `Call of ${hookName(this.model.names, hook)}`;
-      const view = this.model.view.value;
-      if (found.t < view.startNs || found.t > viewport.endNs(view)) {
-        this.model.onJump();
-        this.model.view.value = viewport.centre(view, found.t, this.model.durationNs);
+      this.core.playback.moveTo(found.t);
+      this.core.announce(`Call of ${hookName(this.core.names, hook)}`);
+      if (!this.core.view.holds(found.t)) {
+        this.core.view.onJump();
+        this.core.view.centre(found.t);
       }
       if (found.kind === 'segment' || found.kind === 'hook') {
         await this.revealThread(found.owner);

@@ -1,8 +1,10 @@
 // A lane of the timeline and the rows in it.
 
+import type {RowKind} from '../../core/style_book';
+
 export interface SubRow {
   row: number;
-  kind: 'cpu'|'interrupts'|'run'|'process'|'segment'|'hook'|'counter';
+  kind: RowKind;
   process: number; // of a thread's and a process's rows; else -1
   full?: number; // of a process: threads that fill the height
   y: number; // from the lane's top

@@ -1,27 +1,29 @@
 // The lane that the keyboard is at, and the order of processes.
 
-import type {AppModel} from '../../core/app_model';
+import type {Core} from '../../core/core';
+import type {LaneCommands} from './lane_commands';
 import type {Lane} from './lanes';
+import type {Rows} from './rows';
 import {processName} from '../../core/names';
 
 const MARGIN = 8; // px around the lane with the focus
 
 // So many lanes down from the one with the focus, else to the first in sight; to
 // the last one at most.
-export function moveFocus(model: AppModel, step: number): void {
-  const lanes = model.lanes.value;
-  const top = model.scrollY.value;
-  const at = lanes.findIndex((lane) => lane.id === model.focus.value);
+export function moveFocus(core: Core, rows: Rows, step: number): void {
+  const lanes = rows.lanes.value;
+  const top = core.view.scrollY.value;
+  const at = lanes.findIndex((lane) => lane.id === core.focus.lane.value);
   const first = lanes.findIndex((lane) => lane.y >= top);
   const next = lanes[at < 0 && Number.isFinite(step) ? Math.max(first, 0) : Math.min(Math.max(at + step, 0), lanes.length - 1)];
   if (!next) return;
-  model.hover.value = null; // the keyboard is in use
-  model.focus.value = next.id;
-  model.announcement.value = describeLane(next);
-  const below = next.y + next.height + MARGIN - top - model.viewHeight.value;
+  core.focus.pointer.value = null; // the keyboard is in use
+  core.focus.lane.value = next.id;
+  core.announce(describeLane(next));
+  const below = next.y + next.height + MARGIN - top - core.view.height.value;
   const above = next.y - MARGIN - top;
-  if (above < 0) model.scroll(above);
-  else if (below > 0) model.scroll(Math.min(below, above));
+  if (above < 0) core.view.scroll(above);
+  else if (below > 0) core.view.scroll(Math.min(below, above));
 }
 
 function describeLane(lane: Lane): string {
@@ -31,28 +33,28 @@ function describeLane(lane: Lane): string {
 }
 
 // Processes in the order of their lanes.
-export function processOrder(model: AppModel): number[] {
-  return model.lanes.value.filter((lane) => lane.toggle !== null).map((lane) => lane.process);
+export function processOrder(rows: Rows): number[] {
+  return rows.lanes.value.filter((lane) => lane.toggle !== null).map((lane) => lane.process);
 }
 
 // Puts a process before another one, null: after all. All above it are pinned,
 // too: only they have a fixed order.
-export function placeProcess(model: AppModel, process: number, before: number|null): void {
+export function placeProcess(core: Core, rows: Rows, process: number, before: number|null): void {
   if (process === before) return;
-  const rest = processOrder(model).filter((other) => other !== process);
+  const rest = processOrder(rows).filter((other) => other !== process);
   const found = before === null ? rest.length : rest.indexOf(before);
   const at = found < 0 ? rest.length : found;
-  const tree = model.tree.value;
+  const tree = rows.tree.value;
   const kept = tree.pinned.filter((other) => other !== process && !rest.slice(0, at).includes(other));
-  model.tree.value = {...tree, pinned: [...rest.slice(0, at), process, ...kept]};
-  model.announcement.value = `${processName(model.names, process)} is number ${at + 1}`;
+  rows.tree.value = {...tree, pinned: [...rest.slice(0, at), process, ...kept]};
+  core.announce(`${processName(core.names, process)} is number ${at + 1}`);
 }
 
 // One place up or down.
-export function moveProcess(model: AppModel, step: 1|-1): void {
-  const process = model.rows.processMeant();
-  const order = processOrder(model);
+export function moveProcess(core: Core, rows: Rows, commands: LaneCommands, step: 1|-1): void {
+  const process = commands.processMeant();
+  const order = processOrder(rows);
   const at = process === null ? -1 : order.indexOf(process);
   if (process === null || at < 0 || at + step < 0 || at + step >= order.length) return;
-  placeProcess(model, process, order[step < 0 ? at - 1 : at + 2] ?? null);
+  placeProcess(core, rows, process, order[step < 0 ? at - 1 : at + 2] ?? null);
 }

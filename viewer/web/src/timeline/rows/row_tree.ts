@@ -5,9 +5,10 @@ import {batch, effect, type Signal, signal} from '@preact/signals-core';
 
 import {ApiError} from '../../api/client';
 import type {Branches, ProcessBranch, ThreadBranch} from '../../api/schema';
-import type {AppModel} from '../../core/app_model';
+import type {Core} from '../../core/core';
 import {openProcesses} from './process_lanes';
 import {visibleLanes} from './lanes';
+import type {Rows} from './rows';
 import {endNs} from '../../core/viewport';
 
 const REST_MS = 200; // rows come and go when a zoom rests, not while it moves
@@ -17,8 +18,6 @@ const MOST = 1000; // of a page of the server
 const MOST_OPEN = 64; // processes of one request
 
 export class RowTree {
-  readonly processes: Signal<Branches<ProcessBranch>|null> = signal(null);
-  readonly threads: Signal<ReadonlyMap<number, Branches<ThreadBranch>>> = signal(new Map());
   // What is wrong with the filter, and where.
   readonly refused: Signal<string|null> = signal(null);
   waiting = false; // a request will follow
@@ -27,15 +26,14 @@ export class RowTree {
   private generation = 0;
   private first = true;
 
-  constructor(private readonly model: AppModel) {}
+  constructor(private readonly core: Core, private readonly rows: Rows) {}
 
   start(): void {
-    let shown = this.model.view.peek();
+    let shown = this.core.view.viewport.peek();
     effect(() => {
-      const view = this.model.view.value;
-      const {lost, tree, filter} = this.model;
-      void [tree.value, filter.value, this.model.wait.value];
-      if (lost.value) return;
+      const view = this.core.view.viewport.value;
+      void [this.rows.tree.value, this.core.focus.filter.value, this.core.selection.selected.value?.thread];
+      if (this.core.requests.lost.value) return;
       const moved = !this.first && (view.startNs !== shown.startNs || view.nsPerPx !== shown.nsPerPx);
       shown = view;
       this.waiting = true;
@@ -49,20 +47,20 @@ export class RowTree {
     this.waiting = false;
     this.first = false;
     const generation = ++this.generation;
-    const {model} = this;
-    await model.guard(() => this.refusals(async () => {
-      const view = model.view.peek();
-      const tree = model.tree.peek();
+    const {core, rows} = this;
+    await core.requests.guard(() => this.refusals(async () => {
+      const view = core.view.viewport.peek();
+      const tree = rows.tree.peek();
       const kept = this.keptThreads();
       const from = Math.max(0, Math.floor(view.startNs));
-      const to = Math.max(from, Math.ceil(Math.min(endNs(view), model.durationNs)));
-      const where = model.filter.peek();
+      const to = Math.max(from, Math.ceil(Math.min(endNs(view), core.durationNs)));
+      const where = core.focus.filter.peek();
       const also = [...new Set([
-        ...tree.pinned, ...tree.shown, ...kept.map((thread) => model.names.threads.get(thread)?.process ?? -1),
-        model.highlight.peek() ?? -1,
+        ...tree.pinned, ...tree.shown, ...kept.map((thread) => core.names.threads.get(thread)?.process ?? -1),
+        core.focus.process.peek() ?? -1,
       ])].filter((process) => process >= 0);
       const pages = await Promise.all(Array.from({length: Math.max(tree.unfolded, 1)}, (_, page) =>
-          model.client.processRows(from, to, {
+          core.client.processRows(from, to, {
             top: tree.unfolded > 0 ? MOST : TOP_PROCESSES, first: page * MOST, also, where})));
       if (generation !== this.generation) return;
       const [processes] = pages;
@@ -73,23 +71,23 @@ export class RowTree {
         seen.add(process);
         return fresh;
       });
-      const open = [...openProcesses(processes.items, tree, model.names.trace.heaviest)]
+      const open = [...openProcesses(processes.items, tree, core.names.trace.heaviest)]
                        .filter((process) => processes.items.find((item) => item.process === process)?.threads !== 1)
                        .slice(0, MOST_OPEN);
       const all = open.filter((process) => tree.allThreads.has(process));
       const some = open.filter((process) => !tree.allThreads.has(process));
       const threadsOf = (parents: readonly number[], top: number): Promise<Branches<ThreadBranch>[]> =>
-          parents.length === 0 ? Promise.resolve([]) : model.client.threadRows(from, to, parents, {top, also: kept, where});
+          parents.length === 0 ? Promise.resolve([]) : core.client.threadRows(from, to, parents, {top, also: kept, where});
       const answers = await Promise.all([threadsOf(all, MOST), threadsOf(some, TOP_THREADS)]);
       if (generation !== this.generation) return;
       for (const item of processes.items) {
-        if (item.name) model.names.addProcess(item.name);
-        if (item.thread?.name) model.names.addThread(item.thread.name);
+        if (item.name) core.names.addProcess(item.name);
+        if (item.thread?.name) core.names.addThread(item.thread.name);
       }
       const threads = new Map<number, Branches<ThreadBranch>>();
       for (const branches of answers.flat()) {
         threads.set(branches.parent, branches);
-        for (const {name} of branches.items) if (name) model.names.addThread(name);
+        for (const {name} of branches.items) if (name) core.names.addThread(name);
       }
       this.refused.value = null;
       this.show(processes, threads);
@@ -101,31 +99,31 @@ export class RowTree {
     try {
       await work();
     } catch (error) {
-      if (!(error instanceof ApiError) || error.status !== 400 || this.model.filter.peek() === '') throw error;
+      if (!(error instanceof ApiError) || error.status !== 400 || this.core.focus.filter.peek() === '') throw error;
       this.refused.value = error.reason;
     }
   }
 
   // The lane at the top of the rows in sight stays where it is.
   private show(processes: Branches<ProcessBranch>, threads: ReadonlyMap<number, Branches<ThreadBranch>>): void {
-    const {model} = this;
-    const scrollY = model.scrollY.peek();
+    const {core, rows} = this;
+    const scrollY = core.view.scrollY.peek();
     const anchor = scrollY === 0 ? undefined :
-        visibleLanes(model.lanes.peek(), scrollY, scrollY + model.viewHeight.peek())
+        visibleLanes(rows.lanes.peek(), scrollY, scrollY + core.view.height.peek())
             .find((lane) => lane.kind === 'process' || lane.kind === 'thread');
     batch(() => {
-      this.processes.value = processes;
-      this.threads.value = threads;
-      ++model.names.changed.value;
+      rows.processes.value = processes;
+      rows.threads.value = threads;
+      ++core.names.changed.value;
     });
-    const after = anchor && model.lanes.peek().find((lane) => lane.id === anchor.id);
-    if (anchor && after && after.y !== anchor.y) model.scroll(after.y - anchor.y);
+    const after = anchor && rows.lanes.peek().find((lane) => lane.id === anchor.id);
+    if (anchor && after && after.y !== anchor.y) core.view.scroll(after.y - anchor.y);
   }
 
   // Threads that do not fold: the user is at them.
   private keptThreads(): number[] {
-    const wait = this.model.wait.peek()?.thread;
-    const focus = /^thread(\d+)$/.exec(this.model.focus.peek() ?? '')?.[1];
-    return [...new Set([...(wait === undefined ? [] : [wait]), ...(focus ? [Number(focus)] : [])])];
+    const chosen = this.core.selection.selected.peek()?.thread ?? undefined;
+    const focus = /^thread(\d+)$/.exec(this.core.focus.lane.peek() ?? '')?.[1];
+    return [...new Set([...(chosen === undefined ? [] : [chosen]), ...(focus ? [Number(focus)] : [])])];
   }
 }

@@ -1,7 +1,7 @@
 // Drag of a process by its name, to another place among the processes.
 
-import type {AppModel} from '../../core/app_model';
-import {placeProcess} from './row_focus';
+import type {Timeline} from './timeline';
+import {placeProcess} from './rows/row_focus';
 
 const DRAG_PX = 4;
 
@@ -11,8 +11,8 @@ interface Place {
 }
 
 // Where a process would go if it is let go at `y` of the lanes.
-export function placeAt(model: AppModel, y: number): Place|null {
-  const lanes = model.lanes.value;
+export function placeAt(timeline: Timeline, y: number): Place|null {
+  const lanes = timeline.rows.lanes.value;
   const groups = lanes.filter((lane) => lane.toggle !== null);
   const last = lanes[lanes.length - 1];
   if (groups.length === 0 || !last) return null;
@@ -27,7 +27,7 @@ export function placeAt(model: AppModel, y: number): Place|null {
 
 // Starts at a press on a name. `show`: the line's place, null when it is over.
 export function dragProcess(
-    model: AppModel, process: number, press: PointerEvent, show: (y: number|null) => void): void {
+    timeline: Timeline, process: number, press: PointerEvent, show: (y: number|null) => void): void {
   const element = press.currentTarget as HTMLElement;
   const box = element.closest('.labels')?.getBoundingClientRect();
   if (press.button !== 0 || !box) return;
@@ -36,7 +36,7 @@ export function dragProcess(
   let place: Place|null = null;
   const move = (event: PointerEvent): void => {
     if (!place && Math.abs(event.clientY - press.clientY) < DRAG_PX) return;
-    place = placeAt(model, event.clientY - box.top + model.scrollY.value);
+    place = placeAt(timeline, event.clientY - box.top + timeline.core.view.scrollY.value);
     show(place?.y ?? null);
   };
   const end = (event: PointerEvent): void => {
@@ -44,7 +44,7 @@ export function dragProcess(
     element.removeEventListener('pointerup', end);
     element.removeEventListener('pointercancel', end);
     show(null);
-    if (place && event.type === 'pointerup') placeProcess(model, process, place.before);
+    if (place && event.type === 'pointerup') placeProcess(timeline.core, timeline.rows, process, place.before);
   };
   element.addEventListener('pointermove', move);
   element.addEventListener('pointerup', end);

@@ -1,0 +1,10 @@
+// What is open on the page, and what it says aloud.
+
+import {type Signal, signal} from '@preact/signals-core';
+
+export class Page {
+  readonly panelOpen = signal(true); // the tables
+  readonly panelHeight: Signal<number|null> = signal(null); // px; null: the usual
+  readonly helpOpen = signal(false);
+  readonly announcement = signal('');
+}
