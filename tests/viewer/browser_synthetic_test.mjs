@@ -5,6 +5,7 @@ import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 
 import {Claims, missing, Session, startServer} from './browser_session.mjs';
+import {claimSelectedItem} from './selected_item_claims.mjs';
 
 const reason = missing();
 if (reason) {
@@ -531,6 +532,8 @@ try {
     assert.ok(Math.abs((after.startNs - before.startNs) / before.nsPerPx - 80) < 1);
     assert.equal(after.selection, null);
   });
+
+  await claimSelectedItem({session, claims, shots});
 
   await claims.claim('a drag selects; the tables show what the server says about just that range', async () => {
     const box = await areaBox();

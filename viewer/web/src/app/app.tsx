@@ -8,8 +8,7 @@ import {BuildingNotice} from './building_notice';
 import {focusFindBox} from '../find/find_box';
 import {FunctionTable} from '../code/function_table';
 import {ComparisonTable} from '../compare/comparison_table';
-import {DurationsPanel} from '../tables/durations_panel';
-import {WaitPanel} from '../tables/wait_panel';
+import {SelectionPanel} from '../tables/selection_panel';
 import {FunctionSource} from '../code/function_source';
 import {MinimapView} from '../timeline/minimap_view';
 import {ErrorPanel, HelpDialog, LiveRegion, LostPanel, QualityBanner} from './notices';
@@ -73,8 +72,7 @@ export function App({app}: {app: Application}) {
             sourceOpen ? <SourcePanel code={code} instant={replay.now.instant} /> : <RangePanel tables={tables} others={others} />}
         </main>
         <NowPanel replay={replay}>
-          <DurationsPanel tables={tables} />
-          <WaitPanel core={core} />
+          <SelectionPanel tables={tables} />
         </NowPanel>
       </div>
       <HelpDialog core={core} />

@@ -87,7 +87,7 @@ export function installTestHook({core, code, compare, engine, replay, tables, ti
       const data = tables.ranges.aggregate.value;
       return data && (tableOf(data) === 'threads' ? threadRows(data, (thread) => processOf(core.names, thread)) : processRows(data));
     },
-    events: () => tables.ranges.events.value,
+    events: () => tables.records.shown.value,
     places: () => timeline.places.value && {
       all: [...timeline.places.value.all],
       chosen: [...timeline.places.value.chosen],

@@ -7,6 +7,8 @@ import {css} from '../core/palette';
 import {formatCount, formatDuration} from '../core/units';
 import {type Column, DataTable} from './data_table';
 import {allOf} from './condition_note';
+import {segmentKey} from './selected_row';
+import {useSelectedRow} from './use_selected_row';
 import {limitsText} from '../core/limits';
 import {qualityColumn} from './run_tables';
 import {useSignal} from '../core/use_signal';
@@ -15,7 +17,6 @@ export function SegmentTable({tables, data}: {tables: Tables; data: Aggregate}) 
   const {core} = tables;
   type Row = Aggregate['segments'][number];
   const names = core.names;
-  const durations = useSignal(core.selection.durations);
   const time = (value: number|null): string => value === null ? '\u2013' : formatDuration(value);
   const limits = (field: string) => (row: Row): string => limitsText(row.bounds, field, formatDuration);
   const columns: Column<Row>[] = [
@@ -41,10 +42,9 @@ export function SegmentTable({tables, data}: {tables: Tables; data: Aggregate}) 
       `(${formatCount(left)} others)`, sums.calls - shown((row) => row.calls),
       sums.wall_excl_ns - shown((row) => row.wall_excl_ns), sums.on_cpu_excl_ns - shown((row) => row.on_cpu_excl_ns)) : null;
   const sum = sums && line(allOf(data, 'segments'), sums.calls, sums.wall_excl_ns, sums.on_cpu_excl_ns);
-  return <DataTable columns={columns} rows={data.segments} rest={rest ?? null} {...(sum ? {sum} : {})} ranges={tables.ranges} rowKey={(row) => `${row.process}/${row.hook}`}
-                    swatch={(row) => css(core.book.value.hook(row.hook))}
-                    selected={(row) => row.process === durations?.process && row.hook === durations.hook}
-                    onClick={(row) => tables.selectSegment(row)} />;
+  return <DataTable columns={columns} rows={data.segments} rest={rest ?? null} {...(sum ? {sum} : {})} ranges={tables.ranges} rowKey={segmentKey}
+                    current={useSelectedRow(tables, data, 'segments')} swatch={(row) => css(core.book.value.hook(row.hook))}
+                    onClick={(row) => void tables.selectSegment(row)} />;
 }
 
 export function HookTable({tables, data}: {tables: Tables; data: Aggregate}) {
@@ -64,7 +64,7 @@ export function HookTable({tables, data}: {tables: Tables; data: Aggregate}) {
       [`(${formatCount(left)} others)`, '', formatCount(data.hooks.reduce((hits, row) => hits - row.hits, all.hits))] : null;
   const sum = all && [allOf(data, 'hooks'), '', formatCount(all.hits)];
   // A click shows its hits among the rare events.
-  return <DataTable columns={columns} rows={data.hooks} rest={rest ?? null} {...(sum ? {sum} : {})} ranges={tables.ranges} rowKey={(row) => `${row.process}/${row.hook}`}
-                    swatch={(row) => chosen.includes(row.hook) ? css(core.book.value.hook(row.hook)) : null}
+  return <DataTable columns={columns} rows={data.hooks} rest={rest ?? null} {...(sum ? {sum} : {})} ranges={tables.ranges} rowKey={segmentKey}
+                    current={useSelectedRow(tables, data, 'hooks')} swatch={(row) => chosen.includes(row.hook) ? css(core.book.value.hook(row.hook)) : null}
                     selected={(row) => chosen.includes(row.hook)} onClick={(row) => tables.timeline.rare.toggle(row.hook)} />;
 }

@@ -1,5 +1,7 @@
 // A table of the server's rows: sorted by its columns, a page at a time.
 
+import {useEffect, useRef} from 'preact/hooks';
+
 import {type RangeTables, TABLE_ROWS} from './range_tables';
 import {formatCount} from '../core/units';
 import {useSignal} from '../core/use_signal';
@@ -21,14 +23,20 @@ interface TableProps<Row> {
   ranges: RangeTables;
   swatch: (row: Row) => string|null;
   rowKey: (row: Row) => string;
+  current?: string|null; // key of the row that holds what is selected: it comes into view
   selected?: (row: Row) => boolean;
   isRest?: (row: Row) => boolean; // a sum, not an item
   onClick?: (row: Row) => void;
   arrows?: boolean; // the arrow keys go from row to row
 }
 
-export function DataTable<Row>({rest, sum, columns, rows, ranges, swatch, rowKey, selected, isRest, onClick, arrows}: TableProps<Row>) {
+export function DataTable<Row>({rest, sum, columns, rows, ranges, swatch, rowKey, current = null, selected, isRest, onClick, arrows}: TableProps<Row>) {
   const order = useSignal(ranges.order);
+  const shown = useRef<HTMLTableRowElement>(null);
+  const isThere = current !== null && rows.some((row) => rowKey(row) === current);
+  useEffect(() => {
+    if (isThere) shown.current?.scrollIntoView({block: 'nearest'});
+  }, [current, isThere]);
   const sorted = (column: Column<Row>): 'ascending'|'descending'|'none' =>
       columns.find(({by}) => by === order.column) !== column ? 'none' : order.down ? 'descending' : 'ascending';
   // Limits have a column beside the number's, so that numbers stand in line.
@@ -52,7 +60,8 @@ export function DataTable<Row>({rest, sum, columns, rows, ranges, swatch, rowKey
       </tr></thead>
       <tbody>
         {rows.map((row) => (
-          <tr key={rowKey(row)} class={isRest?.(row) ? 'rest' : `${onClick ? 'clickable' : ''} ${selected?.(row) ? 'selected' : ''}`}
+          <tr key={rowKey(row)} ref={rowKey(row) === current ? shown : null}
+              class={isRest?.(row) ? 'rest' : `${onClick ? 'clickable' : ''} ${rowKey(row) === current || selected?.(row) ? 'selected' : ''}`}
               tabIndex={onClick && !isRest?.(row) ? 0 : -1} onClick={() => onClick?.(row)}
               onKeyDown={(event) => {
                 if (event.key === 'Enter') onClick?.(row);

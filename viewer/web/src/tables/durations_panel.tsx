@@ -5,9 +5,9 @@ import {useState} from 'preact/hooks';
 
 import type {TimedCall} from '../api/schema';
 import type {Tables} from './tables';
-import {hookName, processName} from '../core/names';
+import {hookName, processName, threadName} from '../core/names';
 import {css} from '../core/palette';
-import {formatCount, formatDuration} from '../core/units';
+import {formatCount, formatDuration, formatInstant} from '../core/units';
 import {theme} from '../core/theme';
 import {useSignal} from '../core/use_signal';
 
@@ -15,6 +15,7 @@ export function DurationsPanel({tables}: {tables: Tables}) {
   const {core} = tables;
   const durations = useSignal(core.selection.durations);
   const lengths = useSignal(core.selection.lengths);
+  const call = useSignal(core.selection.selected);
   const [drag, setDrag] = useState<[number, number]|null>(null); // buckets
   useSignal(theme);
   if (!durations) return null;
@@ -45,6 +46,7 @@ export function DurationsPanel({tables}: {tables: Tables}) {
       <h3>{hookName(names, durations.hook)}</h3>
       <p>{formatCount(durations.calls)} calls begin in the range, in {processName(names, durations.process)}{' '}
         {names.process(durations.process)?.pid}.</p>
+      {call && call.thread !== null && <p class="call">Selected: {formatDuration(call.to - call.from)} of {threadName(names, call.thread)}, from {formatInstant(call.from, 1)} on.</p>}
       <div class="columns" role="group" aria-label="Histogram of durations; drag to choose calls"
            onPointerDown={(event) => {
              event.currentTarget.setPointerCapture(event.pointerId);

@@ -15,7 +15,7 @@ function fields(item: EventItem): string {
 
 export function EventsTable({tables}: {tables: Tables}) {
   const {core} = tables;
-  const page = useSignal(tables.ranges.events);
+  const page = useSignal(tables.records.shown);
   const play = useSignal(core.playback.play);
   const at = Math.floor(play.at);
   const current = useRef<HTMLTableRowElement>(null);
@@ -28,8 +28,8 @@ export function EventsTable({tables}: {tables: Tables}) {
     <>
       <div class="pages">
         <span>Records from {page.items[0] ? formatInstant(page.items[0].t, 1) : 'the playhead'} on.</span>
-        <button onClick={() => void tables.ranges.turnEvents(false)}>Earlier</button>
-        <button disabled={!page.more} onClick={() => void tables.ranges.turnEvents(true)}>Later</button>
+        <button onClick={() => void tables.records.turn(false)}>Earlier</button>
+        <button disabled={!page.more} onClick={() => void tables.records.turn(true)}>Later</button>
       </div>
       <table class="data events">
         <thead><tr>

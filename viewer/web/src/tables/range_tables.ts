@@ -4,17 +4,17 @@
 import {effect, type Signal, signal} from '@preact/signals-core';
 
 import {ApiError} from '../api/client';
-import type {Aggregate, EventItem, EventPage} from '../api/schema';
+import type {Aggregate} from '../api/schema';
 import {type Field, wordField} from '../core/address';
 import type {Core} from '../core/core';
 import type {Span} from '../core/range';
+import type {Selected} from '../core/selection';
+import {keysOf, selectedRow, type Table, tablesOf} from './selected_row';
 
 export const TABLE_ROWS = 100; // of a page of a table
-export const EVENT_ROWS = 100; // of a page of records
+const MOST_ROWS = 1000; // of an answer
 const REST_MS = 40; // after the last move of a drag
-const EVENTS_PAUSE_MS = 100; // between two pages while it plays
 
-export type Table = 'processes'|'threads'|'segments'|'hooks'|'cpus'|'waits';
 export type Tab = Table|'functions'|'calltree'|'allcolumns'|'events'|'changes';
 export const TABS: readonly Tab[] = ['processes', 'threads', 'segments', 'hooks', 'cpus', 'waits', 'events', 'functions', 'calltree', 'allcolumns'];
 // From the trace, with all columns of the report.
@@ -49,14 +49,10 @@ export class RangeTables {
   readonly aggregate: Signal<Aggregate|null> = signal(null);
   // Why the server has no such table of this range.
   readonly refused: Signal<string|null> = signal(null);
-  readonly events: Signal<EventPage|null> = signal(null);
 
   private abort: AbortController|null = null;
   private timer: ReturnType<typeof setTimeout>|undefined;
-  private eventsBusy = false;
-  private eventsWanted: {at: number; back: boolean}|null = null;
-  // The playhead may move in it without another page of records.
-  private eventsCover: Span|null = null;
+  private arrived: Selected|null = null; // its row was found, or is not there
 
   constructor(private readonly core: Core) {
     // Without kernel records there are no processes to show, only segments.
@@ -79,13 +75,17 @@ export class RangeTables {
       this.timer = setTimeout(
           () => void this.load(range ?? {from: 0, to: this.core.durationNs}), REST_MS);
     });
+    let isFirst = true; // a link says itself which table is shown
     effect(() => {
-      const play = this.core.playback.play.value;
-      if (this.core.requests.lost.value || this.tab.value !== 'events' || !this.core.client.backend.hasTrace) return;
-      const at = Math.floor(play.at);
-      if (!play.playing) return this.loadEventsAt(at, false);
-      const cover = this.eventsCover;
-      if (!cover || at < cover.from || at >= cover.to) this.loadEventsAt(at, play.backward ?? false);
+      const selected = this.core.selection.selected.value;
+      const [first, ...others] = selected ? tablesOf(selected) : [];
+      const tab = this.tab.peek();
+      if (!isFirst && first && isTable(tab) && ![first, ...others].includes(tab)) this.show(first);
+      isFirst = false;
+    });
+    effect(() => {
+      void this.core.selection.wait.value;
+      this.arrive();
     });
   }
 
@@ -110,51 +110,6 @@ export class RangeTables {
     order.value = {column, down: order.value.column === column ? !order.value.down : down};
   }
 
-  // The page of records behind the shown one, or before it.
-  async turnEvents(forward: boolean): Promise<void> {
-    const items = this.events.value?.items ?? [];
-    const edge: EventItem|undefined = forward ? items[items.length - 1] : items[0];
-    if (!edge) return;
-    await this.core.requests.guard(async () => {
-      const page = await this.core.client.events(
-          {t: edge.t, nth: edge.nth + (forward ? 1 : 0)}, forward, EVENT_ROWS);
-      if (page.items.length > 0) this.events.value = page;
-      this.eventsCover = null;
-    });
-  }
-
-  // At most one request under way; a newer one replaces a waiting one.
-  private loadEventsAt(at: number, back: boolean): void {
-    this.eventsWanted = {at, back};
-    if (this.eventsBusy) return;
-    this.eventsBusy = true;
-    void this.core.requests.guard(async () => {
-      try {
-        while (this.eventsWanted !== null) {
-          const {at: t, back: before} = this.eventsWanted;
-          this.eventsWanted = null;
-          const playing = this.core.playback.play.peek().playing;
-          const page = this.events.peek();
-          // A click on a record of the page moves the playhead, not the page.
-          if (!playing && page?.items.some((item) => item.t === t)) continue;
-          await this.loadEvents(t, before);
-          // Each costs the time to read the trace up to it.
-          if (playing) await new Promise((done) => setTimeout(done, EVENTS_PAUSE_MS));
-        }
-      } finally {
-        this.eventsBusy = false;
-      }
-    });
-  }
-  private async loadEvents(t: number, back: boolean): Promise<void> {
-    const page = await this.core.client.events({t: back ? t + 1 : t, nth: 0}, !back, EVENT_ROWS);
-    const edge = page.items[back ? 0 : page.items.length - 1];
-    this.eventsCover = back ? {from: page.more ? edge?.t ?? t : 0, to: t + 1} :
-                              {from: t, to: page.more ? edge?.t ?? t : Infinity};
-    // Behind the last record: the last page stays.
-    if (page.items.length > 0 || !this.events.peek()) this.events.value = page;
-  }
-
   private async load(range: Span): Promise<void> {
     this.abort?.abort();
     const abort = new AbortController();
@@ -164,12 +119,10 @@ export class RangeTables {
     await this.core.requests.guard(async () => {
       this.refused.value = null;
       try {
-        const answer = await this.core.client.aggregate(
-            range.from, range.to,
-            {table, ...this.order.peek(), offset: this.offset.peek(), limit: TABLE_ROWS, where: this.core.focus.filter.peek()},
-            abort.signal);
+        const answer = await this.page(table, range, this.offset.peek(), TABLE_ROWS, abort.signal);
         this.aggregate.value = answer;
         this.announce(answer);
+        this.arrive();
       } catch (error) {
         if (!(error instanceof ApiError)) throw error;
         if (table === 'waits' && /too many dispatches/.test(error.message)) {
@@ -178,6 +131,34 @@ export class RangeTables {
         }
         // What is no condition here is refused beside the box; the rows stay.
         if (error.status !== 400 || this.core.focus.filter.peek() === '') throw error;
+      }
+    });
+  }
+
+  private page(table: Table, range: Span, offset: number, limit: number, signal?: AbortSignal): Promise<Aggregate> {
+    return this.core.client.aggregate(
+        range.from, range.to, {table, ...this.order.peek(), offset, limit, where: this.core.focus.filter.peek()}, signal);
+  }
+
+  // What is selected arrives in its row: the page that has it is shown, once.
+  private arrive(): void {
+    const {selected: {value: selected}, wait: {value: wait}} = this.core.selection;
+    const [table, data] = [this.tab.peek(), this.aggregate.peek()];
+    if (!selected || selected === this.arrived || !data || tableOf(data) !== table || !tablesOf(selected).includes(table)) return;
+    if (selected.kind === 'wait' && !wait) return;
+    this.arrived = selected;
+    if (selectedRow(data, table, selected, wait) === null) void this.seek(table, selected);
+  }
+  private async seek(table: Table, selected: Selected): Promise<void> {
+    await this.core.requests.guard(async () => {
+      const range = this.core.range.chosen.peek() ?? {from: 0, to: this.core.durationNs};
+      for (let offset = 0, more = true; more; offset += MOST_ROWS) {
+        const data = await this.page(table, range, offset, MOST_ROWS);
+        const rows = keysOf(data, table);
+        const at = rows.indexOf(selectedRow(data, table, selected, this.core.selection.wait.peek()) ?? '');
+        if (this.core.selection.selected.peek() !== selected || this.tab.peek() !== table) return;
+        if (at >= 0) this.offset.value = (offset + at) - (offset + at) % TABLE_ROWS;
+        more = at < 0 && rows.length === MOST_ROWS;
       }
     });
   }

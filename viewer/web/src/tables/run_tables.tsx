@@ -10,6 +10,7 @@ import {css} from '../core/palette';
 import {formatCount, formatDuration, formatEventCount, formatPercent} from '../core/units';
 import {type Column, DataTable} from './data_table';
 import {limitsText, MARKS_SAY, qualityMarks} from '../core/limits';
+import {useSelectedRow} from './use_selected_row';
 import {useSignal} from '../core/use_signal';
 
 // An edge cut an interval of this event: no less than the count.
@@ -78,6 +79,7 @@ export function ProcessTable({tables, data}: {tables: Tables; data: Aggregate}) 
   const {core} = tables;
   const {names} = core;
   const highlight = useSignal(core.focus.process);
+  const current = useSelectedRow(tables, data, 'processes');
   const {time, counted} = runColumns(core, data);
   const rows = processRows(data);
   const columns: Column<RunRow>[] = [
@@ -89,9 +91,12 @@ export function ProcessTable({tables, data}: {tables: Tables; data: Aggregate}) 
   ];
   const sums = runSums(core, data, rows);
   return <DataTable columns={columns} rows={rows} sum={['All', '', ...sums.time, ...sums.counted]} ranges={tables.ranges} rowKey={(row) => row.key}
-                    swatch={(row) => css(row.process === null ? core.book.value.theme.idle : core.book.value.process(row.process))}
-                    selected={(row) => row.process !== null && row.process === highlight} isRest={(row) => row.process === null}
-                    onClick={(row) => (core.focus.process.value = row.process === highlight ? null : row.process)} />;
+                    current={current} swatch={(row) => css(row.process === null ? core.book.value.theme.idle : core.book.value.process(row.process))}
+                    selected={(row) => current === null && row.process !== null && row.process === highlight} isRest={(row) => row.process === null}
+                    onClick={(row) => {
+                      core.selection.select(null);
+                      core.focus.process.value = row.process === highlight ? null : row.process;
+                    }} />;
 }
 
 export function ThreadTable({tables, data}: {tables: Tables; data: Aggregate}) {
@@ -99,6 +104,7 @@ export function ThreadTable({tables, data}: {tables: Tables; data: Aggregate}) {
   const {names} = core;
   const highlight = useSignal(core.focus.process);
   const chosen = useSignal(core.focus.thread);
+  const current = useSelectedRow(tables, data, 'threads');
   const {time, counted} = runColumns(core, data);
   const rows = threadRows(data, (number) => processOf(names, number));
   const thread = (row: RunRow) => row.thread === null ? undefined : names.thread(row.thread);
@@ -125,11 +131,12 @@ export function ThreadTable({tables, data}: {tables: Tables; data: Aggregate}) {
     ...sums.counted,
   ];
   return <DataTable columns={columns} rows={rows} sum={sum} ranges={tables.ranges} rowKey={(row) => row.key}
-                    swatch={(row) => css(row.process === null ? core.book.value.theme.idle : core.book.value.process(row.process))}
-                    selected={(row) => row.process !== null && (chosen === null ? row.process === highlight : row.thread === chosen)}
+                    current={current} swatch={(row) => css(row.process === null ? core.book.value.theme.idle : core.book.value.process(row.process))}
+                    selected={(row) => current === null && row.process !== null && (chosen === null ? row.process === highlight : row.thread === chosen)}
                     isRest={(row) => row.process === null}
                     onClick={(row) => {
                       if (row.process === null) return;
+                      core.selection.select(null);
                       core.focus.thread.value = row.thread === chosen ? null : row.thread;
                       core.view.onJump();
                       void tables.timeline.commands.reveal(row.process, row.thread);

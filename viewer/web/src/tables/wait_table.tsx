@@ -3,11 +3,13 @@
 
 import type {Aggregate, WaitTotals} from '../api/schema';
 import type {Tables} from './tables';
-import {hookName, type Names, processName, processOf, threadName} from '../core/names';
+import {hookName, type Names, processName, threadName} from '../core/names';
 import {css} from '../core/palette';
 import {formatCount, formatDuration, formatPercent} from '../core/units';
 import {allOf} from './condition_note';
 import {type Column, DataTable} from './data_table';
+import {useSelectedRow} from './use_selected_row';
+import {waitKey} from './selected_row';
 import {limitsText} from '../core/limits';
 
 function by(names: Names, row: WaitTotals): string {
@@ -43,14 +45,6 @@ export function WaitTable({tables, data}: {tables: Tables; data: Aggregate}) {
     {title: 'Longest', says: 'The longest of these; a click shows it', number: true, by: 'longest_ns',
      text: (row) => formatDuration(row.longest.end_ns - row.longest.begin_ns), limits: limits('longest_ns')},
   ];
-  const show = (row: WaitTotals): void => {
-    const {thread, begin_ns: begin, end_ns: end} = row.longest;
-    const margin = (end - begin) / 2;
-    core.view.show(Math.max(begin - margin, 0), Math.min(end + margin, core.durationNs));
-    core.playback.moveTo(begin);
-    void tables.timeline.commands.reveal(processOf(names, thread), thread);
-    core.selection.select({kind: 'wait', process: row.process, thread, hook: row.call, row: null, from: begin, to: end});
-  };
   const line = (name: string, ns: number, times: number): string[] =>
       [name, '', '', formatDuration(ns), share(ns), formatCount(times), ''];
   const left = (data.waits_total ?? 0) - rows.length;
@@ -58,6 +52,6 @@ export function WaitTable({tables, data}: {tables: Tables; data: Aggregate}) {
       `(${formatCount(left)} others)`, rows.reduce((ns, row) => ns - row.ns, sums.ns), rows.reduce((times, row) => times - row.times, sums.times)) : null;
   const sum = sums && line(allOf(data, 'waits'), sums.ns, sums.times);
   return <DataTable columns={columns} rows={rows} rest={rest ?? null} {...(sum ? {sum} : {})} ranges={tables.ranges}
-                    rowKey={(row) => `${row.process}/${row.state}/${row.by}/${row.by_thread}/${row.call}`}
-                    swatch={(row) => css(core.book.value.process(row.process))} onClick={show} />;
+                    rowKey={waitKey} current={useSelectedRow(tables, data, 'waits')}
+                    swatch={(row) => css(core.book.value.process(row.process))} onClick={(row) => tables.selectWait(row)} />;
 }

@@ -1,7 +1,7 @@
 // The canvases and their one frame scheduler: dirty bits for each layer; no
 // other code draws. Owns tiles, atlas and pointer handling.
 
-import {effect} from '@preact/signals-core';
+import {effect, signal} from '@preact/signals-core';
 
 import type {LossItem} from '../api/schema';
 import {type Tile, TILE_COLUMNS} from '../api/tile_decode';
@@ -18,7 +18,7 @@ import type {Brush} from './paint/brush';
 import {drawPicture, paintPicture} from './paint/picture';
 import {paintRuler} from './paint/ruler_painter';
 import {StripAtlas} from './paint/strip_atlas';
-import {counterTop} from './tiles/tile_lookup';
+import {columnAt, counterTop} from './tiles/tile_lookup';
 import {type Scene, TimelinePainter} from './paint/timeline_painter';
 import {paintUnfolding} from './paint/unfolding_painter';
 import {formatInstant} from '../core/units';
@@ -45,6 +45,7 @@ export class TimelineEngine {
   readonly stats: FrameStats = {frames: 0, drawMs: []};
   readonly dispose: () => void; // when another engine takes its place
   onPlay: (elapsedMs: number) => void = () => undefined; // once a frame, while it plays
+  readonly arrived = signal(0); // answers with tiles
   // In tests the clock is moved by hand (window.__pv.tick).
   manualClock = false;
   losses: readonly LossItem[] = []; // loaded after the first paint
@@ -69,6 +70,7 @@ export class TimelineEngine {
     this.minimapPainter = new MinimapPainter(overview);
     this.loader = new TileLoader(
         core.client, this.cache, () => {
+          ++this.arrived.value;
           this.invalidate();
           this.onFirstTiles();
           this.onFirstTiles = () => undefined;
@@ -189,24 +191,36 @@ export class TimelineEngine {
     };
   }
 
-  // Where the selected item is drawn.
+  // Where the selected item is drawn: in the row where it was clicked, else in
+  // that of its thread.
   private itemMark(): OverlayScene['item'] {
     const item = this.core.selection.selected.peek();
     if (!item || item.kind === 'range') return null;
     const view = this.core.view.viewport.peek();
     for (const lane of this.lanesInSight()) {
-      const part = lane.rows.find((row) => item.row !== null ? row.row === item.row : lane.kind === 'thread' && lane.owner === item.thread && this.isIn(row, item));
+      const part = lane.rows.find((row) => item.row !== null ? row.row === item.row :
+          lane.kind === 'thread' && lane.owner === item.thread && this.hasCall(row, item));
       if (!part) continue;
       const [from, to] = [Math.max(toPx(view, item.from), -4), Math.min(toPx(view, item.to), view.widthPx + 4)];
       return {from, to, y: lane.y + part.y - this.core.view.scrollY.peek(), height: part.height};
     }
     return null;
   }
-  // A segment that a table names has a row of its depth.
-  private isIn(row: SubRow, {kind, hook, from, to}: Selected): boolean {
-    if (kind !== 'segment' || row.kind !== 'segment') return false;
-    const tile = this.tileAt(row, Math.min(from, to - 1));
-    return tile?.kind === 'items' && tile.items.some((item) => item.beginNs === from && item.key === hook);
+  // Segments have a row for each depth, waits and dispatches the thread's.
+  private hasCall(row: SubRow, {kind, hook, from, to}: Selected): boolean {
+    if (kind !== 'segment' || row.kind !== 'segment') return row.kind === 'run' && kind !== 'segment';
+    const middle = (from + to) / 2;
+    const tile = this.tileAt(row, middle);
+    if (tile?.kind === 'items') return tile.items.some((item) => item.beginNs === from && item.key === hook);
+    return tile?.kind === 'strip' && columnAt(tile, middle)?.key === hook;
+  }
+  // The middle of it, if it is in sight.
+  selectedPoint(): {x: number; y: number}|null {
+    const mark = this.itemMark();
+    const {widthPx} = this.core.view.viewport.peek();
+    if (!mark || mark.to < 0 || mark.from > widthPx) return null;
+    const y = mark.y + mark.height / 2;
+    return y < 0 || y > this.core.view.height.peek() ? null : {x: (Math.max(mark.from, 0) + Math.min(mark.to, widthPx)) / 2, y};
   }
 
   // What is on screen.

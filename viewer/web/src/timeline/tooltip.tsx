@@ -168,24 +168,30 @@ function waitLines(names: Names, wait: WaitAnswer): string[] {
   ];
 }
 
+// Says what is under the pointer; while it is elsewhere, what is selected.
 export function Tooltip({timeline, engine}: {timeline: Timeline; engine: TimelineEngine}) {
-  const {core} = timeline;
-  const hover = useSignal(core.focus.pointer);
+  const {core, rows} = timeline;
+  const pointer = useSignal(core.focus.pointer);
   // Rows may move under a pointer that rests.
   useSignal(core.view.viewport);
-  useSignal(timeline.rows.lanes);
+  useSignal(rows.lanes);
   useSignal(core.view.scrollY);
-  const wait = useSignal(timeline.hoverWait.answer);
-  if (!hover) return null;
-  const tip = describe(core, engine, hover.x, hover.y);
+  useSignal(engine.arrived);
+  useSignal(core.selection.selected);
+  const hovered = useSignal(timeline.hoverWait.answer);
+  const selected = useSignal(core.selection.wait);
+  const at = pointer ?? engine.selectedPoint();
+  if (!at) return null;
+  const tip = describe(core, engine, at.x, at.y);
   if (!tip) return null;
+  const wait = pointer ? hovered : selected;
   const width = core.view.viewport.peek().widthPx;
-  const right = hover.x > width - 260;
-  const below = hover.y < core.view.height.peek() - 110;
+  const right = at.x > width - 260;
+  const below = at.y < core.view.height.peek() - 110;
   return (
-    <div class="tooltip" style={{
-      [right ? 'right' : 'left']: `${right ? width - hover.x + 12 : hover.x + 14}px`,
-      [below ? 'top' : 'bottom']: `${below ? hover.y + 16 : core.view.height.peek() - hover.y + 8}px`,
+    <div class={pointer ? 'tooltip' : 'tooltip of-selected'} style={{
+      [right ? 'right' : 'left']: `${right ? width - at.x + 12 : at.x + 14}px`,
+      [below ? 'top' : 'bottom']: `${below ? at.y + 16 : core.view.height.peek() - at.y + 8}px`,
     }}>
       <div class="tip-title">
         {tip.swatch && <span class="swatch" style={{background: tip.swatch}} />}

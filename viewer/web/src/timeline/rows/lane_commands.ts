@@ -7,16 +7,21 @@ import type {RowTree} from './row_tree';
 import type {Rows} from './rows';
 import {hookName, processName, processOf} from '../../core/names';
 
+interface Reveal {
+  quiet?: boolean; // the process does not stand out
+  calls?: boolean; // the thread's calls are in sight, too
+}
+
 export class LaneCommands {
   constructor(private readonly core: Core, private readonly rows: Rows, private readonly tree: RowTree) {}
 
   // Its process may not be known yet.
-  async revealThread(thread: number): Promise<void> {
+  async revealThread(thread: number, how: Reveal = {}): Promise<void> {
     await this.core.requests.guard(async () => {
       if (!this.core.names.threads.has(thread)) {
         for (const item of await this.core.client.threadsOf([thread])) this.core.names.addThread(item);
       }
-      await this.reveal(processOf(this.core.names, thread), thread);
+      await this.reveal(processOf(this.core.names, thread), thread, how);
     });
   }
 
@@ -83,7 +88,7 @@ export class LaneCommands {
 
   // Brings the lane of a process, or of its thread, into view and highlights the
   // process.
-  async reveal(process: number, thread: number|null): Promise<void> {
+  async reveal(process: number, thread: number|null, {quiet = false, calls = false}: Reveal = {}): Promise<void> {
     const laneOf = (): Lane|undefined => this.rows.lanes.value.find((lane) =>
         lane.id === `thread${thread ?? -1}` || thread === null && lane.process === process && lane.toggle !== null);
     if (!laneOf()) {
@@ -105,9 +110,10 @@ export class LaneCommands {
         await this.tree.load();
       }
     }
+    if (calls && laneOf()?.toggle?.open === false) this.setOpen(process, true);
     const lane = laneOf();
     if (!lane) return;
-    this.core.focus.process.value = process;
+    if (!quiet) this.core.focus.process.value = process;
     this.core.focus.lane.value = lane.id;
     this.core.view.scroll(lane.y - this.core.view.height.value / 3 - this.core.view.scrollY.value);
     this.core.announce(`${lane.label} in view`);

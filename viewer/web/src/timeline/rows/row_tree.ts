@@ -1,7 +1,7 @@
 // Processes and their threads as the server ranks them for the window. Loaded
 // where the window rests, and when the user opens, pins or reveals something.
 
-import {batch, effect, type Signal, signal} from '@preact/signals-core';
+import {batch, computed, effect, type Signal, signal} from '@preact/signals-core';
 
 import {ApiError} from '../../api/client';
 import type {Branches, ProcessBranch, ThreadBranch} from '../../api/schema';
@@ -30,9 +30,10 @@ export class RowTree {
 
   start(): void {
     let shown = this.core.view.viewport.peek();
+    const thread = computed(() => this.core.selection.selected.value?.thread);
     effect(() => {
       const view = this.core.view.viewport.value;
-      void [this.rows.tree.value, this.core.focus.filter.value, this.core.selection.selected.value?.thread];
+      void [this.rows.tree.value, this.core.focus.filter.value, thread.value];
       if (this.core.requests.lost.value) return;
       const moved = !this.first && (view.startNs !== shown.startNs || view.nsPerPx !== shown.nsPerPx);
       shown = view;
