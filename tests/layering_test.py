@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Checks which module may include which (DESIGN: hooks -> runtime -> logformat
 -> rmap -> viewer, cli over all), that neither units (x.h with x.cc) nor rooms
-(folders of the product) include each other in a circle, that a room has at most
-25 units, and that code that runs inside a user's process uses neither
-Abseil nor the C++ runtime library.
+(folders of the product) include each other in a circle, nor files and rooms of
+the page (types count, too), that a room has at most 25 units, and that code that
+runs inside a user's process uses neither Abseil nor the C++ runtime library.
 
 Usage: layering_test.py [--self-test] [ROOT]. Exit: 0 clean, 1 violations.
 """
 
+import os
 import pathlib
 import re
 import sys
@@ -64,6 +65,10 @@ BANNED_STEMS = {"util", "utils", "helper", "helpers", "common", "misc",
 UNITS_OF_ROOM = 25
 SOURCE_SUFFIXES = {".h", ".hpp", ".c", ".cc", ".cpp"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
+PAGE = "viewer/web/src"
+# import, import type, export ... from, import(): each of a file beside it.
+IMPORT = re.compile(
+    r"""^(?:import|export|\}).*?from '(\.[^']+)'|\bimport\(?\s*'(\.[^']+)'""", re.MULTILINE)
 # Installed headers are included as <countrace/...>.
 INSTALLED_PREFIX = "countrace/"
 INSTALLED_FOLDER = "hooks/include/"
@@ -178,18 +183,44 @@ def check(root):
     problems += check_circles("rooms", edges(
         root, product, lambda relative: relative.rsplit("/", 1)[0]))
     problems += check_room_sizes(product)
+    problems += check_page(root)
     problems += check_inside_user_process(root, files, graph)
     return problems
 
 
-def edges(root, graph, group_of):
+def check_page(root):
+    """The page's TypeScript: circles of files and of rooms, and their sizes."""
+    graph = {}
+    for path in sorted((root / PAGE).rglob("*.ts*")):
+        text = path.read_text(encoding="utf-8")
+        graph[path.relative_to(root).as_posix()] = [
+            (text.count("\n", 0, match.start()) + 1, "'", match[1] or match[2])
+            for match in IMPORT.finditer(text)]
+    return (check_circles("files", edges(root, graph, str, resolve_import)) +
+            check_circles("rooms", edges(
+                root, graph, lambda relative: relative.rsplit("/", 1)[0],
+                resolve_import)) +
+            check_room_sizes(graph))
+
+
+def resolve_import(root, importing, spelled):
+    """The file that a relative import names, or None."""
+    beside = pathlib.Path(os.path.normpath(pathlib.Path(importing).parent / spelled))
+    for ending in (".ts", ".tsx"):
+        named = beside.with_name(beside.name + ending)
+        if (root / named).is_file():
+            return named.as_posix()
+    return None
+
+
+def edges(root, graph, group_of, resolve_one=resolve):
     """group -> {group that it includes: where it does first}."""
     groups = {}
     for relative, includes in graph.items():
         group = group_of(relative)
         found = groups.setdefault(group, {})
         for line, _, spelled in includes:
-            target = resolve(root, relative, spelled)
+            target = resolve_one(root, relative, spelled)
             other = target and group_of(target)
             if other and other != group:
                 found.setdefault(other, f"{relative}:{line}")
@@ -326,6 +357,19 @@ class LayeringSelfTest(unittest.TestCase):
         self.assertEqual([], self.problems_of(tree))
         tree["rmap/a/y.h"] = ""
         self.assertEqual(1, len(self.problems_of(tree)))
+
+    def test_circle_of_the_page_is_found(self):
+        folder = PAGE + "/"
+        tree = {folder + "a.ts": "import {b} from './b';\n",
+                folder + "b.tsx": "import type {C} from './c/c';\n",
+                folder + "c/c.ts": "export * from '../a';\n"}
+        problems = self.problems_of(tree)
+        self.assertEqual(2, len(problems), problems)
+        self.assertIn("files include each other in a circle: "
+                      f"{folder}a.ts:1 includes {folder}b.tsx", problems[0])
+        self.assertIn("rooms include each other", problems[1])
+        tree[folder + "c/c.ts"] = "// import {a} from 'a';\n"
+        self.assertEqual([], self.problems_of(tree))
 
     def test_unit_may_include_its_own_header(self):
         self.assertEqual([], self.problems_of({
