@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_format.h"
 #include "base/text/quantity_format.h"
-#include "rmap/tables/waker_rows.h"
+#include "rmap/tables/rows/waker_rows.h"
 
 namespace countrace::rmap {
 
