@@ -139,7 +139,9 @@ class Judge:
         self.meets('threads', self.number(row, 'threads'), truth['threads'])
         if self.pair.scope != 'pid' or not self.pair.has('perf'):
             processes = truth['processes']
-            self.meets('processes', (len(self.family),) * 2, (processes, processes))
+            names = ', '.join(f'{row["pid"]} {row["comm"]}' for row in self.family)
+            self.meets(f'processes ({names})', (len(self.family),) * 2,
+                       (processes, processes))
         least, most = truth['faults']
         for name in row['counts']:
             if name in ('page-faults', 'minor-faults', 'page-faults:u'):
