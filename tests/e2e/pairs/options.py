@@ -211,7 +211,8 @@ CHOICE = (
 
 # What --full and --pairs alone record of these until it is mended.
 AWAITED = {
-    'perf,sample': 'waits of a segment and its calls differ by what a switch took',
+    'perf,sample': 'a child of posix_spawn() that has not executed yet counts as a '
+                   'process that did not join',
 }
 
 
