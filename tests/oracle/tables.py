@@ -78,9 +78,11 @@ class Tables:
                  self.stacks.get(thread) is None)
         if self.cpus and known:
             row['on_cpu_ns'] = times.on_cpu.total()
-            row['wait_ns'] = times.wait.total()
             row['counts'] = dict(zip(self.events, self.counts(thread)))
-        if self.wakeups and known:
+        # A wake-up shows since when it waits.
+        if self.cpus and (known or times.wait.total()):
+            row['wait_ns'] = times.wait.total()
+        if self.wakeups and (known or times.wait.total()):
             row['blocked_ns'] = times.blocked.total()
         return row
 

@@ -213,6 +213,45 @@ TEST_CASE("preemptors: an interrupt without its exit may have ended at once",
   }
 }
 
+TEST_CASE(
+    "preemptors: a thread that is never seen on a CPU waits since it is"
+    " woken",
+    "[rmap]") {
+  constexpr std::uint32_t kHook = 7;
+  // Its hooks show that it ran. It left its CPU before the range, or never.
+  const bool left = GENERATE(false, true);
+  CAPTURE(left);
+  test_support::MemoryTrace trace;
+  trace.mutable_info().scope = logformat::SessionScope::kSystem;
+  trace.mutable_info().cpus = 1;
+  trace.mutable_info().cpu_events = {"task-clock"};
+  trace.AddHook(kHook, logformat::HookKind::kPoint, "app", "step");
+  trace.HookRecord(900, {60, 60, kHook});
+  if (left) {
+    trace.Dispatch(1000, 0, 60, 50, logformat::kSwitchInterruptible, {0});
+  } else {
+    trace.Dump(1000, 0, logformat::CountersReason::kBegin, 50, {0});
+  }
+  trace.State(1000, 0, {50, 50}, "app");
+  trace.State(1000, 0, {60, 60}, "two");
+  trace.Wakeup(1300, 0, 50, 60);
+  trace.Dump(1400, 0, logformat::CountersReason::kEnd, 50, {400});
+  auto report = Reconstruct(
+      trace, {.rows = {.preemptors = true}, .range = {.from_ns = 1200}});
+  REQUIRE(report.ok());
+  CheckSums(*report);
+  REQUIRE(report->preemptors.size() == 1);
+  CHECK(report->preemptors[0].wait_ns == 100);
+  const auto row =
+      std::find_if(report->threads.begin(), report->threads.end(),
+                   [](const ThreadRow& thread) { return thread.tid == 60; });
+  REQUIRE(row != report->threads.end());
+  CHECK(row->wait_ns == 100u);
+  CHECK(row->blocked_ns == (left ? 100u : 0u));
+  // Without a record of a switch it is unknown when it ran.
+  CHECK(row->on_cpu_ns.has_value() == left);
+}
+
 TEST_CASE("preemptors: nothing is split unless it is wanted", "[rmap]") {
   Simulation run = Simulate(OptionsOf(1));
   const auto report = Reconstruct(*run.trace, {});

@@ -78,12 +78,17 @@ void BuildThreads(const TableInput& input, const UnseenBounds& bounds,
     row.last_seen_ns = thread.last_seen_ns;
     row.counts.resize(input.plans.size());
     // A thread with hook records ran. If no kernel record shows it, its time
-    // is unknown, not 0.
-    if (input.has_kernel && !thread.IsOnNoCpu()) {
-      row.on_cpu_ns = thread.dispatch.on_cpu_ns;
+    // is unknown, not 0; but not if it left its CPU before the range. A wake-up
+    // shows since when it waits.
+    const bool on_no_cpu = thread.IsOnNoCpu() && !thread.blocked.left_cpu;
+    if (input.has_kernel &&
+        (!on_no_cpu || thread.blocked.known_from_ns != BlockedState::kNever)) {
       row.wait_ns = thread.dispatch.wait_ns;
       if (input.in.dispatches.blocked().saw_wakeup())
         row.blocked_ns = thread.blocked.total_ns;
+    }
+    if (input.has_kernel && !on_no_cpu) {
+      row.on_cpu_ns = thread.dispatch.on_cpu_ns;
       row.counts = input.ToCounts(thread.kernel.counts);
       input.Scale(thread.kernel.slices, thread.dispatch.on_cpu_ns, row);
     }
