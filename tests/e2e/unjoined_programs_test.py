@@ -264,6 +264,15 @@ class Unjoined(unittest.TestCase):
         self.assertIn('1 processes with hooks joined; 1 process with hooks '
                       'did not join', said)
 
+    def test_child_that_has_not_executed_yet_without_bpf(self):
+        """As posix_spawn() makes it: it shares the memory of its parent, and
+        joins nothing."""
+        self.build('#include <unistd.h>\n' + HOOKS.replace(
+            'return 0', 'if (vfork() == 0) { usleep(500000); _exit(0); } '
+            'return 0'))
+        self.assertIn('1 processes with hooks joined; nothing was lost',
+                      self.record())
+
     def test_programs_that_run_during_a_recording_of_the_machine(self):
         """Not one that began before and ended after it, but each that began
         and ended meanwhile."""

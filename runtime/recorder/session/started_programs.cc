@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
@@ -77,6 +78,13 @@ std::vector<std::int32_t> StartedPrograms::AddRunning(std::int32_t root) {
   for (std::size_t i = 0; i < pids.size() && running_.size() < kMaxStarts;
        ++i) {
     const std::int32_t pid = pids[i];
+    // Until its exec, a child of posix_spawn() has its parent's file. Read
+    // before the file: one that has executed has its own.
+    const std::vector<ProcessThread> threads = ScanThreadsOf(pid);
+    const bool has_executed = std::any_of(
+        threads.begin(), threads.end(), [pid](const ProcessThread& thread) {
+          return thread.tid == pid && thread.has_executed;
+        });
     ProgramStart start;
     start.time_ns = MonotonicNs();
     start.pid = pid;
@@ -86,12 +94,12 @@ std::vector<std::int32_t> StartedPrograms::AddRunning(std::int32_t root) {
     struct stat info {};
     if (error || stat(link.c_str(), &info) != 0) continue;
     start.inode = info.st_ino;
-    if (running_.insert({pid, start.inode}).second) {
+    if (has_executed && running_.insert({pid, start.inode}).second) {
       start.own_pid = OwnNumber(pid, pid);
       start.pid_namespace = PidNamespaceOf(pid);
       starts.push_back(start);
     }
-    for (const ProcessThread& thread : ScanThreadsOf(pid)) {
+    for (const ProcessThread& thread : threads) {
       std::ifstream children(
           absl::StrFormat("/proc/%d/task/%d/children", pid, thread.tid));
       std::int32_t child = 0;

@@ -13,6 +13,7 @@ namespace countrace::runtime {
 namespace {
 
 constexpr std::uint64_t kKernelThreadFlag = 0x00200000;  // PF_KTHREAD
+constexpr std::uint64_t kForkedFlag = 0x00000040;        // PF_FORKNOEXEC
 
 std::optional<std::int32_t> ParseId(std::string_view text) {
   std::int32_t id = 0;
@@ -78,6 +79,7 @@ std::optional<ProcessThread> ParseTaskStat(std::string_view text) {
       std::uint64_t flags = 0;
       std::from_chars(value.data(), value.data() + value.size(), flags);
       thread.is_kernel_thread = (flags & kKernelThreadFlag) != 0;
+      thread.has_executed = (flags & kForkedFlag) == 0;
     }
     rest.remove_prefix(std::min(space + 1, rest.size()));
   }

@@ -17,6 +17,7 @@ struct ProcessThread {
   std::int32_t tid = 0;
   std::int32_t parent_pid = 0;
   bool is_kernel_thread = false;
+  bool has_executed = false;  // exec since its fork
   char state = '?';
   std::string comm;               // at most 15 bytes
   std::uint64_t start_ticks = 0;  // CLOCK_BOOTTIME, _SC_CLK_TCK a second

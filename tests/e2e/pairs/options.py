@@ -209,18 +209,10 @@ CHOICE = (
     ('irq,small-ring', 'calls'),
 )
 
-# What --full and --pairs alone record of these until it is mended.
-AWAITED = {
-    'perf,sample': 'a child of posix_spawn() that has not executed yet counts as a '
-                   'process that did not join',
-}
-
 
 def fixed_choice():
-    """(pair, programs) to record, and why others are left out."""
-    taken = [(names, programs) for names, programs in CHOICE if names not in AWAITED]
+    """(pair, programs) to record."""
     missing = set(BY_NAME) - {name for names, _ in CHOICE for name in names.split(',')}
     if missing:
         raise AssertionError(f'no pair of the choice has {sorted(missing)}')
-    return ([(Pair(names.split(',')), programs.split()) for names, programs in taken],
-            AWAITED)
+    return [(Pair(names.split(',')), programs.split()) for names, programs in CHOICE]
