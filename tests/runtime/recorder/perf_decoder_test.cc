@@ -184,6 +184,9 @@ TEST_CASE("perf_decoder: cut or foreign records are counted, never believed",
   // Another number of counters than the group has.
   decoder.Decode(Header(SwitchSample(1, 2, 3, 0, {4, 5, 6})), batch);
   CHECK(batch.size() == 0);
+  // For the message; the later ones are only counted.
+  CHECK(decoder.first_malformed().type == PERF_RECORD_SAMPLE);
+  CHECK(decoder.first_malformed().size == sizeof(perf_event_header));
 }
 
 TEST_CASE(
@@ -324,6 +327,7 @@ TEST_CASE("process_scan: names may hold anything", "[recorder]") {
   CHECK(thread->parent_pid == 7);
   CHECK(thread->start_ticks == 4711);
   CHECK(thread->is_kernel_thread);
+  CHECK_FALSE(thread->has_executed);
   CHECK_FALSE(ParseTaskStat("garbage").has_value());
   CHECK_FALSE(ParseTaskStat("").has_value());
   bool found = false;

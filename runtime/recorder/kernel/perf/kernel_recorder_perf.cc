@@ -333,13 +333,16 @@ absl::Status PerfKernelRecorder::End() {
                               last[i].reading.counters);
   }
   result.Update(streams_.Close());
-  const KernelRecorderStatistics now = statistics();
-  if (now.malformed > 0) {
+  for (const PerfCpuGroup& group : groups_) {
+    const PerfDecoder& decoder = group.decoder();
+    if (decoder.malformed() == 0) continue;
+    const perf_event_header& first = decoder.first_malformed();
     left_out_.push_back(logformat::Unavailable(
-        absl::StrFormat(
-            "Kernel records of unknown layout were left out: records=%d",
-            now.malformed),
-        now.malformed));
+        absl::StrFormat("Kernel records of unknown layout were left out: "
+                        "cpu=%d records=%d first: type=%d misc=%d bytes=%d",
+                        group.cpu(), decoder.malformed(), first.type,
+                        first.misc, first.size),
+        decoder.malformed()));
   }
   DescribeSets();
   DescribeRefusals();

@@ -127,7 +127,7 @@ bool PerfDecoder::DecodeGroup(std::span<const std::uint64_t> group,
   return true;
 }
 
-void PerfDecoder::DecodeSample(std::span<const std::byte> bytes,
+bool PerfDecoder::DecodeSample(std::span<const std::byte> bytes,
                                RecordBatch& batch) {
   if (bytes.size() == kFaultSampleBytes) {
     logformat::FaultRecord fault{};
@@ -136,7 +136,7 @@ void PerfDecoder::DecodeSample(std::span<const std::byte> bytes,
     fault.address = Load<std::uint64_t>(bytes.data() + 24);
     batch.AddStruct(Load<std::uint64_t>(bytes.data() + 16), CpuEvent::kFault,
                     fault);
-    return;
+    return true;
   }
   const std::size_t values_end =
       kSwitchFixedBytes + group_words() * sizeof(std::uint64_t);
@@ -145,8 +145,7 @@ void PerfDecoder::DecodeSample(std::span<const std::byte> bytes,
       Load<std::uint64_t>(bytes.data() + kSwitchFixedBytes) !=
           slots_.size() + 1 ||
       Load<std::uint32_t>(bytes.data() + values_end) < format_.raw_bytes) {
-    ++malformed_;
-    return;
+    return false;
   }
   const std::byte* const raw = bytes.data() + raw_at;
   const auto prev = Load<std::uint32_t>(raw + format_.prev_tid_offset);
@@ -167,6 +166,7 @@ void PerfDecoder::DecodeSample(std::span<const std::byte> bytes,
   StoreDump([&](std::size_t i) { return word(first_value() + 1 + i); }, time_ns,
             sets_.rotates() ? word(1) : 0, body + 1);
   ++dispatches_;
+  return true;
 }
 
 void PerfDecoder::Decode(const perf_event_header& header, RecordBatch& batch) {
@@ -176,8 +176,8 @@ void PerfDecoder::Decode(const perf_event_header& header, RecordBatch& batch) {
   const std::size_t body_bytes = bytes.size() - sizeof(perf_event_header);
   switch (header.type) {
     case PERF_RECORD_SAMPLE:
-      if (bytes.size() < kFaultSampleBytes) break;
-      DecodeSample(bytes, batch);
+      if (bytes.size() < kFaultSampleBytes || !DecodeSample(bytes, batch))
+        break;
       return;
     case PERF_RECORD_FORK:
     case PERF_RECORD_EXIT: {
@@ -222,7 +222,7 @@ void PerfDecoder::Decode(const perf_event_header& header, RecordBatch& batch) {
     default:  // THROTTLE, UNTHROTTLE, LOST_SAMPLES: nothing we record
       return;
   }
-  ++malformed_;
+  LeaveOut(header);
 }
 
 void PerfDecoder::DecodeSwitchIn(const perf_event_header& header,
@@ -235,7 +235,7 @@ void PerfDecoder::DecodeSwitchIn(const perf_event_header& header,
       reinterpret_cast<const std::byte*>(&header), header.size);
   if (bytes.size() <
       sizeof(perf_event_header) + sizeof(SwitchBody) + kTrailerBytes) {
-    ++malformed_;
+    LeaveOut(header);
     return;
   }
   const std::uint64_t time_ns = TrailerTime(bytes);

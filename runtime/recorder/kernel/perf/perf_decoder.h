@@ -95,6 +95,7 @@ class PerfDecoder {
 
   // Records whose size or content contradicts perf_event_open(2).
   std::uint64_t malformed() const { return malformed_; }
+  const perf_event_header& first_malformed() const { return first_malformed_; }
   // Number of lost records in LOST records.
   std::uint64_t lost() const { return lost_; }
   std::uint64_t dispatches() const { return dispatches_; }
@@ -105,7 +106,11 @@ class PerfDecoder {
   template <typename Values>
   void StoreDump(const Values& value, std::uint64_t time_ns,
                  std::uint64_t clock, std::uint64_t* dump) const;
-  void DecodeSample(std::span<const std::byte> bytes, RecordBatch& batch);
+  // False: it is malformed.
+  bool DecodeSample(std::span<const std::byte> bytes, RecordBatch& batch);
+  void LeaveOut(const perf_event_header& header) {
+    if (malformed_++ == 0) first_malformed_ = header;
+  }
 
   SwitchFormat format_;
   std::vector<std::size_t> slots_;
@@ -115,6 +120,7 @@ class PerfDecoder {
   std::vector<std::uint64_t> running_ns_;  // of each set, before that
   EventBits refused_;
   std::uint64_t malformed_ = 0;
+  perf_event_header first_malformed_{};
   std::uint64_t lost_ = 0;
   std::uint64_t dispatches_ = 0;
 };
