@@ -21,7 +21,7 @@ EXCEPT = ("CONTRIBUTING.md", "tests/wording_test.py", "tests/fuzz/corpus/",
 
 # (pattern, what to write instead)
 RULES = [
-    (re.compile(r"^\s*(?://|#|\*)+ ?Of [a-z]"),
+    (re.compile(r"^\s*(?://|#|\*)+ ?Of [a-z]|(?<![\"'])[\"']Of [a-z]"),
      "begin with the subject, not with \"Of ...\""),
     (re.compile(r"\b(?:nobody|somebody|whoever)\b", re.IGNORECASE),
      "name the thing or the role"),
@@ -64,6 +64,7 @@ class WordingSelfTest(unittest.TestCase):
     def test_dangling_of_is_found(self):
         self.assertEqual(1, self.count("  // Of a thread on no CPU."))
         self.assertEqual(1, self.count("# Of perf.data"))
+        self.assertEqual(1, self.count('  "Of the calls: they failed.",'))
         self.assertEqual(0, self.count("// Offsets of fields."))
         self.assertEqual(0, self.count("// One of a kind."))
 

@@ -16,7 +16,8 @@ std::vector<Column<BooksRow>> RecordingColumns() {
       {{"recording", "total"},
        "of it recording",
        Unit::kCount,
-       "Of all accounts: what hooks, probes and the recorder's BPF programs "
+       "Part of all accounts: what hooks, probes and the recorder's BPF "
+       "programs "
        "took, estimated.",
        [](const R& r) -> Cell {
          if (!r.books.recording.any()) return std::monostate();
@@ -52,22 +53,23 @@ std::vector<Column<BooksRow>> RecordingColumns() {
       {{"recording", "processes"},
        "",
        Unit::kCount,
-       "Of processes: hooks, probes, and what the BPF programs took there.",
+       "Part of processes: hooks, probes, and what the BPF programs took "
+       "there.",
        [](const R& r) { return CellOf(r.books.recording.processes()); }},
       {{"recording", "idle"},
        "",
        Unit::kCount,
-       "Of idle.",
+       "Part of idle.",
        Field(&R::books, &Books::recording, &Recording::bpf_idle)},
       {{"recording", "interrupts"},
        "",
        Unit::kCount,
-       "Of interrupts.",
+       "Part of interrupts.",
        Field(&R::books, &Books::recording, &Recording::bpf_interrupts)},
       {{"recording", "unattributed"},
        "",
        Unit::kCount,
-       "Of unattributed.",
+       "Part of unattributed.",
        Field(&R::books, &Books::recording, &Recording::bpf_unattributed)},
       {{"recording", "quality"},
        "",
@@ -98,7 +100,7 @@ std::vector<Column<BooksRow>> BooksColumns() {
       {{"in_segments"},
        "in segments",
        Unit::kCount,
-       "Of processes: inside any segment.",
+       "Part of processes: inside any segment.",
        Field(&R::books, &Books::in_segments)},
       {{"own"},
        "own cost",

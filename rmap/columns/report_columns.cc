@@ -179,7 +179,7 @@ std::vector<Column<ProcessRow>> DispatchColumns() {
           {{"before_exec_ns"},
            "",
            Unit::kNanoseconds,
-           "Of on_cpu_ns: under other names, until it called exec.",
+           "Part of on_cpu_ns: under other names, until it called exec.",
            [](const R& r) -> Cell {
              std::uint64_t ns = 0;
              for (const ProgramTime& program : r.before_exec)
@@ -229,14 +229,14 @@ std::vector<Column<ProcessRow>> ProcessColumns(const Report& report) {
   Append(DispatchColumns(), columns);
   AddCounts(report, columns);
   AddScaledCounts(report, columns);
-  columns.push_back(
-      {{"recording_ns"},
-       "recording",
-       Unit::kNanoseconds,
-       "Of on_cpu_ns: what its hooks and probes took, estimated from their "
-       "records.",
-       Field(&R::recording_ns)});
-  AddProbes("Of recording_ns: probes (uprobes, USDT).", columns);
+  columns.push_back({{"recording_ns"},
+                     "recording",
+                     Unit::kNanoseconds,
+                     "Part of on_cpu_ns: what its hooks and probes took, "
+                     "estimated from their "
+                     "records.",
+                     Field(&R::recording_ns)});
+  AddProbes("Part of recording_ns: probes (uprobes, USDT).", columns);
   if (!report.processes_by.empty()) {
     columns.push_back({{"processes"},
                        "processes",

@@ -78,23 +78,24 @@ void AddErrors(const Report& report, std::vector<Column<SegmentRow>>& columns) {
     for (const auto& [error, calls] : *row.errors) errors.insert(error);
   }
   if (report.segments.empty()) errors = AllErrnos();
-  columns.push_back({{"failed"},
-                     "failed",
-                     Unit::kCount,
-                     "Of the calls of a system call: they returned an error.",
-                     [](const SegmentRow& row) -> Cell {
-                       if (!row.errors) return std::monostate();
-                       std::uint64_t failed = 0;
-                       for (const auto& [error, calls] : *row.errors) {
-                         failed += calls;
-                       }
-                       return failed;
-                     }});
+  columns.push_back(
+      {{"failed"},
+       "failed",
+       Unit::kCount,
+       "Part of the calls of a system call: they returned an error.",
+       [](const SegmentRow& row) -> Cell {
+         if (!row.errors) return std::monostate();
+         std::uint64_t failed = 0;
+         for (const auto& [error, calls] : *row.errors) {
+           failed += calls;
+         }
+         return failed;
+       }});
   for (const int error : errors) {
     columns.push_back({{"errors", ErrnoName(error)},
                        "",
                        Unit::kCount,
-                       "Of failed: with this errno.",
+                       "Part of failed: with this errno.",
                        [error](const SegmentRow& row) -> Cell {
                          if (!row.errors) return std::monostate();
                          const auto found = row.errors->find(error);
@@ -164,12 +165,12 @@ std::vector<Column<SegmentRow>> ThreadTimeColumns() {
       {{"on_cpu_ns", "incl"},
        "on-CPU",
        Unit::kNanoseconds,
-       "Of wall incl: its thread was on a CPU.",
+       "Part of wall incl: its thread was on a CPU.",
        Incl(&R::on_cpu)},
       {{"on_cpu_ns", "excl"},
        "",
        Unit::kNanoseconds,
-       "Of wall excl: its thread was on a CPU.",
+       "Part of wall excl: its thread was on a CPU.",
        Excl(&R::on_cpu)},
       {{"off_cpu_ns", "incl"},
        "off-CPU",
@@ -184,23 +185,24 @@ std::vector<Column<SegmentRow>> ThreadTimeColumns() {
       {{"wait_ns", "incl"},
        "wait",
        Unit::kNanoseconds,
-       "Of off-CPU incl: runnable but on no CPU, as of threads.",
+       "Part of off-CPU incl: runnable but on no CPU, as of threads.",
        Incl(&R::wait)},
       {{"wait_ns", "excl"},
        "",
        Unit::kNanoseconds,
-       "Of off-CPU excl: the same.",
+       "Part of off-CPU excl: the same.",
        Excl(&R::wait)},
       {{"blocked_ns", "incl"},
        "blocked",
        Unit::kNanoseconds,
-       "Of off-CPU incl: neither running nor runnable; known if wake-ups were "
+       "Part of off-CPU incl: neither running nor runnable; known if wake-ups "
+       "were "
        "recorded (--kernel wakeups).",
        Incl(&R::blocked)},
       {{"blocked_ns", "excl"},
        "",
        Unit::kNanoseconds,
-       "Of off-CPU excl: the same. The rows of wakers say what ended it.",
+       "Part of off-CPU excl: the same. The rows of wakers say what ended it.",
        Excl(&R::blocked)}};
 }
 
@@ -214,7 +216,7 @@ std::vector<Column<SegmentRow>> CertaintyColumns() {
           {{"end_inferred"},
            "",
            Unit::kCount,
-           "Of calls: the exit was not recorded.",
+           "Part of calls: the exit was not recorded.",
            Field(&R::end_inferred)},
           {{"quality"},
            "",
@@ -265,7 +267,7 @@ std::vector<Column<SegmentRow>> SegmentColumns(const Report& report,
       {{"recording_ns"},
        "",
        Unit::kNanoseconds,
-       "Of wall incl: what its hooks and those in it took, estimated.",
+       "Part of wall incl: what its hooks and those in it took, estimated.",
        Field(&R::recording_ns)});
   AddProbes("Probes in it (uprobes, USDT): not in its times, estimated.",
             columns);

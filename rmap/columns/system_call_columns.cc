@@ -47,7 +47,7 @@ void AddErrors(const Report& report,
     columns.push_back({{"errors", ErrnoName(error)},
                        "",
                        Unit::kCount,
-                       "Of failed: with this errno.",
+                       "Part of failed: with this errno.",
                        [error](const SystemCallRow& row) -> Cell {
                          const auto found = row.errors.find(error);
                          if (found == row.errors.end()) {
@@ -77,7 +77,7 @@ std::vector<Column<SystemCallRow>> SystemCallColumns(const Report& report) {
       {{"failed"},
        "failed",
        Unit::kCount,
-       "Of calls: they returned an error.",
+       "Part of calls: they returned an error.",
        [](const R& r) -> Cell { return Failed(r); }},
       {{"wall_ns", "incl"},
        "wall",
@@ -101,17 +101,18 @@ std::vector<Column<SystemCallRow>> SystemCallColumns(const Report& report) {
       {{"on_cpu_ns", "incl"},
        "on-CPU",
        Unit::kNanoseconds,
-       "Of wall: its thread was on a CPU.",
+       "Part of wall: its thread was on a CPU.",
        Field(&R::on_cpu_ns)},
       {{"wait_ns", "incl"},
        "wait",
        Unit::kNanoseconds,
-       "Of wall: its thread was runnable but on no CPU.",
+       "Part of wall: its thread was runnable but on no CPU.",
        Field(&R::wait_ns)},
       {{"blocked_ns", "incl"},
        "blocked",
        Unit::kNanoseconds,
-       "Of wall: neither running nor runnable; known if wake-ups were recorded "
+       "Part of wall: neither running nor runnable; known if wake-ups were "
+       "recorded "
        "(--kernel wakeups).",
        Field(&R::blocked_ns)}};
   AddErrors(report, columns);

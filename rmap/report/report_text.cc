@@ -161,7 +161,7 @@ class TextReport {
     columns.insert(on_cpu + 1, {{"share"},
                                 "share",
                                 Unit::kCount,
-                                "Of the on-CPU time of all processes.",
+                                "Part of the on-CPU time of all processes.",
                                 [all](const ProcessRow& row) -> Cell {
                                   if (!row.on_cpu_ns) return std::monostate();
                                   return base::FormatShare(*row.on_cpu_ns, all);
