@@ -8,7 +8,7 @@ import type {Code} from './code';
 import {type CodeInstruction, codeInstructions, type CodeLine, codeLines, hottest} from './code_listing';
 import {clean, processName, threadName, visible} from '../core/names';
 import {formatDuration} from '../core/units';
-import {DockEdge} from '../tables/dock_edge';
+import {CodePanel} from './code_panel';
 import {wholeOf, type Estimate, estimateText, shareLimits, shareText, type Whole} from './estimates';
 import {useSignal} from '../core/use_signal';
 
@@ -141,14 +141,12 @@ export function FunctionSource({code, row}: {code: Code; row: FunctionRow}) {
   const selection = useSignal(core.range.chosen);
   const process = useSignal(core.focus.process);
   const thread = useSignal(core.focus.thread);
-  const height = useSignal(core.page.panelHeight);
   const [chosen, choose] = useState(row.event);
   const sampled = listing?.events.filter(({addresses}) => addresses.some((one) => one.self_samples > 0)) ?? [];
   const event = sampled.find((one) => one.event === chosen) ?? sampled[0];
   return (
-    <section class="range open function-source" aria-label="Source of a function" style={height !== null ? {height: `${height}px`} : {}}>
-      <DockEdge core={core} />
-      <div class="range-head">
+    <CodePanel core={core} label="Source of a function" of="function-source"
+               back={{to: 'Functions', says: 'Back to the table  (Esc)', go: () => functions.close()}} head={<>
         <h2 class="function-name" title={clean(row.function)}>{clean(row.function)}</h2>
         <span class="range-what"><span class="text">{clean(row.dso)}
           {listing && event && `: self ${estimateText(wholeOf(event.event, listing.all), estimate(event))}, ${shareText(estimate(event), wholeOf(event.event, listing.all))} ${
@@ -158,8 +156,7 @@ export function FunctionSource({code, row}: {code: Code; row: FunctionRow}) {
         {sampled.length > 1 && sampled.map((one) => (
           <button key={one.event} aria-pressed={one === event} onClick={() => choose(one.event)}>{one.event}</button>
         ))}
-        <button class="quiet" title="Back to the table  (Esc)" onClick={() => functions.close()}>Functions</button>
-      </div>
+      </>}>
       {refused !== null ? <p class="refused">{clean(refused)}</p> :
         !listing ? <p class="refused">The code is read{'\u2026'}</p> : (
           <>
@@ -167,6 +164,6 @@ export function FunctionSource({code, row}: {code: Code; row: FunctionRow}) {
             {event ? <Panes listing={listing} event={event} /> : <p class="refused">No sample here.</p>}
           </>
         )}
-    </section>
+    </CodePanel>
   );
 }

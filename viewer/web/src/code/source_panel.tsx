@@ -8,6 +8,7 @@ import type {Code} from './code';
 import type {InstantState} from '../api/schema';
 import {clean, processOf} from '../core/names';
 import {lineTotals, type Place, placesOf} from './source_view';
+import {CodePanel} from './code_panel';
 import {css} from '../core/palette';
 import {formatCount, formatDuration} from '../core/units';
 import {theme} from '../core/theme';
@@ -93,13 +94,11 @@ export function SourcePanel({code, instant}: {code: Code; instant: ReadonlySigna
   const first = Math.max(Math.floor(top / LINE_PX) - BEYOND, 0);
   const last = Math.min(first + Math.ceil(height / LINE_PX) + 2 * BEYOND, text?.lines.length ?? 0);
   return (
-    <section class="range open" aria-label="Source">
-      <div class="range-head">
+    <CodePanel core={core} label="Source" back={{to: 'Tables', go: () => core.commands.run('source', null)}} head={<>
         <h2>Source</h2>
         <span class="range-what">{clean(shown ?? '') || (reason && !reason.found ? reason.reason : 'no open segment has a file')}
           <span class="faint">{text ? ` calls and own time of ${selection ? 'the selection' : 'the whole trace'}` : ''}</span></span>
-        <button class="quiet" onClick={() => core.commands.run('source', null)}>Tables</button>
-      </div>
+      </>}>
       <div class="source-box">
         <div class="source" ref={box} tabIndex={0} onScroll={(event) => setTop(event.currentTarget.scrollTop)}>
           <div class="source-all" style={{height: `${(text?.lines.length ?? 0) * LINE_PX}px`}}>
@@ -127,6 +126,6 @@ export function SourcePanel({code, instant}: {code: Code; instant: ReadonlySigna
         <AwayMarks places={here} top={top} height={height} book={core.book.value}
                    onGo={(line) => box.current?.scrollTo({top: (line - 1) * LINE_PX - height / 2})} />
       </div>
-    </section>
+    </CodePanel>
   );
 }

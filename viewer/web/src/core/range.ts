@@ -2,10 +2,9 @@
 
 import {type Signal, signal} from '@preact/signals-core';
 
-export interface Span {
-  from: number;
-  to: number;
-}
+import type {TimeSpan} from '../api/client';
+
+export type Span = TimeSpan;
 
 export class Ranges {
   readonly chosen: Signal<Span|null> = signal(null); // null: the whole trace

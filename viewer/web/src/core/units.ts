@@ -1,9 +1,4 @@
-// Times and lengths, branded by kind, and their formats.
-
-export type OffsetNs = number & {readonly brand: 'OffsetNs'}; // since trace start
-export type Px = number & {readonly brand: 'Px'}; // CSS pixels
-
-export const ns = (value: number): OffsetNs => value as OffsetNs;
+// Formats of times, counts and shares.
 
 const THIN = '\u2009'; // between number and unit
 

@@ -1,7 +1,5 @@
 // Pan and zoom algebra of the time axis. Pure.
 
-import type {OffsetNs, Px} from './units';
-
 export interface Viewport {
   readonly startNs: number; // may be before the trace while it is centred
   readonly nsPerPx: number;
@@ -16,12 +14,12 @@ export function endNs(view: Viewport): number {
   return view.startNs + view.nsPerPx * view.widthPx;
 }
 
-export function toPx(view: Viewport, at: number): Px {
-  return ((at - view.startNs) / view.nsPerPx) as Px;
+export function toPx(view: Viewport, at: number): number {
+  return (at - view.startNs) / view.nsPerPx;
 }
 
-export function toNs(view: Viewport, x: number): OffsetNs {
-  return (view.startNs + x * view.nsPerPx) as OffsetNs;
+export function toNs(view: Viewport, x: number): number {
+  return view.startNs + x * view.nsPerPx;
 }
 
 export function fit(durationNs: number, widthPx: number): Viewport {

@@ -74,7 +74,7 @@ function describeItem(core: Core, engine: TimelineEngine, x: number, y: number):
     if (row.kind === 'cpu' && (item.flags & (LEAF_IDLE | LEAF_OUTSIDE)) === 0) {
       lines.unshift(`process ${processName(names, processOf(names, item.key))}`);
     }
-    if (row.kind === 'run' && (item.flags & STATE_WAITING) !== 0) {
+    if (row.kind === 'run' && (item.flags & STATE_WAITING) !== 0 && core.selection.wait.peek()?.begin_ns !== item.beginNs) {
       lines.push('click: who had the CPU');
     }
     if ((item.flags & LEAF_INFERRED) !== 0) lines.push('an edge was inferred, not observed');
