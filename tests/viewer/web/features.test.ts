@@ -100,8 +100,12 @@ describe('the selection', () => {
     selection.select(item);
     expect(selection.selected.value).toEqual(item);
     expect(range.chosen.value).toEqual({from: 200, to: 300}); // the tables are still of it
+    // A segment: its calls in the range.
     selection.selectRange(10, 20);
-    expect(selection.selected.value).toMatchObject({kind: 'range', from: 10, to: 20});
+    expect(selection.selected.value).toEqual({...item, row: null, thread: null, from: 10, to: 20});
+    selection.select({...item, kind: 'dispatch', hook: null});
+    selection.selectRange(30, 20);
+    expect(selection.selected.value).toMatchObject({kind: 'range', from: 20, to: 30});
     selection.clear();
     expect(selection.selected.value).toBe(null);
   });

@@ -7,7 +7,7 @@ import {processOf} from '../core/names';
 import {tableOf} from '../tables/range_tables';
 import {processRows, threadRows} from '../tables/run_rows';
 import {endNs, tileSpan} from '../core/viewport';
-import {describe} from '../timeline/tooltip';
+import {describe} from '../timeline/describe';
 import {unfoldingInSight} from '../timeline/unfolding_in_sight';
 
 export function installTestHook({core, code, compare, engine, replay, tables, timeline}: Application): void {

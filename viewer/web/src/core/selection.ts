@@ -67,9 +67,13 @@ export class Selection {
       }
     });
   }
+  // The range is what was selected last; a selected segment is then that in it.
   selectRange(a: number, b: number): void {
-    this.select(null); // the range is what was selected last
-    this.range.select(a, b);
+    batch(() => {
+      this.range.select(a, b);
+      const [item, range] = [this.item.peek(), this.range.chosen.peek()];
+      this.select(item?.kind === 'segment' && range ? {...item, ...range, thread: null, row: null} : null);
+    });
   }
   clear(): void {
     this.select(null);

@@ -1,6 +1,7 @@
 // Drag of a process by its name, to another place among the processes.
 
 import type {Timeline} from './timeline';
+import {drag} from './drag';
 import {placeProcess} from './rows/row_focus';
 
 const DRAG_PX = 4;
@@ -32,21 +33,14 @@ export function dragProcess(
   const box = element.closest('.labels')?.getBoundingClientRect();
   if (press.button !== 0 || !box) return;
   press.preventDefault();
-  element.setPointerCapture(press.pointerId);
   let place: Place|null = null;
   const move = (event: PointerEvent): void => {
     if (!place && Math.abs(event.clientY - press.clientY) < DRAG_PX) return;
     place = placeAt(timeline, event.clientY - box.top + timeline.core.view.scrollY.value);
     show(place?.y ?? null);
   };
-  const end = (event: PointerEvent): void => {
-    element.removeEventListener('pointermove', move);
-    element.removeEventListener('pointerup', end);
-    element.removeEventListener('pointercancel', end);
+  drag(element, press, move, (event) => {
     show(null);
     if (place && event.type === 'pointerup') placeProcess(timeline.core, timeline.rows, process, place.before);
-  };
-  element.addEventListener('pointermove', move);
-  element.addEventListener('pointerup', end);
-  element.addEventListener('pointercancel', end);
+  });
 }

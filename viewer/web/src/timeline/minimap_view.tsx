@@ -3,6 +3,7 @@
 
 import type {Core} from '../core/core';
 import {centre, endNs} from '../core/viewport';
+import {drag} from './drag';
 import {MINIMAP_HEIGHT} from './timeline_engine';
 
 const EDGE_PX = 6;
@@ -10,7 +11,6 @@ const EDGE_PX = 6;
 export function MinimapView({core, canvas}: {core: Core; canvas: {current: HTMLCanvasElement|null}}) {
   const onPointerDown = (event: PointerEvent): void => {
     const element = event.currentTarget as HTMLCanvasElement;
-    element.setPointerCapture(event.pointerId);
     const box = element.getBoundingClientRect();
     const at = (move: PointerEvent): number =>
         Math.min(Math.max((move.clientX - box.left) / box.width, 0), 1) * core.durationNs;
@@ -25,7 +25,7 @@ export function MinimapView({core, canvas}: {core: Core; canvas: {current: HTMLC
     if (grip === 'jump') core.view.onJump();
     if (grip === 'jump') core.view.viewport.value = centre(view, start, core.durationNs);
     const origin = core.view.viewport.value.startNs;
-    const onMove = (move: PointerEvent): void => {
+    drag(element, event, (move) => {
       const here = at(move);
       if (grip === 'from') core.view.setWindow(Math.min(here, to - 1), to);
       else if (grip === 'to') core.view.setWindow(from, Math.max(here, from + 1));
@@ -33,15 +33,7 @@ export function MinimapView({core, canvas}: {core: Core; canvas: {current: HTMLC
         const span = view.nsPerPx * view.widthPx;
         core.view.setWindow(origin + here - start, origin + here - start + span);
       }
-    };
-    const done = (): void => {
-      element.removeEventListener('pointermove', onMove);
-      element.removeEventListener('pointerup', done);
-      element.removeEventListener('pointercancel', done);
-    };
-    element.addEventListener('pointermove', onMove);
-    element.addEventListener('pointerup', done);
-    element.addEventListener('pointercancel', done);
+    });
   };
   return (
     <div class="minimap-row">

@@ -25,11 +25,6 @@ export class LaneCommands {
     });
   }
 
-  // The thread of a row, or null.
-  threadOf(row: number): number|null {
-    return this.rows.lanes.value.find((lane) => lane.kind === 'thread' && lane.rows.some((part) => part.row === row))?.owner ?? null;
-  }
-
   setOpen(process: number, open: boolean): void {
     const opened = new Set(this.rows.tree.value.opened);
     const closed = new Set(this.rows.tree.value.closed);
