@@ -281,7 +281,7 @@ void Record(const Log& log, const std::string& directory, std::uint32_t seed) {
       const auto state = entry.As<logformat::StateRecord>();
       threads.push_back(
           {state.pid, state.tid, state.parent_pid,
-           (state.flags & logformat::kStateKernelThread) != 0, 'S',
+           (state.flags & logformat::kStateKernelThread) != 0, true, 'S',
            std::string(state.comm, strnlen(state.comm, sizeof(state.comm)))});
       continue;
     }
