@@ -39,7 +39,7 @@ def files_of(root):
                  for path in sorted(root.rglob("*")) if path.is_file()]
     return [name for name in names
             if pathlib.PurePosixPath(name).suffix in SUFFIXES
-            and (root / name).is_file() and "/dist/" not in name]
+            and (root / name).is_file()]
 
 
 def module_of(name):

@@ -17,7 +17,7 @@ SUFFIXES = {".h", ".cc", ".c", ".ts", ".tsx", ".mjs", ".css", ".html", ".py",
             ".sh", ".cmake", ".txt", ".toml", ".md", ".in"}
 # CONTRIBUTING and this file name the words that they exclude.
 EXCEPT = ("CONTRIBUTING.md", "tests/wording_test.py", "tests/fuzz/corpus/",
-          "viewer/web/dist/", "viewer/web/package-lock.json")
+          "viewer/web/package-lock.json")
 
 # (pattern, what to write instead)
 RULES = [

@@ -16,6 +16,7 @@
 #include "cli/program/verb_parser.h"
 #include "cli/trace/trace_input.h"
 #include "viewer/index/open/open_or_build.h"
+#include "viewer/offline/index_module.h"
 #include "viewer/offline/page_file.h"
 #include "viewer/offline/page_samples.h"
 
@@ -74,6 +75,11 @@ int RunExport(const Arguments& arguments) {
   if (!directory.ok()) {
     return ReportFailure(kExportVerb.name, directory.status());
   }
+  // Before the index is made, which may take long.
+  if (const absl::Status built = viewer::CheckModule(viewer::IndexModule());
+      !built.ok()) {
+    return ReportFailure(kExportVerb.name, built);
+  }
   rmap::TableRange range;
   if (wanted.given()) {
     const auto parsed = ParseRange(wanted, ExtentOf(**reader));
@@ -106,6 +112,7 @@ int RunExport(const Arguments& arguments) {
   ProgressBar writing("writing " + output, input.show_progress());
   const absl::Status written =
       viewer::WritePageFile(**index, {.path = output,
+                                      .module = viewer::IndexModule(),
                                       .samples = *std::move(samples),
                                       .progress = writing.Callback()});
   writing.Clear();

@@ -2,7 +2,7 @@
 """countrace export --to html: what it makes, and what it refuses. What the page
 shows is tested in a browser (tests/viewer/browser_export_test.mjs).
 
-Usage: export_test.py COUNTRACE SERVER_TRACES [unittest options].
+Usage: export_test.py COUNTRACE SERVER_TRACES HAS_MODULE [unittest options].
 """
 
 import os
@@ -15,10 +15,10 @@ import sys
 import tempfile
 import unittest
 
-COUNTRACE, SERVER_TRACES = sys.argv[1], sys.argv[2]
+COUNTRACE, SERVER_TRACES, HAS_MODULE = sys.argv[1:4]
 
 
-class Export(unittest.TestCase):
+class Traces(unittest.TestCase):
     def setUp(self):
         self.temporary = tempfile.TemporaryDirectory(prefix='countrace-export-')
         self.addCleanup(self.temporary.cleanup)
@@ -42,6 +42,18 @@ class Export(unittest.TestCase):
             self.assertIn(word, run.stderr)
         self.assertFalse([name for name in self.files() if '.tmp' in name])
 
+
+class WithoutModule(Traces):
+    """A program built without the compiler of the module."""
+
+    def test_names_the_command_that_builds_it(self):
+        before = self.files()
+        self.assert_refused(self.export('-o', 'page.html', 'old1.ctf'),
+                            'scripts/setup && cmake --preset dev')
+        self.assertEqual(self.files(), before)
+
+
+class Export(Traces):
     def test_makes_one_private_file_the_same_each_time(self):
         before = self.files()
         run = self.export('-o', 'page.html', 'old1.ctf')
@@ -134,4 +146,6 @@ class Export(unittest.TestCase):
 
 
 if __name__ == '__main__':
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
+    unittest.main(argv=[sys.argv[0],
+                        'Export' if HAS_MODULE == 'ON' else 'WithoutModule',
+                        *sys.argv[4:]])

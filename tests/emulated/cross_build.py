@@ -33,6 +33,7 @@ def build(machine, source, packages):
         pathlib.Path(source, "cmake/toolchains/debian-cross.cmake"),
         f"-DCOUNTRACE_TRIPLE={machine.triple}",
         f"-DCMAKE_SYSROOT={packages / 'sysroot'}",
+        "-DCOUNTRACE_INDEX_MODULE=OFF",
         # Most of the time goes into headers; what is left is a fifth less.
         # ccache needs -fpch-preprocess.
         "-DCOUNTRACE_PRECOMPILE_HEADERS=ON", "-DCMAKE_BUILD_TYPE=Release",

@@ -1,5 +1,5 @@
 // The file of `countrace export --to html` in a browser without a network:
-//   browser_export_test.mjs COUNTRACE PROGRAM SHOTS
+//   browser_export_test.mjs COUNTRACE PROGRAM SHOTS HAS_MODULE
 // Records PROGRAM, exports it, and compares the page with `countrace state` and
 // with the answers of `countrace view`, byte for byte.
 import assert from 'node:assert/strict';
@@ -11,12 +11,12 @@ import {join} from 'node:path';
 import {Claims, missing, Session, startServer, wholeIndex} from './browser_session.mjs';
 import {comparison} from './instant_comparison.mjs';
 
-const reason = missing();
+const [countrace, program, shots, hasModule] = process.argv.slice(2);
+const reason = hasModule === 'ON' ? missing() : 'built without the module of exported pages (scripts/setup)';
 if (reason) {
   console.log(`SKIPPED: ${reason}`);
   process.exit(0);
 }
-const [countrace, program, shots] = process.argv.slice(2);
 const directory = mkdtempSync(join(tmpdir(), 'countrace-export-'));
 const trace = join(directory, 'small.ctf');
 const file = join(directory, 'small page.html');

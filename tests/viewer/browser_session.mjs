@@ -15,7 +15,7 @@ const chromiumPath = process.env.COUNTRACE_CHROMIUM ?? '/usr/bin/chromium';
 export function missing() {
   if (!existsSync(chromiumPath)) return `no chromium at ${chromiumPath}`;
   if (!existsSync(join(web, 'node_modules/playwright-core'))) {
-    return 'no playwright-core: run `npm ci` in viewer/web';
+    return 'no playwright-core: run scripts/setup';
   }
   return null;
 }

@@ -23,6 +23,9 @@
 namespace countrace::viewer {
 namespace {
 
+// A page holds it as it is.
+constexpr std::string_view kModule("\0asm, compressed", 16);
+
 std::string TextOf(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
@@ -72,7 +75,7 @@ TEST_CASE("a page file holds the index, whole, and names no other file",
       BuildSyntheticIndex({.seed = 5, .dispatches = 150'000});
   const TemporaryDirectory directory;
   const std::string path = directory.path() + "/page.html";
-  REQUIRE(WritePageFile(*built.index, {.path = path}).ok());
+  REQUIRE(WritePageFile(*built.index, {.path = path, .module = kModule}).ok());
   CHECK(FilesIn(directory.path()) == 1);
   const std::string page = TextOf(path);
 
@@ -91,8 +94,7 @@ TEST_CASE("a page file holds the index, whole, and names no other file",
   CHECK(Elements(page, "<script ").size() == parts.size() + 3);
   const auto module = Elements(page, "id=\"index-module\"");
   REQUIRE(module.size() == 1);
-  const std::string code = Unpacked(Decoded(module[0]), 1 << 22);
-  CHECK(code.substr(0, 4) == std::string_view("\0asm", 4));
+  CHECK(Decoded(module[0]) == kModule);
   CHECK(page.ends_with("</html>\n"));
   CHECK(page.find("default-src 'none'") < page.find("<script"));
   for (const char* const link : {"src=\"", "href=\"/", "url(\"http"}) {
@@ -105,7 +107,9 @@ TEST_CASE("a page file holds the samples beside the index", "[page_file]") {
   const TemporaryDirectory directory;
   const std::string path = directory.path() + "/page.html";
   const std::string samples = "samples, with a \0" + std::string(5000, 'x');
-  REQUIRE(WritePageFile(*built.index, {.path = path, .samples = samples}).ok());
+  REQUIRE(WritePageFile(*built.index,
+                        {.path = path, .module = kModule, .samples = samples})
+              .ok());
   const std::string page = TextOf(path);
   const auto parts = Elements(page, "class=\"samples-part\"");
   REQUIRE(parts.size() == 1);
@@ -141,7 +145,8 @@ TEST_CASE("an index that is too large, and Ctrl-C, leave no file",
           "[page_file]") {
   const BuiltIndex built = BuildSyntheticIndex({.seed = 6, .dispatches = 100});
   const TemporaryDirectory directory;
-  PageFileOptions options{.path = directory.path() + "/page.html"};
+  PageFileOptions options{.path = directory.path() + "/page.html",
+                          .module = kModule};
   const std::uint64_t bytes = built.index->bytes().size();
   options.max_index_bytes = bytes - 1;
   const absl::Status large = WritePageFile(*built.index, options);
@@ -159,10 +164,23 @@ TEST_CASE("an index that is too large, and Ctrl-C, leave no file",
   CHECK(!WritePageFile(*built.index, options).ok());
 }
 
+TEST_CASE("without the module there is no page, and the command that builds it",
+          "[page_file]") {
+  const BuiltIndex built = BuildSyntheticIndex({.seed = 6, .dispatches = 100});
+  const TemporaryDirectory directory;
+  const absl::Status status = WritePageFile(
+      *built.index, {.path = directory.path() + "/page.html", .module = {}});
+  CHECK(absl::IsFailedPrecondition(status));
+  CHECK(status.message().find("scripts/setup && cmake --preset dev") !=
+        status.message().npos);
+  CHECK(FilesIn(directory.path()) == 0);
+}
+
 TEST_CASE("a page does not replace what is no file", "[page_file]") {
   const BuiltIndex built = BuildSyntheticIndex({.seed = 6, .dispatches = 100});
   const TemporaryDirectory directory;
-  const PageFileOptions options{.path = directory.path() + "/pipe"};
+  const PageFileOptions options{.path = directory.path() + "/pipe",
+                                .module = kModule};
   REQUIRE(mkfifo(options.path.c_str(), 0600) == 0);
   const absl::Status status = WritePageFile(*built.index, options);
   CHECK(absl::IsInvalidArgument(status));

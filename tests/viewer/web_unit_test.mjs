@@ -7,7 +7,13 @@ import {fileURLToPath} from 'node:url';
 const web = join(dirname(fileURLToPath(import.meta.url)), '../../viewer/web');
 const runner = join(web, 'node_modules/vitest/vitest.mjs');
 if (!existsSync(runner)) {
-  console.log('SKIPPED: packages are not installed: run `npm ci` in viewer/web');
+  console.log('SKIPPED: packages are not installed: run scripts/setup');
+  process.exit(0);
+}
+// Debian 12's own Node, which builds the page, is older.
+const [major, minor] = process.versions.node.split('.').map(Number);
+if (major < 20 || (major === 20 && minor < 19)) {
+  console.log(`SKIPPED: Vitest needs Node 20.19, this is ${process.versions.node}`);
   process.exit(0);
 }
 const done = spawnSync(process.execPath, [runner, 'run'], {cwd: web, stdio: 'inherit'});

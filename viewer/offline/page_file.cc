@@ -51,14 +51,14 @@ std::string Policy(const std::string& nonce) {
 struct Frame {
   std::string before, after;
 };
-Frame FrameOf(const TimelineIndex& index, std::size_t samples_bytes) {
+Frame FrameOf(const TimelineIndex& index, const PageFileOptions& options) {
   const std::string nonce = IdOf(index);
   const std::string begin = absl::StrFormat(
       "<script type=\"text/plain\" id=\"index-worker\">%s</script>\n"
       "<script type=\"text/plain\" id=\"index-module\" data-index-bytes=\"%d\" "
       "data-samples-bytes=\"%d\">%s</script>\n",
-      Asset("/index_worker.js"), index.bytes().size(), samples_bytes,
-      absl::Base64Escape(Asset("/index_module.wasm.gz")));
+      Asset("/index_worker.js"), index.bytes().size(), options.samples.size(),
+      absl::Base64Escape(std::string(options.module)));
   constexpr std::string_view kIndex = "<!-- index -->";
   const std::string page = absl::StrReplaceAll(
       Asset("/"), {{"<meta charset=\"utf-8\">",
@@ -194,8 +194,20 @@ absl::Status AppendPacked(std::string_view kind,
 
 }  // namespace
 
+absl::Status CheckModule(std::string_view module) {
+  if (!module.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      "This countrace was built without the code that answers in a page, since "
+      "its compiler was missing. To build it, in the source folder: "
+      "scripts/setup && cmake --preset dev && "
+      "cmake --build build/dev --target countrace");
+}
+
 absl::Status WritePageFile(const TimelineIndex& index,
                            const PageFileOptions& options) {
+  if (absl::Status module = CheckModule(options.module); !module.ok()) {
+    return module;
+  }
   const std::span<const std::byte> bytes = index.bytes();
   if (bytes.size() > options.max_index_bytes) {
     return absl::ResourceExhaustedError(absl::StrFormat(
@@ -206,7 +218,7 @@ absl::Status WritePageFile(const TimelineIndex& index,
   }
   PageWriter page(options.path);
   if (absl::Status made = page.Create(); !made.ok()) return made;
-  const Frame frame = FrameOf(index, options.samples.size());
+  const Frame frame = FrameOf(index, options);
   if (absl::Status written = page.Append(frame.before); !written.ok()) {
     return written;
   }

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "logformat/progress.h"
@@ -16,6 +17,7 @@ namespace countrace::viewer {
 
 struct PageFileOptions {
   std::string path;
+  std::string_view module;   // IndexModule()
   std::string samples = {};  // SamplesForPage()
   // A browser can be expected to hold so much in memory, beside the text of
   // the file.
@@ -23,9 +25,12 @@ struct PageFileOptions {
   logformat::ProgressCallback progress = {};  // may be empty
 };
 
+// An error if `module` is empty: how to build it.
+absl::Status CheckModule(std::string_view module);
+
 // Writes under a temporary name and renames; an existing file is replaced.
-// Returns: RESOURCE_EXHAUSTED the index is larger; CANCELLED; errors of
-// writing.
+// Returns: FAILED_PRECONDITION no module; RESOURCE_EXHAUSTED the index is
+// larger; CANCELLED; errors of writing.
 absl::Status WritePageFile(const TimelineIndex& index,
                            const PageFileOptions& options);
 

@@ -1,5 +1,5 @@
-// The built front end, embedded at build time from viewer/web/dist. Looked up
-// by exact name: no path from a client reaches the file system.
+// The built front end, embedded at build time. Looked up by exact name: no
+// path from a client reaches the file system.
 #ifndef COUNTRACE_VIEWER_SERVER_HTTP_WEB_ASSETS_H_
 #define COUNTRACE_VIEWER_SERVER_HTTP_WEB_ASSETS_H_
 
