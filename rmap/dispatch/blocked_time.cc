@@ -21,7 +21,6 @@ void EndUnknown(ThreadState& thread, std::uint64_t time_ns) {
 // was lost, the one that is open now, if it was open then.
 PathNode* PlaceOf(const ThreadState& thread, std::uint64_t since_ns) {
   if (thread.blocked.left_cpu) return thread.blocked.place;
-  if (!thread.unseen.any()) return nullptr;
   const std::vector<Frame>& frames = thread.stack.frames;
   const auto open = std::find_if(
       frames.rbegin(), frames.rend(),

@@ -424,6 +424,7 @@ TEST_CASE("bounds: the truth is inside where it once was not",
     CheckMachine(seed, widths, With::kParks);
   }
   CheckRange(10047, /*lossy=*/false, widths);
+  CheckRange(22576, /*lossy=*/true, widths);
   CheckHidden(11642, 1, widths);
   CHECK(widths.outside == 0);
 }
