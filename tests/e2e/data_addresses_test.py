@@ -13,36 +13,24 @@ import shutil
 import struct
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / 'import'))
 from perf_file import set_flags  # noqa: E402
+from trace_checks import Recording, run
 
 COUNTRACE = WORKLOAD = ''
 # Pages that libraries, malloc and the begin of threads touch beside.
 BESIDE = 24
 
 
-def run(*arguments, **options):
-    options.setdefault('timeout', 120)
-    return subprocess.run([str(word) for word in arguments], capture_output=True, check=False,
-                          text=True, **options)
-
-
-class DataAddresses(unittest.TestCase):
+class DataAddresses(Recording):
     def setUp(self):
-        if os.geteuid() != 0:
-            self.skipTest('SKIPPED: samples of whole CPUs need root')
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix='countrace-data-'))
-        self.trace = self.folder / 'trace.ctf'
-        self.file = self.folder / 'mapped.bin'
+        super().setUp()
+        self.needs_root()
+        self.file = self.work / 'mapped.bin'
         self.program = pathlib.Path(WORKLOAD).name
-
-    def tearDown(self):
-        if hasattr(self, 'folder'):
-            shutil.rmtree(self.folder)
 
     def record(self, *arguments, status=0):
         done = run(COUNTRACE, 'record', '--force', '-o', self.trace, *arguments)
@@ -213,7 +201,7 @@ class DataAddresses(unittest.TestCase):
     def test_without_privilege(self):
         if shutil.which('setpriv') is None:
             self.skipTest('SKIPPED: no setpriv')
-        os.chmod(self.folder, 0o777)
+        os.chmod(self.work, 0o777)
         done = run('setpriv', '--reuid=65534', '--regid=65534', '--clear-groups', COUNTRACE,
                    'record', '-o', self.trace, '--sample', 'every=1:page-faults', '--data', '--',
                    WORKLOAD, self.file, 4)
@@ -287,7 +275,7 @@ class DataAddresses(unittest.TestCase):
         begin = 104 + 152
         head = b'PERFILE2' + struct.pack('<QQQQQQQQ', 104, 152, 104, 152, begin, len(records), 0,
                                          0) + bytes(32)
-        file = self.folder / 'pmu.data'
+        file = self.work / 'pmu.data'
         file.write_bytes(head + attribute + struct.pack('<QQ', begin, 0) + records)
         return file
 
@@ -314,7 +302,7 @@ class DataAddresses(unittest.TestCase):
     def perf_record(self, *arguments):
         if shutil.which('perf') is None:
             self.skipTest('SKIPPED: no perf')
-        file = self.folder / 'perf.data'
+        file = self.work / 'perf.data'
         # perf 6.1 now and then crashes where it reads build ids (util/build-id.c).
         for build_ids in ('-N', '-B'):
             done = run('perf', 'record', '-q', build_ids, '-o', file, *arguments)

@@ -375,4 +375,5 @@ class Flight(running.Running):
 
 if __name__ == '__main__':
     running.COUNTRACE, running.WORKLOAD, running.LIBRARY = sys.argv[1:4]
+    running.Recording.countrace_program = running.COUNTRACE
     unittest.main(argv=[sys.argv[0], *sys.argv[4:]], verbosity=2)

@@ -8,31 +8,14 @@ import collections
 import json
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 
-COUNTRACE = WORKLOAD = None
+from trace_checks import Recording, countrace
+
+WORKLOAD = None
 CALLS = 1000
-
-
-def countrace(*arguments, check=True):
-    result = subprocess.run([COUNTRACE, *map(str, arguments)], text=True,
-                            capture_output=True, timeout=120, check=False)
-    if check and result.returncode != 0:
-        raise AssertionError(f'countrace {arguments}: {result.returncode}\n'
-                             f'{result.stdout}\n{result.stderr}')
-    return result
-
-
-def why_not():
-    """Why kernel hooks cannot be recorded here; None if they can."""
-    with tempfile.TemporaryDirectory() as folder:
-        run = countrace('record', '--backend', 'bpf', '-a', '-o',
-                        folder + '/t', '--', 'true', check=False)
-    return None if run.returncode == 0 else run.stderr.strip()
 
 
 def code_of(function):
@@ -45,14 +28,10 @@ def code_of(function):
     raise AssertionError(function)
 
 
-class KernelDumpRules(unittest.TestCase):
+class KernelDumpRules(Recording):
     def setUp(self):
-        reason = why_not()
-        if reason:
-            self.skipTest('SKIPPED: kernel hooks need BPF: ' + reason)
-        self.work = pathlib.Path(tempfile.mkdtemp(prefix='countrace-rules-'))
-        self.trace = self.work / 'trace.ctf'
-        self.addCleanup(shutil.rmtree, self.work, ignore_errors=True)
+        super().setUp()
+        self.needs_back_end('bpf')
         self.program = pathlib.Path(WORKLOAD).name
 
     def dumps(self, *options):
@@ -249,5 +228,5 @@ class KernelDumpRules(unittest.TestCase):
 
 
 if __name__ == '__main__':
-    COUNTRACE, WORKLOAD = sys.argv[1:3]
+    Recording.countrace_program, WORKLOAD = sys.argv[1:3]
     unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)

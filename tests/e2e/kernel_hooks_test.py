@@ -16,38 +16,18 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
+
+from trace_checks import Recording, countrace
 
 COUNTRACE = WORKLOAD = PAIRS = None
 CALLS, SYSCALLS, PAGES = 300, 20, 3
 
 
-def countrace(*arguments, check=True):
-    result = subprocess.run([COUNTRACE, *map(str, arguments)], text=True,
-                            capture_output=True, timeout=120, check=False)
-    if check and result.returncode != 0:
-        raise AssertionError(f'countrace {arguments}: {result.returncode}\n'
-                             f'{result.stdout}\n{result.stderr}')
-    return result
-
-
-def why_not():
-    """Why kernel hooks cannot be recorded here; None if they can."""
-    with tempfile.TemporaryDirectory() as folder:
-        run = countrace('record', '--backend', 'bpf', '-a', '-o',
-                        folder + '/t', '--', 'true', check=False)
-    return None if run.returncode == 0 else run.stderr.strip()
-
-
-class KernelHooks(unittest.TestCase):
+class KernelHooks(Recording):
     def setUp(self):
-        reason = why_not()
-        if reason:
-            self.skipTest('SKIPPED: kernel hooks need BPF: ' + reason)
-        self.work = pathlib.Path(tempfile.mkdtemp(prefix='countrace-hooks-'))
-        self.trace = self.work / 'trace.ctf'
-        self.addCleanup(shutil.rmtree, self.work, ignore_errors=True)
+        super().setUp()
+        self.needs_back_end('bpf')
 
     def record(self, *options, command=None):
         command = command or (WORKLOAD, CALLS, SYSCALLS, PAGES)
@@ -538,4 +518,5 @@ for call, path in ((os.rmdir, '/none'), (os.rmdir, '/proc'), (os.rmdir, '/none')
 
 if __name__ == '__main__':
     COUNTRACE, WORKLOAD, PAIRS = sys.argv[1:4]
+    Recording.countrace_program = COUNTRACE
     unittest.main(argv=[sys.argv[0], *sys.argv[4:]], verbosity=2)

@@ -20,19 +20,10 @@ import time
 import unittest
 
 import lttng_session
+from trace_checks import Recording, countrace
 
 COUNTRACE = WORKLOAD = LIBRARY = PROVIDER = LINKED = None
 TEXT = 511  # bytes of a string
-
-
-def countrace(*arguments, check=True, **options):
-    done = subprocess.run([COUNTRACE, *map(str, arguments)], text=True,
-                          capture_output=True, timeout=120, check=False,
-                          **options)
-    if check and done.returncode != 0:
-        raise AssertionError(f'countrace {arguments}: {done.returncode}\n'
-                             f'{done.stdout}\n{done.stderr}')
-    return done
 
 
 def counts(events):
@@ -40,13 +31,12 @@ def counts(events):
                                for e in events)
 
 
-class Lttng(unittest.TestCase):
+class Lttng(Recording):
     def setUp(self):
         for tool in ('lttng-sessiond', 'lttng', 'babeltrace2'):
             if not shutil.which(tool):
                 self.skipTest(f'SKIPPED: needs {tool}')
-        self.work = pathlib.Path(tempfile.mkdtemp(prefix='countrace-lttng-e2e-'))
-        self.addCleanup(shutil.rmtree, self.work, ignore_errors=True)
+        super().setUp()
         self.trace = self.work / 'trace.lttng'
         self.folders = self.daemons_folders()
 
@@ -684,4 +674,5 @@ class Documentation(Lttng):
 
 if __name__ == '__main__':
     COUNTRACE, WORKLOAD, LIBRARY, PROVIDER, LINKED = sys.argv[1:6]
+    Recording.countrace_program = COUNTRACE
     unittest.main(argv=sys.argv[:1] + sys.argv[6:], verbosity=2)

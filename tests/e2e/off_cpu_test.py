@@ -9,28 +9,17 @@ import os
 import pathlib
 import re
 import shutil
-import subprocess
 import sys
-import tempfile
 import unittest
+
+from trace_checks import Recording, run
 
 COUNTRACE = WORKLOAD = ''
 MS = 1_000_000
 LIMIT = 2 * MS
 
 
-def run(*arguments, **options):
-    options.setdefault('timeout', 120)
-    return subprocess.run([str(word) for word in arguments], capture_output=True, check=False,
-                          text=True, **options)
-
-
-class OffCpu(unittest.TestCase):
-    def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix='countrace-offcpu-'))
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        self.trace = self.folder / 'trace.ctf'
-
+class OffCpu(Recording):
     def record(self, *arguments, status=0):
         done = run(COUNTRACE, 'record', '--force', '-q', '-o', self.trace, *arguments)
         if 'Cannot load BPF programs' in done.stderr:

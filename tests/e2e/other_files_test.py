@@ -6,31 +6,23 @@ usage: other_files_test.py COUNTRACE SAMPLES_WORKLOAD
 """
 import json
 import os
-import pathlib
 import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
+
+from trace_checks import Recording, run
 
 COUNTRACE = WORKLOAD = ''
 RATE = 997
 
 
-def run(*arguments, **options):
-    return subprocess.run([str(word) for word in arguments], capture_output=True, check=False,
-                          text=True, timeout=120, **options)
-
-
-class OtherFiles(unittest.TestCase):
+class OtherFiles(Recording):
     def setUp(self):
-        if os.geteuid() != 0:
-            self.skipTest('SKIPPED: samples of whole CPUs need root')
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix='countrace-files-'))
-        self.addCleanup(shutil.rmtree, self.folder)
-        self.trace = self.folder / 'trace.ctf'
-        self.program = self.folder / 'program'
+        super().setUp()
+        self.needs_root()
+        self.program = self.work / 'program'
 
     def objcopy(self, source, target, *options):
         if shutil.which('objcopy') is None:
@@ -50,7 +42,7 @@ class OtherFiles(unittest.TestCase):
         done = run(COUNTRACE, 'report', '--no-progress', '--format', 'json', '--by', 'function',
                    *options, trace or self.trace,
                    # Without what perf keeps in ~/.debug.
-                   env={**os.environ, 'HOME': str(self.folder), 'DEBUGINFOD_URLS': ''})
+                   env={**os.environ, 'HOME': str(self.work), 'DEBUGINFOD_URLS': ''})
         self.assertEqual(0, done.returncode, done)
         data = json.loads(done.stdout)
         names = {}
@@ -99,13 +91,13 @@ class OtherFiles(unittest.TestCase):
         if shutil.which('perf') is None:
             self.skipTest('SKIPPED: no perf')
         self.without_build_id(self.program)
-        file = self.folder / 'perf.data'
+        file = self.work / 'perf.data'
         # perf's table of build ids may crash it.
         done = run('perf', 'record', '-q', '-N', '-B', '-g', '-e', 'cpu-clock', '-o', file,
                    self.program, 'cpu', 150)
         if done.returncode != 0:
             self.skipTest('SKIPPED: perf cannot record here: ' + done.stderr[:200])
-        imported = self.folder / 'imported.ctf'
+        imported = self.work / 'imported.ctf'
         done = run(COUNTRACE, 'import', '--no-progress', '-o', imported, file)
         self.assertEqual(0, done.returncode, done)
         self.check_built_again(trace=imported)
@@ -146,15 +138,15 @@ class OtherFiles(unittest.TestCase):
         self.assertEqual({'[stripped]'}, set(names), notes)
 
     def test_another_build_in_a_container(self):
-        note = self.folder / 'note'
-        other = self.folder / 'other'
+        note = self.work / 'note'
+        other = self.work / 'other'
         self.objcopy(WORKLOAD, other, f'--dump-section=.note.gnu.build-id={note}')
         note.write_bytes(note.read_bytes()[:-4] + b'othe')
         self.objcopy(WORKLOAD, other, f'--update-section=.note.gnu.build-id={note}')
         self.check_other_root(other)
 
     def test_one_without_build_id_in_a_container(self):
-        other = self.folder / 'other'
+        other = self.work / 'other'
         self.without_build_id(other)
         self.check_other_root(other)
 

@@ -8,33 +8,18 @@ usage: own_cost_test.py COUNTRACE HOOK_COST_WORKLOAD
 import json
 import pathlib
 import re
-import shutil
-import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
-COUNTRACE = WORKLOAD = None
+from trace_checks import Recording, countrace
+
+WORKLOAD = None
 CALLS = 50_000
 CLOCK = 'task-clock'
 
 
-def countrace(*arguments):
-    result = subprocess.run([COUNTRACE, *map(str, arguments)], text=True,
-                            capture_output=True, timeout=120, check=False)
-    if result.returncode != 0:
-        raise AssertionError(f'countrace {arguments}: {result.returncode}\n'
-                             f'{result.stdout}\n{result.stderr}')
-    return result
-
-
-class OwnCost(unittest.TestCase):
-    def setUp(self):
-        self.work = pathlib.Path(tempfile.mkdtemp(prefix='countrace-cost-e2e-'))
-        self.trace = self.work / 'trace.ctf'
-        self.addCleanup(shutil.rmtree, self.work, ignore_errors=True)
-
+class OwnCost(Recording):
     def record(self, *options, command=None):
         run = countrace('record', '--force', '-o', self.trace, *options, '--',
                         *(command or (WORKLOAD, CALLS)))
@@ -156,5 +141,5 @@ class OwnCost(unittest.TestCase):
 
 
 if __name__ == '__main__':
-    COUNTRACE, WORKLOAD = sys.argv[1:3]
+    Recording.countrace_program, WORKLOAD = sys.argv[1:3]
     unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)

@@ -8,33 +8,18 @@ usage: probe_cost_test.py COUNTRACE PROBED_WORKLOAD
 import json
 import pathlib
 import platform
-import shutil
-import subprocess
 import sys
-import tempfile
 import unittest
 
-COUNTRACE = WORKLOAD = None
+from trace_checks import Recording, countrace
+
+WORKLOAD = None
 CALLS = 400
 SHORT = ('emulated_300', 'stepped_300', 'endbr_600')
 LONG = ('emulated_50000', 'stepped_50000')
 
 
-def countrace(*arguments):
-    result = subprocess.run([COUNTRACE, *map(str, arguments)], text=True,
-                            capture_output=True, timeout=120, check=False)
-    if result.returncode != 0:
-        raise AssertionError(f'countrace {arguments}: {result.returncode}\n'
-                             f'{result.stdout}\n{result.stderr}')
-    return result
-
-
-class ProbeCost(unittest.TestCase):
-    def setUp(self):
-        self.work = pathlib.Path(tempfile.mkdtemp(prefix='countrace-probed-'))
-        self.trace = self.work / 'trace.ctf'
-        self.addCleanup(shutil.rmtree, self.work, ignore_errors=True)
-
+class ProbeCost(Recording):
     def record(self, form, *options, calls=CALLS):
         hooks = [word for name in SHORT + LONG
                  for word in ('--hook', f'{form}:{WORKLOAD}:{name}')]
@@ -163,8 +148,8 @@ class ProbeCost(unittest.TestCase):
 
 
 if __name__ == '__main__':
-    COUNTRACE, WORKLOAD = (pathlib.Path(path).resolve()
-                           for path in sys.argv[1:3])
+    Recording.countrace_program, WORKLOAD = (
+        pathlib.Path(path).resolve() for path in sys.argv[1:3])
     if platform.machine() != 'x86_64':
         print('SKIPPED: the cost of probes is measured on x86-64 alone')
         sys.exit(0)

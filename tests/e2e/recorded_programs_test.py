@@ -17,22 +17,12 @@ import signal
 import struct
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
+from trace_checks import FULL, Recording, countrace
+
 COUNTRACE = WORKLOAD = PIPELINE = None
-FULL = bool(os.environ.get('COUNTRACE_TEST_FULL'))
-
-
-def countrace(*arguments, check=True, **kwargs):
-    result = subprocess.run([COUNTRACE, *map(str, arguments)], text=True,
-                            capture_output=True, timeout=300, check=False,
-                            **kwargs)
-    if check and result.returncode != 0:
-        raise AssertionError(f'countrace {arguments}: {result.returncode}\n'
-                             f'{result.stdout}\n{result.stderr}')
-    return result
 
 
 def report(trace, *options):
@@ -64,12 +54,7 @@ def recorded(trace):
     return len(script_lines(trace)), loss['discarded_events'], loss['by_cause']
 
 
-class Recording(unittest.TestCase):
-    def setUp(self):
-        self.work = pathlib.Path(tempfile.mkdtemp(prefix='countrace-e2e-'))
-        self.trace = self.work / 'trace.ctf'
-        self.addCleanup(shutil.rmtree, self.work, ignore_errors=True)
-
+class Recorded(Recording):
     def check_babeltrace_agrees(self, trace, lines=None):
         bt_lines, warnings = babeltrace_lines(trace)
         self.assertEqual(warnings, '')
@@ -77,7 +62,7 @@ class Recording(unittest.TestCase):
                          len(script_lines(trace)) if lines is None else lines)
 
 
-class NothingIsLost(Recording):
+class NothingIsLost(Recorded):
     def test_two_processes_of_eight_threads_at_full_speed(self):
         pairs = 1000000 if FULL else 200000
         shell = (f'"{WORKLOAD}" pairs 8 {pairs} & "{WORKLOAD}" pairs 8 '
@@ -165,7 +150,7 @@ class NothingIsLost(Recording):
         self.assertEqual(run.returncode, 7)
 
 
-class Killed(Recording):
+class Killed(Recorded):
     """kill -9 of the program, of the recorder, and of both."""
 
     def start(self, counters, kernel):
@@ -264,7 +249,7 @@ class Killed(Recording):
         self.assertEqual(ticks, before)
 
 
-class Full(Recording):
+class Full(Recorded):
     def test_disk_full_is_a_counted_loss(self):
         if os.geteuid() != 0:
             self.skipTest('SKIPPED: mounting a small tmpfs needs root')
@@ -304,7 +289,7 @@ class Full(Recording):
 
 
 @unittest.skipIf(os.geteuid() != 0, 'SKIPPED: kernel records need root')
-class Books(Recording):
+class Books(Recorded):
     def test_request_pipeline_is_accounted_exactly(self):
         run = countrace('record', '-a', '-o', self.trace, '--', PIPELINE)
         true_calls = {name: int(count) for name, count in
@@ -421,7 +406,7 @@ class Books(Recording):
         return int(fields[8]) * 1000000000 // os.sysconf('SC_CLK_TCK')
 
 
-class Damaged(Recording):
+class Damaged(Recorded):
     def test_any_cut_or_flip_is_an_error_or_a_counted_loss(self):
         countrace('record', '--no-kernel', '-o', self.trace, '--', WORKLOAD,
                   'ticks', '2', '2000')
@@ -456,4 +441,5 @@ class Damaged(Recording):
 
 if __name__ == '__main__':
     COUNTRACE, WORKLOAD, PIPELINE = sys.argv[1:4]
+    Recording.countrace_program = COUNTRACE
     unittest.main(argv=[sys.argv[0], *sys.argv[4:]], verbosity=2)

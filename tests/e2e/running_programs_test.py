@@ -17,21 +17,12 @@ import tempfile
 import time
 import unittest
 
+from trace_checks import FULL, Recording, countrace
+
 COUNTRACE = WORKLOAD = LIBRARY = None
-FULL = bool(os.environ.get('COUNTRACE_TEST_FULL'))
 SHORT_PROGRAMS = 1000 if FULL else 50
 OTHER_USER = 65534
 KERNEL = ['--no-kernel']  # the kernel's side is tested elsewhere
-
-
-def countrace(*arguments, check=True, **kwargs):
-    result = subprocess.run([COUNTRACE, *map(str, arguments)], text=True,
-                            capture_output=True, timeout=120, check=False,
-                            **kwargs)
-    if check and result.returncode != 0:
-        raise AssertionError(f'countrace {arguments}: {result.returncode}\n'
-                             f'{result.stdout}\n{result.stderr}')
-    return result
 
 
 def script(trace):
@@ -61,12 +52,7 @@ def maps(pid):
     return pathlib.Path(f'/proc/{pid}/maps').read_text(encoding='utf-8')
 
 
-class Running(unittest.TestCase):
-    def setUp(self):
-        self.work = pathlib.Path(tempfile.mkdtemp(prefix='countrace-e2e-'))
-        self.addCleanup(shutil.rmtree, self.work, ignore_errors=True)
-        self.trace = self.work / 'trace.ctf'
-
+class Running(Recording):
     def start(self, *arguments, program=None, controlled=True, **kwargs):
         """The workload, preloaded, outside of any recording."""
         environment = dict(os.environ, LD_PRELOAD=LIBRARY)
@@ -743,4 +729,5 @@ class Hooks(Running):
 
 if __name__ == '__main__':
     COUNTRACE, WORKLOAD, LIBRARY = sys.argv[1:4]
+    Recording.countrace_program = COUNTRACE
     unittest.main(argv=[sys.argv[0], *sys.argv[4:]], verbosity=2)

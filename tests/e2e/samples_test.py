@@ -15,23 +15,15 @@ import signal
 import struct
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / 'import'))
 from perf_file import set_flags  # noqa: E402
+from trace_checks import FULL, Recording, run
 
 COUNTRACE = WORKLOAD = HOOKED = ''
-FULL = os.environ.get('COUNTRACE_TEST_FULL') == '1'
 RATE = 997
-
-
-def run(*arguments, **options):
-    options.setdefault('text', True)
-    options.setdefault('timeout', 120)
-    return subprocess.run([str(word) for word in arguments], capture_output=True, check=False,
-                          **options)
 
 
 def time_of_last_load(dump):
@@ -44,16 +36,10 @@ def time_of_last_load(dump):
     return loaded_ns
 
 
-class Samples(unittest.TestCase):
+class Samples(Recording):
     def setUp(self):
-        if os.geteuid() != 0:
-            self.skipTest('SKIPPED: samples of whole CPUs need root')
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix='countrace-samples-'))
-        self.trace = self.folder / 'trace.ctf'
-
-    def tearDown(self):
-        if hasattr(self, 'folder'):
-            shutil.rmtree(self.folder)
+        super().setUp()
+        self.needs_root()
 
     def record(self, *arguments, status=0):
         done = run(COUNTRACE, 'record', '--force', '-q', '-o', self.trace, *arguments)
@@ -257,7 +243,7 @@ class Samples(unittest.TestCase):
     def test_without_privilege(self):
         if not shutil.which('setpriv'):
             self.skipTest('SKIPPED: no setpriv')
-        self.folder.chmod(0o777)
+        self.work.chmod(0o777)
         user = ['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups']
         if run(*user, HOOKED, 'cpu', 1).returncode != 0:
             self.skipTest('SKIPPED: other users may not read the build folder')
@@ -273,7 +259,7 @@ class Samples(unittest.TestCase):
         half = self.sum_of(data, r'BurnHalf\(.*', 'total_samples')
         self.assertLess(abs(half / books['samples'] - 0.5), 0.2, data['rows'][:9])
         done = run(*user, COUNTRACE, 'record', '-a', '--for', '100ms', '-o',
-                   self.folder / 'all.ctf', '--sample', RATE)
+                   self.work / 'all.ctf', '--sample', RATE)
         self.assertEqual(5, done.returncode, done)
 
     def record_ended(self, user, *options):
@@ -312,7 +298,7 @@ class Samples(unittest.TestCase):
             for by, *options in (('dso', '--sample', RATE),
                                  ('data', '--sample', 'every=1:page-faults', '--data')):
                 with self.subTest(user=user, by=by):
-                    self.folder.chmod(0o777)
+                    self.work.chmod(0o777)
                     shutil.rmtree(self.trace, ignore_errors=True)
                     self.record_ended(user, *options)
                     data = self.report(by, '--rows', 0)
@@ -332,7 +318,7 @@ class Samples(unittest.TestCase):
         self.assertEqual(50, self.sum_of(data, r'TouchFew\(.*', 'self_samples'))
 
     def test_stripped(self):
-        stripped = self.folder / 'stripped program'
+        stripped = self.work / 'stripped program'
         shutil.copy(WORKLOAD, stripped)
         if run('strip', stripped).returncode != 0:
             self.skipTest('SKIPPED: no strip')
@@ -346,39 +332,39 @@ class Samples(unittest.TestCase):
             r"\[stripped\] of .*stripped program \(\d+ % of the samples\): build it without -s, "
             r"and do not strip it", note) for note in data['notes']), data['notes'])
         # Another file in its place has no names for these addresses.
-        shutil.copy(WORKLOAD, self.folder / 'other')
-        (self.folder / 'other').replace(stripped)
+        shutil.copy(WORKLOAD, self.work / 'other')
+        (self.work / 'other').replace(stripped)
 
     def test_other_file_in_its_place(self):
-        program = self.folder / 'program'
+        program = self.work / 'program'
         shutil.copy(WORKLOAD, program)
         self.record('--sample', RATE, '--', program, 'cpu', 100)
         named = self.report('function')
         self.assertTrue(self.rows(named, r'BurnHalf\(.*'), named['rows'])
-        shutil.copy('/bin/true', self.folder / 'other')
-        (self.folder / 'other').replace(program)
+        shutil.copy('/bin/true', self.work / 'other')
+        (self.work / 'other').replace(program)
         # perf may have kept a copy of the workload in ~/.debug.
-        data = self.report('function', variables={'HOME': str(self.folder)})
+        data = self.report('function', variables={'HOME': str(self.work)})
         self.assertFalse(self.rows(data, r'BurnHalf\(.*'), data['rows'])
         self.assertTrue(any('build id' in note for note in data['notes']), data['notes'])
         self.assertEqual(named['books'], data['books'])
 
     def test_a_file_is_found_by_its_build_id(self):
-        program = self.folder / 'program'
+        program = self.work / 'program'
         shutil.copy(WORKLOAD, program)
         self.record('--sample', RATE, '--', program, 'cpu', 100)
         named = self.report('function')
         self.assertTrue(self.rows(named, r'BurnHalf\(.*'), named['rows'])
         notes = run('readelf', '-n', program).stdout
         build_id = re.search(r'Build ID: (\w+)', notes).group(1)
-        home = self.folder / 'home'
-        served = self.folder / 'served'
+        home = self.work / 'home'
+        served = self.work / 'served'
         # As perf keeps a copy of a file, and as debuginfod serves it.
         kept = {home / '.debug/.build-id' / build_id[:2] / build_id[2:] / 'elf': {},
                 served / 'buildid' / build_id / 'executable': {
                     'DEBUGINFOD_URLS': f'file://{served}',
-                    'DEBUGINFOD_CACHE_PATH': str(self.folder / 'cache')}}
-        program.rename(self.folder / 'other')
+                    'DEBUGINFOD_CACHE_PATH': str(self.work / 'cache')}}
+        program.rename(self.work / 'other')
         for path, variables in kept.items():
             with self.subTest(path=path.name):
                 unnamed = self.report('function', variables={'HOME': str(home)})
@@ -408,7 +394,7 @@ class Samples(unittest.TestCase):
         """Only a file that the program's user made names its code."""
         for change, why in (('chown 65534 $f',
                              'its owner is user 65534, and the program is of user 0'),
-                            (f'mv $f {self.folder}/map; ln -s {self.folder}/map $f',
+                            (f'mv $f {self.work}/map; ln -s {self.work}/map $f',
                              'it is a symbolic link'),
                             ('rm $f; mkfifo $f', 'it is no regular file'),
                             ('truncate -s 257M $f', 'it has 269484032 bytes, at most 268435456'),
@@ -434,14 +420,14 @@ class Samples(unittest.TestCase):
 
     def record_dump(self, *script, least=0.9, most=1):
         """What the recorder printed of a program that describes its code in a file."""
-        words = [WORKLOAD, 'dump', 300, self.folder]
+        words = [WORKLOAD, 'dump', 300, self.work]
         if script:  # it runs beside, until the program has ended
             words = ['/bin/sh', '-c', f'{" ".join(map(str, words))} & {script[0]}; wait']
         done = run(COUNTRACE, 'record', '--force', '-o', self.trace, '--sample', RATE, '--', *words)
         self.assertEqual(0, done.returncode, done)
-        if not list(self.folder.glob('jit-*')) and not done.stdout:
+        if not list(self.work.glob('jit-*')) and not done.stdout:
             self.skipTest('SKIPPED: no machine code of this processor')
-        for file in self.folder.glob('jit-*.dump'):
+        for file in self.work.glob('jit-*.dump'):
             file.unlink()  # what is needed is in the trace
         rows = self.report('function')['rows']
         made = {row['function']: row['self_samples'] for row in rows if row['dso'] == '[jit]'}
@@ -456,7 +442,7 @@ class Samples(unittest.TestCase):
 
     def after_both_records(self, command):
         """A script that waits until the program has described all its code, in $f."""
-        return (f'until f=$(echo {self.folder}/jit-*.dump) && '
+        return (f'until f=$(echo {self.work}/jit-*.dump) && '
                 f'[ "$(cat $f 2>/dev/null | wc -c)" -ge 191 ]; do sleep 0.01; done; {command}')
 
     def test_jit_dump_that_is_removed(self):
@@ -470,7 +456,7 @@ class Samples(unittest.TestCase):
                          r'jit-\d+\.dump: at byte 127 a record has 5 bytes, not 16 or more')
 
     def test_jit_dump_of_memory_that_is_used_again(self):
-        done = self.record('--sample', RATE, '--', WORKLOAD, 'reuse', 500, self.folder)
+        done = self.record('--sample', RATE, '--', WORKLOAD, 'reuse', 500, self.work)
         if not done.stdout:
             self.skipTest('SKIPPED: no machine code of this processor')
         dump = pathlib.Path(done.stdout.strip())
@@ -666,7 +652,7 @@ class Samples(unittest.TestCase):
     def perf_record(self, *arguments):
         if shutil.which('perf') is None:
             self.skipTest('SKIPPED: no perf')
-        file = self.folder / 'perf.data'
+        file = self.work / 'perf.data'
         # perf 6.1 crashes where it reads build ids that are none (set_flags).
         for build_ids in ('-N', '-B'):
             done = run('perf', 'record', '-q', build_ids, '-o', file, *arguments)
@@ -819,7 +805,7 @@ class Samples(unittest.TestCase):
         self.assertIn('BURN(BurnHalf)', text)
         self.assertNotIn('instructions', text)
         # Without the program that reads files of code.
-        none = os.environ | {'COUNTRACE_CODE': str(self.folder / 'none')}
+        none = os.environ | {'COUNTRACE_CODE': str(self.work / 'none')}
         done = run(COUNTRACE, 'report', '--by', 'function', self.trace, env=none)
         self.assertEqual(0, done.returncode, done)
         self.assertIn('[stripped]', done.stdout)
@@ -861,7 +847,7 @@ class Samples(unittest.TestCase):
         if shutil.which('perf') is None:
             self.skipTest('SKIPPED: no perf')
         data = self.check_shares(WORKLOAD)
-        file = self.folder / 'perf.data'
+        file = self.work / 'perf.data'
         done = run('perf', 'record', '-q', '-F', RATE, '-e', 'cpu-clock', '-g', '-o', file,
                    WORKLOAD, 'cpu', 800)
         self.assertEqual(0, done.returncode, done)

@@ -15,16 +15,11 @@ import tempfile
 import time
 import unittest
 
+from trace_checks import Recording, run
+
 COUNTRACE = WORKLOAD = REFUSED = ''
 # Faults that differ between two runs of one program: stack, environment.
 BESIDE = 12
-
-
-def run(*arguments, **options):
-    options.setdefault('text', True)
-    options.setdefault('timeout', 120)
-    return subprocess.run([str(word) for word in arguments], capture_output=True, check=False,
-                          **options)
 
 
 def needs_root(test):
@@ -45,15 +40,11 @@ def cgroup(test):
     return group
 
 
-class Stat(unittest.TestCase):
+class Stat(Recording):
     def setUp(self):
+        super().setUp()
         needs_root(self)
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix='countrace-stat-'))
-        self.file = self.folder / 'counts'
-
-    def tearDown(self):
-        if hasattr(self, 'folder'):
-            shutil.rmtree(self.folder)
+        self.file = self.work / 'counts'
 
     def stat(self, *arguments, status=0):
         """The JSON of a run, and its process."""
@@ -224,7 +215,7 @@ class Stat(unittest.TestCase):
         self.assertGreaterEqual(faults['hi'], faults['mean'])
 
     def test_costs(self):
-        table = self.folder / 'costs.toml'
+        table = self.work / 'costs.toml'
         table.write_text('[[event]]\nname = "page-faults"\ntypical = 500\nmin = 200\nmax = 900\n')
         data, _ = self.stat('--cost', table, '--', WORKLOAD, 'touch', 1000)
         faults = next(n['value'] for n in data['numbers'] if n['name'] == 'page-faults')
@@ -282,13 +273,13 @@ class Stat(unittest.TestCase):
         lines = self.file.read_text().splitlines()
         self.assertEqual({9}, {len(line.split(',')) for line in lines})
         self.assertTrue(lines[0].startswith('name,unit,value,lo,hi,'))
-        done = run(COUNTRACE, 'stat', '-o', self.folder / 'no/such', '--', 'true')
+        done = run(COUNTRACE, 'stat', '-o', self.work / 'no/such', '--', 'true')
         self.assertEqual(1, done.returncode)
         self.assertIn('no/such', done.stderr)
 
     def test_what_a_name_leads_to_is_written(self):
         """As /dev/null and /dev/stdout are: not replaced by a file."""
-        link, pipe = self.folder / 'link', self.folder / 'pipe'
+        link, pipe = self.work / 'link', self.work / 'pipe'
         self.file.write_text('longer than what follows' * 1000)
         link.symlink_to(self.file)
         os.mkfifo(pipe)
@@ -306,7 +297,7 @@ class Stat(unittest.TestCase):
         self.assertRegex(done.stderr, r'(?s)COUNTS of .*\n\nTHREADS\n +tid ')
 
     def test_ctrl_c_ends_the_command_and_prints(self):
-        started = self.folder / 'started'
+        started = self.work / 'started'
         with subprocess.Popen([COUNTRACE, 'stat', '--', 'sh', '-c',
                                f'echo > {started}; exec sleep 60'], stderr=subprocess.PIPE,
                               text=True) as process:
@@ -319,12 +310,12 @@ class Stat(unittest.TestCase):
         self.assertIn('COUNTS of sh', text)
 
     def test_nothing_is_left_behind(self):
-        environment = dict(os.environ, TMPDIR=str(self.folder))
+        environment = dict(os.environ, TMPDIR=str(self.work))
         self.assertEqual(0, run(COUNTRACE, 'stat', '--', 'true', env=environment).returncode)
         deadline = time.monotonic() + 30
-        while list(self.folder.iterdir()) and time.monotonic() < deadline:
+        while list(self.work.iterdir()) and time.monotonic() < deadline:
             time.sleep(0.01)
-        self.assertEqual([], list(self.folder.iterdir()))
+        self.assertEqual([], list(self.work.iterdir()))
 
     def test_without_privilege(self):
         setpriv = shutil.which('setpriv')

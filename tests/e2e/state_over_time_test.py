@@ -6,33 +6,15 @@ those of the report.
 usage: state_over_time_test.py COUNTRACE KERNEL_HOOK_WORKLOAD
 """
 import json
-import pathlib
 import random
 import re
-import shutil
-import subprocess
 import sys
-import tempfile
 import unittest
 
-COUNTRACE = WORKLOAD = None
+from trace_checks import Recording, countrace
+
+WORKLOAD = None
 LINE = re.compile(r'\[(\d+)\.(\d+)\] (\S+) (\S+?):(?: \{ (.*) \})?$')
-
-
-def countrace(*arguments, check=True):
-    result = subprocess.run([COUNTRACE, *map(str, arguments)], text=True,
-                            capture_output=True, timeout=120, check=False)
-    if check and result.returncode != 0:
-        raise AssertionError(f'countrace {arguments}: {result.returncode}\n'
-                             f'{result.stdout}\n{result.stderr}')
-    return result
-
-
-def why_not():
-    with tempfile.TemporaryDirectory() as folder:
-        run = countrace('record', '-a', '-o', folder + '/t', '--', 'true',
-                        check=False)
-    return None if run.returncode == 0 else run.stderr.strip()
 
 
 class Replay:
@@ -67,22 +49,18 @@ class Replay:
         return running, calls
 
 
-class StateAndTime(unittest.TestCase):
+class StateAndTime(Recording):
     def setUp(self):
-        reason = why_not()
-        if reason:
-            self.skipTest('SKIPPED: kernel records are refused: ' + reason)
-        work = pathlib.Path(tempfile.mkdtemp(prefix='countrace-state-'))
-        self.addCleanup(shutil.rmtree, work, ignore_errors=True)
-        self.trace = work / 'trace.ctf'
+        super().setUp()
+        self.needs_back_end('auto')
         countrace('record', '-a', '-o', self.trace, '--', WORKLOAD, 300, 20, 3)
-        self.report = json.loads(
+        self.data = json.loads(
             countrace('report', '--format', 'json', self.trace).stdout)
 
     def test_state_equals_a_replay(self):
         replay = Replay(self.trace)
         self.assertGreater(len(replay.records), 1000)
-        loss = self.report['loss']['discarded_events']
+        loss = self.data['loss']['discarded_events']
         times = sorted({record[0] for record in replay.records})
         chance = random.Random(1)
         known = 0
@@ -132,7 +110,7 @@ class StateAndTime(unittest.TestCase):
                       'json', self.trace).stdout)
         intervals = over_time['intervals']
         self.assertGreater(len(intervals), 5)
-        for event, book in self.report['books'].items():
+        for event, book in self.data['books'].items():
             # The recorder's process is one of the processes here.
             book['processes'] += book.get('own', 0)
             for account in ('processes', 'idle', 'interrupts', 'outside',
@@ -142,7 +120,7 @@ class StateAndTime(unittest.TestCase):
                                        for interval in intervals),
                     (event, account))
         self.assertEqual(
-            sum(row['on_cpu_ns'] for row in self.report['processes']),
+            sum(row['on_cpu_ns'] for row in self.data['processes']),
             sum(interval['cpu_ns']['processes'] for interval in intervals))
         for interval in intervals:
             self.assertLessEqual(
@@ -152,5 +130,5 @@ class StateAndTime(unittest.TestCase):
 
 
 if __name__ == '__main__':
-    COUNTRACE, WORKLOAD = sys.argv[1:3]
+    Recording.countrace_program, WORKLOAD = sys.argv[1:3]
     unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)

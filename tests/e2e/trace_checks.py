@@ -32,6 +32,23 @@ def with_tracefs():
             sys.executable, *sys.argv])
 
 
+def run(*arguments, **options):
+    """Runs a program that may fail."""
+    options.setdefault('timeout', 120)
+    return subprocess.run([*map(str, arguments)], **{
+        'text': True, 'capture_output': True, 'check': False, **options})
+
+
+def countrace(*arguments, check=True, program=None, **options):
+    """Runs a verb of the program that the test's main has set."""
+    options.setdefault('timeout', 300)
+    done = run(program or Recording.countrace_program, *arguments, **options)
+    if check and done.returncode != 0:
+        raise AssertionError(f'countrace {arguments}: {done.returncode}\n'
+                             f'{done.stdout}\n{done.stderr}')
+    return done
+
+
 class Recording(unittest.TestCase):
     """A test with a private folder, and the trace in it."""
     countrace_program = None  # set by the test's main
@@ -44,14 +61,8 @@ class Recording(unittest.TestCase):
         self.trace = self.work / 'trace.ctf'
         self.addCleanup(shutil.rmtree, self.work, ignore_errors=True)
 
-    def countrace(self, *arguments, check=True, **kwargs):
-        command = [self.countrace_program, *map(str, arguments)]
-        result = subprocess.run(command, text=True, capture_output=True,
-                                timeout=120, check=False, **kwargs)
-        if check and result.returncode != 0:
-            raise AssertionError(f'countrace {arguments}: {result.returncode}'
-                                 f'\n{result.stdout}\n{result.stderr}')
-        return result
+    def countrace(self, *arguments, **options):
+        return countrace(*arguments, program=self.countrace_program, **options)
 
     def needs_root(self):
         if os.geteuid() != 0:

@@ -282,4 +282,5 @@ class Triggers(running.Running):
 
 if __name__ == '__main__':
     running.COUNTRACE, WORKLOAD, running.LIBRARY = sys.argv[1:4]
+    running.Recording.countrace_program = running.COUNTRACE
     unittest.main(argv=[sys.argv[0], *sys.argv[4:]], verbosity=2)

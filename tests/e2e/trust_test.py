@@ -329,5 +329,6 @@ class Trust(running.Running):
 
 if __name__ == '__main__':
     running.COUNTRACE, running.WORKLOAD, running.LIBRARY = sys.argv[1:4]
+    running.Recording.countrace_program = running.COUNTRACE
     WORKLOAD, LIBRARY = sys.argv[2:4]
     unittest.main(argv=[sys.argv[0], *sys.argv[4:]], verbosity=2)

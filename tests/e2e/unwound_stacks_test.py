@@ -12,12 +12,12 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / 'import'))
 from perf_file import set_flags  # noqa: E402
+from trace_checks import Recording, run
 
 COUNTRACE = WORKLOAD = FRAMED = SAMPLES = ''
 RATE = 997
@@ -25,21 +25,10 @@ CHAIN = ('main', 'Outer', 'Middle', 'Leaf')
 SORT = ('main', 'SortAll', 'Compare', 'Leaf')
 
 
-def run(*arguments, **options):
-    return subprocess.run([str(word) for word in arguments], capture_output=True, check=False,
-                          text=True, timeout=120, **options)
-
-
-class UnwoundStacks(unittest.TestCase):
+class UnwoundStacks(Recording):
     def setUp(self):
-        if os.geteuid() != 0:
-            self.skipTest('SKIPPED: samples of whole CPUs need root')
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix='countrace-stacks-'))
-        self.trace = self.folder / 'trace.ctf'
-
-    def tearDown(self):
-        if hasattr(self, 'folder'):
-            shutil.rmtree(self.folder)
+        super().setUp()
+        self.needs_root()
 
     def record(self, *arguments, how='dwarf', prefix=()):
         done = run(*prefix, COUNTRACE, 'record', '--force', '-o', self.trace, '--sample', RATE,
@@ -141,7 +130,7 @@ class UnwoundStacks(unittest.TestCase):
         self.assertGreater(whole, 0.85, stacks.most_common(2))
 
     def test_file_that_is_gone(self):
-        program = self.folder / 'gone'
+        program = self.work / 'gone'
         shutil.copy(WORKLOAD, program)
         with subprocess.Popen([program, 'chain', '60000']) as running:
             try:
@@ -179,7 +168,7 @@ class UnwoundStacks(unittest.TestCase):
     def test_without_privilege(self):
         if not shutil.which('setpriv'):
             self.skipTest('SKIPPED: no setpriv')
-        self.folder.chmod(0o777)
+        self.work.chmod(0o777)
         user = ['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups']
         if run(*user, WORKLOAD, 'chain', 1).returncode != 0:
             self.skipTest('SKIPPED: other users may not read the build folder')
@@ -195,7 +184,7 @@ class UnwoundStacks(unittest.TestCase):
     def test_as_perf(self):
         if shutil.which('perf') is None:
             self.skipTest('SKIPPED: no perf')
-        file = self.folder / 'perf.data'
+        file = self.work / 'perf.data'
         for what, expected in (('chain', CHAIN), ('sort', SORT)):
             # perf 6.1 crashes where it reads build ids that are none (set_flags).
             done = run('perf', 'record', '-q', '-N', '-B', '-F', RATE, '-e', 'cpu-clock',

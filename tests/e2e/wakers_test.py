@@ -10,22 +10,14 @@ import json
 import pathlib
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import unittest
 
-COUNTRACE = WORKLOAD = None
+from trace_checks import Recording, countrace
+
+WORKLOAD = None
 TIMES = 20
-
-
-def countrace(*arguments, check=True):
-    result = subprocess.run([COUNTRACE, *map(str, arguments)], text=True,
-                            capture_output=True, timeout=120, check=False)
-    if check and result.returncode != 0:
-        raise AssertionError(f'countrace {arguments}: {result.returncode}\n'
-                             f'{result.stdout}\n{result.stderr}')
-    return result
 
 
 class Wakers(unittest.TestCase):
@@ -148,5 +140,5 @@ class Wakers(unittest.TestCase):
 
 
 if __name__ == '__main__':
-    COUNTRACE, WORKLOAD = sys.argv[1:3]
+    Recording.countrace_program, WORKLOAD = sys.argv[1:3]
     unittest.main(argv=sys.argv[:1])
