@@ -12,6 +12,12 @@ namespace {
 
 constexpr std::uint64_t kNone = Bounds::kNone;
 
+// The largest value in the bucket of LogHistogram whose middle is `ns`; no
+// value is longer than `most_ns`.
+std::uint64_t MostOf(std::uint64_t ns, std::uint64_t most_ns) {
+  return std::min(ns + ns / 127, most_ns);
+}
+
 }  // namespace
 
 void UnseenBounds::OfSegment(const ProcessState& process,
@@ -92,9 +98,9 @@ void UnseenBounds::OfSegment(const ProcessState& process,
           std::pair(Number::kWallStddev, longest_ns),
           std::pair(Number::kWallMin, row.wall.min),
           std::pair(Number::kWallMax, row.wall.max),
-          std::pair(Number::kWallP50, row.wall.p50),
-          std::pair(Number::kWallP90, row.wall.p90),
-          std::pair(Number::kWallP99, row.wall.p99)}) {
+          std::pair(Number::kWallP50, MostOf(row.wall.p50, row.wall.max)),
+          std::pair(Number::kWallP90, MostOf(row.wall.p90, row.wall.max)),
+          std::pair(Number::kWallP99, MostOf(row.wall.p99, row.wall.max))}) {
       row.bounds.Set(number, 0, {0, shorter ? most_ns : longest_ns});
     }
   }
