@@ -27,8 +27,8 @@ namespace {
 
 struct AnnotateOptions {
   TraceOptions trace;
-  RangeOptions range;
-  std::string function, dso, process, thread, only, format;
+  ReportRequest request;
+  std::string function, dso, only, format;
   std::vector<std::string> sources;
   bool all = false, wide = false, fail_on_loss = false;
 };
@@ -58,9 +58,9 @@ int RunAnnotate(const Arguments& arguments) {
   parser.AddPositional("function", options.function);
   parser.AddReadTrace(options.trace);
   parser.AddText("--dso", options.dso);
-  parser.AddText("--process", options.process);
-  parser.AddText("--thread", options.thread);
-  AddRangeOptions(parser, options.range);
+  parser.AddText("--process", options.request.process);
+  parser.AddText("--thread", options.request.thread);
+  AddRangeOptions(parser, options.request.range);
   parser.AddChoice("--only", options.only, {"lines", "instructions"});
   parser.AddTexts("--source", options.sources);
   parser.AddFlag("--all", options.all);
@@ -73,18 +73,17 @@ int RunAnnotate(const Arguments& arguments) {
     return parser.UsageError(
         "say which function: `countrace report --by function` names them");
   }
-  if (const absl::Status range = CheckRangeOptions(parser, options.range);
+  if (const absl::Status range =
+          CheckRangeOptions(parser, options.request.range);
       !range.ok()) {
     return parser.UsageError(std::string(range.message()));
   }
 
   const InterruptionGuard guard;
   TraceInput traces(kAnnotateVerb.name, options.trace);
-  const auto input = ReadSamples({.input = &traces,
-                                  .trace = options.trace.trace,
-                                  .range = options.range,
-                                  .process = options.process,
-                                  .thread = options.thread});
+  options.request.input = &traces;
+  options.request.trace = options.trace.trace;
+  const auto input = ReadSamples(options.request);
   if (!input.ok() && IsUsage(input.status())) {
     return parser.UsageError(std::string(input.status().message()));
   }

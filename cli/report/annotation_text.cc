@@ -8,7 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "base/text/name_escape.h"
 #include "base/text/text_table.h"
-#include "cli/report/sample_text.h"
+#include "rmap/columns/report_columns.h"
 #include "rmap/samples/names/code_places.h"
 
 namespace countrace::cli {
@@ -63,8 +63,8 @@ class TextListing {
         "%s in %s: self %s, %s of all %s\n",
         base::EscapeName(listing_.annotation.function),
         base::EscapeName(rmap::CodeFileName(listing_.annotation.dso.path)),
-        SampleEstimateText(name_, listing_.annotation.self[event_]),
-        SampleShareText(listing_.annotation.self[event_]), name_);
+        rmap::SampleEstimateText(name_, listing_.annotation.self[event_]),
+        rmap::SampleShareText(listing_.annotation.self[event_]), name_);
     if (!listing_.annotation.lines.empty()) {  // else not wanted
       for (const auto& [file, lines] : rmap::ListedLines(listing_, all_)) {
         text += "\n" + Source(file, lines);
@@ -86,7 +86,8 @@ class TextListing {
   }
   std::vector<std::string> Amounts(const SampledAmount* amount) const {
     if (amount == nullptr || amount->hits == 0) return {"", ""};
-    return {SampleEstimateText(name_, *amount), SampleShareText(*amount)};
+    return {rmap::SampleEstimateText(name_, *amount),
+            rmap::SampleShareText(*amount)};
   }
 
   std::string Source(const std::string& file,

@@ -50,6 +50,7 @@ absl::StatusOr<ScopeSet> ScopesOf(const rmap::RenderOptions& options,
       return absl::InvalidArgumentError(
           "wakers, preemptors and system calls have no metrics; --by takes "
           "process, thread, segment, path or cpu here");
+    case ReportBy::kSample:
     case ReportBy::kDefault:
       break;
   }

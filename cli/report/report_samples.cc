@@ -1,188 +1,194 @@
 #include "cli/report/report_samples.h"
 
 #include <algorithm>
+#include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_format.h"
 #include "base/text/name_escape.h"
 #include "cli/report/sample_books.h"
-#include "cli/report/sample_groups.h"
 #include "cli/report/sample_input.h"
 #include "cli/report/sample_rendering.h"
-#include "cli/report/sample_rows.h"
-#include "cli/report/sample_text.h"
+#include "rmap/columns/chosen_columns.h"
 #include "rmap/samples/names/name_remedies.h"
 #include "rmap/samples/rows/call_tree.h"
+#include "rmap/samples/rows/data_rows.h"
 #include "rmap/samples/rows/function_rows.h"
+#include "rmap/samples/sums/sample_sums.h"
+#include "rmap/where/row_filter.h"
+#include "rmap/where/row_order.h"
 
 namespace countrace::cli {
 namespace {
 
-using rmap::CodeBy;
-using rmap::CodeRow;
-using rmap::SampledAmount;
+using logformat::SampleData;
+using rmap::DataDetail;
+using rmap::ReportBy;
+using rmap::SampleBy;
+using rmap::SampleTable;
 
-SampleParts<std::string> AmountColumns() {
-  return {.text_amounts = {"self", "total", "self of all", "total of all"},
-          .text_place = {},
-          .machine_amounts = {"self_samples", "self", "self_lo", "self_hi",
-                              "total_samples", "total", "total_lo", "total_hi"},
-          .machine_place = {}};
+DataDetail DetailOf(SampleBy by) {
+  if (by < SampleBy::kData) return DataDetail::kNone;
+  if (by == SampleBy::kDataSource) return DataDetail::kSource;
+  if (by == SampleBy::kDataPage) return DataDetail::kPage;
+  return by == SampleBy::kData ? DataDetail::kObject : DataDetail::kAddress;
 }
 
-SampleParts<Cell> AmountCells(const std::string& event,
-                              const SampledAmount& self,
-                              const SampledAmount& total) {
-  SampleParts<Cell> cells;
-  for (const SampledAmount* amount : {&self, &total}) {
-    cells.text_amounts.emplace_back(SampleEstimateText(event, *amount));
-    cells.machine_amounts.insert(
-        cells.machine_amounts.end(),
-        {amount->hits, amount->value, amount->lo, amount->hi});
+// What was requested fits the columns of the table; needs no rows.
+absl::Status CheckColumnNames(const ReportRequest& request,
+                              const SampleTable& table,
+                              const logformat::TraceInfo& info) {
+  rmap::Report schema;
+  schema.samples =
+      std::make_shared<const rmap::Samples>(rmap::SampleSums(info).Take());
+  schema.sample_table = std::make_shared<SampleTable>(table);
+  absl::Status status =
+      rmap::CheckColumns(schema, {ReportBy::kSample}, request.render.columns);
+  if (request.where) {
+    status.Update(
+        rmap::where::CheckWhere(*request.where, schema, ReportBy::kSample));
   }
-  cells.text_amounts.emplace_back(SampleShareText(self));
-  cells.text_amounts.emplace_back(SampleShareText(total));
-  return cells;
+  if (!request.sort.empty()) {
+    status.Update(
+        rmap::where::CheckOrder(request.sort, schema, ReportBy::kSample));
+  }
+  return AsUsage(status);
 }
 
-// As a person reads it.
-std::string Marked(const std::string& function, bool inlined) {
-  return inlined ? function + " (inlined)" : function;
+absl::Status CheckData(const rmap::Samples& samples, SampleBy by) {
+  const auto has = [&](SampleData least) {
+    return std::any_of(
+        samples.events.begin(), samples.events.end(),
+        [least](const auto& event) { return event.data >= least; });
+  };
+  if (by >= SampleBy::kData && !has(SampleData::kAddress)) {
+    return absl::FailedPreconditionError(
+        "the samples have no data addresses: `countrace record --data --sample "
+        "every=100:page-faults` stores them, and `perf record -d`");
+  }
+  if (by == SampleBy::kDataSource && !has(SampleData::kSource)) {
+    return absl::FailedPreconditionError(
+        "no sampled event says where its data was: events of a PMU do, for "
+        "example cpu/mem-loads/; --by data shows what the addresses belong "
+        "to");
+  }
+  return absl::OkStatus();
 }
 
-SampleRows CodeTables(const rmap::Samples& samples,
-                      const rmap::CodeTable& table, CodeBy by,
-                      const SampleGroups& groups) {
-  const bool functions = by == CodeBy::kFunction || by == CodeBy::kAddress;
-  const bool lines = by == CodeBy::kLine || by == CodeBy::kFile;
-  SampleParts<std::string> columns = AmountColumns();
-  std::vector<std::string>& place = columns.text_place;
-  if (functions) place.emplace_back("function");
-  if (lines) place.emplace_back("source");
-  place.emplace_back("dso");
-  if (by == CodeBy::kAddress) {
-    place.insert(place.end(), {"address", "source"});
+SampleTable MakeRows(const ReportRequest& request,
+                     const SampleTableRequest& wanted, const SampleInput& input,
+                     const rmap::SampleChoice& choice) {
+  const SampleBy by = wanted.table.by;
+  const rmap::Samples& samples = *input.report.samples;
+  const logformat::TraceInfo& info = input.reader->info();
+  if (by >= SampleBy::kData) {
+    return rmap::MakeDataTable(input.report, info, DetailOf(by), choice);
   }
-  columns.machine_place = place;
-  if (functions) columns.machine_place.emplace_back("inlined");
-  SampleRowList list(samples, groups, ContextsOf(table.rows), columns);
-  for (const CodeRow& row : table.rows) {
-    SampleParts<Cell> cells =
-        AmountCells(samples.events[row.event].name, row.self, row.total);
-    std::vector<Cell>& names = cells.text_place;
-    if (functions) names.emplace_back(row.function);
-    if (lines) names.emplace_back(row.source);
-    names.emplace_back(row.dso);
-    if (by == CodeBy::kAddress) {
-      names.insert(names.end(),
-                   {absl::StrFormat("0x%x", row.address), row.source});
-    }
-    cells.machine_place = names;
-    if (functions) {
-      cells.machine_place.emplace_back(row.inlined);
-      names[0] = Marked(row.function, row.inlined);
-    }
-    list.Add(row.event, row.group, row.in, cells);
+  if (!wanted.table.is_tree()) {
+    return rmap::MakeCodeTable(samples, info, by, choice);
   }
-  SampleRows out = list.Take();
-  out.notes = table.messages;
-  return out;
+  return rmap::MakeCallTree(samples,
+                            {.callers = by == SampleBy::kCallers,
+                             .function = wanted.function,
+                             .choice = choice,
+                             .fold_recursion = request.rows.fold_recursion,
+                             .least_share = wanted.least_share});
 }
 
-SampleRows TreeTables(const rmap::Samples& samples, const rmap::CallTree& tree,
-                      const SampleGroups& groups) {
-  SampleParts<std::string> columns = AmountColumns();
-  columns.text_place = {"function", "dso"};
-  columns.machine_place = {"depth", "function", "dso", "inlined"};
-  SampleRowList list(samples, groups, SampleContexts::kNone, columns);
-  for (const rmap::CallTreeRow& row : tree.rows) {
-    SampleParts<Cell> cells =
-        AmountCells(samples.events[row.event].name, row.self, row.total);
-    cells.machine_place = {std::uint64_t{row.depth}, row.function, row.dso,
-                           row.inlined};
-    // Deep recursion would push the names out of sight.
-    constexpr std::uint32_t kDeepest = 40;
-    cells.text_place = {std::string(2 * std::min(row.depth, kDeepest), ' ') +
-                            Marked(row.function, row.inlined),
-                        row.dso};
-    list.Add(row.event, row.group, "", cells);
-  }
-  SampleRows out = list.Take();
-  out.notes = tree.messages;
-  if (tree.left_out != 0) {
-    out.notes.push_back(absl::StrFormat(
+// Below the table: what is not in it, and what would give names to its code.
+void AddNotes(const SampleInput& input, SampleTable& table) {
+  if (table.left_out != 0) {
+    table.messages.push_back(absl::StrFormat(
         "%d calls with a smaller part of the samples are left out: --rows 0 "
         "shows all",
-        tree.left_out));
+        table.left_out));
   }
-  return out;
+  if (table.by >= SampleBy::kData) {
+    for (const rmap::SampledEvent& event : input.report.samples->events) {
+      if (event.data != SampleData::kNone) continue;
+      table.messages.push_back(absl::StrFormat(
+          "the samples of %s have no data addresses and are not in the table",
+          event.name));
+    }
+    return;
+  }
+  std::vector<rmap::UnnamedCode> code;
+  for (const rmap::SampleRow& row : table.rows) {
+    const std::string& place = row.function.empty() ? row.source : row.function;
+    code.push_back({place.empty() ? row.dso : place, row.dso, row.self.hits});
+  }
+  for (std::string& note :
+       rmap::NameRemedies(input.report, input.chosen, table.messages, code)) {
+    table.messages.push_back(std::move(note));
+  }
 }
 
-CodeBy CodeByOf(SampleTable table) {
-  if (table == SampleTable::kDso) return CodeBy::kDso;
-  if (table == SampleTable::kLine) return CodeBy::kLine;
-  if (table == SampleTable::kFile) return CodeBy::kFile;
-  return table == SampleTable::kAddress ? CodeBy::kAddress : CodeBy::kFunction;
+// Sets the table of the report.
+absl::Status MakeTable(const ReportRequest& request,
+                       const SampleTableRequest& wanted, SampleInput& input) {
+  const absl::Status data = CheckData(*input.report.samples, wanted.table.by);
+  if (!data.ok()) return data;
+  SampleTable table = wanted.table;
+  SampleTable made = MakeRows(
+      request, wanted, input,
+      {.chosen = input.chosen,
+       .groups = GroupSamples(input.report, table.group_by, table.groups),
+       .without_in = table.without_in});
+  table.rows = std::move(made.rows);
+  table.left_out = made.left_out;
+  table.messages = std::move(made.messages);
+  if (table.rows.empty() && table.left_out == 0 && !wanted.function.empty()) {
+    const std::string function = base::EscapeName(wanted.function);
+    return absl::NotFoundError(absl::StrFormat(
+        "no stack has a function %s: `countrace report --by function` names "
+        "them; it is a glob: '*%s*'",
+        function, function));
+  }
+  AddNotes(input, table);
+  input.report.sample_table = std::make_shared<SampleTable>(std::move(table));
+  return absl::OkStatus();
 }
 
 }  // namespace
 
 absl::StatusOr<ReportAnswer> ReportSamples(const ReportRequest& request,
                                            const SampleTableRequest& wanted) {
-  const auto input = ReadReportSamples(request, rmap::DataDetail::kNone);
+  auto input =
+      ReadSamples(request, DetailOf(wanted.table.by),
+                  [&](const logformat::TraceInfo& info) {
+                    return CheckColumnNames(request, wanted.table, info);
+                  });
   if (!input.ok()) return input.status();
-  const rmap::Report& report = input->report;
-  const rmap::Samples& samples = *report.samples;
-  const SampleGroups groups = GroupSamples(report, wanted.group_by);
-  const rmap::SampleChoice choice = {input->chosen, groups.of_context};
-  SampleRows tables;
-  std::vector<rmap::UnnamedCode> code;
-  if (wanted.table == SampleTable::kCallTree ||
-      wanted.table == SampleTable::kCallers) {
-    const rmap::CallTree tree = rmap::MakeCallTree(
-        samples, {.callers = wanted.table == SampleTable::kCallers,
-                  .function = wanted.function,
-                  .choice = choice,
-                  .fold_recursion = request.rows.fold_recursion,
-                  .least_share = wanted.least_share});
-    if (tree.rows.empty() && tree.left_out == 0 && !wanted.function.empty()) {
-      return absl::NotFoundError(absl::StrFormat(
-          "no stack has a function %s: `countrace report --by function` names "
-          "them; it is a glob: '*%s*'",
-          base::EscapeName(wanted.function),
-          base::EscapeName(wanted.function)));
-    }
-    tables = TreeTables(samples, tree, groups);
-    for (const rmap::CallTreeRow& row : tree.rows) {
-      code.push_back({row.function, row.dso, row.self.hits});
-    }
-  } else {
-    const CodeBy by = CodeByOf(wanted.table);
-    const rmap::CodeTable table =
-        rmap::MakeCodeTable(samples, input->reader->info(), by, choice);
-    tables = CodeTables(samples, table, by, groups);
-    for (const CodeRow& row : table.rows) {
-      const std::string& place =
-          row.function.empty() ? row.source : row.function;
-      code.push_back({place.empty() ? row.dso : place, row.dso, row.self.hits});
-    }
+  rmap::Report& report = input->report;
+  if (const absl::Status made = MakeTable(request, wanted, *input);
+      !made.ok()) {
+    return made;
   }
-  for (std::string& note :
-       rmap::NameRemedies(report, choice.chosen, tables.notes, code)) {
-    tables.notes.push_back(std::move(note));
+  SampleBooksOfEvents books = {rmap::SampleBooksOf(*report.samples), {}};
+  if (wanted.table.by < SampleBy::kData) {
+    rmap::CodePlaces functions(*report.samples, SampleBy::kFunction);
+    books.periods =
+        rmap::ComparePeriods(*report.samples, functions, input->chosen);
   }
-  rmap::CodePlaces functions(samples, CodeBy::kFunction);
-  SampleBooksOfEvents books = {
-      rmap::SampleBooksOf(samples),
-      rmap::ComparePeriods(samples, functions, choice.chosen)};
   if (wanted.validate && books.periods.empty()) {
     return absl::FailedPreconditionError(
         "--validate compares the two periods of an event, and none has two: "
         "record with --sample every=PERIOD:EVENT, a counted event and a PERIOD "
         "of 100 or more");
   }
-  return RenderSamples(report, tables, books, wanted.format, request.render);
+  rmap::RenderOptions render = request.render;
+  render.by = ReportBy::kSample;
+  if (!request.sort.empty()) rmap::where::SortRows(request.sort, report);
+  std::optional<rmap::RowSelection> selection;
+  if (request.where) {
+    auto selected = rmap::where::SelectRows(*request.where, report);
+    if (!selected.ok()) return selected.status();
+    selection = *std::move(selected);
+    render.selection = &*selection;
+  }
+  return RenderSamples(report, books, render);
 }
 
 }  // namespace countrace::cli

@@ -20,7 +20,6 @@
 #include "cli/program/terminal.h"
 #include "cli/program/verb.h"
 #include "cli/program/verb_parser.h"
-#include "cli/report/report_data.h"
 #include "cli/report/report_metrics.h"
 #include "cli/report/report_over_time.h"
 #include "cli/report/report_request.h"
@@ -45,7 +44,7 @@ struct ReportOptions {
   std::uint64_t slowest_calls = 0;
   std::uint64_t rows = 20;
   bool bounds = false, fail_on_loss = false;
-  bool wide = false, validate = false;
+  bool wide = false, validate = false, without_in = false;
 
   bool samples() const;
   bool call_tree() const;  // of samples
@@ -53,26 +52,21 @@ struct ReportOptions {
 };
 
 // Tables of samples.
-const std::map<std::string, SampleTable>& SampleTables() {
-  static const auto& tables = *new std::map<std::string, SampleTable>{
-      {"function", SampleTable::kFunction},
-      {"dso", SampleTable::kDso},
-      {"address", SampleTable::kAddress},
-      {"line", SampleTable::kLine},
-      {"file", SampleTable::kFile},
-      {"calltree", SampleTable::kCallTree},
-      {"callees", SampleTable::kCallTree},
-      {"callers", SampleTable::kCallers}};
-  return tables;
-}
-
-// Tables of the samples' data.
-const std::map<std::string, rmap::DataDetail>& DataTables() {
-  static const auto& tables = *new std::map<std::string, rmap::DataDetail>{
-      {"data", rmap::DataDetail::kObject},
-      {"data-page", rmap::DataDetail::kPage},
-      {"data-address", rmap::DataDetail::kAddress},
-      {"data-source", rmap::DataDetail::kSource}};
+const std::map<std::string, rmap::SampleBy>& SampleTables() {
+  using rmap::SampleBy;
+  static const auto& tables = *new std::map<std::string, SampleBy>{
+      {"function", SampleBy::kFunction},
+      {"dso", SampleBy::kDso},
+      {"address", SampleBy::kAddress},
+      {"line", SampleBy::kLine},
+      {"file", SampleBy::kFile},
+      {"calltree", SampleBy::kCallTree},
+      {"callees", SampleBy::kCallTree},
+      {"callers", SampleBy::kCallers},
+      {"data", SampleBy::kData},
+      {"data-page", SampleBy::kDataPage},
+      {"data-address", SampleBy::kDataAddress},
+      {"data-source", SampleBy::kDataSource}};
   return tables;
 }
 
@@ -85,9 +79,7 @@ const std::map<std::string, rmap::RowsOf>& RowOwners() {
   return owners;
 }
 
-bool ReportOptions::samples() const {
-  return SampleTables().contains(by) || DataTables().contains(by);
-}
+bool ReportOptions::samples() const { return SampleTables().contains(by); }
 
 bool ReportOptions::call_tree() const {
   return by == "calltree" || by == "callees" || by == "callers";
@@ -143,7 +135,6 @@ void AddOptions(VerbParser& parser, ReportOptions& options,
   std::vector<std::string> tables = rmap::NamesOf(rmap::ReportTables());
   tables.insert(tables.end(), {"time", "phase", "cgroup", "user"});
   for (const auto& [name, by] : SampleTables()) tables.push_back(name);
-  for (const auto& [name, detail] : DataTables()) tables.push_back(name);
   parser.AddChoice("--by", options.by, tables);
   parser.AddChoice("--group", options.group, rmap::NamesOf(RowOwners()));
   parser.AddFlag("--fold-recursion", request.rows.fold_recursion);
@@ -162,6 +153,7 @@ void AddOptions(VerbParser& parser, ReportOptions& options,
   parser.AddFlag("--bounds", options.bounds);
   parser.AddFlag("--wide", options.wide);
   parser.AddFlag("--validate", options.validate);
+  parser.AddFlag("--no-in", options.without_in);
   parser.AddTexts("--columns", options.columns);
   parser.AddText("--count", options.count);
   parser.AddTexts("--mark", options.marks);
@@ -231,10 +223,17 @@ absl::Status CheckSamples(const VerbParser& parser,
         "--thread is for tables of samples: --by function, for example; of "
         "other tables --where 'tid == N' chooses rows");
   }
-  if (options.validate && !SampleTables().contains(options.by)) {
+  if (options.validate &&
+      (!options.samples() ||
+       SampleTables().at(options.by) >= rmap::SampleBy::kData)) {
     return absl::InvalidArgumentError(
         "--validate is for tables of samples by code: --by function, for "
         "example");
+  }
+  if (options.without_in && (!options.samples() || options.call_tree())) {
+    return absl::InvalidArgumentError(
+        "--no-in is for tables of samples with the column `in`: --by function, "
+        "for example");
   }
   if (!options.samples()) return absl::OkStatus();
   if (parser.is_given("--fold-recursion") && !options.call_tree()) {
@@ -243,14 +242,17 @@ absl::Status CheckSamples(const VerbParser& parser,
                         "callees or callers, not --by %s",
                         options.by));
   }
+  for (const char* option : {"--where", "--sort"}) {
+    if (!parser.is_given(option) || !options.call_tree()) continue;
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "--by %s keeps its tree: %s is for --by function", options.by, option));
+  }
   for (const char* option :
-       {"--where", "--sort", "--columns", "--metrics", "--metric", "--rules",
-        "--with", "--group", "--bounds"}) {
+       {"--metrics", "--metric", "--rules", "--with", "--group", "--bounds"}) {
     if (!parser.is_given(option)) continue;
     return absl::InvalidArgumentError(absl::StrFormat(
-        "--by %s is a table of samples, with its own columns: leave out %s "
-        "(--group-by thread has rows for each thread; --thread, --process, "
-        "--from and --to choose samples)",
+        "--by %s is a table of samples: leave out %s (--group-by thread has "
+        "rows for each thread; intervals are columns)",
         options.by, option));
   }
   return absl::OkStatus();
@@ -344,18 +346,14 @@ absl::StatusOr<ReportAnswer> Answer(const ReportOptions& options,
     return ReportSlowest(request, options.slowest_calls, options.slowest[1],
                          options.format);
   }
-  if (const auto data = DataTables().find(options.by);
-      data != DataTables().end()) {
-    return ReportData(request, data->second, options.group_by, options.format);
-  }
   if (options.samples()) {
     // Half of a per cent: what the tree is for is above that.
     constexpr double kLeast = 0.005;
     return ReportSamples(request,
-                         {.table = SampleTables().at(options.by),
-                          .format = options.format,
+                         {.table = {.by = SampleTables().at(options.by),
+                                    .group_by = options.group_by,
+                                    .without_in = options.without_in},
                           .function = options.function,
-                          .group_by = options.group_by,
                           .least_share = options.rows == 0 ? 0 : kLeast,
                           .validate = options.validate});
   }

@@ -5,8 +5,8 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "base/text/quantity_format.h"
-#include "cli/report/sample_text.h"
 #include "logformat/sample_points.h"
+#include "rmap/columns/report_columns.h"
 
 namespace countrace::cli {
 namespace {
@@ -56,7 +56,7 @@ std::string OffCpuBooksText(const std::string& event, const SampleBooks& books,
 std::string EventText(const rmap::Samples& samples, const SampleBooks& books) {
   const rmap::SampledEvent& event = samples.events[books.event];
   const auto amount = [&](std::uint64_t value) {
-    return SampleAmountText(event.name, static_cast<double>(value));
+    return rmap::SampleAmountText(event.name, static_cast<double>(value));
   };
   std::string text = absl::StrFormat(
       "books of %s (%s, %d samples): ", event.name, event.rate, books.hits);
@@ -84,7 +84,7 @@ std::string EventText(const rmap::Samples& samples, const SampleBooks& books) {
       &text, "%s = counted %s %s %s residual (one period of each CPU: %s%s)\n",
       absl::StrJoin(parts, " + "), amount(books.counted),
       residual < 0 ? "+" : "-",
-      SampleAmountText(event.name, residual < 0 ? -residual : residual),
+      rmap::SampleAmountText(event.name, residual < 0 ? -residual : residual),
       amount(books.per_cpu),
       rmap::MissingIn(samples, books) == 0 ? ""
                                            : "; the upper limits include it");

@@ -2,28 +2,20 @@
 #ifndef COUNTRACE_CLI_REPORT_SAMPLE_INPUT_H_
 #define COUNTRACE_CLI_REPORT_SAMPLE_INPUT_H_
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "cli/program/range_options.h"
 #include "cli/report/report_request.h"
-#include "cli/trace/trace_input.h"
 #include "logformat/read/trace_reader.h"
 #include "rmap/pipeline.h"
 #include "rmap/result/data_detail.h"
+#include "rmap/result/sample_table.h"
 
 namespace countrace::cli {
-
-struct SampleInputRequest {
-  TraceInput* input = nullptr;  // not null
-  std::string trace;
-  rmap::GatingRequest gating = {};
-  RangeOptions range = {};
-  std::string process = {}, thread = {};  // glob or number; empty: all
-  rmap::DataDetail data = rmap::DataDetail::kNone;
-};
 
 struct SampleInput {
   std::unique_ptr<logformat::TraceReader> reader;
@@ -31,13 +23,24 @@ struct SampleInput {
   std::vector<bool> chosen;  // of Samples::contexts; empty: all
 };
 
+using TraceCheck = std::function<absl::Status(const logformat::TraceInfo&)>;
+
+// Uses the trace, range, process and thread of `request`. `check` is called
+// before the records are read, and its errors are returned.
 // Errors: of the reader; wrong usage (IsUsage()): the range;
 // FAILED_PRECONDITION the trace has no samples; NOT_FOUND none is of the
 // process, or of the thread.
-absl::StatusOr<SampleInput> ReadSamples(const SampleInputRequest& request);
-// Those that a request of `report` is about.
-absl::StatusOr<SampleInput> ReadReportSamples(const ReportRequest& request,
-                                              rmap::DataDetail data);
+absl::StatusOr<SampleInput> ReadSamples(
+    const ReportRequest& request,
+    rmap::DataDetail data = rmap::DataDetail::kNone,
+    const TraceCheck& check = {});
+
+// Rows of a table for each thread, process, or all processes of one name, user
+// or cgroup. `by`: SampleTable::group_by. Returns: the group of each context
+// (rmap::SampleChoice::groups). Requires: report.samples.
+std::vector<std::uint32_t> GroupSamples(const rmap::Report& report,
+                                        const std::string& by,
+                                        std::vector<rmap::SampleGroup>& groups);
 
 }  // namespace countrace::cli
 

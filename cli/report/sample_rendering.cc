@@ -3,110 +3,149 @@
 #include <algorithm>
 #include <cstddef>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
-#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
 #include "base/posix/output_width.h"
+#include "base/text/name_escape.h"
 #include "cli/program/exit_status.h"
 #include "cli/program/short_name.h"
 #include "cli/program/verb.h"
+#include "rmap/report/report_views.h"
+#include "rmap/report/selection_json.h"
+#include "rmap/report/selection_text.h"
+#include "rmap/report/text_tables.h"
 #include "rmap/result/samples.h"
 #include "rmap/samples/rows/samples_json.h"
 
 namespace countrace::cli {
 namespace {
 
-// Cuts names of functions and of their source where lines would be wider than
-// a terminal.
-void ShortenNames(const std::vector<std::string>& columns, std::size_t width,
-                  std::vector<std::vector<Cell>>& rows) {
-  constexpr std::size_t kLeast = 24, kBetween = 2;
-  std::vector<std::size_t> widths;
-  for (const std::string& column : columns) widths.push_back(column.size());
-  for (const std::vector<Cell>& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const auto* const text = std::get_if<std::string>(&row[i]);
-      if (text != nullptr) widths[i] = std::max(widths[i], text->size());
-    }
-  }
-  std::size_t all = kBetween * (widths.size() - 1);
-  for (const std::size_t one : widths) all += one;
-  // The widest first: a path says less than the function.
-  for (const std::string_view name : {"source", "function"}) {
-    const auto at = std::find(columns.begin(), columns.end(), name);
-    if (at == columns.end() || all <= width) continue;
-    const auto i = static_cast<std::size_t>(at - columns.begin());
-    const std::size_t over = all - width;
-    const std::size_t least = std::min(kLeast, widths[i]);
-    const std::size_t to =
-        widths[i] > over ? std::max(least, widths[i] - over) : least;
-    for (std::vector<Cell>& row : rows) {
-      auto* const text = std::get_if<std::string>(&row[i]);
-      if (text == nullptr) continue;
-      *text =
-          name == "source" ? ShortPath(*text, to) : ShortFunction(*text, to);
-    }
-    all -= widths[i] - to;
-  }
-}
+using rmap::ReportBy;
+using rmap::SampleRow;
 
-std::string Text(const rmap::Samples& samples, const SampleRows& tables,
-                 const SampleBooksOfEvents& books,
+class SampleText {
+ public:
+  SampleText(const rmap::Report& report, const rmap::RenderOptions& options)
+      : report_(report),
+        options_(options),
+        columns_(rmap::SampleTextColumns(report)),
+        rows_(rmap::SelectedRows(report.sample_table->rows, options.selection,
+                                 ReportBy::kSample)) {}
+
+  std::string Render() {
+    // A path says less than the function.
+    Shorten("source", ShortPath);
+    Shorten("function", ShortFunction);
+    return Table(options_);
+  }
+
+ private:
+  std::string Table(const rmap::RenderOptions& options) const {
+    rmap::TextTables tables(report_, options);
+    tables.Table("", columns_, rows_);
+    return std::move(tables.out());
+  }
+
+  // Cuts names where lines would be wider than a terminal.
+  void Shorten(std::string_view name,
+               std::string (*shortened)(const std::string&, std::size_t)) {
+    const auto column = std::find_if(
+        columns_.begin(), columns_.end(),
+        [name](const auto& one) { return one.name.front() == name; });
+    if (column == columns_.end() || options_.width == base::kAnyWidth) return;
+    rmap::RenderOptions plain = options_;
+    plain.color = false;
+    std::size_t all = 0, widest = 0;
+    for (const std::string& line :
+         std::vector<std::string>(absl::StrSplit(Table(plain), '\n'))) {
+      all = std::max(all, base::DisplayColumns(line));
+    }
+    if (all <= options_.width) return;
+    const auto text = [value = column->value](const SampleRow& row) {
+      return std::get<std::string>(value(row));
+    };
+    for (const SampleRow& row : rows_) {
+      widest = std::max(widest, text(row).size());
+      if (options_.max_rows != 0 && &row == &rows_[options_.max_rows - 1]) {
+        break;
+      }
+    }
+    constexpr std::size_t kLeast = 24;
+    const std::size_t to =
+        std::max(std::min(kLeast, widest),
+                 widest - std::min(widest, all - options_.width));
+    column->value = [text, shortened, to](const SampleRow& row) -> rmap::Cell {
+      return shortened(text(row), to);
+    };
+  }
+
+  const rmap::Report& report_;
+  const rmap::RenderOptions& options_;
+  std::vector<rmap::Column<SampleRow>> columns_;
+  const std::vector<SampleRow> rows_;
+};
+
+std::string Text(const rmap::Report& report, const SampleBooksOfEvents& books,
                  const rmap::RenderOptions& options) {
-  RowTable rows("", "", tables.text_columns);
-  const std::size_t all = tables.text.size();
-  const std::size_t shown = options.max_rows == 0
-                                ? all
-                                : std::min<std::size_t>(all, options.max_rows);
-  std::vector<std::vector<Cell>> cells(
-      tables.text.begin(),
-      tables.text.begin() + static_cast<std::ptrdiff_t>(shown));
-  if (options.width != base::kAnyWidth) {
-    ShortenNames(tables.text_columns, options.width, cells);
+  std::string text = SampleText(report, options).Render();
+  if (options.selection != nullptr) {
+    text += rmap::where::SelectionText(*options.selection, {ReportBy::kSample},
+                                       options) +
+            "\n";
   }
-  for (std::vector<Cell>& row : cells) rows.Add(std::move(row));
-  std::string text = rows.Render("text");
-  if (shown < all) {
-    absl::StrAppendFormat(&text, "%d more rows: --rows 0 shows all\n",
-                          all - shown);
+  text += BooksText(*report.samples, books);
+  for (const std::string& note : report.sample_table->messages) {
+    text += "note: " + note + "\n";
   }
-  text += BooksText(samples, books);
-  for (const std::string& note : tables.notes) text += "note: " + note + "\n";
   return text;
 }
 
-std::string Json(const rmap::Samples& samples, const SampleRows& tables,
-                 const SampleBooksOfEvents& books) {
-  nlohmann::ordered_json out;
-  out["schema"] = "countrace.samples/1";
-  out["books"] = rmap::BooksJson(samples, books.events, books.periods);
-  out["rows"] = nlohmann::ordered_json::array();
-  for (const std::vector<Cell>& cells : tables.machine) {
-    nlohmann::ordered_json row;
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-      const std::string& name = tables.machine_columns[i];
-      if (const auto* text = std::get_if<std::string>(&cells[i])) {
-        row[name] = *text;
-      } else if (const auto* number = std::get_if<std::uint64_t>(&cells[i])) {
-        row[name] = *number;
-      } else if (const auto* yes = std::get_if<bool>(&cells[i])) {
-        row[name] = *yes;
-      } else {
-        row[name] = nullptr;
-      }
-    }
-    out["rows"].push_back(std::move(row));
+std::string Json(const rmap::Report& report, const SampleBooksOfEvents& books,
+                 const rmap::RowSelection* selection) {
+  nlohmann::ordered_json out = {{"schema", "countrace.samples/1"}};
+  if (selection != nullptr) {
+    out["where"] = rmap::where::SelectionObject(*selection);
   }
-  out["notes"] = tables.notes;
-  // Names of files may be no UTF-8.
-  return out.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) +
-         "\n";
+  out["books"] = rmap::BooksJson(*report.samples, books.events, books.periods);
+  auto& rows = out["rows"] = nlohmann::ordered_json::array();
+  rmap::ForEachJsonRow(report, ReportBy::kSample, selection,
+                       [&rows](const auto& row) { rows.push_back(row); });
+  out["notes"] = report.sample_table->messages;
+  return rmap::DumpJson(out, 1) + "\n";
 }
 
-ReportAnswer Answer(const rmap::Report& report,
-                    const SampleBooksOfEvents& books, std::string text) {
-  ReportAnswer answer = AnswerOf(report, std::move(text));
+std::string Rendered(const rmap::Report& report,
+                     const SampleBooksOfEvents& books,
+                     const rmap::RenderOptions& options) {
+  if (options.format == rmap::ReportFormat::kText) {
+    return Text(report, books, options);
+  }
+  for (const std::string& note : report.sample_table->messages) {
+    Say(kReportVerb.name, note);
+  }
+  if (options.format == rmap::ReportFormat::kJson) {
+    return Json(report, books, options.selection);
+  }
+  if (options.format == rmap::ReportFormat::kCsv) {
+    return rmap::RenderCsv(report, options);
+  }
+  std::string lines;
+  rmap::ForEachJsonRow(
+      report, ReportBy::kSample, options.selection,
+      [&lines](const auto& row) { lines += rmap::DumpJson(row, -1) + "\n"; });
+  return lines;
+}
+
+}  // namespace
+
+ReportAnswer RenderSamples(const rmap::Report& report,
+                           const SampleBooksOfEvents& books,
+                           const rmap::RenderOptions& options) {
+  ReportAnswer answer = AnswerOf(report, Rendered(report, books, options));
   for (const rmap::SampleBooks& one : books.events) {
     answer.has_loss |= one.lost + one.stacks_lost != 0;
   }
@@ -114,25 +153,6 @@ ReportAnswer Answer(const rmap::Report& report,
     answer.periods_disagree |= one.disagree();
   }
   return answer;
-}
-
-}  // namespace
-
-ReportAnswer RenderSamples(const rmap::Report& report, const SampleRows& tables,
-                           const SampleBooksOfEvents& books,
-                           const std::string& format,
-                           const rmap::RenderOptions& options) {
-  const rmap::Samples& samples = *report.samples;
-  if (format == "text") {
-    return Answer(report, books, Text(samples, tables, books, options));
-  }
-  for (const std::string& note : tables.notes) Say(kReportVerb.name, note);
-  if (format == "json") {
-    return Answer(report, books, Json(samples, tables, books));
-  }
-  RowTable rows("countrace.samples/1", "rows", tables.machine_columns);
-  for (const std::vector<Cell>& row : tables.machine) rows.Add(row);
-  return Answer(report, books, rows.Render(format));
 }
 
 }  // namespace countrace::cli

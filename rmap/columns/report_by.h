@@ -17,7 +17,8 @@ enum class ReportBy : std::uint8_t {
   kHook,
   kWaker,
   kPreemptor,
-  kSystemCall
+  kSystemCall,
+  kSample  // Report::sample_table
 };
 
 }  // namespace countrace::rmap

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "rmap/columns/column.h"
+#include "rmap/result/sample_table.h"
 #include "rmap/result/tables.h"
 
 namespace countrace::rmap {
@@ -15,6 +16,14 @@ namespace countrace::rmap {
 // interval, if that is lopsided; "+-?" if it is unknown. text_tables.cc formats
 // numbers.
 std::string ScaledText(const ScaledCount& count, Unit unit);
+
+// Amounts of samples: "513 ms" of a clock, "1.2 M" of other events.
+std::string SampleAmountText(const std::string& event, double value);
+// "~513 ms"; "513 ms" if it is exact; "-": no sample.
+std::string SampleEstimateText(const std::string& event,
+                               const SampledAmount& amount);
+// "~31.2 % [29.1, 33.4]"; "31.2 %" if it is exact; "-": no sample.
+std::string SampleShareText(const SampledAmount& amount);
 
 struct BooksRow {
   std::string event;
@@ -37,6 +46,10 @@ std::vector<Column<SystemCallRow>> SystemCallColumns(const Report& report);
 // The same for text: one column for all errnos.
 std::vector<Column<SystemCallRow>> SystemCallTextColumns(const Report& report);
 std::vector<Column<CpuRow>> CpuColumns(const Report& report);
+// Requires: report.samples, report.sample_table.
+std::vector<Column<SampleRow>> SampleColumns(const Report& report);
+// The same for text: amounts first, with their intervals.
+std::vector<Column<SampleRow>> SampleTextColumns(const Report& report);
 std::vector<Column<BooksRow>> BooksColumns();
 
 // Books of the counted events, in the order of Report::events.

@@ -24,6 +24,8 @@ const char* TableName(ReportBy table) {
       return "preemptors";
     case ReportBy::kSystemCall:
       return "syscalls";
+    case ReportBy::kSample:
+      return "samples";
   }
   return "";
 }

@@ -5,6 +5,7 @@
 
 #include "rmap/columns/report_by.h"
 #include "rmap/columns/report_columns.h"
+#include "rmap/result/sample_table.h"
 #include "rmap/result/tables.h"
 
 namespace countrace::rmap {
@@ -15,6 +16,10 @@ const char* TableName(ReportBy table);
 // Calls visit(ReportBy, columns, rows) for each table, in the schema's order.
 template <typename Visit>
 void VisitTables(const Report& report, const Visit& visit) {
+  if (report.sample_table) {
+    visit(ReportBy::kSample, SampleColumns(report), report.sample_table->rows);
+    return;
+  }
   visit(ReportBy::kProcess, ProcessColumns(report), report.processes);
   visit(ReportBy::kThread, ThreadColumns(report), report.threads);
   visit(ReportBy::kSegment, SegmentColumns(report, false), report.segments);

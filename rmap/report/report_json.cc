@@ -168,13 +168,6 @@ Json DoubtObject(const BooksDoubt& doubt) {
   return object;
 }
 
-// ASCII only, so that no name can control a terminal; bytes that are not UTF-8
-// become U+FFFD, since JSON cannot store them.
-std::string Dump(const Json& json, int indent) {
-  return json.dump(indent, ' ', /*ensure_ascii=*/true,
-                   Json::error_handler_t::replace);
-}
-
 // Calls `begin(name, has_rows)`, `row(name, object)` for each row, `end(name,
 // has_rows)`, for each table that `by` selects. Row by row: as one document, a
 // hundred thousand rows would take gigabytes. Without rows: not recorded.
@@ -207,13 +200,13 @@ void VisitJson(const Report& report, ReportBy by, const RowSelection* selection,
 std::string Line(const std::string& table, const Json& row) {
   Json object = {{"table", table}};
   object.update(row);
-  return Dump(object, -1) + "\n";
+  return DumpJson(object, -1) + "\n";
 }
 
 // As nlohmann prints it inside a document, `depth` levels deep. Line breaks in
 // texts are escaped, so each one is of the layout.
 void AppendInside(std::string& out, const Json& value, std::size_t depth) {
-  for (const char c : Dump(value, 1)) {
+  for (const char c : DumpJson(value, 1)) {
     out += c;
     if (c == '\n') out.append(depth, ' ');
   }
@@ -221,7 +214,7 @@ void AppendInside(std::string& out, const Json& value, std::size_t depth) {
 
 void AppendName(std::string& out, const std::string& name) {
   out += out == "{" ? "\n " : ",\n ";
-  out += Dump(Json(name), -1) + ": ";
+  out += DumpJson(Json(name), -1) + ": ";
 }
 
 void AppendMember(std::string& out, const std::string& name,
@@ -238,6 +231,20 @@ void GivePart(const TextParts& parts, std::string& out) {
 }
 
 }  // namespace
+
+std::string DumpJson(const Json& json, int indent) {
+  return json.dump(indent, ' ', /*ensure_ascii=*/true,
+                   Json::error_handler_t::replace);
+}
+
+void ForEachJsonRow(const Report& report, ReportBy table,
+                    const RowSelection* selection,
+                    const std::function<void(const Json&)>& on_row) {
+  const auto nothing = [](const std::string&, bool) {};
+  VisitJson(
+      report, table, selection, nothing,
+      [&](const std::string&, const Json& row) { on_row(row); }, nothing);
+}
 
 std::string RenderJson(const Report& report, ReportBy by,
                        const RowSelection* selection, const TextParts& parts) {

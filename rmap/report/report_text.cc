@@ -66,6 +66,7 @@ class TextReport {
   void RenderTable(ReportBy table) {
     switch (table) {
       case ReportBy::kDefault:
+      case ReportBy::kSample:  // cli/report/report_samples.cc
         break;
       case ReportBy::kProcess:
         Processes();

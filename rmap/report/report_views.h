@@ -4,6 +4,7 @@
 #define COUNTRACE_RMAP_REPORT_REPORT_VIEWS_H_
 
 #include <functional>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
@@ -26,6 +27,13 @@ std::string RenderJson(const Report& report, ReportBy by,
 std::string RenderJsonLines(const Report& report, ReportBy by,
                             const RowSelection* selection,
                             const TextParts& parts = {});
+// The rows of one table as the objects that these have.
+void ForEachJsonRow(
+    const Report& report, ReportBy table, const RowSelection* selection,
+    const std::function<void(const nlohmann::ordered_json&)>& on_row);
+// ASCII only, so that no name can control a terminal; bytes that are not UTF-8
+// become U+FFFD, since JSON cannot store them. `indent` -1: one line.
+std::string DumpJson(const nlohmann::ordered_json& json, int indent);
 // One table, RFC 4180 with a header line; kDefault: processes. With
 // RenderOptions::bounds, a number that can have an interval has two more
 // columns, NAME.lo and NAME.hi; hi empty: no upper limit.

@@ -33,6 +33,7 @@ const char* Label(const std::string& column) {
                                      {"wall_ns.incl", "wall"},
                                      {"wait_ns", "wait"},
                                      {"hits", "hits"},
+                                     {"self", "self"},
                                      {"blocked_ns", "blocked"}};
   for (const Known& known : kKnown) {
     if (column == known.column) return known.label;

@@ -65,7 +65,7 @@ class TextTables {
              const std::vector<Row>& rows) {
     const std::vector<Column<Row>> columns = Chosen(std::move(all));
     if (rows.empty() || columns.empty()) return;
-    Title(title);
+    if (!title.empty()) Title(title);
     base::TextTable table;
     std::vector<const Column<Row>*> used;
     const std::size_t limit = RowLimit(rows.size());

@@ -412,7 +412,8 @@ struct WantedRows {
   bool samples = false;         // Report::samples, WakerRow::places
 };
 
-struct Samples;  // rmap/result/samples.h
+struct Samples;      // rmap/result/samples.h
+struct SampleTable;  // rmap/result/sample_table.h
 
 struct Report {
   std::string path;
@@ -450,6 +451,8 @@ struct Report {
   std::vector<SystemCallRow> system_call_rows;  // most time first
   std::vector<CpuRow> cpu_rows;
   std::shared_ptr<const Samples> samples;  // null: not wanted
+  // The only table of the report; null: it has the others.
+  std::shared_ptr<SampleTable> sample_table;
   std::vector<Books> books;  // one for each kernel dump event of `events`
   Loss loss;
   OwnCost own_cost;

@@ -96,6 +96,9 @@ void SortRows(std::string_view field, Report& report) {
       if (fields.table == table) Sort(fields, field, columns, rows);
     }
   };
+  if (report.sample_table) {
+    sort(ReportBy::kSample, SampleColumns(report), report.sample_table->rows);
+  }
   sort(ReportBy::kProcess, ProcessColumns(report), report.processes);
   sort(ReportBy::kThread, ThreadColumns(report), report.threads);
   sort(ReportBy::kSegment, SegmentColumns(report, false), report.segments);

@@ -24,6 +24,8 @@ bool AddsUp(ReportBy table, const std::vector<std::string>& column,
       return name == "wait_ns";
     case ReportBy::kSystemCall:
       return name == "wall_ns" && column.back() == "incl";
+    case ReportBy::kSample:
+      return name == "self";
     case ReportBy::kDefault:
       break;
   }

@@ -7,6 +7,7 @@
 
 #include "rmap/columns/report_tables.h"
 #include "rmap/columns/row_selection.h"
+#include "rmap/result/samples.h"
 
 namespace countrace::rmap::where {
 
@@ -24,6 +25,8 @@ template <typename Row>
 void AddShares(const Report& report, ReportBy table,
                const std::vector<Column<Row>>& columns,
                const std::vector<Row>& rows, TableSelection& selection) {
+  // Amounts of different events do not add up.
+  if (table == ReportBy::kSample && report.samples->events.size() > 1) return;
   bool time_is_wall = false;
   if constexpr (requires(const Row& row) { row.on_cpu; }) {
     time_is_wall = true;
@@ -35,6 +38,9 @@ void AddShares(const Report& report, ReportBy table,
     share.is_event = column.name.front() == "counts";
     share.name = share.is_event ? column.name[1] : FullName(column);
     share.is_time = column.unit == Unit::kNanoseconds;
+    if constexpr (requires(const Row& row) { row.self.exact; }) {
+      for (const Row& row : rows) share.scaled |= !row.self.exact;
+    }
     bool known = false;
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const Cell cell = column.value(rows[i]);

@@ -138,15 +138,15 @@ class DataAddresses(Recording):
                            self.file, 4)
         pages = json.loads(done.stdout)['table_a']
         done = run(COUNTRACE, 'report', '--no-progress', '--by', 'data', self.trace)
-        self.assertRegex(done.stdout, r'samples +self +self of all +data +of +dso\n')
+        self.assertRegex(done.stdout, r' samples +self +self of all +data +of +dso\n')
         self.assertRegex(done.stdout,
-                         rf'\n{pages} +~?{pages} +~?\d+\.\d %( \[.*\])? +table_a +'
+                         rf'\n +{pages} +~?{pages} +~?\d+\.\d %( \[.*\])? +table_a +'
                          rf'{self.program}')
         self.assertIn('books of page-faults (every 1, ', done.stdout)
         done = run(COUNTRACE, 'report', '--no-progress', '--by', 'data', '--format', 'csv',
                    self.trace)
         self.assertTrue(done.stdout.startswith(
-            'event,in,data,of,dso,self_samples,self,self_lo,self_hi,weights\n'), done)
+            'event,in,data,of,dso,self_samples,self,self_lo,self_hi,weights,self_share\n'), done)
 
     def record_running(self, event, code):
         """Records a Python program between two lines of its input; returns what it printed."""

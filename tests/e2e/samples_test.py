@@ -515,6 +515,55 @@ class Samples(Recording):
         self.assertTrue(all(book['residual'] == 0 for book in summary['books'].values()),
                         summary['books'])
 
+    def test_rows_and_columns_are_chosen(self):
+        """--where, --sort, --columns and --no-in are as for other tables."""
+        self.record('--sample', RATE, '--kernel', 'syscalls', '--', HOOKED, 'cpu', 200)
+        whole = self.report('function')
+        where = 'function =~ "^Burn" && total_samples > 9'
+        some = self.report('function', '--where', where)
+        wanted = [row for row in whole['rows']
+                  if row['function'].startswith('Burn') and row['total_samples'] > 9]
+        self.assertTrue(wanted, whole['rows'][:9])
+        self.assertEqual(wanted, some['rows'])
+        self.assertEqual(whole['books'], some['books'])
+        self.assertEqual(
+            {'selected': sum(row['self'] for row in wanted), 'of': 'rows', 'quality': 'scaled',
+             'total': sum(row['self'] for row in whole['rows'])},
+            some['where']['tables']['samples']['shares']['self'])
+        by_total = self.report('function', '--sort', 'total')['rows']
+        self.assertEqual(sorted((row['total'] for row in whole['rows']), reverse=True),
+                         [row['total'] for row in by_total])
+        options = ['--where', where, '--columns', 'total_samples,function']
+        table = run(COUNTRACE, 'report', '--by', 'function', *options, '--format', 'csv',
+                    self.trace).stdout.splitlines()
+        self.assertEqual(['total_samples,function'] +
+                         [f'{row["total_samples"]},{row["function"]}' for row in wanted], table)
+        text = run(COUNTRACE, 'report', '--by', 'function', *options, self.trace).stdout
+        self.assertRegex(text, r'^ +total_samples +function\n +\d+ +Burn\w+\(unsigned long\)\n')
+        self.assertIn(f'{len(wanted)} of {len(whole["rows"])}', text)
+        # Without the open segments a function has one row: their sum.
+        merged = self.report('function', '--no-in')['rows']
+        sums = {}
+        for row in whole['rows']:
+            one = sums.setdefault((row['function'], row['dso'], row['inlined']), [0, 0])
+            one[0] += row['self_samples']
+            one[1] += row['total_samples']
+        self.assertEqual(sums, {(row['function'], row['dso'], row['inlined']):
+                                [row['self_samples'], row['total_samples']] for row in merged})
+        self.assertLess(len(merged), len(whole['rows']))
+        self.assertNotIn('in', merged[0])
+        for words, message in (
+                (['--by', 'dso', '--where', 'function == "x"'], 'unknown field `function`'),
+                (['--by', 'dso', '--columns', 'dos'], 'did you mean `dso`?'),
+                (['--by', 'line', '--sort', 'sorce'], 'did you mean `source`?'),
+                (['--by', 'calltree', '--where', 'self > 1'], '--where is for --by function'),
+                (['--by', 'calltree', '--sort', 'self'], '--sort is for --by function'),
+                (['--by', 'calltree', '--no-in'], 'the column `in`'),
+                (['--by', 'process', '--no-in'], 'the column `in`')):
+            done = run(COUNTRACE, 'report', *words, self.trace)
+            self.assertEqual((2, ''), (done.returncode, done.stdout), words)
+            self.assertIn(message, done.stderr)
+
     def test_one_mode(self):
         self.record('--count', 'user', '--sample', RATE, '--', WORKLOAD, 'cpu', 100)
         data = self.report('dso')
@@ -582,6 +631,11 @@ class Samples(Recording):
             rows = self.report('function', '--group-by', by)['rows']
             self.assertEqual(whole['books'][0]['samples'],
                              sum(row['self_samples'] for row in rows), by)
+        # A group is a field.
+        where = f'comm == "half" && tid == {known["half"]}'
+        self.assertEqual(
+            [row for row in grouped['rows'] if row['tid'] == known['half']],
+            self.report('function', '--group-by', 'thread', '--where', where)['rows'])
         # Trees: each thread's own, the one with most samples first.
         tree = self.report('calltree', '--group-by', 'thread', '--rows', 0)['rows']
         roots = [row for row in tree if row['depth'] == 0]
@@ -609,7 +663,7 @@ class Samples(Recording):
                 (['--by', 'thread', '--thread', 'half'], 2, '--thread is for tables of samples'),
                 (['--thread', 'half'], 2, '--thread is for tables of samples'),
                 (['--group-by', 'thread'], 2, '--by thread has a row for each'),
-                (['--by', 'function', '--sort', 'comm'], 2, '--group-by thread has rows'),
+                (['--by', 'function', '--sort', 'comm'], 2, 'unknown field `comm`'),
                 (['--by', 'function', '--group-by', 'tid'], 2, 'tid')):
             done = run(COUNTRACE, 'report', *words, self.trace)
             self.assertEqual(status, done.returncode, (words, done))

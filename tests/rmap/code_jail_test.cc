@@ -202,11 +202,11 @@ TEST_CASE("code jail: a file that needs more memory than the limit") {
   Samples samples;
   samples.files = {{}, folder.File("large"), folder.File("good")};
   samples.frames = {{}, {0, 1, kCode, 0}, {0, 2, kCode, 0}};
-  CodePlaces functions(samples, CodeBy::kFunction);
+  CodePlaces functions(samples, SampleBy::kFunction);
   CHECK(functions[functions.Of(1).front()].function ==
         "[not named: 1 GiB of memory]");
   CHECK(functions[functions.Of(2).front()].function == "work");
-  CodePlaces lines(samples, CodeBy::kLine);
+  CodePlaces lines(samples, SampleBy::kLine);
   CHECK(lines[lines.Of(1).front()].source == "[not named: 1 GiB of memory]");
   CHECK(lines[lines.Of(2).front()].source == "[no lines]");
 }

@@ -70,8 +70,8 @@ TEST_CASE("code places: two with one symbolizer read a file once") {
   const Copies copies;
   const Samples samples = SamplesOf(copies);
   Symbolizer symbolizer;
-  CodePlaces by_address(samples, CodeBy::kAddress, &symbolizer);
-  CodePlaces by_function(samples, CodeBy::kFunction, &symbolizer);
+  CodePlaces by_address(samples, SampleBy::kAddress, &symbolizer);
+  CodePlaces by_function(samples, SampleBy::kFunction, &symbolizer);
   CHECK(by_address[by_address.Of(1).front()].function ==
         "countrace_test_first");
   std::filesystem::remove(copies.folder / "one");
@@ -79,7 +79,7 @@ TEST_CASE("code places: two with one symbolizer read a file once") {
         "countrace_test_second");
   CHECK(by_function.messages().empty());
   // One of its own finds none.
-  CodePlaces alone(samples, CodeBy::kFunction);
+  CodePlaces alone(samples, SampleBy::kFunction);
   CHECK(alone[alone.Of(2).back()].function == "[stripped]");
   CHECK(alone.messages().size() == 1);
 }

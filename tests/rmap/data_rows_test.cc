@@ -74,7 +74,7 @@ class Trace {
     std::vector<std::byte> bytes;
     sums_.Add(RecordOf(point, numbers, {}, bytes), {});
   }
-  DataTable Table() const {
+  SampleTable Table() const {
     Report report;
     ProcessRow process;
     process.comm = "server";
@@ -90,10 +90,10 @@ class Trace {
 };
 
 // Hits by "data of dso".
-std::map<std::string, std::uint64_t> Hits(const DataTable& table) {
+std::map<std::string, std::uint64_t> Hits(const SampleTable& table) {
   std::map<std::string, std::uint64_t> hits;
-  for (const DataRow& row : table.rows) {
-    hits[row.data + "|" + row.of + "|" + row.dso] += row.amount.hits;
+  for (const SampleRow& row : table.rows) {
+    hits[row.data + "|" + row.of + "|" + row.dso] += row.self.hits;
   }
   return hits;
 }
@@ -143,7 +143,7 @@ TEST_CASE("data rows: buckets of memory, and shares of all samples") {
   hit(9, ~0xfffull, 10);
   hit(0, 0, 11);
   hit(99, 0x123, 12);  // the area's record is lost
-  const DataTable table = trace.Table();
+  const SampleTable table = trace.Table();
   CHECK(Hits(table) == std::map<std::string, std::uint64_t>{
                            {"[heap]||", 7},
                            {"[stack]|server 812|", 5},
@@ -154,11 +154,11 @@ TEST_CASE("data rows: buckets of memory, and shares of all samples") {
                            {"[kernel]||", 10},
                            {"[no address]||", 11}});
   double all = 0;
-  for (const DataRow& row : table.rows) {
-    CHECK(row.amount.value == row.amount.hits * 10);
-    CHECK(row.amount.share_lo <= row.amount.share);
-    CHECK(row.amount.share <= row.amount.share_hi);
-    all += row.amount.share;
+  for (const SampleRow& row : table.rows) {
+    CHECK(row.self.value == row.self.hits * 10);
+    CHECK(row.self.share_lo <= row.self.share);
+    CHECK(row.self.share <= row.self.share_hi);
+    all += row.self.share;
   }
   CHECK(all == Approx(1));
 }
@@ -194,7 +194,7 @@ TEST_CASE("data rows: objects, code and other data of a program's file") {
   trace.Sample(kFaults, {10, 0, 2, code});
   trace.Sample(kFaults, {10, 0, 3, 0x1010});
   trace.Sample(kFaults, {10, 0, 4, 0x1010});
-  const DataTable table = trace.Table();
+  const SampleTable table = trace.Table();
   const std::string name = path.substr(path.rfind('/') + 1);
   CHECK(
       Hits(table) ==
@@ -215,12 +215,12 @@ TEST_CASE("data rows: pages and addresses are of a process") {
     for (const std::uint64_t address : {0x5010, 0x5018, 0x6000}) {
       trace.Sample(kFaults, {10, 0, 1, address});
     }
-    const DataTable table = trace.Table();
+    const SampleTable table = trace.Table();
     REQUIRE(table.rows.size() == rows);
-    for (const DataRow& row : table.rows) CHECK(row.of == "server 812");
-    CHECK(
-        std::any_of(table.rows.begin(), table.rows.end(),
-                    [](const DataRow& row) { return row.address == 0x6000; }));
+    for (const SampleRow& row : table.rows) CHECK(row.of == "server 812");
+    CHECK(std::any_of(
+        table.rows.begin(), table.rows.end(),
+        [](const SampleRow& row) { return row.address == 0x6000; }));
   }
 }
 
@@ -249,14 +249,14 @@ TEST_CASE("data rows: by source, with their weights") {
   trace.Sample(kLoads, {10, 0, 1, 0x5010, load, 4});
   trace.Sample(kLoads, {10, 0, 1, 0x6010, load, 7});
   trace.Sample(kLoads, {10, 0, 1, 0x5010, store, 0});
-  const DataTable table = trace.Table();
+  const SampleTable table = trace.Table();
   REQUIRE(table.rows.size() == 2);
-  CHECK(table.rows[0].source.access == "load");
-  CHECK(table.rows[0].source.memory == "L1 hit");
-  CHECK(table.rows[0].amount.hits == 2);
+  CHECK(DecodeDataSource(table.rows[0].data_source).access == "load");
+  CHECK(DecodeDataSource(table.rows[0].data_source).memory == "L1 hit");
+  CHECK(table.rows[0].self.hits == 2);
   CHECK(table.rows[0].weights == 11);
-  CHECK(table.rows[1].source.access == "store");
-  CHECK(table.rows[1].source.memory == "L1 miss");
+  CHECK(DecodeDataSource(table.rows[1].data_source).access == "store");
+  CHECK(DecodeDataSource(table.rows[1].data_source).memory == "L1 miss");
 }
 
 TEST_CASE("data source: what the kernel's constants mean") {

@@ -148,9 +148,9 @@ std::span<const std::byte> BytesOf(const std::string& text) {
 using Row = std::tuple<std::uint32_t, std::string, std::string, bool,
                        std::uint64_t, std::uint64_t, std::uint64_t,
                        std::uint64_t, std::uint64_t, std::uint64_t>;
-std::vector<Row> RowsOf(const CodeTable& table) {
+std::vector<Row> RowsOf(const SampleTable& table) {
   std::vector<Row> rows;
-  for (const CodeRow& row : table.rows) {
+  for (const SampleRow& row : table.rows) {
     rows.emplace_back(row.event, row.function, row.dso, row.inlined,
                       row.self.value, row.self.lo, row.self.hi, row.total.value,
                       row.total.lo, row.total.hi);
@@ -190,8 +190,8 @@ TEST_CASE("named samples: tables of any range are those of its samples") {
       }
       NamedPlaces places(*named);
       CHECK(RowsOf(MakePlaceTable(found, named->in, places, choice)) ==
-            RowsOf(MakeCodeTable(truth, Info(), CodeBy::kFunction, choice)));
-      CodePlaces looked_up(truth, CodeBy::kFunction);
+            RowsOf(MakeCodeTable(truth, Info(), SampleBy::kFunction, choice)));
+      CodePlaces looked_up(truth, SampleBy::kFunction);
       const auto compared = ComparePeriods(found, places, choice.chosen);
       const auto known = ComparePeriods(truth, looked_up, choice.chosen);
       REQUIRE(compared.size() == 1);

@@ -19,7 +19,7 @@ namespace {
 using logformat::SamplePoint;
 
 std::vector<PeriodComparison> Compared(const Samples& samples) {
-  CodePlaces places(samples, CodeBy::kFunction);
+  CodePlaces places(samples, SampleBy::kFunction);
   return ComparePeriods(samples, places);
 }
 
@@ -174,9 +174,9 @@ TEST_CASE("sample sums: two periods of an event are one event") {
   CHECK(books[0].lost == 1);
   CHECK(books[1].processes == 250);
   CHECK(books[1].residual == 10);
-  const CodeTable table =
-      MakeCodeTable(samples, TwoPeriods::Info(), CodeBy::kFunction);
-  for (const CodeRow& row : table.rows) {
+  const SampleTable table =
+      MakeCodeTable(samples, TwoPeriods::Info(), SampleBy::kFunction);
+  for (const SampleRow& row : table.rows) {
     if (row.event != 0 || row.function != "f1") continue;
     CHECK(row.self.value == 6000);
     CHECK(row.self.share == Approx(2. / 3));

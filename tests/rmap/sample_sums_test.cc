@@ -1,6 +1,7 @@
 // Sums of samples against stacks that are known, and shares against their
 // intervals.
 #include "rmap/samples/sums/sample_sums.h"
+#include "rmap/samples/sums/sampled_amount.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -116,7 +117,7 @@ TEST_CASE("sample sums: code has the name that it had at a sample's time") {
   feeder.Define(5, 0, {2, 0xfff, kEnd, 5, 1}, {"Never"});
   feeder.Define(5, 0, {2, 0x1000, 16, 0, kEnd}, {}, 9);
   const Samples all = sums.Take();
-  CodePlaces places(all, CodeBy::kFunction);
+  CodePlaces places(all, SampleBy::kFunction);
   std::map<std::string, std::uint64_t> hits;
   for (const SampleSum& sum : all.sums) {
     std::string chain;
@@ -224,7 +225,7 @@ TEST_CASE("sample sums: times off CPU have limits, and their books add up") {
   CHECK(books.lost_ns == 2'000'000);
   CHECK(books.unseen == 1);
   CHECK(books.residual == 3);
-  const CodeTable table = MakeCodeTable(samples, info, CodeBy::kFunction);
+  const SampleTable table = MakeCodeTable(samples, info, SampleBy::kFunction);
   REQUIRE(table.rows.size() == 1);
   CHECK(table.rows[0].self.lo == 5'000'000);
   CHECK(table.rows[0].self.hi == 7'000'000);  // the lost one may be of it
@@ -251,10 +252,10 @@ TEST_CASE("sample sums: what has no sample is in the upper limits") {
     CHECK(books.residual == static_cast<std::int64_t>(missing));
     // One period is left on the CPU at the end.
     CHECK(MissingIn(samples, books) == (missing > 1 ? missing : 0));
-    const CodeTable table =
-        MakeCodeTable(samples, InfoWithPoints(), CodeBy::kFunction);
+    const SampleTable table =
+        MakeCodeTable(samples, InfoWithPoints(), SampleBy::kFunction);
     REQUIRE(table.rows.size() == 2);
-    for (const CodeRow& row : table.rows) {
+    for (const SampleRow& row : table.rows) {
       const std::uint64_t truth = row.function == "first" ? 600 : 400;
       CHECK(row.self.lo <= truth);
       CHECK(row.self.hi >= truth);
@@ -266,9 +267,9 @@ TEST_CASE("sample sums: what has no sample is in the upper limits") {
     // The counts are not those of a part.
     samples.of_part = true;
     CHECK(SampleBooksOf(samples).front().counted == 0);
-    const CodeTable part =
-        MakeCodeTable(samples, InfoWithPoints(), CodeBy::kFunction);
-    for (const CodeRow& row : part.rows) {
+    const SampleTable part =
+        MakeCodeTable(samples, InfoWithPoints(), SampleBy::kFunction);
+    for (const SampleRow& row : part.rows) {
       CHECK(row.self.hi <= 1000 - missing);
     }
   }
@@ -290,10 +291,10 @@ TEST_CASE("sample sums: damaged definitions lose names, never samples") {
   std::uint64_t hits = 0;
   for (const SampleSum& sum : samples.sums) hits += sum.hits;
   CHECK(hits == 4);
-  const CodeTable table =
-      MakeCodeTable(samples, InfoWithPoints(), CodeBy::kFunction);
+  const SampleTable table =
+      MakeCodeTable(samples, InfoWithPoints(), SampleBy::kFunction);
   std::uint64_t self = 0;
-  for (const CodeRow& row : table.rows) {
+  for (const SampleRow& row : table.rows) {
     CHECK(row.function == logformat::kUnknownCode);
     self += row.self.hits;
   }
@@ -339,10 +340,10 @@ TEST_CASE("sample tables: a recursive function has its total once") {
   feeder.Sample(0, 10, 4, {});
   feeder.Define(4, 0, {kFirst, 100, 40, 20, 0, 0});
   const Samples samples = sums.Take();
-  const CodeTable table =
-      MakeCodeTable(samples, InfoWithPoints(), CodeBy::kFunction);
+  const SampleTable table =
+      MakeCodeTable(samples, InfoWithPoints(), SampleBy::kFunction);
   std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> rows;
-  for (const CodeRow& row : table.rows) {
+  for (const SampleRow& row : table.rows) {
     rows[row.function] = {row.self.hits, row.total.hits};
   }
   CHECK(rows["outer"] == std::pair<std::uint64_t, std::uint64_t>{1, 3});
@@ -352,9 +353,9 @@ TEST_CASE("sample tables: a recursive function has its total once") {
   REQUIRE(books.size() == 1);
   CHECK(books[0].processes == 30);
   CHECK(books[0].residual == 10);
-  const auto text = [](const CallTree& tree) {
+  const auto text = [](const SampleTable& tree) {
     std::string lines;
-    for (const CallTreeRow& row : tree.rows) {
+    for (const SampleRow& row : tree.rows) {
       lines += std::string(row.depth, ' ') + row.function + ' ' +
                std::to_string(row.self.hits) + '/' +
                std::to_string(row.total.hits) + '\n';
@@ -374,7 +375,7 @@ TEST_CASE("sample tables: a recursive function has its total once") {
             samples,
             {.callers = true, .function = "a::*", .fold_recursion = true})) ==
         "a::inner() 2/2\n outer 0/2\n");
-  const CallTree large = MakeCallTree(samples, {.least_share = 0.5});
+  const SampleTable large = MakeCallTree(samples, {.least_share = 0.5});
   CHECK(large.rows.size() == 3);
   CHECK(large.left_out == 1);
 }

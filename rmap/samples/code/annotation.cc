@@ -97,8 +97,8 @@ class SampledCode {
               Symbolizer& symbolizer)
       : samples_(samples),
         symbolizer_(symbolizer),
-        places_(samples, CodeBy::kAddress, &symbolizer),
-        functions_(samples, CodeBy::kFunction, &symbolizer),
+        places_(samples, SampleBy::kAddress, &symbolizer),
+        functions_(samples, SampleBy::kFunction, &symbolizer),
         events_(EmptyTotals(samples)) {
     places_.Expect(request.chosen);
     for (const SampleSum& sum : samples.sums) {

@@ -54,7 +54,7 @@ std::vector<std::string> FunctionsAt(const Samples& samples,
 
 void NameBlockedPlaces(Report& report) {
   if (report.samples == nullptr) return;
-  CodePlaces places(*report.samples, CodeBy::kFunction);
+  CodePlaces places(*report.samples, SampleBy::kFunction);
   for (WakerRow& row : report.wakers) {
     std::map<std::vector<std::string>, BlockedPlace> joined;
     for (const BlockedPlace& place : row.places) {

@@ -11,8 +11,8 @@ namespace {
 constexpr char kNotNamed[] = "[not named: ";  // symbolizer.h
 
 // Places of the other tables differ by the source.
-bool HasFunctions(CodeBy by) {
-  return by == CodeBy::kFunction || by == CodeBy::kAddress;
+bool HasFunctions(SampleBy by) {
+  return by == SampleBy::kFunction || by == SampleBy::kAddress;
 }
 
 }  // namespace
@@ -28,7 +28,7 @@ const CodeSymbol* RecordedSymbol(const Samples& samples,
   return is_there ? &symbol : nullptr;
 }
 
-CodePlaces::CodePlaces(const Samples& samples, CodeBy by,
+CodePlaces::CodePlaces(const Samples& samples, SampleBy by,
                        Symbolizer* symbolizer)
     : samples_(samples),
       by_(by),
@@ -45,7 +45,7 @@ std::uint32_t CodePlaces::NumberOf(CodePlace place) {
 }
 
 void CodePlaces::Expect(const std::vector<bool>& chosen) {
-  if (by_ == CodeBy::kDso) return;
+  if (by_ == SampleBy::kDso) return;
   std::vector<bool> seen(samples_.frames.size());
   std::map<std::uint32_t, std::vector<std::uint64_t>> addresses;  // by file
   for (const SampleSum& sum : samples_.sums) {
@@ -81,7 +81,7 @@ const std::vector<std::uint32_t>& CodePlaces::Of(std::uint32_t number) {
         CodePlace none;
         none.dso = logformat::kUnknownCode;
         if (HasFunctions(by_)) none.function = none.dso;
-        if (by_ == CodeBy::kLine || by_ == CodeBy::kFile)
+        if (by_ == SampleBy::kLine || by_ == SampleBy::kFile)
           none.source = none.dso;
         chain.push_back(NumberOf(std::move(none)));
       } else {
@@ -98,8 +98,8 @@ std::vector<CodePlace> CodePlaces::Look(const StackFrame& frame) {
   const CodeFile& file = samples_.files[frame.file];
   CodePlace place;
   place.dso = file.path.empty() ? logformat::kUnknownCode : file.path;
-  if (by_ == CodeBy::kAddress) place.address = frame.address;
-  if (by_ == CodeBy::kDso) return {place};
+  if (by_ == SampleBy::kAddress) place.address = frame.address;
+  if (by_ == SampleBy::kDso) return {place};
   if (place.dso.front() != '/') {
     if (HasFunctions(by_)) {
       place.function = RecordedName(frame, place.dso);
@@ -115,10 +115,10 @@ std::vector<CodePlace> CodePlaces::Look(const StackFrame& frame) {
       one.function = name.function.empty() ? kStripped : name.function;
       one.inlined = name.inlined;
     }
-    if (by_ == CodeBy::kFunction) continue;
+    if (by_ == SampleBy::kFunction) continue;
     one.source = std::move(name.file);
-    if (by_ != CodeBy::kFile) one.line = name.line;
-    if (by_ == CodeBy::kAddress) break;
+    if (by_ != SampleBy::kFile) one.line = name.line;
+    if (by_ == SampleBy::kAddress) break;
     if (one.source.empty()) {
       one.source = name.function.empty()                  ? kStripped
                    : name.function.starts_with(kNotNamed) ? name.function

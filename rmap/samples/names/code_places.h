@@ -16,19 +16,12 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "rmap/result/sample_table.h"
 #include "rmap/result/samples.h"
 #include "rmap/samples/names/frame_places.h"
 #include "rmap/samples/names/symbolizer.h"
 
 namespace countrace::rmap {
-
-enum class CodeBy : std::uint8_t {
-  kFunction,
-  kDso,
-  kAddress,
-  kLine,  // of the source
-  kFile,  // of the source
-};
 
 // Places of code in a file without symbols, and without lines.
 inline constexpr char kStripped[] = "[stripped]";
@@ -40,8 +33,9 @@ const CodeSymbol* RecordedSymbol(const Samples& samples,
 
 class CodePlaces final : public FramePlaces {
  public:
-  // `samples` must outlive it, and `symbolizer`; absent: one of its own.
-  CodePlaces(const Samples& samples, CodeBy by,
+  // `by`: of code, no tree. `samples` must outlive it, and `symbolizer`;
+  // absent: one of its own.
+  CodePlaces(const Samples& samples, SampleBy by,
              Symbolizer* symbolizer = nullptr);
 
   // Looks for the frames of all sums at once, which costs less than one after
@@ -63,7 +57,7 @@ class CodePlaces final : public FramePlaces {
                            const std::string& bucket) const;
 
   const Samples& samples_;
-  const CodeBy by_;
+  const SampleBy by_;
   const std::unique_ptr<Symbolizer> own_symbolizer_;
   Symbolizer* const symbolizer_;
   // Indices into chains_, by frame and by its file, address and

@@ -7,6 +7,7 @@
 
 #include "base/text/glob.h"
 #include "rmap/samples/names/code_places.h"
+#include "rmap/samples/sums/sampled_amount.h"
 
 namespace countrace::rmap {
 namespace {
@@ -22,19 +23,19 @@ class TreeBuilder {
   TreeBuilder(const Samples& samples, const CallTreeRequest& request)
       : samples_(samples),
         request_(request),
-        places_(samples, CodeBy::kFunction),
+        places_(samples, SampleBy::kFunction),
         events_(EmptyTotals(samples)) {
     nodes_.emplace_back();  // above the outermost frames of all events
   }
 
-  CallTree Build() {
+  SampleTable Build() {
     places_.Expect(request_.choice.chosen);
     for (const SampleSum& sum : samples_.sums) {
       if (!request_.choice.Has(sum.context)) continue;
       events_[sum.event].Add(sum);
       Add(sum);
     }
-    CallTree tree;
+    SampleTable tree;
     Emit(0, tree);
     tree.messages = places_.messages();
     return tree;
@@ -111,7 +112,7 @@ class TreeBuilder {
 
   // A stack has at most 127 frames of user code and as many of the kernel, and
   // each has at most 200 inlined functions.
-  void Emit(std::uint32_t number, CallTree& tree) {
+  void Emit(std::uint32_t number, SampleTable& tree) {
     std::vector<std::uint32_t> children = nodes_[number].children;
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> groups;
     for (const std::uint32_t child : children) {
@@ -131,7 +132,7 @@ class TreeBuilder {
     for (const std::uint32_t child : children) {
       const Node& node = nodes_[child];
       const SampleTotal& all = events_[node.event];
-      CallTreeRow row;
+      SampleRow row;
       row.total = AmountOf(node.total, all);
       if (row.total.share < request_.least_share) {
         ++tree.left_out;
@@ -165,7 +166,8 @@ class TreeBuilder {
 
 }  // namespace
 
-CallTree MakeCallTree(const Samples& samples, const CallTreeRequest& request) {
+SampleTable MakeCallTree(const Samples& samples,
+                         const CallTreeRequest& request) {
   return TreeBuilder(samples, request).Build();
 }
 

@@ -10,6 +10,7 @@
 #include "rmap/samples/names/code_places.h"
 #include "rmap/samples/names/symbolizer.h"
 #include "rmap/samples/rows/function_rows.h"
+#include "rmap/samples/sums/sampled_amount.h"
 
 namespace countrace::rmap {
 namespace {
@@ -161,8 +162,9 @@ class DataPlaces {
 
 }  // namespace
 
-DataTable MakeDataTable(const Report& report, const logformat::TraceInfo& info,
-                        DataDetail detail, const SampleChoice& choice) {
+SampleTable MakeDataTable(const Report& report,
+                          const logformat::TraceInfo& info, DataDetail detail,
+                          const SampleChoice& choice) {
   const Samples& samples = *report.samples;
   DataPlaces places(report, detail);
   const std::vector<std::string> contexts = ContextTexts(samples, info);
@@ -182,29 +184,29 @@ DataTable MakeDataTable(const Report& report, const logformat::TraceInfo& info,
     plain.squared_periods = sum.squared_periods;
     events[sum.event].Add(plain);
     Sum& row = sums[{sum.event, choice.GroupOf(sum.context),
-                     contexts[sum.context], places.Of(sum)}];
+                     choice.without_in ? std::string() : contexts[sum.context],
+                     places.Of(sum)}];
     row.weight.Add(plain);
     row.weights += sum.weights;
   }
-  DataTable table;
+  SampleTable table;
   for (const auto& [key, sum] : sums) {
     const auto& [event, group, in, place] = key;
-    DataRow row{.event = event, .group = group, .in = in};
-    row.data = place.data;
-    row.of = place.of;
-    row.dso = place.dso;
-    row.address = place.address;
-    if (detail == DataDetail::kSource) {
-      row.source = DecodeDataSource(place.source);
-    }
-    row.amount = AmountOf(sum.weight, events[event]);
-    row.weights = sum.weights;
-    table.rows.push_back(std::move(row));
+    table.rows.push_back({.event = event,
+                          .group = group,
+                          .in = in,
+                          .dso = place.dso,
+                          .address = place.address,
+                          .data = place.data,
+                          .of = place.of,
+                          .data_source = place.source,
+                          .self = AmountOf(sum.weight, events[event]),
+                          .weights = sum.weights});
   }
   std::stable_sort(table.rows.begin(), table.rows.end(),
-                   [](const DataRow& a, const DataRow& b) {
-                     return std::tie(a.event, b.amount.value) <
-                            std::tie(b.event, a.amount.value);
+                   [](const SampleRow& a, const SampleRow& b) {
+                     return std::tie(a.event, b.self.value) <
+                            std::tie(b.event, a.self.value);
                    });
   table.messages = places.messages();
   return table;

@@ -26,9 +26,9 @@ std::vector<std::string> ContextTexts(const Samples& samples,
   return texts;
 }
 
-CodeTable MakeCodeTable(const Samples& samples,
-                        const logformat::TraceInfo& info, CodeBy by,
-                        const SampleChoice& choice) {
+SampleTable MakeCodeTable(const Samples& samples,
+                          const logformat::TraceInfo& info, SampleBy by,
+                          const SampleChoice& choice) {
   CodePlaces places(samples, by);
   places.Expect(choice.chosen);
   return MakePlaceTable(samples, ContextTexts(samples, info), places, choice);

@@ -22,9 +22,9 @@ std::vector<std::string> ContextTexts(const Samples& samples,
                                       const logformat::TraceInfo& info);
 
 // A function has a row for each segment and system call that were open.
-CodeTable MakeCodeTable(const Samples& samples,
-                        const logformat::TraceInfo& info, CodeBy by,
-                        const SampleChoice& choice = {});
+SampleTable MakeCodeTable(const Samples& samples,
+                          const logformat::TraceInfo& info, SampleBy by,
+                          const SampleChoice& choice = {});
 
 }  // namespace countrace::rmap
 

@@ -5,11 +5,13 @@
 #include <set>
 #include <tuple>
 
+#include "rmap/samples/sums/sampled_amount.h"
+
 namespace countrace::rmap {
 
-CodeTable MakePlaceTable(const Samples& samples,
-                         const std::vector<std::string>& in,
-                         FramePlaces& places, const SampleChoice& choice) {
+SampleTable MakePlaceTable(const Samples& samples,
+                           const std::vector<std::string>& in,
+                           FramePlaces& places, const SampleChoice& choice) {
   struct Sums {
     SampleWeight self, total;
   };
@@ -23,7 +25,8 @@ CodeTable MakePlaceTable(const Samples& samples,
     if (!choice.Has(sum.context)) continue;
     events[sum.event].Add(sum);
     const std::uint32_t group = choice.GroupOf(sum.context);
-    const std::string& context = in[sum.context];
+    const std::string context =
+        choice.without_in ? std::string() : in[sum.context];
     sums[{sum.event, group, context, places.Of(sum.frame).front()}].self.Add(
         sum);
     seen.clear();
@@ -37,19 +40,25 @@ CodeTable MakePlaceTable(const Samples& samples,
       if (frame == 0) break;
     }
   }
-  CodeTable table;
+  SampleTable table;
   for (const auto& [key, sum] : sums) {
     const auto& [event, group, context, number] = key;
     const CodePlace& place = places[number];
-    table.rows.push_back({event, group, context, place.function, place.inlined,
-                          CodeFileName(place.dso), SourceText(place),
-                          place.address, AmountOf(sum.self, events[event]),
-                          AmountOf(sum.total, events[event])});
+    table.rows.push_back({.event = event,
+                          .group = group,
+                          .inlined = place.inlined,
+                          .in = context,
+                          .function = place.function,
+                          .dso = CodeFileName(place.dso),
+                          .source = SourceText(place),
+                          .address = place.address,
+                          .self = AmountOf(sum.self, events[event]),
+                          .total = AmountOf(sum.total, events[event])});
   }
   // By name in the end: numbers of places differ from range to range.
   std::stable_sort(
       table.rows.begin(), table.rows.end(),
-      [](const CodeRow& a, const CodeRow& b) {
+      [](const SampleRow& a, const SampleRow& b) {
         return std::tie(a.event, b.self.value, b.total.value, a.in, a.function,
                         a.dso, a.source, a.address, a.inlined, a.group) <
                std::tie(b.event, a.self.value, a.total.value, b.in, b.function,

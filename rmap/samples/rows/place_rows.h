@@ -9,31 +9,18 @@
 #include <string>
 #include <vector>
 
+#include "rmap/result/sample_table.h"
 #include "rmap/result/samples.h"
 #include "rmap/samples/names/frame_places.h"
-#include "rmap/samples/sums/sampled_amount.h"
 
 namespace countrace::rmap {
-
-struct CodeRow {
-  std::uint32_t event = 0;  // of Samples::events
-  std::uint32_t group = 0;  // SampleChoice::groups
-  std::string in;           // "server:handle > syscall:read"; empty: none
-  // A name, or a bucket: [kernel], [vdso], [jit], [stripped], [unknown].
-  std::string function;
-  bool inlined = false;
-  std::string dso;            // file of the code
-  std::string source;         // kAddress, kLine, kFile: "file.cc:12"
-  std::uint64_t address = 0;  // kAddress: in the file
-  SampledAmount self;         // the innermost frame
-  SampledAmount total;        // anywhere in the stack, once
-};
 
 // Which samples a table is of.
 struct SampleChoice {
   std::vector<bool> chosen = {};  // of Samples::contexts; empty: all
   // By context: rows of different groups are not added up; empty: one group.
   std::vector<std::uint32_t> groups = {};
+  bool without_in = false;  // SampleTable::without_in
 
   bool Has(std::uint32_t context) const {
     return chosen.empty() || chosen[context];
@@ -43,15 +30,10 @@ struct SampleChoice {
   }
 };
 
-struct CodeTable {
-  std::vector<CodeRow> rows;
-  std::vector<std::string> messages;  // files without names
-};
-
 // `in`: texts of Samples::contexts; a place has a row for each.
-CodeTable MakePlaceTable(const Samples& samples,
-                         const std::vector<std::string>& in,
-                         FramePlaces& places, const SampleChoice& choice);
+SampleTable MakePlaceTable(const Samples& samples,
+                           const std::vector<std::string>& in,
+                           FramePlaces& places, const SampleChoice& choice);
 
 }  // namespace countrace::rmap
 

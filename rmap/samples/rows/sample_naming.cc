@@ -27,7 +27,7 @@ NamedSamples NameSamples(const Samples& samples,
   out.samples.lost_records = samples.lost_records;
   out.samples.ends_lost = samples.ends_lost;
 
-  CodePlaces places(samples, CodeBy::kFunction);
+  CodePlaces places(samples, SampleBy::kFunction);
   places.Expect({});
   std::map<std::vector<std::uint32_t>, std::uint32_t> chains;
   std::uint32_t most = 0;  // of the numbers of places

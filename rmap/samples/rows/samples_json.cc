@@ -64,7 +64,7 @@ Json PeriodsJson(const PeriodComparison& comparison) {
 
 }  // namespace
 
-Json FunctionJson(const Samples& samples, const CodeRow& row) {
+Json FunctionJson(const Samples& samples, const SampleRow& row) {
   Json one = {{"event", samples.events[row.event].name},
               {"in", row.in},
               {"function", row.function},

@@ -14,7 +14,8 @@
 namespace countrace::rmap {
 
 // A row of "countrace.samples/1" by function.
-nlohmann::ordered_json FunctionJson(const Samples& samples, const CodeRow& row);
+nlohmann::ordered_json FunctionJson(const Samples& samples,
+                                    const SampleRow& row);
 
 // Of "countrace.samples/1", too: an array, by event. An event that has two
 // periods has their comparison.

@@ -1,26 +1,14 @@
-// An amount that samples estimate, and its interval. Thread: any.
+// Amounts that samples estimate, and their intervals. Thread: any.
 #ifndef COUNTRACE_RMAP_SAMPLES_SUMS_SAMPLED_AMOUNT_H_
 #define COUNTRACE_RMAP_SAMPLES_SUMS_SAMPLED_AMOUNT_H_
 
 #include <cstdint>
 #include <vector>
 
+#include "rmap/result/sample_table.h"
 #include "rmap/result/samples.h"
 
 namespace countrace::rmap {
-
-// An amount of the event, estimated from samples; `lo` and `hi` hold it in 95
-// of 100 recordings: the binomial (Wilson) interval of its share of the hits.
-// What was counted but has no sample (MissingIn()) may all be of it, so `hi`
-// and `share_hi` include it, and shares are of all with it. Exact: each sample
-// has its whole amount, and none is missing: both are `value`.
-struct SampledAmount {
-  std::uint64_t hits = 0;
-  std::uint64_t value = 0;  // hits x period
-  std::uint64_t lo = 0, hi = 0;
-  double share = 0, share_lo = 0, share_hi = 0;  // of all samples of the event
-  bool exact = false;
-};
 
 // The interval of a share with `hits` of `all` samples of equal weight.
 void SetShare(double hits, double all, SampledAmount& amount);

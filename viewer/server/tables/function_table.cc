@@ -18,32 +18,32 @@ namespace countrace::viewer {
 namespace {
 
 using Json = nlohmann::json;
-using rmap::CodeRow;
+using rmap::SampleRow;
 
 constexpr std::size_t kMostChoices = 100;  // threads
 
 // Rows by a column, each event's together; equal ones stay in their order.
 // False: there is no such column.
 bool SortRows(std::string_view column, bool ascending,
-              std::vector<const CodeRow*>& rows) {
+              std::vector<const SampleRow*>& rows) {
   const auto sort = [&](auto value) {
     std::stable_sort(
-        rows.begin(), rows.end(), [&](const CodeRow* a, const CodeRow* b) {
+        rows.begin(), rows.end(), [&](const SampleRow* a, const SampleRow* b) {
           if (a->event != b->event) return a->event < b->event;
           return ascending ? value(*a) < value(*b) : value(*b) < value(*a);
         });
   };
   using Text = const std::string&;
   if (column == "self") {
-    sort([](const CodeRow& row) { return row.self.value; });
+    sort([](const SampleRow& row) { return row.self.value; });
   } else if (column == "total") {
-    sort([](const CodeRow& row) { return row.total.value; });
+    sort([](const SampleRow& row) { return row.total.value; });
   } else if (column == "function") {
-    sort([](const CodeRow& row) -> Text { return row.function; });
+    sort([](const SampleRow& row) -> Text { return row.function; });
   } else if (column == "dso") {
-    sort([](const CodeRow& row) -> Text { return row.dso; });
+    sort([](const SampleRow& row) -> Text { return row.dso; });
   } else if (column == "in") {
-    sort([](const CodeRow& row) -> Text { return row.in; });
+    sort([](const SampleRow& row) -> Text { return row.in; });
   } else {
     return false;
   }
@@ -141,7 +141,7 @@ std::optional<FunctionsPage> ParseFunctionsPage(ApiQuery& query) {
   }
   page.ascending = order == "ascending";
   page.sort = query.Has("sort") ? query.Word("sort") : std::string_view("self");
-  std::vector<const CodeRow*> none;
+  std::vector<const SampleRow*> none;
   if (!SortRows(page.sort, false, none)) {
     query.set_error(
         "Parameter sort: expected self, total, function, in or dso");
@@ -200,14 +200,14 @@ HttpResponse AnswerFunctionsPage(const rmap::Samples& samples,
                            std::to_string(samples.events.size()) +
                            " sampled events, from 0 on");
   }
-  std::vector<const CodeRow*> rows;
-  for (const CodeRow& row : functions->table.rows) {
+  std::vector<const SampleRow*> rows;
+  for (const SampleRow& row : functions->table.rows) {
     if (!page.event || row.event == *page.event) rows.push_back(&row);
   }
   SortRows(page.sort, page.ascending, rows);
   answer["total"] = rows.size();
   const std::size_t begin = std::min<std::uint64_t>(page.offset, rows.size());
-  for (const CodeRow* row : std::span(rows).subspan(
+  for (const SampleRow* row : std::span(rows).subspan(
            begin, std::min<std::uint64_t>(page.limit, rows.size() - begin))) {
     answer["rows"].push_back(Json(rmap::FunctionJson(samples, *row)));
   }

@@ -60,7 +60,7 @@ std::optional<FunctionsPage> ParseFunctionsPage(ApiQuery& query);
 
 // The functions of the chosen samples of a range.
 struct NamedFunctions {
-  rmap::CodeTable table;
+  rmap::SampleTable table;
   std::vector<rmap::PeriodComparison> periods;
 };
 // `in`: texts of the contexts.

@@ -78,7 +78,7 @@ std::shared_ptr<const NamedFunctions> SampledRanges::FunctionsOf(
       if (table != found->functions.end()) return table->second;
     }
   }
-  rmap::CodePlaces places(range->samples, rmap::CodeBy::kFunction);
+  rmap::CodePlaces places(range->samples, rmap::SampleBy::kFunction);
   places.Expect(ContextsOf(range->samples, chosen));
   auto functions = std::make_shared<const NamedFunctions>(NameFunctions(
       range->samples, rmap::ContextTexts(range->samples, range->info), places,
