@@ -34,7 +34,7 @@ class SampleText {
         options_(options),
         columns_(rmap::SampleTextColumns(report)),
         rows_(rmap::SelectedRows(report.sample_table->rows, options.selection,
-                                 ReportBy::kSample)) {}
+                                 ReportBy::kSample, kept_)) {}
 
   std::string Render() {
     // A path says less than the function.
@@ -86,7 +86,8 @@ class SampleText {
   const rmap::Report& report_;
   const rmap::RenderOptions& options_;
   std::vector<rmap::Column<SampleRow>> columns_;
-  const std::vector<SampleRow> rows_;
+  std::vector<SampleRow> kept_;
+  const std::vector<SampleRow>& rows_;  // kept_, or all
 };
 
 std::string Text(const rmap::Report& report, const SampleBooksOfEvents& books,

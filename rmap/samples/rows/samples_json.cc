@@ -16,6 +16,7 @@ void AddAmount(const SampledAmount& amount, const std::string& name, Json& to) {
   to[name] = amount.value;
   to[name + "_lo"] = amount.lo;
   to[name + "_hi"] = amount.hi;
+  to[name + "_share"] = amount.share;
 }
 
 Json BooksJson(const Samples& samples, const SampleBooks& books) {
