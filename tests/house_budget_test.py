@@ -30,26 +30,32 @@ STEP = 50  # --print rounds a folder up to a multiple of it
 BUDGET = "tests/house_budget.txt"
 REASON = "More than 400 lines"
 # What begins a block that is no function.
-NO_FUNCTION = re.compile(r"\s*(namespace|struct|class|union|enum|extern)\b")
+NO_FUNCTION = re.compile(r"\s*(export )?(abstract )?"
+                         r"(namespace|struct|class|union|enum|extern|interface)\b")
 ENDS = (";", "{", "}", ":", "*/")
+SCRIPTS = {".ts", ".tsx"}
 
 
 def longest_function(text):
-    """A function ends with a line "}" and begins at the last line of the same
-    indent, 0 or 2, that continues none before it (.clang-format)."""
-    longest, begins, ended = 0, {0: None, 2: None}, True
+    """A function ends with a line "}", an arrow's with "};" or "});", and begins
+    at the last line of the same indent, 0 or 2, that continues none before it
+    (.clang-format)."""
+    longest, begins, ended, arrow = 0, {0: None, 2: None}, True, set()
     for number, line in enumerate(text.split("\n")):
         if not line or line.lstrip().startswith(("//", "#")):
             continue
         depth = len(line) - len(line.lstrip())
         if depth in begins:
-            if line.strip() == "}":
+            if line.strip() == "}" or (line.strip() in ("};", "});") and
+                                       begins[depth] in arrow):
                 if begins[depth] is not None:
                     longest = max(longest, number - begins[depth] + 1)
                 begins[depth] = None
             elif ended:
                 begins[depth] = None if NO_FUNCTION.match(line) else number
-        ended = line.rstrip().endswith(ENDS)
+            if line.endswith("=> {"):
+                arrow.add(begins[depth])
+        ended = re.sub(r"\s+// .*", "", line).rstrip().endswith(ENDS)
     return longest
 
 
@@ -70,7 +76,7 @@ def measured(root):
         head = " ".join(text.split("\n")[:3]).replace("// ", "")
         if count > LONG_LINES and REASON not in head:
             found["long", name] = count
-        if pathlib.PurePosixPath(name).suffix in house_size.CODE:
+        if pathlib.PurePosixPath(name).suffix in house_size.CODE | SCRIPTS:
             longest = longest_function(text)
             if longest > LONG_FUNCTION:
                 found["function", name] = longest
@@ -128,10 +134,24 @@ class HouseBudgetSelfTest(unittest.TestCase):
                     "    x;\n" * body + "}\n\n}  // namespace a\n")
         self.assertEqual(0, longest_function(
             "namespace a {\n" + "x;\n" * 100 + "}  // namespace a\n"))
+        self.assertEqual(0, longest_function(
+            "int k = 1;  // one\nclass A {\n" + "  int x;\n" * 100 + "}\n"))
         self.assertEqual(81, longest_function(file_of(78)))
         found = self.measure({"rmap/x.cc": file_of(78), "rmap/y.cc": file_of(77)})
         self.assertEqual(81, found["function", "rmap/x.cc"])
         self.assertNotIn(("function", "rmap/y.cc"), found)
+
+    def test_long_function_of_a_script(self):
+        def file_of(head, foot, body):
+            return ("export class A {\n  b = 1;\n}\nexport interface C {\n" +
+                    "  d: number;\n" * 100 + f"}}\n{head}\n" +
+                    "    x();\n" * body + f"{foot}\n")
+        for head, foot in (("export function f(): void {", "}"), ("  g(): void {", "  }"),
+                           ("const h = (a) => {", "};"), ("  useEffect(() => {", "  });")):
+            found = self.measure({"viewer/web/x.ts": file_of(head, foot, 79),
+                                  "viewer/web/y.tsx": file_of(head, foot, 78)})
+            self.assertEqual(81, found["function", "viewer/web/x.ts"])
+            self.assertNotIn(("function", "viewer/web/y.tsx"), found)
 
     def test_budget(self):
         budget = read_budget("# owners\nlines 5 rmap\n\nlong 401 rmap/x.cc  # a table\n")

@@ -10,23 +10,14 @@ import {endNs, tileSpan} from '../core/viewport';
 import {describe} from '../timeline/describe';
 import {unfoldingInSight} from '../timeline/unfolding_in_sight';
 
-export function installTestHook({core, code, compare, engine, replay, tables, timeline}: Application): void {
-  engine.manualClock = true;
-  const hook = {
-    ready: true,
-    index: () => core.client.index,
-    // An answer to the page, as it came.
-    ask: async(path: string, body?: string): Promise<string> => {
-      const init = body === undefined ? {} : {method: 'POST', headers: {'Content-Type': 'application/json'}, body};
-      const answer = await core.client.backend.ask(path, init);
-      return `${answer.status} ${Array.from(new Uint8Array(answer.body), (byte) => String.fromCharCode(byte)).join('')}`;
-    },
-    settled: async(): Promise<void> => {
-      for (let calm = 0; calm < 3;) {
-        await new Promise((done) => setTimeout(done, 30));
-        calm = engine.settled ? calm + 1 : 0;
-      }
-    },
+export function installTestHook(app: Application): void {
+  app.engine.manualClock = true;
+  Object.assign(window, {__pv: {ready: true, ...timelineOf(app), ...answersOf(app), ...commandsOf(app)}});
+}
+
+// What is drawn.
+function timelineOf({core, engine, timeline}: Application) {
+  return {
     view: () => ({
       ...core.view.viewport.value,
       endNs: endNs(core.view.viewport.value),
@@ -76,10 +67,34 @@ export function installTestHook({core, code, compare, engine, replay, tables, ti
       core.book.value.theme.idle, core.book.value.theme.lane,
     ].map(({r, g, b}) => [r, g, b]),
     describe: (x: number, y: number) => describe(core, engine, x, y),
+    unfolding: () => unfoldingInSight(core, engine),
+    places: () => timeline.places.value && {
+      all: [...timeline.places.value.all],
+      chosen: [...timeline.places.value.chosen],
+    },
+    rare: () => timeline.rare.items.value.map(({kind, from, to, hook}) => ({kind, from, to, hook})),
+    hoverWait: () => timeline.hoverWait.answer.value,
+    picture: () => engine.picture(),
+    drawing: () => engine.drawing(),
+    frames: () => engine.stats,
+    cacheBytes: () => engine.cache.bytes,
+  };
+}
+
+// What was asked of the trace, as the panels and tables have it.
+function answersOf({core, code, compare, replay, tables}: Application) {
+  return {
+    index: () => core.client.index,
+    // An answer to the page, as it came.
+    ask: async(path: string, body?: string): Promise<string> => {
+      const init = body === undefined ? {} : {method: 'POST', headers: {'Content-Type': 'application/json'}, body};
+      const answer = await core.client.backend.ask(path, init);
+      return `${answer.status} ${Array.from(new Uint8Array(answer.body), (byte) => String.fromCharCode(byte)).join('')}`;
+    },
+    net: () => core.client.net,
     item: () => core.selection.selected.value,
     wait: () => core.selection.wait.value,
     recent: () => replay.now.recent.value,
-    unfolding: () => unfoldingInSight(core, engine),
     state: () => replay.now.instant.value,
     aggregate: () => tables.ranges.aggregate.value,
     table: () => tables.ranges.aggregate.value && tableOf(tables.ranges.aggregate.value),
@@ -88,27 +103,27 @@ export function installTestHook({core, code, compare, engine, replay, tables, ti
       return data && (tableOf(data) === 'threads' ? threadRows(data, (thread) => processOf(core.names, thread)) : processRows(data));
     },
     events: () => tables.records.shown.value,
-    places: () => timeline.places.value && {
-      all: [...timeline.places.value.all],
-      chosen: [...timeline.places.value.chosen],
-    },
-    rare: () => timeline.rare.items.value.map(({kind, from, to, hook}) => ({kind, from, to, hook})),
     lengths: () => core.selection.lengths.value,
-    hoverWait: () => timeline.hoverWait.answer.value,
     callTree: () => tables.callTree.busy.value ? null : tables.callTree.answer.value,
     functions: () => code.functions.busy.value ? null : code.functions.answer.value,
     listing: () => code.functions.listing.value,
     comparison: () => compare.answer.value,
     soFar: () => replay.now.soFar.value,
     window: () => replay.now.window,
-    picture: () => engine.picture(),
-    drawing: () => engine.drawing(),
+  };
+}
+
+function commandsOf({core, engine, replay}: Application) {
+  return {
+    settled: async(): Promise<void> => {
+      for (let calm = 0; calm < 3;) {
+        await new Promise((done) => setTimeout(done, 30));
+        calm = engine.settled ? calm + 1 : 0;
+      }
+    },
     setSpeed: (speed: number) => core.playback.setSpeed(speed),
     tick: (ms: number) => replay.transport.tick(ms),
     play: (ms: number) => replay.transport.play(ms),
-    frames: () => engine.stats,
-    net: () => core.client.net,
-    cacheBytes: () => engine.cache.bytes,
     pan: (px: number) => core.view.pan(px),
     scroll: (px: number) => core.view.scroll(px),
     zoom: (x: number, factor: number) => core.view.zoom(x, factor),
@@ -117,5 +132,4 @@ export function installTestHook({core, code, compare, engine, replay, tables, ti
     movePlayhead: (at: number) => core.playback.moveTo(at),
     realClock: () => (engine.manualClock = false),
   };
-  Object.assign(window, {__pv: hook});
 }

@@ -29,47 +29,36 @@ export function focusFindBox(sign = ''): void {
 
 const leave = (): void => document.querySelector<HTMLElement>('.area')?.focus({preventScroll: true});
 
-export function FindBox({timeline, find}: {timeline: Timeline; find: FindPlaces}) {
+// What the text finds, and which of it the user went to.
+function useHits(timeline: Timeline, find: FindPlaces, text: string, wanted: boolean) {
   const {core} = timeline;
-  const filter = useSignal(core.focus.filter);
-  const refused = useSignal(timeline.rowTree.refused);
-  const [text, setText] = useState(filter === '' ? '' : `:${filter}`);
   const [at, setAt] = useState(-1);
   const [hits, setHits] = useState<readonly Hit[]>(NO_HITS);
-  const mode = text.startsWith('>') ? 'command' : text.startsWith(':') ? 'filter' : 'find';
-  const commands = useMemo(() => mode === 'command' ? commandsLike(text.slice(1)) : [], [text, mode]);
-  // Back, or a link, changes the filter.
-  useEffect(() => {
-    if (filter !== '') setText(`:${filter}`);
-    else setText((shown) => shown.startsWith(':') ? '' : shown);
-  }, [filter]);
-
-  const search = async (wanted: string): Promise<Hit[]> => {
+  const search = async (): Promise<Hit[]> => {
     let found: Hit[] = [];
     await core.requests.guard(async () => {
-      found = hitsOf(await core.client.find(wanted));
+      found = hitsOf(await core.client.find(text));
     });
     return found;
   };
   useEffect(() => {
-    if (mode !== 'find' || text.trim() === '') {
+    if (!wanted || text.trim() === '') {
       setHits(NO_HITS);
       return;
     }
     let stale = false;
-    const timer = setTimeout(() => void search(text).then((found) => {
+    const timer = setTimeout(() => void search().then((found) => {
       if (!stale) setHits(found);
     }), FIND_MS);
     return () => {
       stale = true;
       clearTimeout(timer);
     };
-  }, [text, mode]);
-
+  }, [text, wanted]);
   useEffect(() => void find.show(hits, hits.length === 1 ? 0 : at), [hits, at]);
 
   const go = async (step: number): Promise<void> => {
-    const found = at < 0 ? await search(text) : hits; // Enter may come before the answer
+    const found = at < 0 ? await search() : hits; // Enter may come before the answer
     if (at < 0) setHits(found);
     if (found.length === 0) return;
     const exact = found.find((hit) => hit.kind === 'hook' && hit.text.toLowerCase() === text.trim().toLowerCase()) ??
@@ -84,6 +73,39 @@ export function FindBox({timeline, find}: {timeline: Timeline; find: FindPlaces}
       await timeline.commands.reveal(hit.process, hit.thread);
     }
   };
+  return {at, setAt, hits, go};
+}
+
+function CommandList({commands, chosen, hidden, run}: {commands: readonly Command[]; chosen: number; hidden: boolean; run: (command: Command) => void}) {
+  return (
+    <ul class="find-drop" id="find-list" role="listbox" aria-label="Commands" hidden={hidden}>
+      {commands.map((command, index) => (
+        <li key={command.id} id={`find-${index}`} role="option" aria-selected={index === chosen}
+            onPointerDown={(event) => {
+              event.preventDefault();
+              run(command);
+            }}>
+          <span>{command.says}</span><span class="keys">{command.keys.split(' ').map((key) => <kbd key={key}>{key}</kbd>)}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+export function FindBox({timeline, find}: {timeline: Timeline; find: FindPlaces}) {
+  const {core} = timeline;
+  const filter = useSignal(core.focus.filter);
+  const refused = useSignal(timeline.rowTree.refused);
+  const [text, setText] = useState(filter === '' ? '' : `:${filter}`);
+  const mode = text.startsWith('>') ? 'command' : text.startsWith(':') ? 'filter' : 'find';
+  const {at, setAt, hits, go} = useHits(timeline, find, text, mode === 'find');
+  const commands = useMemo(() => mode === 'command' ? commandsLike(text.slice(1)) : [], [text, mode]);
+  // Back, or a link, changes the filter.
+  useEffect(() => {
+    if (filter !== '') setText(`:${filter}`);
+    else setText((shown) => shown.startsWith(':') ? '' : shown);
+  }, [filter]);
+
   const run = (command: Command|undefined): void => {
     if (!command) return;
     setText('');
@@ -141,17 +163,7 @@ export function FindBox({timeline, find}: {timeline: Timeline; find: FindPlaces}
         {mode === 'find' && shown?.kind === 'hook' ? `: ${shown.text}, ${formatCount(shown.calls)} calls` : ''}
       </span>
       {wrong && <pre class="find-drop refused" role="alert">{refused}</pre>}
-      <ul class="find-drop" id="find-list" role="listbox" aria-label="Commands" hidden={!listed}>
-        {commands.map((command, index) => (
-          <li key={command.id} id={`find-${index}`} role="option" aria-selected={index === chosen}
-              onPointerDown={(event) => {
-                event.preventDefault();
-                run(command);
-              }}>
-            <span>{command.says}</span><span class="keys">{command.keys.split(' ').map((key) => <kbd key={key}>{key}</kbd>)}</span>
-          </li>
-        ))}
-      </ul>
+      <CommandList commands={commands} chosen={chosen} hidden={!listed} run={run} />
     </div>
   );
 }

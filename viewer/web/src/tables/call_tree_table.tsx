@@ -1,10 +1,10 @@
 // Segments as a tree of calls, or each by itself, with the columns of `report --by
 // path` and `--by segment`; a page without its trace has those that the index has.
 
-import type {Bounds, Parts, PathRow} from '../api/schema';
+import type {Bounds, CallTreeAnswer, Parts, PathRow} from '../api/schema';
 import type {Tables} from './tables';
 import {openRows, TREE_ROWS, treeKey} from './call_tree';
-import {clean, processName} from '../core/names';
+import {clean, type Names, processName} from '../core/names';
 import {css} from '../core/palette';
 import {formatCount, formatDuration, formatEventCount} from '../core/units';
 import {limitsText, MARKS_SAY, qualityMarks} from '../core/limits';
@@ -23,20 +23,8 @@ interface Column {
 // A row may have no bounds.
 const boundsOf = (row: PathRow): Bounds => row.bounds ?? {};
 
-export function CallTreeTable({tables}: {tables: Tables}) {
-  const {core} = tables;
-  const {callTree} = tables;
-  const {names} = core;
-  const answer = useSignal(callTree.answer);
-  const closed = useSignal(callTree.closed);
-  const offset = useSignal(callTree.offset);
-  const busy = useSignal(callTree.busy);
-  const filter = useSignal(core.focus.filter);
-  const isTree = useSignal(tables.ranges.tab) === 'calltree';
-  const what = isTree ? 'call paths' : 'segments';
-  const {hasTrace} = core.client.backend;
-  if (!answer) return <p class="refused">{busy ? `The ${hasTrace ? 'trace' : 'index'} is read\u2026` : `No ${what}: they lack a field of the condition.`}</p>;
-  const {sums, total} = answer;
+function columnsOf(answer: CallTreeAnswer, names: Names): Column[] {
+  const {sums} = answer;
   const time = (value: number|null|undefined): string => value === null || value === undefined ? NONE : formatDuration(value);
   const part = (title: string, says: string, of: (row: PathRow) => Parts|null, field: string, which: 'incl'|'excl', sum?: number|null): Column => ({
     title, says,
@@ -47,7 +35,7 @@ export function CallTreeTable({tables}: {tables: Tables}) {
   const statistic = (title: string, says: string, which: 'mean'|'min'|'p50'|'p99'|'max'): Column => (
       {title, says, text: (row) => row.calls === 0 ? NONE : time(row.wall_ns[which]), limits: () => ''});
   const counted = names.events.filter((event) => answer.rows.some((row) => row.counts?.[event]));
-  const all: Column[] = [
+  return [
     {title: 'Calls', says: 'Calls that begin in the range', text: (row) => formatCount(row.calls),
      limits: (row) => limitsText(boundsOf(row), 'calls', formatCount), sum: formatCount(sums.calls)},
     part('Wall', 'Time inside the calls, their callees included', (row) => row.wall_ns, 'wall_ns', 'incl'),
@@ -73,6 +61,23 @@ export function CallTreeTable({tables}: {tables: Tables}) {
     }),
     {title: '', says: MARKS_SAY, text: (row) => qualityMarks(row.qualities ?? []), limits: () => ''},
   ];
+}
+
+export function CallTreeTable({tables}: {tables: Tables}) {
+  const {core} = tables;
+  const {callTree} = tables;
+  const {names} = core;
+  const answer = useSignal(callTree.answer);
+  const closed = useSignal(callTree.closed);
+  const offset = useSignal(callTree.offset);
+  const busy = useSignal(callTree.busy);
+  const filter = useSignal(core.focus.filter);
+  const isTree = useSignal(tables.ranges.tab) === 'calltree';
+  const what = isTree ? 'call paths' : 'segments';
+  const {hasTrace} = core.client.backend;
+  if (!answer) return <p class="refused">{busy ? `The ${hasTrace ? 'trace' : 'index'} is read\u2026` : `No ${what}: they lack a field of the condition.`}</p>;
+  const {total} = answer;
+  const all = columnsOf(answer, names);
   const columns = hasTrace ? all : all.filter(({text}) => answer.rows.some((row) => text(row) !== NONE && text(row) !== ''));
   const rows = openRows(answer.rows, closed);
   const wide = columns.map(({limits}) => answer.rows.some((row) => limits(row) !== ''));

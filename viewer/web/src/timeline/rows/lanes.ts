@@ -24,6 +24,8 @@ export function counterRow(names: Names, choice: CounterChoice): number {
       choice.event * (names.trace.cpus + 1) + choice.cpu + 1;
 }
 
+type Add = (lane: Omit<NewLane, 'toggle'|'process'>) => void;
+
 // Before the processes are known, only the machine has lanes.
 export function layOut(
     names: Names, counter: CounterChoice, tree: Tree = CLOSED_TREE,
@@ -35,79 +37,68 @@ export function layOut(
     lanes.push({...lane, y});
     y += lane.height;
   };
-  const add = (lane: Omit<NewLane, 'toggle'|'process'>): void => place({...lane, toggle: null, process: -1});
+  const add: Add = (lane) => place({...lane, toggle: null, process: -1});
   const heading = (id: string, label: string, detail: string): void =>
       add({id, kind: 'heading', label, detail, owner: -1, height: HEADING, rows: []});
 
-  const cpus = names.rows.filter((row) => row.kind === 'cpu');
-  if (cpus.length > 0) {
+  if (names.rows.some((row) => row.kind === 'cpu')) {
     heading('cpus', 'CPUs', 'who runs where');
-    const interrupts = new Map(
-        names.rows.filter((row) => row.kind === 'interrupts' && row.leaves > 0)
-            .map((row) => [row.owner, row.row]));
-    if (cpus.length > 1) {
-      add({
-        id: 'machine',
-        kind: 'cpu',
-        label: 'All CPUs',
-        detail: '',
-        owner: -1,
-        height: CPU + 4,
-        rows: [{row: names.trace.machine_row, kind: 'cpu', process: -1, y: 1, height: CPU}],
-      });
-    }
-    for (const row of cpus) {
-      const line = interrupts.get(row.owner);
-      const parts: SubRow[] = line === undefined ? [] :
-          [{row: line, kind: 'interrupts', process: -1, y: 1, height: INTERRUPTS}];
-      const top = 1 + (interrupts.size > 0 ? INTERRUPTS + 1 : 0);
-      parts.push({row: row.row, kind: 'cpu', process: -1, y: top, height: CPU});
-      const depths = tree.handlers ? names.rows.filter((item) => item.kind === 'handler' && item.owner === row.owner) : [];
-      for (const {row: number, depth} of depths) {
-        parts.push({row: number, kind: 'segment', process: -1, y: top + CPU + 2 + depth * SEGMENT, height: SEGMENT - 1});
-      }
-      add({
-        id: `cpu${row.owner}`,
-        kind: 'cpu',
-        label: `CPU ${row.owner}`,
-        detail: '',
-        owner: row.owner,
-        height: top + CPU + 3 + (depths.length > 0 ? 2 + depths.length * SEGMENT : 0),
-        rows: parts,
-      });
+    addCpuLanes(names, tree, add);
+    if (names.events.length > 0) {
+      heading('counters', 'Counters', 'rates over time');
+      addCounterLanes(names, counter, add);
     }
   }
-  if (names.events.length > 0 && cpus.length > 0) {
-    heading('counters', 'Counters', 'rates over time');
-    add({
-      id: 'counter',
-      kind: 'counter',
-      label: names.events[counter.event] ?? '',
-      detail: counter.cpu < 0 ? 'all CPUs' : `CPU ${counter.cpu}`,
-      owner: counter.event,
-      height: COUNTER,
-      rows: [{row: counterRow(names, counter), kind: 'counter', process: -1, y: 3, height: COUNTER - 6}],
-    });
-    // The clock of all CPUs together is constant.
-    for (const [event, name] of names.events.entries()) {
-      if (event === counter.event || isTimeEvent(name)) continue;
-      add({
-        id: `counter${event}`,
-        kind: 'small-counter',
-        label: name,
-        detail: '',
-        owner: event,
-        height: SMALL_COUNTER,
-        rows: [{row: counterRow(names, {event, cpu: counter.cpu}), kind: 'counter', process: -1, y: 2, height: SMALL_COUNTER - 4}],
-      });
-    }
-  }
-
   if (processes && processes.of > 0) {
     heading('threads', 'Processes', shareOf(processes));
     addProcessLanes(names, processes, threads, tree, place);
   }
   return lanes;
+}
+
+function addCpuLanes(names: Names, tree: Tree, add: Add): void {
+  const cpus = names.rows.filter((row) => row.kind === 'cpu');
+  const interrupts = new Map(
+      names.rows.filter((row) => row.kind === 'interrupts' && row.leaves > 0)
+          .map((row) => [row.owner, row.row]));
+  if (cpus.length > 1) {
+    add({
+      id: 'machine', kind: 'cpu', label: 'All CPUs', detail: '', owner: -1, height: CPU + 4,
+      rows: [{row: names.trace.machine_row, kind: 'cpu', process: -1, y: 1, height: CPU}],
+    });
+  }
+  for (const row of cpus) {
+    const line = interrupts.get(row.owner);
+    const parts: SubRow[] = line === undefined ? [] :
+        [{row: line, kind: 'interrupts', process: -1, y: 1, height: INTERRUPTS}];
+    const top = 1 + (interrupts.size > 0 ? INTERRUPTS + 1 : 0);
+    parts.push({row: row.row, kind: 'cpu', process: -1, y: top, height: CPU});
+    const depths = tree.handlers ? names.rows.filter((item) => item.kind === 'handler' && item.owner === row.owner) : [];
+    for (const {row: number, depth} of depths) {
+      parts.push({row: number, kind: 'segment', process: -1, y: top + CPU + 2 + depth * SEGMENT, height: SEGMENT - 1});
+    }
+    add({
+      id: `cpu${row.owner}`, kind: 'cpu', label: `CPU ${row.owner}`, detail: '', owner: row.owner,
+      height: top + CPU + 3 + (depths.length > 0 ? 2 + depths.length * SEGMENT : 0),
+      rows: parts,
+    });
+  }
+}
+
+function addCounterLanes(names: Names, counter: CounterChoice, add: Add): void {
+  add({
+    id: 'counter', kind: 'counter', label: names.events[counter.event] ?? '', owner: counter.event,
+    detail: counter.cpu < 0 ? 'all CPUs' : `CPU ${counter.cpu}`, height: COUNTER,
+    rows: [{row: counterRow(names, counter), kind: 'counter', process: -1, y: 3, height: COUNTER - 6}],
+  });
+  // The clock of all CPUs together is constant.
+  for (const [event, name] of names.events.entries()) {
+    if (event === counter.event || isTimeEvent(name)) continue;
+    add({
+      id: `counter${event}`, kind: 'small-counter', label: name, detail: '', owner: event, height: SMALL_COUNTER,
+      rows: [{row: counterRow(names, {event, cpu: counter.cpu}), kind: 'counter', process: -1, y: 2, height: SMALL_COUNTER - 4}],
+    });
+  }
 }
 
 // How many fulfil the condition, or else do anything in the window.
