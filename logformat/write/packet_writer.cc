@@ -1,3 +1,4 @@
+// More than 400 lines: one class, which maps, closes and counts packets.
 #include "logformat/write/packet_writer.h"
 
 #include <fcntl.h>

@@ -75,4 +75,10 @@ void CtfEvent::AppendText(FieldPlace place, std::string& out) const {
   if (const bt_field* field = At(place)) AppendField(*field, out);
 }
 
+std::string NameOf(const bt_event_class& event_class) {
+  const char* name = bt_event_class_get_name(&event_class);
+  if (name != nullptr && *name != '\0') return name;
+  return absl::StrFormat("event:%d", bt_event_class_get_id(&event_class));
+}
+
 }  // namespace countrace::importer

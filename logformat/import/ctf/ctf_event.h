@@ -21,6 +21,18 @@ namespace countrace::importer {
 std::optional<FieldPlace> FindField(const bt_event_class& event,
                                     std::string_view name);
 
+// "event:ID" if it has no name.
+std::string NameOf(const bt_event_class& event_class);
+
+template <typename Function>
+void ForEachEventClass(const bt_stream* stream, const Function& function) {
+  const bt_stream_class* type = bt_stream_borrow_class_const(stream);
+  const std::uint64_t count = bt_stream_class_get_event_class_count(type);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    function(*bt_stream_class_borrow_event_class_by_index_const(type, i));
+  }
+}
+
 struct CtfEventPlan : EventPlan {
   PayloadPlan payload;
 

@@ -1,3 +1,5 @@
+// More than 400 lines: one class, which runs libbabeltrace2's graph, and the
+// order in which it reads its inputs.
 #include "logformat/import/ctf/message_graph.h"
 
 #include <algorithm>

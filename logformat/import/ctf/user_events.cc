@@ -1,3 +1,4 @@
+// More than 400 lines: one class, a function for each kind of user event.
 #include "logformat/import/ctf/user_events.h"
 
 #include <algorithm>

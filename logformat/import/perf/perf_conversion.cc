@@ -1,3 +1,4 @@
+// More than 400 lines: one class, a function for each kind of perf record.
 #include "logformat/import/perf/perf_conversion.h"
 
 #include <linux/perf_event.h>

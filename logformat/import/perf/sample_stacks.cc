@@ -1,3 +1,4 @@
+// More than 400 lines: one class, which stores the stacks of samples.
 #include "logformat/import/perf/sample_stacks.h"
 
 #include <linux/perf_event.h>

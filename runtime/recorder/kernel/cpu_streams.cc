@@ -1,3 +1,5 @@
+// More than 400 lines: one class, a function for each kind of record that a
+// CPU's stream follows.
 #include "runtime/recorder/kernel/cpu_streams.h"
 
 #include <algorithm>

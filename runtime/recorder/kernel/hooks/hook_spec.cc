@@ -1,3 +1,4 @@
+// More than 400 lines: the forms of --hook, a function for each of them.
 #include "runtime/recorder/kernel/hooks/hook_spec.h"
 
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// More than 400 lines: one class, the kernel recorder by perf, and its opening.
 #include "runtime/recorder/kernel/perf/kernel_recorder_perf.h"
 
 #include <time.h>

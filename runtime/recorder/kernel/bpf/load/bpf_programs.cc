@@ -1,3 +1,4 @@
+// More than 400 lines: one class, the loaded BPF programs and their maps.
 #include "runtime/recorder/kernel/bpf/load/bpf_programs.h"
 
 #include <bpf/bpf.h>
