@@ -52,8 +52,7 @@ _countrace() {
       ;;
     --at) mapfile -t COMPREPLY < <(compgen -W 'begin 50% end' -- "$cur"); return ;;
     --next | --previous) mapfile -t COMPREPLY < <(compgen -W 'dispatch segment hook interrupt loss' -- "$cur"); return ;;
-    --group) mapfile -t COMPREPLY < <(compgen -W 'thread process comm' -- "$cur"); return ;;
-    --group-by) mapfile -t COMPREPLY < <(compgen -W 'comm' -- "$cur"); return ;;
+    --group-by) mapfile -t COMPREPLY < <(compgen -W 'process thread comm user cgroup' -- "$cur"); return ;;
     --by)
       mapfile -t COMPREPLY < <(compgen -W 'process thread segment path cpu hook waker preemptor syscall user cgroup time phase function line file dso address calltree callees callers data data-page data-address data-source' -- "$cur")
       return

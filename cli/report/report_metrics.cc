@@ -9,6 +9,7 @@
 #include "cli/program/exit_status.h"
 #include "cli/program/metric_options.h"
 #include "cli/program/verb.h"
+#include "rmap/columns/report_tables.h"
 #include "rmap/metrics/evaluator.h"
 #include "rmap/metrics/metric_report.h"
 #include "rmap/metrics/metric_rows.h"
@@ -29,30 +30,14 @@ using rmap::metrics::ScopeSet;
 absl::StatusOr<ScopeSet> ScopesOf(const rmap::RenderOptions& options,
                                   const RuleSet& rules,
                                   const std::vector<std::size_t>& chosen) {
-  switch (options.by) {
-    case ReportBy::kProcess:
-      return Only(Scope::kProcess);
-    case ReportBy::kThread:
-      return Only(Scope::kThread);
-    case ReportBy::kSegment:
-      return Only(Scope::kSegment);
-    case ReportBy::kPath:
-      return Only(Scope::kPath);
-    case ReportBy::kCpu:
-      return Only(Scope::kCpu);
-    case ReportBy::kHook:
-      return absl::InvalidArgumentError(
-          "a hook has no metrics; --by takes process, thread, segment, path "
-          "or cpu here");
-    case ReportBy::kWaker:
-    case ReportBy::kPreemptor:
-    case ReportBy::kSystemCall:
-      return absl::InvalidArgumentError(
-          "wakers, preemptors and system calls have no metrics; --by takes "
-          "process, thread, segment, path or cpu here");
-    case ReportBy::kSample:
-    case ReportBy::kDefault:
-      break;
+  if (options.by != ReportBy::kDefault) {
+    for (const Scope scope : rmap::metrics::kAllScopes) {
+      if (rmap::metrics::TableOf(scope) == options.by) return Only(scope);
+    }
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "%s have no metrics; --by takes process, thread, segment, path or cpu "
+        "here",
+        rmap::TableName(options.by)));
   }
   if (options.format != rmap::ReportFormat::kText) {
     return rmap::metrics::kEveryScope;

@@ -76,23 +76,11 @@ absl::StatusOr<rmap::OverTimeOptions> OptionsOf(
 absl::Status Select(const ReportRequest& request, const rmap::Report& report,
                     const logformat::TraceInfo& info,
                     rmap::OverTimeOptions& options) {
-  if (!request.process.empty()) {
-    options.threads = rmap::ThreadsNamed(report, request.process);
-    if (options.threads->empty()) {
-      return absl::NotFoundError(absl::StrFormat(
-          "No process matches --process %s: `countrace report --by process "
-          "%s` names them",
-          base::EscapeName(request.process), base::EscapeName(request.trace)));
-    }
-  }
-  if (request.where) {
-    const auto selection = rmap::where::SelectRows(*request.where, report);
-    if (!selection.ok()) return AsUsage(selection.status());
-    const absl::Status status =
-        rmap::AddSelected(report, info, *selection, options);
-    if (!status.ok()) return AsUsage(status);
-  }
-  return absl::OkStatus();
+  if (!request.selects()) return absl::OkStatus();
+  const auto selection =
+      rmap::where::SelectRows(request.where, report, request.owners());
+  if (!selection.ok()) return AsUsage(selection.status());
+  return AsUsage(rmap::AddSelected(report, info, *selection, options));
 }
 
 }  // namespace
@@ -103,14 +91,12 @@ absl::StatusOr<ReportAnswer> ReportOverTime(const ReportRequest& request,
   if (!reader.ok()) return reader.status();
   auto options = OptionsOf(request, **reader);
   if (!options.ok()) return options.status();
-  if (request.where) {
-    const auto schema = rmap::EmptyReport((*reader)->info(), request.gating);
-    if (!schema.ok()) return schema.status();
-    const absl::Status status = rmap::where::CheckWhere(
-        *request.where, *schema, rmap::ReportBy::kDefault);
-    if (!status.ok()) return AsUsage(status);
-  }
-  if (request.every_ns == 0 || !request.process.empty() || request.where) {
+  const auto schema = rmap::EmptyReport((*reader)->info(), request.gating);
+  if (!schema.ok()) return schema.status();
+  const absl::Status fits =
+      rmap::where::CheckWhere(request.where, *schema, rmap::ReportBy::kDefault);
+  if (!fits.ok()) return AsUsage(fits);
+  if (request.every_ns == 0 || request.selects()) {
     const auto report = Read(**reader, request, "finding out about ", nullptr);
     if (!report.ok()) return report.status();
     if (request.every_ns == 0) {

@@ -9,6 +9,7 @@
 #include "rmap/samples/names/blocked_places.h"
 #include "rmap/tables/input/report_events.h"
 #include "rmap/where/row_filter.h"
+#include "rmap/where/row_groups.h"
 #include "rmap/where/row_order.h"
 #include "rmap/where/selected_sums.h"
 
@@ -37,30 +38,52 @@ ReportAnswer AnswerOf(const rmap::Report& report, std::string text) {
           .records = report.records};
 }
 
+absl::StatusOr<rmap::Report> SchemaOf(const ReportRequest& request,
+                                      const logformat::TraceReader& reader) {
+  auto schema = rmap::EmptyReport(reader.info(), request.gating);
+  if (!schema.ok()) return schema.status();
+  schema->wanted = request.rows;
+  schema->rows_by = request.rows_by;
+  return schema;
+}
+
+namespace {
+
+// Errors: INVALID_ARGUMENT: the trace or the table has no such rows.
+absl::Status CheckRows(const ReportRequest& request, rmap::ReportBy table,
+                       rmap::Report schema) {
+  // System calls are sums of segments: these are selected, if they can be.
+  const bool of_segments =
+      table == rmap::ReportBy::kSystemCall &&
+      rmap::where::CheckWhere(request.where, schema, rmap::ReportBy::kSegment)
+          .ok();
+  const rmap::ReportBy rows = of_segments ? rmap::ReportBy::kSegment : table;
+  if (!request.sort.empty()) {
+    const absl::Status order =
+        rmap::where::CheckOrder(request.sort, schema, table);
+    if (!order.ok()) return order;
+  }
+  // The columns of the rows that are added up.
+  schema.rows_by.clear();
+  if (!request.group_by.empty()) {
+    const absl::Status groups =
+        rmap::where::CheckGroups(request.group_by, schema, table);
+    if (!groups.ok()) return groups;
+  }
+  const absl::Status owners = rmap::where::CheckOwners(request.owners(), rows);
+  if (!owners.ok()) return owners;
+  return rmap::where::CheckWhere(request.where, schema, rows);
+}
+
+}  // namespace
+
 absl::StatusOr<RequestedRows> ReadRows(const ReportRequest& request,
                                        rmap::ReportBy table,
                                        logformat::TraceReader& reader) {
-  if (request.where || !request.sort.empty()) {
-    auto schema = rmap::EmptyReport(reader.info(), request.gating);
-    if (!schema.ok()) return schema.status();
-    schema->wanted = request.rows;
-    absl::Status status;
-    if (request.where) {
-      // System calls are sums of segments: it selects those, if it can.
-      const bool of_segments = table == rmap::ReportBy::kSystemCall &&
-                               rmap::where::CheckWhere(*request.where, *schema,
-                                                       rmap::ReportBy::kSegment)
-                                   .ok();
-      status = rmap::where::CheckWhere(
-          *request.where, *schema,
-          of_segments ? rmap::ReportBy::kSegment : table);
-    }
-    schema->processes_by = request.processes_by;
-    if (!request.sort.empty()) {
-      status.Update(rmap::where::CheckOrder(request.sort, *schema, table));
-    }
-    if (!status.ok()) return AsUsage(status);
-  }
+  auto schema = SchemaOf(request, reader);
+  if (!schema.ok()) return schema.status();
+  const absl::Status fits = CheckRows(request, table, *std::move(schema));
+  if (!fits.ok()) return AsUsage(fits);
   rmap::TableRange range;
   if (request.range.given()) {
     const auto parsed = ParseRange(request.range, ExtentOf(reader));
@@ -81,15 +104,16 @@ absl::StatusOr<RequestedRows> ReadRows(const ReportRequest& request,
   if (request.rows.samples) rmap::NameBlockedPlaces(*report);
   RequestedRows rows = {.report = *std::move(report), .selection = {}};
   if (!request.sort.empty()) rmap::where::SortRows(request.sort, rows.report);
-  if (request.where) {
-    auto selected = rmap::where::SelectRows(*request.where, rows.report);
+  if (request.selects()) {
+    auto selected =
+        rmap::where::SelectRows(request.where, rows.report, request.owners());
     if (!selected.ok()) return selected.status();
     rows.selection = *std::move(selected);
     rmap::where::SumSystemCalls(rows.report, *rows.selection);
   }
-  if (!request.processes_by.empty()) {
-    rmap::where::SumProcesses(request.processes_by, rows.report,
-                              rows.selection ? &*rows.selection : nullptr);
+  if (!request.rows_by.empty()) {
+    rmap::where::SumRows(request.rows_by, table, rows.report,
+                         rows.selection ? &*rows.selection : nullptr);
   }
   // The order of the sums; other rows are in theirs.
   if (!request.sort.empty()) rmap::where::SortRows(request.sort, rows.report);

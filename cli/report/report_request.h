@@ -18,6 +18,7 @@
 #include "rmap/metrics/rule_set.h"
 #include "rmap/pipeline.h"
 #include "rmap/report/report_render.h"
+#include "rmap/where/row_owners.h"
 #include "rmap/where/where_expression.h"
 
 namespace countrace::cli {
@@ -27,20 +28,27 @@ struct ReportRequest {
   std::string trace;
   rmap::GatingRequest gating;
   rmap::WantedRows rows;
-  std::optional<rmap::where::WhereExpression> where;
-  std::string sort;          // a field; empty: the usual order
-  std::string processes_by;  // --group-by; empty: a row for each process
+  rmap::where::WhereExpression where;  // no steps: of all rows
+  std::string sort;                    // a field; empty: the usual order
+  std::string group_by;                // as given
+  // The field whose rows are added up; empty: they are as read.
+  std::string rows_by;
   RangeOptions range;
-  rmap::RenderOptions render;  // its selection follows from `where`
+  rmap::RenderOptions render;  // its selection follows from both
 
   // --metrics
   MetricChoice metrics;
   rmap::metrics::RuleSet rules;  // names are not checked yet
 
   // --by time, --by phase
-  std::uint64_t every_ns = 0;    // 0: chosen by the trace's length
-  std::string process, segment;  // globs; empty: not given
-  std::string thread;            // of samples, as `process`
+  std::uint64_t every_ns = 0;  // 0: chosen by the trace's length
+  std::string segment;
+
+  // Whose rows, also of samples: globs; empty: not given.
+  std::string process, thread;
+  rmap::where::OwnerGlobs owners() const { return {process, thread}; }
+  // True: not all rows.
+  bool selects() const { return !where.steps.empty() || owners().given(); }
 };
 
 struct ReportAnswer {
@@ -60,12 +68,15 @@ bool IsUsage(const absl::Status& status);
 // The rows from which tables and metrics are made.
 struct RequestedRows {
   rmap::Report report;
-  std::optional<rmap::RowSelection> selection;  // of `where`
+  std::optional<rmap::RowSelection> selection;
 };
 
-// Reads the whole trace. `table` is the one that `where` must fit.
-// Errors: of the reader; wrong usage for a `where` or `range` that does not
-// fit.
+// The tables and columns of the answer, without rows.
+absl::StatusOr<rmap::Report> SchemaOf(const ReportRequest& request,
+                                      const logformat::TraceReader& reader);
+
+// Reads the whole trace. `table` is the one that the request must fit.
+// Errors: of the reader; wrong usage for rows or a `range` that do not fit.
 absl::StatusOr<RequestedRows> ReadRows(const ReportRequest& request,
                                        rmap::ReportBy table,
                                        logformat::TraceReader& reader);

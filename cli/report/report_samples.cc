@@ -46,10 +46,8 @@ absl::Status CheckColumnNames(const ReportRequest& request,
   schema.sample_table = std::make_shared<SampleTable>(table);
   absl::Status status =
       rmap::CheckColumns(schema, {ReportBy::kSample}, request.render.columns);
-  if (request.where) {
-    status.Update(
-        rmap::where::CheckWhere(*request.where, schema, ReportBy::kSample));
-  }
+  status.Update(
+      rmap::where::CheckWhere(request.where, schema, ReportBy::kSample));
   if (!request.sort.empty()) {
     status.Update(
         rmap::where::CheckOrder(request.sort, schema, ReportBy::kSample));
@@ -182,8 +180,8 @@ absl::StatusOr<ReportAnswer> ReportSamples(const ReportRequest& request,
   render.by = ReportBy::kSample;
   if (!request.sort.empty()) rmap::where::SortRows(request.sort, report);
   std::optional<rmap::RowSelection> selection;
-  if (request.where) {
-    auto selected = rmap::where::SelectRows(*request.where, report);
+  if (!request.where.steps.empty()) {
+    auto selected = rmap::where::SelectRows(request.where, report);
     if (!selected.ok()) return selected.status();
     selection = *std::move(selected);
     render.selection = &*selection;

@@ -18,7 +18,7 @@ using rmap::ReportFormat;
 absl::StatusOr<ReportAnswer> ReportTables(const ReportRequest& request) {
   // Counts of hooks in text and CSV: no cell of them is a time.
   const bool counts = request.render.by == ReportBy::kHook &&
-                      !request.range.given() && !request.where &&
+                      !request.range.given() && !request.selects() &&
                       (request.render.format == ReportFormat::kText ||
                        request.render.format == ReportFormat::kCsv);
   auto reader = request.input->Open(
@@ -29,10 +29,8 @@ absl::StatusOr<ReportAnswer> ReportTables(const ReportRequest& request) {
   const bool summary_as_csv =
       render.by == ReportBy::kDefault && render.format == ReportFormat::kCsv;
   if (!render.columns.empty()) {
-    auto schema = rmap::EmptyReport((*reader)->info(), request.gating);
+    const auto schema = SchemaOf(request, **reader);
     if (!schema.ok()) return schema.status();
-    schema->wanted = request.rows;
-    schema->processes_by = request.processes_by;
     std::vector<ReportBy> tables = {render.by};
     if (render.by == ReportBy::kDefault) {
       tables = summary_as_csv
@@ -47,22 +45,15 @@ absl::StatusOr<ReportAnswer> ReportTables(const ReportRequest& request) {
   const auto rows = ReadRows(
       request, summary_as_csv ? ReportBy::kProcess : render.by, **reader);
   if (!rows.ok()) return rows.status();
-  if (render.by == ReportBy::kWaker && !rows->report.wakeups &&
-      render.format != ReportFormat::kText) {
-    Say(kReportVerb.name,
-        "no wake-ups were recorded: `record --kernel wakeups` shows what ended "
-        "blocked time");
+  const char* const missing = rmap::NotRecorded(render.by, rows->report);
+  if (*missing != '\0' && render.format != ReportFormat::kText) {
+    Say(kReportVerb.name, missing);
   }
-  if (render.by == ReportBy::kSystemCall && !rows->report.system_calls &&
-      render.format != ReportFormat::kText) {
-    Say(kReportVerb.name,
-        "no system calls were recorded: `record --kernel syscalls` shows them");
-  }
-  if (!request.processes_by.empty() && request.processes_by != "comm" &&
+  if ((request.rows_by == "user" || request.rows_by == "cgroup") &&
       !rows->report.owners) {
     Say(kReportVerb.name,
         absl::StrFormat("this trace does not hold the %ss of its processes",
-                        request.processes_by));
+                        request.rows_by));
   }
   if (summary_as_csv) {
     Say(kReportVerb.name,
@@ -80,8 +71,7 @@ absl::StatusOr<ReportAnswer> ReportTables(const ReportRequest& request) {
     };
     const auto& render_json =
         json_lines ? rmap::RenderJsonLines : rmap::RenderJson;
-    return AnswerOf(rows->report, render_json(rows->report, render.by,
-                                              render.selection, print));
+    return AnswerOf(rows->report, render_json(rows->report, render, print));
   }
   return AnswerOf(rows->report, rmap::RenderReport(rows->report, render));
 }

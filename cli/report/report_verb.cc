@@ -1,7 +1,9 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <initializer_list>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,7 +38,7 @@ constexpr std::uint64_t kMostSlowest = 100'000;
 // Options that ReportRequest has in another form.
 struct ReportOptions {
   TraceOptions trace;
-  std::string by, group, group_by, where, count, format, color;
+  std::string by, group_by, where, count, format, color;
   std::string function;
   std::vector<std::string> columns;
   std::vector<std::string> marks;
@@ -70,63 +72,36 @@ const std::map<std::string, rmap::SampleBy>& SampleTables() {
   return tables;
 }
 
-// What a row of --by waker or preemptor is for.
-const std::map<std::string, rmap::RowsOf>& RowOwners() {
-  static const auto& owners = *new std::map<std::string, rmap::RowsOf>{
-      {"thread", rmap::RowsOf::kThread},
-      {"process", rmap::RowsOf::kProcess},
-      {"comm", rmap::RowsOf::kComm}};
-  return owners;
-}
-
 bool ReportOptions::samples() const { return SampleTables().contains(by); }
 
 bool ReportOptions::call_tree() const {
   return by == "calltree" || by == "callees" || by == "callers";
 }
 
-// Errors: INVALID_ARGUMENT: there is no such choice for the table.
-absl::Status ChooseRows(const ReportOptions& options, ReportRequest& request) {
+// What a row is for.
+void ChooseRows(const ReportOptions& options, ReportRequest& request) {
   const rmap::ReportBy by = request.render.by;
   const bool json = request.render.format == rmap::ReportFormat::kJson ||
                     request.render.format == rmap::ReportFormat::kJsonLines;
-  request.rows.preemptors = by == rmap::ReportBy::kPreemptor ||
-                            (by == rmap::ReportBy::kDefault && json);
-  request.rows.samples = by == rmap::ReportBy::kWaker;
-  const bool of_samples =
-      options.group_by == "thread" || options.group_by == "process";
-  if (request.rows.fold_recursion &&
-      (options.over_time() || request.metrics.wanted())) {
-    return absl::InvalidArgumentError(
-        "--fold-recursion is for tables of call paths, without metrics");
+  rmap::WantedRows& rows = request.rows;
+  rows.preemptors = by == rmap::ReportBy::kPreemptor ||
+                    (by == rmap::ReportBy::kDefault && json);
+  rows.samples = by == rmap::ReportBy::kWaker;
+  const bool of_user = options.by == "user" || options.by == "cgroup";
+  request.group_by = of_user ? options.by : options.group_by;
+  const std::string& group = request.group_by;
+  const bool threads = group == "thread" || !request.thread.empty();
+  if (threads) rows.wakers_of = rmap::RowsOf::kThread;
+  if (!threads && !group.empty()) {
+    rows.preemptors_of = rmap::RowsOf::kProcess;
   }
-  if (of_samples && !options.samples()) {
-    return absl::InvalidArgumentError(absl::StrFormat(
-        "--group-by %s is for tables of samples: --by function, for example; "
-        "--by %s has a row for each",
-        options.group_by, options.group_by));
+  const bool have_threads = by == rmap::ReportBy::kThread ||
+                            (threads && (by == rmap::ReportBy::kWaker ||
+                                         by == rmap::ReportBy::kPreemptor));
+  // Else each row has one value of its own.
+  if (group != "thread" && (group != "process" || have_threads)) {
+    request.rows_by = group;
   }
-  if (!options.group_by.empty() && !options.samples()) {
-    if (options.over_time() || request.metrics.wanted() ||
-        !request.processes_by.empty() ||
-        (by != rmap::ReportBy::kDefault && by != rmap::ReportBy::kProcess)) {
-      return absl::InvalidArgumentError(
-          "--group-by is for the table of processes, without metrics: leave "
-          "out --by, or give --by process");
-    }
-    request.processes_by = options.group_by;
-  }
-  if (options.group.empty()) return absl::OkStatus();
-  const rmap::RowsOf of = RowOwners().at(options.group);
-  if (by == rmap::ReportBy::kWaker) {
-    request.rows.wakers_of = of;
-  } else if (by == rmap::ReportBy::kPreemptor) {
-    request.rows.preemptors_of = of;
-  } else {
-    return absl::InvalidArgumentError(
-        "--group needs --by waker or --by preemptor");
-  }
-  return absl::OkStatus();
 }
 
 void AddOptions(VerbParser& parser, ReportOptions& options,
@@ -136,10 +111,8 @@ void AddOptions(VerbParser& parser, ReportOptions& options,
   tables.insert(tables.end(), {"time", "phase", "cgroup", "user"});
   for (const auto& [name, by] : SampleTables()) tables.push_back(name);
   parser.AddChoice("--by", options.by, tables);
-  parser.AddChoice("--group", options.group, rmap::NamesOf(RowOwners()));
   parser.AddFlag("--fold-recursion", request.rows.fold_recursion);
-  parser.AddChoice("--group-by", options.group_by,
-                   {"comm", "user", "cgroup", "thread", "process"});
+  parser.AddText("--group-by", options.group_by);
   parser.AddDuration("--every", request.every_ns);
   parser.AddText("--process", request.process);
   parser.AddText("--thread", request.thread);
@@ -182,7 +155,7 @@ absl::Status CheckRange(const VerbParser& parser,
 }
 
 // Errors: INVALID_ARGUMENT: no number of calls, or a choice among other rows.
-absl::Status CheckSlowest(const VerbParser& parser, ReportOptions& options) {
+absl::Status CheckSlowest(ReportOptions& options) {
   if (options.slowest.empty()) return absl::OkStatus();
   const auto calls = base::ParseInteger(options.slowest[0]);
   if (options.slowest.size() != 2 || !calls || *calls == 0 ||
@@ -193,14 +166,61 @@ absl::Status CheckSlowest(const VerbParser& parser, ReportOptions& options) {
         base::EscapeName(options.slowest[0]), kMostSlowest));
   }
   options.slowest_calls = *calls;
-  for (const char* option :
-       {"--by", "--where", "--sort", "--columns", "--metrics", "--metric",
-        "--rules", "--with", "--group", "--group-by", "--fold-recursion",
-        "--bounds", "--rows"}) {
-    if (!parser.is_given(option)) continue;
+  return absl::OkStatus();
+}
+
+// Kinds of tables that have rows and columns of their own.
+struct OwnTables {
+  bool chosen;
+  std::initializer_list<const char*> without;
+  const char* why;
+};
+
+// Errors: INVALID_ARGUMENT: the table does not have what the option chooses.
+absl::Status CheckTable(const VerbParser& parser, const ReportOptions& options,
+                        const ReportRequest& request) {
+  const bool metrics = request.metrics.wanted();
+  const std::set<std::string> owners = {"thread", "process", "comm", "user",
+                                        "cgroup"};
+  const OwnTables all[] = {
+      {request.sort.empty(), {"--sort"}, "it needs the name of a field"},
+      {!owners.contains(options.group_by) &&
+           (options.by.empty() || options.samples()),
+       {"--group-by"},
+       "without --by of a table that has the field it takes thread, process, "
+       "comm, user or cgroup"},
+      {!options.slowest.empty(),
+       {"--by", "--process", "--thread", "--where", "--sort", "--columns",
+        "--metrics", "--metric", "--rules", "--with", "--group-by",
+        "--fold-recursion", "--bounds", "--rows"},
+       "--slowest is a table of its own, of single calls: leave it out"},
+      {!options.over_time(),
+       {"--every", "--segment"},
+       "it needs --by time or --by phase"},
+      {options.over_time(),
+       {"--sort", "--columns", "--group-by", "--fold-recursion", "--metrics",
+        "--metric", "--rules"},
+       "--by time and phase have a row for each interval, in the order of "
+       "time, of all call paths: leave it out; --process, --thread, --segment "
+       "and --where choose what is in them"},
+      {metrics,
+       {"--sort", "--columns", "--group-by", "--fold-recursion"},
+       "metrics have columns of their own, and no sums of rows: leave it out; "
+       "--process, --thread and --where choose rows"},
+      {!metrics, {"--with"}, "it is for metrics; add --metric or --rules"}};
+  for (const OwnTables& table : all) {
+    if (!table.chosen) continue;
+    for (const char* option : table.without) {
+      if (!parser.is_given(option)) continue;
+      return absl::InvalidArgumentError(
+          absl::StrFormat("%s: %s", option, table.why));
+    }
+  }
+  if ((options.by == "user" || options.by == "cgroup") &&
+      !options.group_by.empty()) {
     return absl::InvalidArgumentError(absl::StrFormat(
-        "--slowest is a table of its own, of single calls: leave out %s",
-        option));
+        "--by %s is --by process --group-by %s: leave out --group-by",
+        options.by, options.by));
   }
   return absl::OkStatus();
 }
@@ -217,11 +237,6 @@ absl::Status CheckSamples(const VerbParser& parser,
     return absl::InvalidArgumentError(
         absl::StrFormat("--by %s needs --function NAME, a glob: whose %s?",
                         options.by, options.by));
-  }
-  if (parser.is_given("--thread") && !options.samples()) {
-    return absl::InvalidArgumentError(
-        "--thread is for tables of samples: --by function, for example; of "
-        "other tables --where 'tid == N' chooses rows");
   }
   if (options.validate &&
       (!options.samples() ||
@@ -248,7 +263,7 @@ absl::Status CheckSamples(const VerbParser& parser,
         "--by %s keeps its tree: %s is for --by function", options.by, option));
   }
   for (const char* option :
-       {"--metrics", "--metric", "--rules", "--with", "--group", "--bounds"}) {
+       {"--metrics", "--metric", "--rules", "--with", "--bounds"}) {
     if (!parser.is_given(option)) continue;
     return absl::InvalidArgumentError(absl::StrFormat(
         "--by %s is a table of samples: leave out %s (--group-by thread has "
@@ -263,10 +278,6 @@ absl::Status CompleteRequest(const VerbParser& parser,
                              const ReportOptions& options,
                              ReportRequest& request) {
   const MetricChoice& metrics = request.metrics;
-  if (!metrics.traces.empty() && !metrics.wanted()) {
-    return absl::InvalidArgumentError(
-        "--with is for metrics; add --metric or --rules");
-  }
   if (metrics.wanted()) {
     const absl::Status status = AddChosenRules(metrics, request.rules);
     if (!status.ok()) return status;
@@ -281,37 +292,11 @@ absl::Status CompleteRequest(const VerbParser& parser,
     if (!parsed.ok()) return parsed.status();
     request.where = *std::move(parsed);
   }
-  if (options.over_time() && request.where &&
-      (!request.process.empty() || !request.segment.empty())) {
-    return absl::InvalidArgumentError(
-        "--where stands for --process and --segment: give it or those");
-  }
-  for (const char* option : {"--every", "--process", "--segment"}) {
-    const bool of_samples =
-        options.samples() && std::string_view(option) == "--process";
-    if (!options.over_time() && !of_samples && parser.is_given(option)) {
-      return absl::InvalidArgumentError(
-          absl::StrFormat("%s needs --by time or --by phase", option));
-    }
-  }
-  if (parser.is_given("--sort") &&
-      (options.over_time() || metrics.wanted() || request.sort.empty())) {
-    return absl::InvalidArgumentError(
-        "--sort needs the name of a field, and a table without metrics that is "
-        "not --by time or phase");
-  }
   std::vector<std::string> columns;
   for (const std::string& list : options.columns) {
     for (const auto part : absl::StrSplit(list, ',', absl::SkipEmpty())) {
       columns.emplace_back(part);
     }
-  }
-  const bool rows = !options.over_time() && !metrics.wanted() &&
-                    (options.format == "text" || options.format == "csv");
-  if (!columns.empty() && !rows) {
-    return absl::InvalidArgumentError(
-        "--columns chooses among the columns of tables of rows, in text and "
-        "CSV: leave it out with --format json, metrics and --by time or phase");
   }
   if (const absl::Status range = CheckRange(parser, request); !range.ok()) {
     return range;
@@ -327,7 +312,6 @@ absl::Status CompleteRequest(const VerbParser& parser,
   if (!options.over_time()) {
     if (options.by == "cgroup" || options.by == "user") {
       request.render.by = rmap::ReportBy::kProcess;
-      request.processes_by = options.by;
     } else if (!options.by.empty() && !options.samples()) {
       request.render.by = rmap::ReportTables().at(options.by);
     }
@@ -337,7 +321,8 @@ absl::Status CompleteRequest(const VerbParser& parser,
   if (options.call_tree() && !parser.is_given("--rows")) {
     request.render.max_rows = 0;  // small branches are left out
   }
-  return ChooseRows(options, request);
+  ChooseRows(options, request);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<ReportAnswer> Answer(const ReportOptions& options,
@@ -370,7 +355,8 @@ int RunReport(const Arguments& arguments) {
   ReportRequest request;
   AddOptions(parser, options, request);
   if (const auto status = parser.Parse(arguments)) return *status;
-  absl::Status complete = CheckSlowest(parser, options);
+  absl::Status complete = CheckTable(parser, options, request);
+  complete.Update(CheckSlowest(options));
   complete.Update(CheckSamples(parser, options));
   complete.Update(CompleteRequest(parser, options, request));
   if (!complete.ok()) {

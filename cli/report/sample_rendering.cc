@@ -106,14 +106,14 @@ std::string Text(const rmap::Report& report, const SampleBooksOfEvents& books,
 }
 
 std::string Json(const rmap::Report& report, const SampleBooksOfEvents& books,
-                 const rmap::RowSelection* selection) {
+                 const rmap::RenderOptions& options) {
   nlohmann::ordered_json out = {{"schema", "countrace.samples/1"}};
-  if (selection != nullptr) {
-    out["where"] = rmap::where::SelectionObject(*selection);
+  if (options.selection != nullptr) {
+    out["where"] = rmap::where::SelectionObject(*options.selection);
   }
   out["books"] = rmap::BooksJson(*report.samples, books.events, books.periods);
   auto& rows = out["rows"] = nlohmann::ordered_json::array();
-  rmap::ForEachJsonRow(report, ReportBy::kSample, selection,
+  rmap::ForEachJsonRow(report, options,
                        [&rows](const auto& row) { rows.push_back(row); });
   out["notes"] = report.sample_table->messages;
   return rmap::DumpJson(out, 1) + "\n";
@@ -129,15 +129,15 @@ std::string Rendered(const rmap::Report& report,
     Say(kReportVerb.name, note);
   }
   if (options.format == rmap::ReportFormat::kJson) {
-    return Json(report, books, options.selection);
+    return Json(report, books, options);
   }
   if (options.format == rmap::ReportFormat::kCsv) {
     return rmap::RenderCsv(report, options);
   }
   std::string lines;
-  rmap::ForEachJsonRow(
-      report, ReportBy::kSample, options.selection,
-      [&lines](const auto& row) { lines += rmap::DumpJson(row, -1) + "\n"; });
+  rmap::ForEachJsonRow(report, options, [&lines](const auto& row) {
+    lines += rmap::DumpJson(row, -1) + "\n";
+  });
   return lines;
 }
 

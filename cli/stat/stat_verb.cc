@@ -146,9 +146,8 @@ int Count(const StatCommandLine& line, const runtime::RecordOptions& record,
     if (stop) break;
   }
   if (line.json && line.repeat == 1) {
-    result.rows_json = WithThreadSplits(
-        rmap::RenderJson(last, rmap::ReportBy::kDefault, nullptr), last,
-        splits);
+    result.rows_json =
+        WithThreadSplits(rmap::RenderJson(last, {}), last, splits);
   }
   return Write(line, file, Render(line, result, last, splits), status);
 }

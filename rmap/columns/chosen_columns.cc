@@ -13,19 +13,18 @@ absl::Status CheckColumns(const Report& report,
   for (const std::string& name : names) {
     bool found = false;
     std::vector<std::string> known;
-    VisitTables(
-        report, [&](ReportBy table, const auto& columns, const auto& rows) {
-          (void)rows;
-          if (std::find(tables.begin(), tables.end(), table) == tables.end()) {
-            return;
-          }
-          for (const auto& column : columns) {
-            found |= IsNamed(column, name);
-            // One of more than a hundred is no help.
-            if (column.name.front() == "errors") continue;
-            known.push_back(FullName(column));
-          }
-        });
+    VisitTables(report, [&](const auto& table, const auto& columns,
+                            const auto&) {
+      if (std::find(tables.begin(), tables.end(), table.by) == tables.end()) {
+        return;
+      }
+      for (const auto& column : columns) {
+        found |= IsNamed(column, name);
+        // One of more than a hundred is no help.
+        if (column.name.front() == "errors") continue;
+        known.push_back(FullName(column));
+      }
+    });
     if (found) continue;
     std::sort(known.begin(), known.end());
     known.erase(std::unique(known.begin(), known.end()), known.end());

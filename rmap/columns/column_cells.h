@@ -58,6 +58,16 @@ auto Excl(std::optional<InclusiveExclusive> Row::*field) {
   return Field(field, &InclusiveExclusive::excl);
 }
 
+// The cell of a name or id; absent if several rows were added up that do not
+// share it.
+template <typename Row, typename Value>
+auto Shared(Value Row::*field) {
+  return [field](const Row& row) {
+    const bool differ = row.grouped.rows > 1 && row.*field == Value();
+    return differ ? Cell() : CellOf(row.*field);
+  };
+}
+
 inline Cell NameOrAbsent(const std::string& name) {
   return name.empty() ? Cell() : name;
 }

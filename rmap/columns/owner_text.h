@@ -1,4 +1,4 @@
-// Names of threads, processes, and of all processes of one name, in text
+// Names of threads and processes, and of what --group-by joined, in text
 // tables.
 #ifndef COUNTRACE_RMAP_COLUMNS_OWNER_TEXT_H_
 #define COUNTRACE_RMAP_COLUMNS_OWNER_TEXT_H_
@@ -11,16 +11,11 @@
 
 namespace countrace::rmap {
 
-inline const char* OwnerWord(RowsOf of) {
-  switch (of) {
-    case RowsOf::kThread:
-      return "thread";
-    case RowsOf::kProcess:
-      return "process";
-    case RowsOf::kComm:
-      break;
-  }
-  return "command";
+inline std::string OwnerWord(const Report& report, RowsOf of) {
+  const std::string& by = report.rows_by;
+  if (by == "comm") return "command";
+  if (by == "user" || by == "cgroup") return by;
+  return of == RowsOf::kThread && by != "process" ? "thread" : "process";
 }
 
 // `pid`, `tid`: 0 if the row is of several.
@@ -33,6 +28,16 @@ inline std::string OwnerText(const std::string& comm, std::int32_t pid,
     absl::StrAppendFormat(&text, " (pid %d)", pid);
   }
   return text;
+}
+
+// A row that --group-by may have added up.
+template <typename Row>
+std::string OwnerText(const Row& row) {
+  if (row.grouped.value) return *row.grouped.value;
+  if (row.grouped.rows > 1 && row.comm.empty()) return "(several)";
+  std::int32_t tid = 0;
+  if constexpr (requires { row.tid; }) tid = row.tid;
+  return OwnerText(row.comm, row.pid, tid);
 }
 
 }  // namespace countrace::rmap

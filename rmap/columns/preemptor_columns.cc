@@ -13,20 +13,17 @@ namespace {
 
 std::vector<Column<PreemptorRow>> WaitingColumns(RowsOf of) {
   using R = PreemptorRow;
-  std::vector<Column<R>> columns;
-  if (of != RowsOf::kComm) {
-    columns.push_back({{"pid"},
-                       "pid",
-                       Unit::kId,
-                       "Process whose threads waited.",
-                       Field(&R::pid)});
-  }
+  std::vector<Column<R>> columns = {{{"pid"},
+                                     "pid",
+                                     Unit::kId,
+                                     "Process whose threads waited.",
+                                     Shared(&R::pid)}};
   if (of == RowsOf::kThread) {
     columns.push_back(
-        {{"tid"}, "tid", Unit::kId, "Thread that waited.", Field(&R::tid)});
+        {{"tid"}, "tid", Unit::kId, "Thread that waited.", Shared(&R::tid)});
   }
   columns.push_back(
-      {{"comm"}, "command", Unit::kNone, "Its name.", Field(&R::comm)});
+      {{"comm"}, "command", Unit::kNone, "Its name.", Shared(&R::comm)});
   return columns;
 }
 
@@ -43,13 +40,11 @@ std::vector<Column<PreemptorRow>> OccupantColumns(RowsOf of) {
        [](const R& r) -> Cell {
          return std::string(PreemptorKindName(r.preemptor.kind));
        }});
-  if (of != RowsOf::kComm) {
-    columns.push_back({{"preemptor", "pid"},
-                       "",
-                       Unit::kId,
-                       "Process that had it, of kind thread.",
-                       Field(&R::preemptor, &R::By::pid)});
-  }
+  columns.push_back({{"preemptor", "pid"},
+                     "",
+                     Unit::kId,
+                     "Process that had it, of kind thread.",
+                     Field(&R::preemptor, &R::By::pid)});
   if (of == RowsOf::kThread) {
     columns.push_back({{"preemptor", "tid"},
                        "",
@@ -100,21 +95,21 @@ std::vector<Column<PreemptorRow>> PreemptorColumns(const Report& report) {
   return columns;
 }
 
-std::vector<Column<PreemptorRow>> PreemptorTextColumns(const Report& report) {
+std::vector<Column<PreemptorRow>> PreemptorTextColumns(
+    const Report& report, const std::vector<Column<PreemptorRow>>& all) {
   using R = PreemptorRow;
   std::vector<Column<R>> columns;
-  for (const char* name : {"wait_ns", "times", "longest_ns"}) {
-    for (Column<R>& column : PreemptorColumns(report)) {
-      if (column.name.front() == name) columns.push_back(std::move(column));
+  for (const char* name : {"wait_ns", "times", "longest_ns", "rows"}) {
+    for (const Column<R>& column : all) {
+      if (column.name.front() == name) columns.push_back(column);
     }
   }
-  const RowsOf of = report.wanted.preemptors_of;
   columns.push_back(
       {{"waiter"},
-       std::string("waiting ") + OwnerWord(of),
+       "waiting " + OwnerWord(report, report.wanted.preemptors_of),
        Unit::kNone,
        "",
-       [](const R& r) -> Cell { return OwnerText(r.comm, r.pid, r.tid); }});
+       [](const R& r) -> Cell { return OwnerText(r); }});
   columns.push_back(
       {{"had"}, "its CPU had", Unit::kNone, "", [](const R& r) -> Cell {
          const R::By& by = r.preemptor;

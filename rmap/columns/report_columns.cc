@@ -123,7 +123,7 @@ namespace {
 std::vector<Column<ProcessRow>> OwnerColumns(const Report& report) {
   using R = ProcessRow;
   const auto title = [&report](const char* field) {
-    return report.processes_by == field ? field : "";
+    return report.rows_by == field ? field : "";
   };
   const bool inside = std::any_of(
       report.processes.begin(), report.processes.end(),
@@ -156,13 +156,13 @@ std::vector<Column<ProcessRow>> OwnerColumns(const Report& report) {
 }
 
 void AddOwners(const Report& report, std::vector<Column<ProcessRow>>& columns) {
-  if (!report.owners && report.processes_by != "user" &&
-      report.processes_by != "cgroup") {
+  if (!report.owners && report.rows_by != "user" &&
+      report.rows_by != "cgroup") {
     return;
   }
   for (Column<ProcessRow>& column : OwnerColumns(report)) {
     // What the rows are for comes first.
-    columns.insert(column.title == report.processes_by && !column.title.empty()
+    columns.insert(column.title == report.rows_by && !column.title.empty()
                        ? columns.begin()
                        : columns.end(),
                    std::move(column));
@@ -237,7 +237,7 @@ std::vector<Column<ProcessRow>> ProcessColumns(const Report& report) {
                      "records.",
                      Field(&R::recording_ns)});
   AddProbes("Part of recording_ns: probes (uprobes, USDT).", columns);
-  if (!report.processes_by.empty()) {
+  if (!report.rows_by.empty()) {
     columns.push_back({{"processes"},
                        "processes",
                        Unit::kCount,
@@ -255,7 +255,8 @@ std::vector<Column<ProcessRow>> ProcessColumns(const Report& report) {
                      Unit::kId,
                      "Process that forked it.",
                      [](const R& r) -> Cell {
-                       return r.processes > 1 ? Cell() : CellOf(r.parent_pid);
+                       const bool differ = r.processes > 1 && r.parent_pid == 0;
+                       return differ ? Cell() : CellOf(r.parent_pid);
                      }});
   columns.push_back({{"marked"},
                      "",
@@ -274,9 +275,9 @@ std::vector<Column<ProcessRow>> ProcessColumns(const Report& report) {
 std::vector<Column<ThreadRow>> ThreadColumns(const Report& report) {
   using R = ThreadRow;
   std::vector<Column<R>> columns = {
-      {{"tid"}, "tid", Unit::kId, "Thread.", Field(&R::tid)},
-      {{"pid"}, "pid", Unit::kId, "Its process.", Field(&R::pid)},
-      {{"comm"}, "command", Unit::kNone, "Its name.", Field(&R::comm)},
+      {{"tid"}, "tid", Unit::kId, "Thread.", Shared(&R::tid)},
+      {{"pid"}, "pid", Unit::kId, "Its process.", Shared(&R::pid)},
+      {{"comm"}, "command", Unit::kNone, "Its name.", Shared(&R::comm)},
       {{"on_cpu_ns"},
        "on-CPU",
        Unit::kNanoseconds,
@@ -319,13 +320,13 @@ std::vector<Column<ThreadRow>> ThreadColumns(const Report& report) {
 std::vector<Column<HookRow>> HookColumns(const Report& report) {
   using R = HookRow;
   std::vector<Column<R>> columns = {
-      {{"hook"}, "hook", Unit::kNone, "provider:name.", Field(&R::hook)},
-      {{"pid"}, "pid", Unit::kId, "Process.", Field(&R::pid)},
+      {{"hook"}, "hook", Unit::kNone, "provider:name.", Shared(&R::hook)},
+      {{"pid"}, "pid", Unit::kId, "Process.", Shared(&R::pid)},
       {{"comm"},
        "command",
        Unit::kNone,
        "Name of the process.",
-       Field(&R::comm)},
+       Shared(&R::comm)},
       {{"hits"},
        "hits",
        Unit::kCount,

@@ -38,13 +38,17 @@ std::vector<Column<SegmentRow>> SegmentColumns(const Report& report,
 std::vector<Column<HookRow>> HookColumns(const Report& report);
 std::vector<Column<WakerRow>> WakerColumns(const Report& report);
 // The same for text: who blocked where, woken by which thread in which segment.
-std::vector<Column<WakerRow>> WakerTextColumns(const Report& report);
+// `all`: those with what --group-by adds.
+std::vector<Column<WakerRow>> WakerTextColumns(
+    const Report& report, const std::vector<Column<WakerRow>>& all);
 std::vector<Column<PreemptorRow>> PreemptorColumns(const Report& report);
 // The same for text: who waited, and what had the CPU.
-std::vector<Column<PreemptorRow>> PreemptorTextColumns(const Report& report);
+std::vector<Column<PreemptorRow>> PreemptorTextColumns(
+    const Report& report, const std::vector<Column<PreemptorRow>>& all);
 std::vector<Column<SystemCallRow>> SystemCallColumns(const Report& report);
 // The same for text: one column for all errnos.
-std::vector<Column<SystemCallRow>> SystemCallTextColumns(const Report& report);
+std::vector<Column<SystemCallRow>> SystemCallTextColumns(
+    std::vector<Column<SystemCallRow>> columns);
 std::vector<Column<CpuRow>> CpuColumns(const Report& report);
 // Requires: report.samples, report.sample_table.
 std::vector<Column<SampleRow>> SampleColumns(const Report& report);

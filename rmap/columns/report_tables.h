@@ -1,8 +1,15 @@
-// The tables of rows of a Report, each with its columns, for code that treats
-// all of them alike.
+// The tables of rows of a Report, each declared once, in one list: text, JSON,
+// CSV, --where, --sort, --columns and --group-by iterate over it.
 #ifndef COUNTRACE_RMAP_COLUMNS_REPORT_TABLES_H_
 #define COUNTRACE_RMAP_COLUMNS_REPORT_TABLES_H_
 
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "rmap/columns/column_cells.h"
 #include "rmap/columns/report_by.h"
 #include "rmap/columns/report_columns.h"
 #include "rmap/result/sample_table.h"
@@ -10,27 +17,88 @@
 
 namespace countrace::rmap {
 
-// The name in `countrace.report/1`: "processes", ...; "" for kDefault.
-const char* TableName(ReportBy table);
+template <typename RowType>
+struct Table {
+  using Row = RowType;
 
-// Calls visit(ReportBy, columns, rows) for each table, in the schema's order.
+  ReportBy by{};
+  const char* option = "";  // of --by: "process"
+  const char* name = "";    // in `countrace.report/1`: "processes"
+  const char* title = "";   // in text
+  const char* meaning = "";
+  std::vector<Row> Report::*rows = nullptr;
+  std::vector<Column<Row>> (*columns)(const Report&) = nullptr;
+  // Columns by their full names. `sum`: adds up over rows, counting nothing
+  // twice; `or_sum`: in its place where it is absent.
+  const char* sum = "";
+  const char* or_sum = "";
+  // What differs between rows of one owner; rows are in this order, the largest
+  // first.
+  std::vector<const char*> keys{}, order{};
+  bool (*recorded)(const Report&) = nullptr;  // null: always
+  const char* not_recorded = "";              // the message, with the remedy
+};
+
+// In the schema's order. A new table is one more.
+using TableList =
+    std::tuple<Table<ProcessRow>, Table<ThreadRow>, Table<SegmentRow>,
+               Table<SegmentRow>, Table<HookRow>, Table<WakerRow>,
+               Table<PreemptorRow>, Table<SystemCallRow>, Table<CpuRow>>;
+const TableList& AllTables();
+// The only one of a report with a Report::sample_table.
+const Table<SampleRow>& SamplesTable();
+
 template <typename Visit>
-void VisitTables(const Report& report, const Visit& visit) {
+void ForEachTable(const Visit& visit) {
+  std::apply([&](const auto&... table) { (visit(table), ...); }, AllTables());
+}
+
+// The columns of `table`. Those of rows that --group-by added up begin with
+// what the rows are for, and end with how many there are.
+template <typename Row>
+std::vector<Column<Row>> ColumnsOf(const Table<Row>& table,
+                                   const Report& report) {
+  std::vector<Column<Row>> columns = table.columns(report);
+  if constexpr (requires(const Row& row) { row.grouped; }) {
+    const std::string& by = report.rows_by;
+    if (by.empty()) return columns;
+    if (by == "user" || by == "cgroup") {
+      columns.insert(
+          columns.begin(),
+          {{by}, by, Unit::kNone, "That of its processes.", [](const Row& row) {
+             return NameOrAbsent(row.grouped.value.Read());
+           }});
+    }
+    columns.push_back({{"rows"},
+                       "rows",
+                       Unit::kCount,
+                       "Rows of the table that are added up in it.",
+                       Field(&Row::grouped, &Grouped::rows)});
+  }
+  return columns;
+}
+
+// Calls visit(table, columns, rows) for each table.
+template <typename AnyReport, typename Visit>
+void VisitTables(AnyReport& report, const Visit& visit) {
   if (report.sample_table) {
-    visit(ReportBy::kSample, SampleColumns(report), report.sample_table->rows);
+    visit(SamplesTable(), SampleColumns(report), report.sample_table->rows);
     return;
   }
-  visit(ReportBy::kProcess, ProcessColumns(report), report.processes);
-  visit(ReportBy::kThread, ThreadColumns(report), report.threads);
-  visit(ReportBy::kSegment, SegmentColumns(report, false), report.segments);
-  visit(ReportBy::kPath, SegmentColumns(report, true), report.segment_paths);
-  visit(ReportBy::kHook, HookColumns(report), report.hooks);
-  visit(ReportBy::kWaker, WakerColumns(report), report.wakers);
-  visit(ReportBy::kPreemptor, PreemptorColumns(report), report.preemptors);
-  visit(ReportBy::kSystemCall, SystemCallColumns(report),
-        report.system_call_rows);
-  visit(ReportBy::kCpu, CpuColumns(report), report.cpu_rows);
+  ForEachTable([&](const auto& table) {
+    visit(table, ColumnsOf(table, report), report.*table.rows);
+  });
 }
+
+template <typename Row>
+bool IsRecorded(const Table<Row>& table, const Report& report) {
+  return table.recorded == nullptr || table.recorded(report);
+}
+
+// The name in `countrace.report/1`; "" for kDefault.
+const char* TableName(ReportBy by);
+// Why it has no rows in `report`, and the remedy; "": it was recorded.
+const char* NotRecorded(ReportBy by, const Report& report);
 
 // The name in CSV: "wall_ns.incl".
 template <typename Row>

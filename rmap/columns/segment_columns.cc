@@ -107,6 +107,14 @@ void AddErrors(const Report& report, std::vector<Column<SegmentRow>>& columns) {
   }
 }
 
+// Those of several rows cannot be made from theirs.
+auto Percentile(std::uint64_t TimeStatistics::*field) {
+  return [field](const SegmentRow& row) -> Cell {
+    if (row.grouped.rows > 1) return std::monostate();
+    return row.wall.*field;
+  };
+}
+
 // One call's time from enter to exit, and its statistics.
 std::vector<Column<SegmentRow>> WallTimeColumns() {
   using R = SegmentRow;
@@ -145,17 +153,17 @@ std::vector<Column<SegmentRow>> WallTimeColumns() {
            "p50",
            Unit::kNanoseconds,
            "Median call, within 0.8 %.",
-           Field(&R::wall, &TimeStatistics::p50)},
+           Percentile(&TimeStatistics::p50)},
           {{"wall_ns", "p90"},
            "",
            Unit::kNanoseconds,
            "90th percentile, within 0.8 %.",
-           Field(&R::wall, &TimeStatistics::p90)},
+           Percentile(&TimeStatistics::p90)},
           {{"wall_ns", "p99"},
            "p99",
            Unit::kNanoseconds,
            "99th percentile, within 0.8 %.",
-           Field(&R::wall, &TimeStatistics::p99)}};
+           Percentile(&TimeStatistics::p99)}};
 }
 
 // What the thread did meanwhile.
@@ -242,17 +250,17 @@ std::vector<Column<SegmentRow>> SegmentColumns(const Report& report,
                                      "segment",
                                      Unit::kNone,
                                      "provider:name of its hook.",
-                                     Field(&R::segment)}};
+                                     Shared(&R::segment)}};
   if (paths) {
     columns.push_back({{"path"},
                        "",
                        Unit::kNone,
                        "Segments open at the call, outermost first.",
-                       Field(&R::path)});
+                       Shared(&R::path)});
   }
   Append<R>(
-      {{{"pid"}, "pid", Unit::kId, "Process.", Field(&R::pid)},
-       {{"comm"}, "", Unit::kNone, "Name of the process.", Field(&R::comm)},
+      {{{"pid"}, "pid", Unit::kId, "Process.", Shared(&R::pid)},
+       {{"comm"}, "", Unit::kNone, "Name of the process.", Shared(&R::comm)},
        {{"calls"},
         "calls",
         Unit::kCount,

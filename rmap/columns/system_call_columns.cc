@@ -124,8 +124,8 @@ std::vector<Column<SystemCallRow>> SystemCallColumns(const Report& report) {
   return columns;
 }
 
-std::vector<Column<SystemCallRow>> SystemCallTextColumns(const Report& report) {
-  std::vector<Column<SystemCallRow>> columns = SystemCallColumns(report);
+std::vector<Column<SystemCallRow>> SystemCallTextColumns(
+    std::vector<Column<SystemCallRow>> columns) {
   columns.push_back({{"errnos"},
                      "errors",
                      Unit::kNone,

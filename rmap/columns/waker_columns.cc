@@ -55,19 +55,16 @@ std::string CauseText(const WakerRow::By& waker) {
 // Who blocked where.
 std::vector<Column<WakerRow>> BlockedColumns(RowsOf of) {
   using R = WakerRow;
-  std::vector<Column<R>> columns;
-  if (of != RowsOf::kComm) {
-    columns.push_back({{"pid"},
-                       "pid",
-                       Unit::kId,
-                       "Process whose threads blocked.",
-                       Field(&R::pid)});
-  }
+  std::vector<Column<R>> columns = {{{"pid"},
+                                     "pid",
+                                     Unit::kId,
+                                     "Process whose threads blocked.",
+                                     Shared(&R::pid)}};
   if (of == RowsOf::kThread) {
     columns.push_back(
-        {{"tid"}, "tid", Unit::kId, "Thread that blocked.", Field(&R::tid)});
+        {{"tid"}, "tid", Unit::kId, "Thread that blocked.", Shared(&R::tid)});
   }
-  Append<R>({{{"comm"}, "command", Unit::kNone, "Its name.", Field(&R::comm)},
+  Append<R>({{{"comm"}, "command", Unit::kNone, "Its name.", Shared(&R::comm)},
              {{"segment"},
               "",
               Unit::kNone,
@@ -79,7 +76,7 @@ std::vector<Column<WakerRow>> BlockedColumns(RowsOf of) {
               "",
               Unit::kNone,
               "Segments open then, outermost first.",
-              Field(&R::path)}},
+              Shared(&R::path)}},
             columns);
   return columns;
 }
@@ -97,13 +94,11 @@ std::vector<Column<WakerRow>> CauseColumns(RowsOf of) {
        [](const R& r) -> Cell {
          return std::string(WakerKindName(r.waker.kind));
        }}};
-  if (of != RowsOf::kComm) {
-    columns.push_back({{"waker", "pid"},
-                       "",
-                       Unit::kId,
-                       "Process that woke them, of kind thread.",
-                       Field(&R::waker, &R::By::pid)});
-  }
+  columns.push_back({{"waker", "pid"},
+                     "",
+                     Unit::kId,
+                     "Process that woke them, of kind thread.",
+                     Field(&R::waker, &R::By::pid)});
   if (of == RowsOf::kThread) {
     columns.push_back({{"waker", "tid"},
                        "",
@@ -178,20 +173,20 @@ std::vector<Column<WakerRow>> WakerColumns(const Report& report) {
   return columns;
 }
 
-std::vector<Column<WakerRow>> WakerTextColumns(const Report& report) {
+std::vector<Column<WakerRow>> WakerTextColumns(
+    const Report& report, const std::vector<Column<WakerRow>>& all) {
   using R = WakerRow;
   std::vector<Column<R>> columns;
-  for (const char* name : {"blocked_ns", "times", "longest_ns"}) {
-    for (Column<R>& column : WakerColumns(report)) {
-      if (column.name.front() == name) columns.push_back(std::move(column));
+  for (const char* name : {"blocked_ns", "times", "longest_ns", "rows"}) {
+    for (const Column<R>& column : all) {
+      if (column.name.front() == name) columns.push_back(column);
     }
   }
-  columns.push_back(
-      {{"process"},
-       std::string("blocked ") + OwnerWord(report.wanted.wakers_of),
-       Unit::kNone,
-       "",
-       [](const R& r) -> Cell { return OwnerText(r.comm, r.pid, r.tid); }});
+  columns.push_back({{"process"},
+                     "blocked " + OwnerWord(report, report.wanted.wakers_of),
+                     Unit::kNone,
+                     "",
+                     [](const R& r) -> Cell { return OwnerText(r); }});
   columns.push_back({{"place"}, "in", Unit::kNone, "", [](const R& r) -> Cell {
                        std::string place;
                        for (const std::string& name : r.path) {

@@ -326,22 +326,6 @@ absl::StatusOr<TimeSeries> OverTime::Finish(const Report& report) {
   return std::move(series_);
 }
 
-std::unordered_set<std::uint32_t> ThreadsNamed(const Report& report,
-                                               const std::string& glob) {
-  std::unordered_set<std::uint32_t> processes, threads;
-  for (const ProcessRow& row : report.processes) {
-    if (Matches(glob, row.comm)) {
-      processes.insert(static_cast<std::uint32_t>(row.index));
-    }
-  }
-  for (const ThreadRow& row : report.threads) {
-    if (processes.contains(static_cast<std::uint32_t>(row.process))) {
-      threads.insert(static_cast<std::uint32_t>(row.index));
-    }
-  }
-  return threads;
-}
-
 std::unordered_set<std::uint32_t> SegmentsNamed(
     const logformat::TraceInfo& info, const std::string& glob) {
   std::unordered_set<std::uint32_t> hooks;

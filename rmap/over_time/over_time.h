@@ -215,15 +215,14 @@ class OverTime final : public TimelineObserver {
   std::unordered_map<std::uint32_t, Inside> inside_;
 };
 
-// Threads of the processes whose name matches `glob`; segments of threads whose
-// "provider:name" matches. Interrupts are an account of their own.
-std::unordered_set<std::uint32_t> ThreadsNamed(const Report& report,
-                                               const std::string& glob);
+// Segments of threads whose "provider:name" matches `glob`. Interrupts are an
+// account of their own.
 std::unordered_set<std::uint32_t> SegmentsNamed(
     const logformat::TraceInfo& info, const std::string& glob);
 
 // Adds the rows of `report` in `selection`: threads of processes, or threads,
-// if the fields belong to them; else calls of segments.
+// if the fields belong to them; else calls of segments, among options.hooks if
+// those are given.
 // Errors: kInvalidArgument if the fields belong to other rows; kNotFound if
 // nothing is selected.
 absl::Status AddSelected(const Report& report, const logformat::TraceInfo& info,

@@ -1,8 +1,11 @@
 // Converts rows selected by `--where` to options of over time.
 #include <map>
 #include <set>
+#include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_format.h"
+#include "base/text/name_escape.h"
 #include "rmap/over_time/over_time.h"
 #include "rmap/report/report_render.h"
 
@@ -40,7 +43,10 @@ absl::Status AddSelected(const Report& report, const logformat::TraceInfo& info,
   if (processes || selection.Of(ReportBy::kThread).applies()) {
     options.threads = SelectedThreads(report, selection, !processes);
     return options.threads->empty()
-               ? absl::NotFoundError("--where selects no process or thread")
+               ? absl::NotFoundError(absl::StrFormat(
+                     "%s selects no process or thread: `countrace report --by "
+                     "process` names them",
+                     base::EscapeName(selection.expression)))
                : absl::OkStatus();
   }
   if (!selection.Of(ReportBy::kSegment).applies()) {
@@ -59,6 +65,7 @@ absl::Status AddSelected(const Report& report, const logformat::TraceInfo& info,
   for (const ThreadRow& row : report.threads) {
     threads.emplace(row.process, static_cast<std::uint32_t>(row.index));
   }
+  const auto among = std::exchange(options.hooks, std::nullopt);
   options.hooks.emplace();
   options.calls.emplace();
   for (const SegmentRow& row :
@@ -66,6 +73,7 @@ absl::Status AddSelected(const Report& report, const logformat::TraceInfo& info,
     const auto [hook, hook_end] = hooks.equal_range(row.segment);
     const auto [thread, thread_end] = threads.equal_range(row.process);
     for (auto h = hook; h != hook_end; ++h) {
+      if (among && !among->contains(h->second)) continue;
       options.hooks->insert(h->second);
       for (auto t = thread; t != thread_end; ++t) {
         options.calls->insert(CallKey(t->second, h->second));

@@ -20,7 +20,7 @@ struct RenderOptions {
   std::size_t max_rows = 20;  // text only; 0 = all. Text notes omitted rows.
   // Text: also a table of the interval of each inexact number; CSV: columns.
   bool bounds = false;
-  // Text and CSV: only these columns, in this order; empty: the usual ones.
+  // Only these columns, in this order; empty: the usual ones.
   // Checked with CheckColumns(); a table shows those that it has.
   std::vector<std::string> columns{};
   bool color = false;

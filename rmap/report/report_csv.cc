@@ -57,8 +57,9 @@ std::string LimitsText(const Cell& cell, const std::optional<Bounds>& bounds) {
 }
 
 template <typename Row>
-std::string Table(const Report& report, const std::vector<Column<Row>>& columns,
-                  const std::vector<Row>& rows, bool with_bounds) {
+std::string CsvTable(const Report& report,
+                     const std::vector<Column<Row>>& columns,
+                     const std::vector<Row>& rows, bool with_bounds) {
   std::vector<std::optional<Number>> numbers(columns.size());
   std::string out;
   for (std::size_t i = 0; i < columns.size(); ++i) {
@@ -95,12 +96,12 @@ std::string RenderCsv(const Report& report, const RenderOptions& options) {
       options.by == ReportBy::kDefault ? ReportBy::kProcess : options.by;
   std::string out;
   VisitTables(report,
-              [&](ReportBy table, const auto& columns, const auto& rows) {
-                if (table != by) return;
+              [&](const auto& table, const auto& columns, const auto& rows) {
+                if (table.by != by) return;
                 std::decay_t<decltype(rows)> kept;
-                out = Table(report, ChosenColumns(columns, options.columns),
-                            SelectedRows(rows, options.selection, table, kept),
-                            options.bounds);
+                out = CsvTable(report, ChosenColumns(columns, options.columns),
+                               SelectedRows(rows, options.selection, by, kept),
+                               options.bounds);
               });
   return out;
 }

@@ -4,7 +4,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "rmap/columns/report_tables.h"
+#include "rmap/columns/chosen_columns.h"
 #include "rmap/report/report_views.h"
 #include "rmap/report/selection_json.h"
 #include "rmap/tables/bounds/bounds_summary.h"
@@ -172,29 +172,26 @@ Json DoubtObject(const BooksDoubt& doubt) {
 // has_rows)`, for each table that `by` selects. Row by row: as one document, a
 // hundred thousand rows would take gigabytes. Without rows: not recorded.
 template <typename Begin, typename OnRow, typename End>
-void VisitJson(const Report& report, ReportBy by, const RowSelection* selection,
+void VisitJson(const Report& report, const RenderOptions& options,
                const Begin& begin, const OnRow& on_row, const End& end) {
-  VisitTables(
-      report, [&](ReportBy table, const auto& columns, const auto& rows) {
-        if (by != ReportBy::kDefault && by != table) return;
-        if (selection != nullptr && !selection->Of(table).applies()) {
-          return;
-        }
-        const std::string name = TableName(table);
-        // null: not recorded; an empty table would mean "none".
-        const bool recorded =
-            (table != ReportBy::kWaker || report.wakeups) &&
-            (table != ReportBy::kPreemptor || report.wanted.preemptors) &&
-            (table != ReportBy::kSystemCall || report.system_calls);
-        begin(name, recorded);
-        if (recorded) {
-          std::decay_t<decltype(rows)> kept;
-          for (const auto& row : SelectedRows(rows, selection, table, kept)) {
-            on_row(name, RowObject(report.events, columns, row));
-          }
-        }
-        end(name, recorded);
-      });
+  const RowSelection* const selection = options.selection;
+  VisitTables(report, [&](const auto& table, const auto& all,
+                          const auto& rows) {
+    if (options.by != ReportBy::kDefault && options.by != table.by) return;
+    if (selection != nullptr && !selection->Of(table.by).applies()) return;
+    const auto columns = ChosenColumns(all, options.columns);
+    if (columns.empty()) return;
+    // null: not recorded; an empty table would mean "none".
+    const bool recorded = IsRecorded(table, report);
+    begin(table.name, recorded);
+    if (recorded) {
+      std::decay_t<decltype(rows)> kept;
+      for (const auto& row : SelectedRows(rows, selection, table.by, kept)) {
+        on_row(table.name, RowObject(report.events, columns, row));
+      }
+    }
+    end(table.name, recorded);
+  });
 }
 
 std::string Line(const std::string& table, const Json& row) {
@@ -237,26 +234,25 @@ std::string DumpJson(const Json& json, int indent) {
                    Json::error_handler_t::replace);
 }
 
-void ForEachJsonRow(const Report& report, ReportBy table,
-                    const RowSelection* selection,
+void ForEachJsonRow(const Report& report, const RenderOptions& options,
                     const std::function<void(const Json&)>& on_row) {
   const auto nothing = [](const std::string&, bool) {};
   VisitJson(
-      report, table, selection, nothing,
+      report, options, nothing,
       [&](const std::string&, const Json& row) { on_row(row); }, nothing);
 }
 
-std::string RenderJson(const Report& report, ReportBy by,
-                       const RowSelection* selection, const TextParts& parts) {
+std::string RenderJson(const Report& report, const RenderOptions& options,
+                       const TextParts& parts) {
   std::string out = "{";
   AppendMember(out, "schema", kSchema);
   AppendMember(out, "trace", TraceObject(report));
-  if (selection != nullptr) {
-    AppendMember(out, "where", where::SelectionObject(*selection));
+  if (options.selection != nullptr) {
+    AppendMember(out, "where", where::SelectionObject(*options.selection));
   }
   bool any_row = false;
   VisitJson(
-      report, by, selection,
+      report, options,
       [&](const std::string& name, bool recorded) {
         AppendName(out, name);
         out += recorded ? "[" : "null";
@@ -285,18 +281,17 @@ std::string RenderJson(const Report& report, ReportBy by,
   return out;
 }
 
-std::string RenderJsonLines(const Report& report, ReportBy by,
-                            const RowSelection* selection,
+std::string RenderJsonLines(const Report& report, const RenderOptions& options,
                             const TextParts& parts) {
   Json trace = {{"schema", kSchema}};
   trace.update(TraceObject(report));
   std::string out = Line("trace", trace);
-  if (selection != nullptr) {
-    out += Line("where", where::SelectionObject(*selection));
+  if (options.selection != nullptr) {
+    out += Line("where", where::SelectionObject(*options.selection));
   }
   const auto nothing = [](const std::string&, bool) {};
   VisitJson(
-      report, by, selection, nothing,
+      report, options, nothing,
       [&](const std::string& name, const Json& row) {
         out += Line(name, row);
         GivePart(parts, out);

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "rmap/columns/report_by.h"
+#include "rmap/columns/report_tables.h"
 #include "rmap/report/render_options.h"
 
 namespace countrace::rmap {
@@ -22,12 +22,11 @@ inline const std::map<std::string, ReportFormat>& ReportFormats() {
 }
 
 inline const std::map<std::string, ReportBy>& ReportTables() {
-  static const auto& tables = *new std::map<std::string, ReportBy>{
-      {"process", ReportBy::kProcess},   {"thread", ReportBy::kThread},
-      {"segment", ReportBy::kSegment},   {"path", ReportBy::kPath},
-      {"cpu", ReportBy::kCpu},           {"hook", ReportBy::kHook},
-      {"waker", ReportBy::kWaker},       {"preemptor", ReportBy::kPreemptor},
-      {"syscall", ReportBy::kSystemCall}};
+  static const auto& tables = *[] {
+    auto* const names = new std::map<std::string, ReportBy>;
+    ForEachTable([&](const auto& table) { (*names)[table.option] = table.by; });
+    return names;
+  }();
   return tables;
 }
 

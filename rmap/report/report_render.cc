@@ -9,9 +9,9 @@ std::string RenderReport(const Report& report, const RenderOptions& options) {
     case ReportFormat::kText:
       return RenderText(report, options);
     case ReportFormat::kJson:
-      return RenderJson(report, options.by, options.selection);
+      return RenderJson(report, options);
     case ReportFormat::kJsonLines:
-      return RenderJsonLines(report, options.by, options.selection);
+      return RenderJsonLines(report, options);
     case ReportFormat::kCsv:
       return RenderCsv(report, options);
   }

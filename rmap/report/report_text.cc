@@ -1,10 +1,12 @@
 // Text tables of a Report: one page, in this order.
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 #include "absl/strings/str_format.h"
 #include "base/text/name_escape.h"
 #include "base/text/quantity_format.h"
+#include "rmap/columns/owner_text.h"
 #include "rmap/columns/report_columns.h"
 #include "rmap/columns/report_tables.h"
 #include "rmap/report/books_text.h"
@@ -14,11 +16,50 @@
 #include "rmap/report/selection_text.h"
 #include "rmap/report/summary_text.h"
 #include "rmap/report/text_tables.h"
-#include "rmap/tables/rows/process_groups.h"
 
 namespace countrace::rmap {
 
 namespace {
+
+// The columns that text shows, if they are others.
+template <typename Row>
+std::vector<Column<Row>> TextColumns(const Report&,
+                                     const std::vector<Column<Row>>& columns) {
+  return columns;
+}
+
+std::vector<Column<ProcessRow>> TextColumns(
+    const Report& report, std::vector<Column<ProcessRow>> columns) {
+  std::uint64_t all = 0;
+  for (const ProcessRow& row : report.processes) {
+    all += row.on_cpu_ns.value_or(0);
+  }
+  const auto on_cpu =
+      std::find_if(columns.begin(), columns.end(),
+                   [](const auto& column) { return column.title == "on-CPU"; });
+  columns.insert(on_cpu + 1, {{"share"},
+                              "share",
+                              Unit::kCount,
+                              "Part of the on-CPU time of all processes.",
+                              [all](const ProcessRow& row) -> Cell {
+                                if (!row.on_cpu_ns) return std::monostate();
+                                return base::FormatShare(*row.on_cpu_ns, all);
+                              }});
+  return columns;
+}
+
+std::vector<Column<WakerRow>> TextColumns(
+    const Report& report, const std::vector<Column<WakerRow>>& columns) {
+  return WakerTextColumns(report, columns);
+}
+std::vector<Column<PreemptorRow>> TextColumns(
+    const Report& report, const std::vector<Column<PreemptorRow>>& columns) {
+  return PreemptorTextColumns(report, columns);
+}
+std::vector<Column<SystemCallRow>> TextColumns(
+    const Report&, const std::vector<Column<SystemCallRow>>& columns) {
+  return SystemCallTextColumns(columns);
+}
 
 class TextReport {
  public:
@@ -63,70 +104,47 @@ class TextReport {
     return others;
   }
 
-  void RenderTable(ReportBy table) {
-    switch (table) {
-      case ReportBy::kDefault:
-      case ReportBy::kSample:  // cli/report/report_samples.cc
-        break;
-      case ReportBy::kProcess:
-        Processes();
-        break;
-      case ReportBy::kThread:
-        tables_.Table("THREADS", ThreadColumns(report_),
-                      tables_.Selected(report_.threads, table));
-        break;
-      case ReportBy::kSegment:
-        AppendSegments(tables_);
-        break;
-      case ReportBy::kPath:
-        AppendPaths(tables_);
-        break;
-      case ReportBy::kCpu:
-        tables_.Table("CPUS", CpuColumns(report_),
-                      tables_.Selected(report_.cpu_rows, table));
-        break;
-      case ReportBy::kHook:
-        tables_.Table("HOOKS", HookColumns(report_),
-                      tables_.Selected(report_.hooks, table));
-        break;
-      case ReportBy::kWaker:
-        Wakers();
-        break;
-      case ReportBy::kPreemptor:
-        Preemptors();
-        break;
-      case ReportBy::kSystemCall:
-        SystemCalls();
-        break;
+  void RenderTable(ReportBy by) {
+    VisitTables(
+        report_, [&](const auto& table, const auto& columns, const auto& rows) {
+          if (table.by != by) return;
+          if (!IsRecorded(table, report_)) {
+            out_ += absl::StrFormat("\n%s\n", table.not_recorded);
+            return;
+          }
+          std::decay_t<decltype(rows)> kept;  // else there are too many to copy
+          const auto& selected =
+              SelectedRows(rows, options_.selection, table.by, kept);
+          Render(table, columns, selected);
+          Remarks(selected);
+        });
+  }
+
+  template <typename Row>
+  void Render(const Table<Row>& table, const std::vector<Column<Row>>& columns,
+              const std::vector<Row>& rows) {
+    if constexpr (std::is_same_v<Row, SegmentRow>) {
+      AppendSegments(table, columns, rows, tables_);
+    } else {
+      std::vector<Column<Row>> shown = TextColumns(report_, columns);
+      // Those that JSON has can be chosen, too.
+      if (!options_.columns.empty()) Append(columns, shown);
+      tables_.Table(table.title, std::move(shown), rows);
     }
   }
 
-  void Wakers() {
-    if (!report_.wakeups) {
-      // The default report omits tables without data.
-      if (options_.by == ReportBy::kWaker) {
-        out_ +=
-            "\nno wake-ups were recorded: record --kernel wakeups shows what "
-            "ended blocked time\n";
-      }
-      return;
-    }
-    const auto rows = tables_.Selected(report_.wakers, ReportBy::kWaker);
-    tables_.Table("WAKERS: what ended blocked time", WakerTextColumns(report_),
-                  rows);
-    if (!rows.empty() && !report_.interrupts) {
-      out_ +=
-          "  (interrupts were not recorded: a wake-up by one counts for the "
-          "thread that\n   it interrupted; record --kernel "
-          "wakeups,irq,softirq)\n";
-    }
+  template <typename Row>
+  void Remarks(const std::vector<Row>&) {}
+
+  void Remarks(const std::vector<WakerRow>& rows) {
+    if (rows.empty() || report_.interrupts) return;
+    out_ +=
+        "  (interrupts were not recorded: a wake-up by one counts for the "
+        "thread that\n   it interrupted; record --kernel "
+        "wakeups,irq,softirq)\n";
   }
 
-  void Preemptors() {
-    const auto rows =
-        tables_.Selected(report_.preemptors, ReportBy::kPreemptor);
-    tables_.Table("PREEMPTORS: what had the CPU of waiting threads",
-                  PreemptorTextColumns(report_), rows);
+  void Remarks(const std::vector<PreemptorRow>& rows) {
     if (!report_.wakeups) {
       out_ +=
           "  (wake-ups were not recorded: waiting after them is not in it; "
@@ -139,41 +157,8 @@ class TextReport {
     }
   }
 
-  void SystemCalls() {
-    if (!report_.system_calls) {
-      out_ +=
-          "\nno system calls were recorded: record --kernel syscalls shows "
-          "them\n";
-      return;
-    }
-    tables_.Table(
-        "SYSTEM CALLS", SystemCallTextColumns(report_),
-        tables_.Selected(report_.system_call_rows, ReportBy::kSystemCall));
-  }
-
-  void Processes() {
-    std::uint64_t all = 0;
-    for (const ProcessRow& row : report_.processes)
-      all += row.on_cpu_ns.value_or(0);
-    std::vector<Column<ProcessRow>> columns = ProcessColumns(report_);
-    const auto on_cpu = std::find_if(
-        columns.begin(), columns.end(),
-        [](const auto& column) { return column.title == "on-CPU"; });
-    columns.insert(on_cpu + 1, {{"share"},
-                                "share",
-                                Unit::kCount,
-                                "Part of the on-CPU time of all processes.",
-                                [all](const ProcessRow& row) -> Cell {
-                                  if (!row.on_cpu_ns) return std::monostate();
-                                  return base::FormatShare(*row.on_cpu_ns, all);
-                                }});
-    const auto rows = tables_.Selected(report_.processes, ReportBy::kProcess);
-    tables_.Table("PROCESSES", columns, rows);
-    FormerPrograms(rows);
-  }
-
   // Names the rows that other programs have a twentieth of.
-  void FormerPrograms(const std::vector<ProcessRow>& rows) {
+  void Remarks(const std::vector<ProcessRow>& rows) {
     constexpr std::size_t kNamed = 5;
     std::size_t found = 0;
     for (const ProcessRow& row : rows) {
@@ -186,10 +171,10 @@ class TextReport {
       }
       if (ns * 20 < row.on_cpu_ns.value_or(0) || ns == 0) continue;
       if (++found > kNamed) continue;
-      const std::string name =
-          report_.processes_by.empty()
-              ? ProcessName(row.comm, row.pid)
-              : base::EscapeName(GroupOf(row, report_.processes_by));
+      const std::string name = base::EscapeName(
+          report_.rows_by == "user"     ? row.user
+          : report_.rows_by == "cgroup" ? row.cgroup
+                                        : OwnerText(row.comm, row.pid, 0));
       out_ += absl::StrFormat("  (of the %s of %s, before exec: %s)\n",
                               FormatCell(*row.on_cpu_ns, Unit::kNanoseconds),
                               name, names);

@@ -20,16 +20,14 @@ using TextParts = std::function<void(std::string_view)>;
 
 // `countrace.report/1`; kDefault: every table; else one table with its trace,
 // books and loss.
-std::string RenderJson(const Report& report, ReportBy by,
-                       const RowSelection* selection,
+std::string RenderJson(const Report& report, const RenderOptions& options,
                        const TextParts& parts = {});
 // The same as one object a line, each with "table" first.
-std::string RenderJsonLines(const Report& report, ReportBy by,
-                            const RowSelection* selection,
+std::string RenderJsonLines(const Report& report, const RenderOptions& options,
                             const TextParts& parts = {});
-// The rows of one table as the objects that these have.
+// The rows of the table options.by as the objects that these have.
 void ForEachJsonRow(
-    const Report& report, ReportBy table, const RowSelection* selection,
+    const Report& report, const RenderOptions& options,
     const std::function<void(const nlohmann::ordered_json&)>& on_row);
 // ASCII only, so that no name can control a terminal; bytes that are not UTF-8
 // become U+FFFD, since JSON cannot store them. `indent` -1: one line.

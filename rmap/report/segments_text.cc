@@ -6,7 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "base/text/name_escape.h"
 #include "base/text/quantity_format.h"
-#include "rmap/columns/report_columns.h"
+#include "rmap/columns/owner_text.h"
 
 namespace countrace::rmap {
 namespace {
@@ -25,8 +25,8 @@ std::vector<const Column<SegmentRow>*> AddSegmentColumns(
                   [](const SegmentRow& row) { return row.on_cpu.has_value(); });
   for (const Column<SegmentRow>& column : columns) {
     const std::string& name = column.name.front();
-    if (column.title.empty() || name == "segment" || name == "pid" ||
-        name == "comm") {
+    if (column.title.empty() || column.unit == Unit::kNone ||
+        column.unit == Unit::kId) {
       continue;  // beside the table's numbers
     }
     if (tables.IsChosen(column)) {
@@ -59,12 +59,13 @@ std::vector<const Column<SegmentRow>*> AddSegmentColumns(
 
 template <typename Name>
 void SegmentTable(TextTables& tables, const std::string& title,
-                  const std::vector<SegmentRow>& rows, bool grouped,
+                  const std::vector<Column<SegmentRow>>& all,
+                  const std::vector<SegmentRow>& rows, bool by_path,
                   const Name& name_of) {
   if (rows.empty()) return;
   tables.Title(title);
   base::TextTable table;
-  const auto columns = tables.Chosen(SegmentColumns(tables.report(), false));
+  const auto columns = tables.Chosen(all);
   const auto used = AddSegmentColumns(tables, columns, table);
   const std::size_t limit = tables.RowLimit(rows.size());
   bool marks = false;
@@ -76,8 +77,10 @@ void SegmentTable(TextTables& tables, const std::string& title,
   table.AddColumn("segment", Align::kLeft);
   for (std::size_t i = 0; i < limit; ++i) {
     const SegmentRow& row = rows[i];
-    if (grouped && (i == 0 || rows[i - 1].process != row.process)) {
-      table.AddHeading(ProcessName(row.comm, row.pid));
+    const std::string owner = OwnerText(row);
+    if (by_path && (i == 0 || rows[i - 1].process != row.process ||
+                    OwnerText(rows[i - 1]) != owner)) {
+      table.AddHeading(base::EscapeName(owner));
     }
     std::vector<std::string> cells;
     for (const auto* column : used) {
@@ -105,7 +108,7 @@ void SegmentRemarks(TextTables& tables, const std::vector<SegmentRow>& rows) {
     tables.out() += absl::StrFormat(
         "  (about %s of %s in %s are its hooks and those in it)\n",
         base::FormatShare(*row.recording_ns, all),
-        base::EscapeName(row.segment), ProcessName(row.comm, row.pid));
+        base::EscapeName(row.segment), base::EscapeName(OwnerText(row)));
   }
   if (found > kNamed) {
     tables.out() +=
@@ -126,7 +129,7 @@ void MissingExits(TextTables& tables, const std::vector<SegmentRow>& rows) {
         "late)\n",
         base::FormatCount(row.end_inferred), base::FormatCount(row.calls),
         base::EscapeName(row.segment), base::EscapeName(row.location.Read()),
-        ProcessName(row.comm, row.pid));
+        base::EscapeName(OwnerText(row)));
   }
   if (found > kNamed) {
     tables.out() += absl::StrFormat(
@@ -135,41 +138,26 @@ void MissingExits(TextTables& tables, const std::vector<SegmentRow>& rows) {
   }
 }
 
-std::string JoinedPath(const std::vector<std::string>& path) {
-  std::string joined;
-  for (const std::string& name : path) {
-    joined += (joined.empty() ? "" : " > ") + base::EscapeName(name);
-  }
-  return joined;
-}
-
 }  // namespace
 
-void AppendSegments(TextTables& tables) {
-  std::vector<SegmentRow> kept;  // else there are too many to be copied
-  const auto& rows =
-      SelectedRows(tables.report().segments, tables.options().selection,
-                   ReportBy::kSegment, kept);
-  SegmentTable(tables, "SEGMENTS", rows, /*grouped=*/false,
-               [](const SegmentRow& row) {
-                 return base::EscapeName(row.segment) + "  " +
-                        ProcessName(row.comm, row.pid);
-               });
-  SegmentRemarks(tables, rows);
-  MissingExits(tables, rows);
-}
-
-void AppendPaths(TextTables& tables) {
-  std::vector<SegmentRow> kept;  // else there are too many to be copied
-  const auto& rows =
-      SelectedRows(tables.report().segment_paths, tables.options().selection,
-                   ReportBy::kPath, kept);
+void AppendSegments(const Table<SegmentRow>& table,
+                    const std::vector<Column<SegmentRow>>& columns,
+                    const std::vector<SegmentRow>& rows, TextTables& tables) {
+  if (table.by == ReportBy::kSegment) {
+    SegmentTable(tables, table.title, columns, rows, /*by_path=*/false,
+                 [](const SegmentRow& row) {
+                   return base::EscapeName(row.segment + "  " + OwnerText(row));
+                 });
+    SegmentRemarks(tables, rows);
+    MissingExits(tables, rows);
+    return;
+  }
   // In a selection, the rows above do not show the callers: print whole
   // paths.
   const bool whole = tables.options().selection == nullptr;
-  SegmentTable(tables, "SEGMENTS by call path", rows, /*grouped=*/true,
+  SegmentTable(tables, table.title, columns, rows, /*by_path=*/true,
                [whole](const SegmentRow& row) {
-                 if (!whole) return JoinedPath(row.path);
+                 if (!whole) return FormatCell(Cell(row.path), Unit::kNone);
                  const std::size_t depth =
                      row.path.empty() ? 0 : row.path.size() - 1;
                  return std::string(2 * std::min<std::size_t>(depth, 32), ' ') +

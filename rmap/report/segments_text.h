@@ -6,9 +6,10 @@
 
 namespace countrace::rmap {
 
-void AppendSegments(TextTables& tables);
-// By call path, indented under their process.
-void AppendPaths(TextTables& tables);
+// `rows`: the selected ones; call paths are indented under their process.
+void AppendSegments(const Table<SegmentRow>& table,
+                    const std::vector<Column<SegmentRow>>& columns,
+                    const std::vector<SegmentRow>& rows, TextTables& tables);
 
 }  // namespace countrace::rmap
 

@@ -13,6 +13,12 @@ std::string FormatCell(const Cell& cell, Unit unit) {
           return "-";
         } else if constexpr (std::is_same_v<Value, std::string>) {
           return base::EscapeName(value);
+        } else if constexpr (std::is_same_v<Value, std::vector<std::string>>) {
+          std::string joined;
+          for (const std::string& name : value) {
+            joined += (joined.empty() ? "" : " > ") + base::EscapeName(name);
+          }
+          return joined;
         } else if constexpr (std::is_arithmetic_v<Value> &&
                              !std::is_same_v<Value, bool>) {
           if (unit == Unit::kId) return std::to_string(value);

@@ -4,6 +4,17 @@
 
 namespace countrace::rmap {
 
+void AddProgramTime(const ProgramTime& more, std::vector<ProgramTime>& sums) {
+  const auto same = std::find_if(
+      sums.begin(), sums.end(),
+      [&more](const ProgramTime& sum) { return sum.comm == more.comm; });
+  if (same == sums.end()) {
+    sums.push_back(more);
+  } else {
+    same->on_cpu_ns += more.on_cpu_ns;
+  }
+}
+
 const char* WakerKindName(WakerKind kind) {
   switch (kind) {
     case WakerKind::kThread:

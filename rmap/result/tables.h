@@ -51,9 +51,15 @@ void AddProgramTime(const ProgramTime& more, std::vector<ProgramTime>& sums);
 
 inline constexpr char kUnknownOwner[] = "[unknown]";
 
+// Rows that --group-by added up.
+struct Grouped {
+  std::uint32_t rows = 1;
+  Rare<std::string> value{};  // a user or cgroup, if the rows are for those
+};
+
 struct ProcessRow {
   ProcessIndex index{};
-  std::uint64_t processes = 1;  // more with Report::processes_by
+  std::uint64_t processes = 1;  // more with Report::rows_by
   std::int32_t pid = 0;         // 0: of several
   std::int32_t parent_pid = 0;
   std::string comm;
@@ -107,6 +113,7 @@ struct ThreadRow {
   Qualities qualities;  // see ProcessRow
   Quality quality = Quality::kExact;
   RowBounds bounds;
+  Grouped grouped;
 };
 
 struct TimeStatistics {  // ns
@@ -192,6 +199,7 @@ struct SegmentRow {
   // A system call's: calls that returned an error, by errno. Absent for other
   // segments.
   std::optional<ErrorCounts> errors;
+  Grouped grouped;  // of several rows: no percentiles
 };
 
 // The cause that ended blocked time.
@@ -238,6 +246,7 @@ struct WakerRow {
   Qualities qualities;
   Quality quality = Quality::kExact;
   RowBounds bounds;
+  Grouped grouped;
 };
 
 // What had the CPU of a thread that waited for it (dispatch/queue_time.h).
@@ -255,6 +264,7 @@ const char* PreemptorKindName(PreemptorKind kind);  // "thread", ...
 // which one occupant had its CPU. All rows of a thread add up to its wait_ns.
 struct PreemptorRow {
   std::int32_t pid = 0, tid = 0;  // 0: of several
+  ProcessIndex process{};
   std::string comm;
   struct By {
     PreemptorKind kind = PreemptorKind::kNotKnown;
@@ -266,6 +276,7 @@ struct PreemptorRow {
   Qualities qualities;
   Quality quality = Quality::kExact;
   RowBounds bounds;
+  Grouped grouped;
 };
 
 // The calls of one system call, over the rows of segments.
@@ -293,6 +304,7 @@ struct HookRow {
     std::uint64_t bytes = 0;
   };
   Rare<Requests> requests = {};
+  Grouped grouped = {};
 };
 
 struct CpuRow {
@@ -399,9 +411,8 @@ struct OwnCost {
 
 using logformat::Loss;
 
-// What a row of wakers or preemptors is for: a thread, a process, or all
-// processes of one name.
-enum class RowsOf : std::uint8_t { kThread, kProcess, kComm };
+// What a row of wakers or preemptors is for.
+enum class RowsOf : std::uint8_t { kThread, kProcess };
 
 // Rows that cost time, or that there are several kinds of.
 struct WantedRows {
@@ -434,9 +445,10 @@ struct Report {
       false;            // reading ended early: the report covers the part read
   EventColumns events;  // kernel dump events, then thread events
   WantedRows wanted;
+  // The field that rows were added up by (rmap/where/row_groups.h). Empty: they
+  // were not.
+  std::string rows_by;
   std::vector<ProcessRow> processes;
-  // The field that one row has one value of: comm, user, cgroup. Empty: pid.
-  std::string processes_by;
   bool owners = false;  // users and cgroups were recorded
   std::vector<ThreadRow> threads;
   std::vector<SegmentRow> segments;       // by (process, segment)

@@ -77,14 +77,13 @@ const char* FieldTypeName(FieldType type) {
 
 std::vector<TableFields> FieldsOf(const Report& report) {
   std::vector<TableFields> tables;
-  VisitTables(
-      report, [&](ReportBy table, const auto& columns, const auto& /*rows*/) {
-        TableFields& fields = tables.emplace_back();
-        fields.table = table;
-        for (const auto& column : columns) {
-          fields.fields.push_back({FullName(column), TypeOf(column.unit)});
-        }
-      });
+  VisitTables(report, [&](const auto& table, const auto& columns, const auto&) {
+    TableFields& fields = tables.emplace_back();
+    fields.table = table.by;
+    for (const auto& column : columns) {
+      fields.fields.push_back({FullName(column), TypeOf(column.unit)});
+    }
+  });
   return tables;
 }
 

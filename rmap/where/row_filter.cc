@@ -338,7 +338,7 @@ bool IsSelected(const WhereExpression& where, const Binding& binding,
     stack.back() = step.kind == WhereStep::Kind::kAnd ? And(stack.back(), b)
                                                       : Or(stack.back(), b);
   }
-  return stack.back().value_or(false);
+  return stack.empty() || stack.back().value_or(false);
 }
 
 }  // namespace
@@ -349,21 +349,31 @@ absl::Status CheckWhere(const WhereExpression& where, const Report& report,
 }
 
 absl::StatusOr<RowSelection> SelectRows(const WhereExpression& where,
-                                        const Report& report) {
+                                        const Report& report,
+                                        const OwnerGlobs& owners) {
   Binder binder(where, report);
   auto bindings = binder.Bind(ReportBy::kDefault);
   if (!bindings.ok()) return bindings.status();
+  const OwnerFilter filter(owners, report);
   RowSelection selection;
   selection.expression = where.text;
+  if (owners.given()) {
+    if (!where.text.empty()) selection.expression += " ";
+    selection.expression += owners.Text();
+  }
   auto binding =
       bindings->begin();  // in the order of VisitTables(), like binder.tables()
   VisitTables(
-      report, [&](ReportBy table, const auto& columns, const auto& rows) {
-        TableSelection& selected = selection.tables[table];
+      report, [&](const auto& table, const auto& columns, const auto& rows) {
+        using Row = typename std::decay_t<decltype(table)>::Row;
+        TableSelection& selected = selection.tables[table.by];
         selected.missing = binding->missing;
+        const std::string lacks = filter.MissingIn<Row>();
+        if (!lacks.empty()) selected.missing.push_back(lacks);
         if (selected.applies()) {
-          for (const auto& row : rows) {
-            const bool chosen = IsSelected(where, *binding, columns, row);
+          for (const Row& row : rows) {
+            const bool chosen =
+                filter.Has(row) && IsSelected(where, *binding, columns, row);
             selected.rows.push_back(chosen);
             selected.selected += chosen ? 1 : 0;
           }

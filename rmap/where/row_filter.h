@@ -16,6 +16,7 @@
 #include "rmap/columns/row_selection.h"
 #include "rmap/report/report_render.h"
 #include "rmap/result/tables.h"
+#include "rmap/where/row_owners.h"
 #include "rmap/where/where_expression.h"
 
 namespace countrace::rmap::where {
@@ -28,9 +29,11 @@ namespace countrace::rmap::where {
 absl::Status CheckWhere(const WhereExpression& where, const Report& report,
                         ReportBy table);
 
+// Those of `owners`; no steps in `where`: all of them.
 // Errors: those of CheckWhere().
 absl::StatusOr<RowSelection> SelectRows(const WhereExpression& where,
-                                        const Report& report);
+                                        const Report& report,
+                                        const OwnerGlobs& owners = {});
 
 }  // namespace countrace::rmap::where
 

@@ -91,23 +91,11 @@ absl::Status CheckOrder(std::string_view field, const Report& report,
 
 void SortRows(std::string_view field, Report& report) {
   const std::vector<TableFields> tables = FieldsOf(report);
-  const auto sort = [&](ReportBy table, const auto& columns, auto& rows) {
-    for (const TableFields& fields : tables) {
-      if (fields.table == table) Sort(fields, field, columns, rows);
-    }
-  };
-  if (report.sample_table) {
-    sort(ReportBy::kSample, SampleColumns(report), report.sample_table->rows);
-  }
-  sort(ReportBy::kProcess, ProcessColumns(report), report.processes);
-  sort(ReportBy::kThread, ThreadColumns(report), report.threads);
-  sort(ReportBy::kSegment, SegmentColumns(report, false), report.segments);
-  sort(ReportBy::kHook, HookColumns(report), report.hooks);
-  sort(ReportBy::kWaker, WakerColumns(report), report.wakers);
-  sort(ReportBy::kPreemptor, PreemptorColumns(report), report.preemptors);
-  sort(ReportBy::kSystemCall, SystemCallColumns(report),
-       report.system_call_rows);
-  sort(ReportBy::kCpu, CpuColumns(report), report.cpu_rows);
+  auto fields = tables.begin();  // in the order of VisitTables()
+  VisitTables(report, [&](const auto& table, const auto& columns, auto& rows) {
+    if (table.by != ReportBy::kPath) Sort(*fields, field, columns, rows);
+    ++fields;
+  });
 }
 
 }  // namespace countrace::rmap::where

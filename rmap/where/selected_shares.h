@@ -11,32 +11,31 @@
 
 namespace countrace::rmap::where {
 
-// True for columns that add up over the rows of `table` without counting
-// anything twice: for segments, exclusive amounts. `time_is_wall`: on-CPU time
-// is unknown.
-bool AddsUp(ReportBy table, const std::vector<std::string>& column,
-            bool time_is_wall);
-
 // Replaces totals by those of the books, if there are any.
 void UseBooks(const Report& report, TableSelection& selection);
 
 // Fills in `selection.shares`. Requires: `selection.rows` belongs to `rows`.
 template <typename Row>
-void AddShares(const Report& report, ReportBy table,
+void AddShares(const Report& report, const Table<Row>& table,
                const std::vector<Column<Row>>& columns,
                const std::vector<Row>& rows, TableSelection& selection) {
   // Amounts of different events do not add up.
-  if (table == ReportBy::kSample && report.samples->events.size() > 1) return;
+  if (table.by == ReportBy::kSample && report.samples->events.size() > 1)
+    return;
   bool time_is_wall = false;
   if constexpr (requires(const Row& row) { row.on_cpu; }) {
     time_is_wall = true;
     for (const Row& row : rows) time_is_wall &= !row.on_cpu.has_value();
   }
+  const std::string_view sum = time_is_wall ? table.or_sum : table.sum;
   for (const Column<Row>& column : columns) {
-    if (!AddsUp(table, column.name, time_is_wall)) continue;
     SelectedShare share;
     share.is_event = column.name.front() == "counts";
     share.name = share.is_event ? column.name[1] : FullName(column);
+    if (share.is_event ? column.name.size() > 2 && column.name.back() != "excl"
+                       : share.name != sum) {
+      continue;
+    }
     share.is_time = column.unit == Unit::kNanoseconds;
     if constexpr (requires(const Row& row) { row.self.exact; }) {
       for (const Row& row : rows) share.scaled |= !row.self.exact;

@@ -4,7 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "rmap/tables/rows/process_groups.h"
 #include "rmap/tables/rows/system_call_rows.h"
 
 namespace countrace::rmap::where {
@@ -22,18 +21,6 @@ void SumSystemCalls(Report& report, RowSelection& selection) {
     sums.selected += segments.rows[i] ? 1 : 0;
   }
   selection.tables[ReportBy::kSystemCall] = std::move(sums);
-}
-
-void SumProcesses(const std::string& field, Report& report,
-                  RowSelection* selection) {
-  report.processes_by = field;
-  const bool applies =
-      selection != nullptr && selection->Of(ReportBy::kProcess).applies();
-  report.processes = ProcessesBy(
-      field, applies
-                 ? SelectedRows(report.processes, selection, ReportBy::kProcess)
-                 : std::move(report.processes));
-  if (applies) selection->tables[ReportBy::kProcess].summed = true;
 }
 
 }  // namespace countrace::rmap::where

@@ -1,8 +1,6 @@
-// Rows that are sums of other rows: of those that `--where` chose, or of all.
+// Rows that are sums of the rows that `--where` chose.
 #ifndef COUNTRACE_RMAP_WHERE_SELECTED_SUMS_H_
 #define COUNTRACE_RMAP_WHERE_SELECTED_SUMS_H_
-
-#include <string>
 
 #include "rmap/columns/row_selection.h"
 #include "rmap/result/tables.h"
@@ -12,11 +10,6 @@ namespace countrace::rmap::where {
 // Replaces the system calls by the sums of the selected rows of segments. No
 // effect if the expression is not about segments: it is about the sums.
 void SumSystemCalls(Report& report, RowSelection& selection);
-
-// Replaces processes by one row for each value of `field`, a value of
-// Report::processes_by. `selection`: null: of all processes.
-void SumProcesses(const std::string& field, Report& report,
-                  RowSelection* selection);
 
 }  // namespace countrace::rmap::where
 

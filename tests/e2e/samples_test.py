@@ -660,9 +660,8 @@ class Samples(Recording):
                 (['--by', 'function', '--thread', 'x'], 1, 'no samples of a thread x'),
                 (['--by', 'function', '--thread', 'half', '--process', 'x'], 1,
                  'no samples of a thread half of a process x'),
-                (['--by', 'thread', '--thread', 'half'], 2, '--thread is for tables of samples'),
-                (['--thread', 'half'], 2, '--thread is for tables of samples'),
-                (['--group-by', 'thread'], 2, '--by thread has a row for each'),
+                (['--by', 'segment', '--thread', 'half'], 2, '--by thread, waker, preemptor have'),
+                (['--group-by', 'thread'], 2, 'it takes process, comm, user or cgroup'),
                 (['--by', 'function', '--sort', 'comm'], 2, 'unknown field `comm`'),
                 (['--by', 'function', '--group-by', 'tid'], 2, 'tid')):
             done = run(COUNTRACE, 'report', *words, self.trace)

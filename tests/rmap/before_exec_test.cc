@@ -9,7 +9,7 @@
 
 #include "rmap/pipeline.h"
 #include "rmap/report/report_render.h"
-#include "rmap/tables/rows/process_groups.h"
+#include "tests/rmap/grouped_rows.h"
 #include "tests/rmap/memory_trace.h"
 
 namespace countrace::rmap {
@@ -79,7 +79,7 @@ TEST_CASE("exec: a row says what it had under former names", "[rmap][exec]") {
   CHECK(server.on_cpu_ns == 550);
   CHECK(PartsOf(server) == Parts{{"sh", 50}});
   // Rows of one user: both add up.
-  const auto one = ProcessesBy("user", report.processes);
+  const auto one = ProcessesBy("user", report);
   REQUIRE(one.size() == 1);
   CHECK(one[0].on_cpu_ns == 1550);
   CHECK(PartsOf(one[0]) == Parts{{"sh", 450}, {"env", 300}});

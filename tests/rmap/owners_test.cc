@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "rmap/pipeline.h"
-#include "rmap/tables/rows/process_groups.h"
+#include "tests/rmap/grouped_rows.h"
 #include "tests/rmap/memory_trace.h"
 
 namespace countrace::rmap {
@@ -93,10 +93,10 @@ TEST_CASE("owners: rows for users and cgroups are sums of all processes",
   REQUIRE(report.ok());
   CHECK(report->owners);
   std::map<std::string, ProcessRow> users, cgroups;
-  for (const auto& row : ProcessesBy("user", report->processes)) {
+  for (const auto& row : ProcessesBy("user", *report)) {
     users[row.user] = row;
   }
-  for (const auto& row : ProcessesBy("cgroup", report->processes)) {
+  for (const auto& row : ProcessesBy("cgroup", *report)) {
     cgroups[row.cgroup] = row;
   }
   REQUIRE(users.size() == 3);
@@ -124,7 +124,7 @@ TEST_CASE("owners: a trace without them has one row, not known", "[rmap]") {
   const auto report = Reconstruct(trace, {});
   REQUIRE(report.ok());
   CHECK_FALSE(report->owners);
-  const auto rows = ProcessesBy("cgroup", report->processes);
+  const auto rows = ProcessesBy("cgroup", *report);
   REQUIRE(rows.size() == 1);
   CHECK(rows[0].cgroup == kUnknownOwner);
   CHECK(rows[0].on_cpu_ns == 8000);

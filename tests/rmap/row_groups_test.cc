@@ -4,12 +4,16 @@
 #include <catch2/catch.hpp>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "rmap/columns/report_tables.h"
 #include "rmap/pipeline.h"
+#include "rmap/report/text_tables.h"
+#include "rmap/where/row_groups.h"
 #include "tests/rmap/simulated_machine.h"
 #include "tests/support/property_runs.h"
 
@@ -37,8 +41,7 @@ struct Sum {
 using Place = std::tuple<std::int32_t, std::string, std::vector<std::string>,
                          int, std::int32_t, std::string, std::string>;
 
-Place PlaceOf(const WakerRow& row, RowsOf of) {
-  const bool process = of == RowsOf::kProcess;
+Place PlaceOf(const WakerRow& row, bool process) {
   return {process ? row.pid : 0,
           row.comm,
           row.path,
@@ -47,8 +50,7 @@ Place PlaceOf(const WakerRow& row, RowsOf of) {
           row.waker.comm,
           row.waker.segment};
 }
-Place PlaceOf(const PreemptorRow& row, RowsOf of) {
-  const bool process = of == RowsOf::kProcess;
+Place PlaceOf(const PreemptorRow& row, bool process) {
   return {process ? row.pid : 0,
           row.comm,
           {},
@@ -62,10 +64,10 @@ std::uint64_t NsOf(const WakerRow& row) { return row.blocked_ns; }
 std::uint64_t NsOf(const PreemptorRow& row) { return row.wait_ns; }
 
 template <typename Rows>
-std::map<Place, Sum> SumsOf(const Rows& rows, RowsOf of) {
+std::map<Place, Sum> SumsOf(const Rows& rows, bool processes) {
   std::map<Place, Sum> sums;
   for (const auto& row : rows) {
-    sums[PlaceOf(row, of)].Add(row.times, NsOf(row), row.longest_ns);
+    sums[PlaceOf(row, processes)].Add(row.times, NsOf(row), row.longest_ns);
   }
   return sums;
 }
@@ -95,9 +97,10 @@ TEST_CASE("groups: rows of threads add up to those of processes and names",
     CAPTURE(seed, lossy);
     const Report threads = Of(seed, RowsOf::kThread, lossy);
     const Report processes = Of(seed, RowsOf::kProcess, lossy);
-    const Report names = Of(seed, RowsOf::kComm, lossy);
-    for (const RowsOf of : {RowsOf::kProcess, RowsOf::kComm}) {
-      const Report& coarse = of == RowsOf::kProcess ? processes : names;
+    Report names = processes;
+    where::SumRows("comm", ReportBy::kDefault, names, nullptr);
+    for (const bool of : {true, false}) {
+      const Report& coarse = of ? processes : names;
       CHECK(SumsOf(threads.wakers, of) == SumsOf(coarse.wakers, of));
       CHECK(SumsOf(threads.preemptors, of) == SumsOf(coarse.preemptors, of));
     }
@@ -109,11 +112,171 @@ TEST_CASE("groups: rows of threads add up to those of processes and names",
             (row.waker.kind == WakerKind::kThread));
     }
     for (const PreemptorRow& row : names.preemptors) {
-      CHECK((row.pid == 0 && row.tid == 0 && !row.preemptor.pid));
+      CHECK(row.tid == 0);
     }
   }
   CHECK(finer > 0);
   CHECK(coarser > PropertyRuns(50u));
+}
+
+std::string RenderedCell(const Cell& cell) {
+  return FormatCell(cell, Unit::kId);
+}
+
+std::uint64_t NumberOf(const Cell& cell) {
+  const auto* number = std::get_if<std::uint64_t>(&cell);
+  return number == nullptr ? 0 : *number;
+}
+
+// The sum over rows of a column, of its lower limits, and of the rows in each.
+struct Total {
+  std::uint64_t sum = 0, lo = 0, rows = 0;
+  bool operator==(const Total&) const = default;
+};
+
+template <typename Row>
+Total TotalOf(const Report& report, const Table<Row>& table,
+              const std::vector<Column<Row>>& columns) {
+  Total total;
+  const auto number = NumberNamed(report.events, table.sum);
+  for (const Row& row : report.*table.rows) {
+    if constexpr (requires { row.processes; }) total.rows += row.processes;
+    if constexpr (requires { row.grouped; }) total.rows += row.grouped.rows;
+    for (const Column<Row>& column : columns) {
+      if (FullName(column) != table.sum) continue;
+      const std::uint64_t value = NumberOf(column.value(row));
+      total.sum += value;
+      if constexpr (requires { row.bounds; }) {
+        const auto bounds = number ? row.bounds.Of(*number) : std::nullopt;
+        total.lo += bounds ? bounds->lo : value;
+      }
+    }
+  }
+  return total;
+}
+
+TEST_CASE("groups: the rows of any field add up to those of the table",
+          "[rmap][property]") {
+  std::uint64_t joined = 0, tables = 0;
+  for (std::uint32_t seed = 0; seed < PropertyRuns(40u); ++seed) {
+    const Report report = Of(seed, RowsOf::kProcess, seed % 3 == 2);
+    VisitTables(report, [&](const auto& table, const auto& columns,
+                            const auto& rows) {
+      std::vector<std::string> fields = {"comm", "process", "user", "cgroup"};
+      for (const auto& column : columns) {
+        if (column.unit == Unit::kNone || column.unit == Unit::kId) {
+          fields.push_back(FullName(column));
+        }
+      }
+      for (const std::string& field : fields) {
+        if (!where::CheckGroups(field, report, table.by).ok()) continue;
+        CAPTURE(seed, table.name, field);
+        Report sums = report;
+        where::SumRows(field, table.by, sums, nullptr);
+        CHECK(TotalOf(sums, table, columns) == TotalOf(report, table, columns));
+        std::set<std::vector<std::string>> seen;
+        for (const auto& row : sums.*table.rows) {
+          for (const auto& column : columns) {
+            if (FullName(column) != field || field == "comm") continue;
+            CHECK(seen.insert({RenderedCell(column.value(row))}).second);
+          }
+        }
+        joined += (sums.*table.rows).size() < rows.size() ? 1 : 0;
+        ++tables;
+      }
+    });
+  }
+  CHECK(joined > tables / 4);
+}
+
+TEST_CASE("groups: a call path's row stands below those it was called from",
+          "[rmap][property]") {
+  std::uint64_t deep = 0;
+  for (std::uint32_t seed = 0; seed < PropertyRuns(60u); ++seed) {
+    CAPTURE(seed);
+    Report report = Of(seed, RowsOf::kProcess, /*lossy=*/false);
+    where::SumRows(seed % 2 == 0 ? "comm" : "user", ReportBy::kPath, report,
+                   nullptr);
+    std::vector<std::string> above;
+    for (const SegmentRow& row : report.segment_paths) {
+      REQUIRE_FALSE(row.path.empty());
+      REQUIRE(row.path.size() <= above.size() + 1);
+      above.resize(row.path.size() - 1);
+      CHECK(std::equal(above.begin(), above.end(), row.path.begin()));
+      above = row.path;
+      deep += row.path.size() > 1 ? 1 : 0;
+    }
+  }
+  CHECK(deep > PropertyRuns(60u));
+}
+
+TEST_CASE("groups: mean and deviation are those of all calls",
+          "[rmap][property]") {
+  SegmentRow a, b;
+  a.segment = b.segment = "app:handle";
+  a.comm = b.comm = "app";
+  a.pid = 1;
+  b.pid = 2;
+  a.calls = 2;  // of 10 and 20 ns
+  a.wall = {.incl = 30,
+            .excl = 30,
+            .mean = 15,
+            .stddev = 5,
+            .min = 10,
+            .max = 20,
+            .p50 = 10,
+            .p90 = 20,
+            .p99 = 20};
+  b.calls = 1;  // of 45 ns
+  b.wall = {.incl = 45,
+            .excl = 45,
+            .mean = 45,
+            .stddev = 0,
+            .min = 45,
+            .max = 45,
+            .p50 = 45,
+            .p90 = 45,
+            .p99 = 45};
+  Report report;
+  report.segments = {a, b};
+  where::SumRows("comm", ReportBy::kSegment, report, nullptr);
+  REQUIRE(report.segments.size() == 1);
+  const SegmentRow& sum = report.segments[0];
+  CHECK(sum.calls == 3);
+  CHECK(sum.wall.incl == 75);
+  CHECK(sum.wall.mean == Approx(25));
+  CHECK(sum.wall.stddev == Approx(14.7196));  // of 10, 20 and 45
+  CHECK(sum.wall.min == 10);
+  CHECK(sum.wall.max == 45);
+  CHECK(sum.pid == 0);
+  CHECK(sum.grouped.rows == 2);
+  for (const Column<SegmentRow>& column : SegmentColumns(report, false)) {
+    const bool absent =
+        std::holds_alternative<std::monostate>(column.value(sum));
+    const std::string name = FullName(column);
+    if (name == "pid" || name == "wall_ns.p50" || name == "wall_ns.p99") {
+      CHECK(absent);
+    } else if (name == "segment" || name == "comm" || name == "wall_ns.max") {
+      CHECK_FALSE(absent);
+    }
+  }
+}
+
+TEST_CASE("groups: what cannot be is refused, and what can is named") {
+  const Report report = Of(1, RowsOf::kProcess, /*lossy=*/false);
+  const auto message = [&](const char* field, ReportBy table) {
+    return std::string(where::CheckGroups(field, report, table).message());
+  };
+  CHECK_THAT(message("comm", ReportBy::kCpu),
+             Catch::Contains("rows of cpus have none; --by process, thread, "
+                             "segment, path, hook, waker, preemptor have"));
+  CHECK_THAT(message("thread", ReportBy::kSegment),
+             Catch::Contains("--by thread, waker, preemptor have"));
+  CHECK_THAT(message("segmnt", ReportBy::kSegment),
+             Catch::Contains("did you mean `segment`?"));
+  CHECK_THAT(message("path", ReportBy::kDefault),
+             Catch::Contains("without --by"));
+  CHECK(message("comm", ReportBy::kDefault).empty());
 }
 
 }  // namespace

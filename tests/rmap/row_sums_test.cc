@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "rmap/pipeline.h"
-#include "rmap/tables/rows/process_groups.h"
 #include "rmap/tables/rows/system_call_rows.h"
+#include "tests/rmap/grouped_rows.h"
 #include "tests/rmap/simulated_machine.h"
 #include "tests/support/property_runs.h"
 
@@ -120,11 +120,12 @@ TEST_CASE("processes of one name: are their rows, added up",
     options.event_sets = seed % 4 == 1;
     Simulation run = Simulate(options);
     if (seed % 2 == 0) Lose(seed, run);
-    std::vector<ProcessRow> rows = Of(run).processes;
+    Report report = Of(run);
+    std::vector<ProcessRow>& rows = report.processes;
     for (ProcessRow& row : rows) {
       row.comm = row.pid % 3 == 0 ? "cc1" : "as" + std::to_string(row.pid % 2);
     }
-    const std::vector<ProcessRow> groups = ProcessesBy("comm", rows);
+    const std::vector<ProcessRow> groups = ProcessesBy("comm", report);
     std::map<std::string, bool> seen;
     for (const ProcessRow& group : groups) {
       CHECK_FALSE(seen[group.comm]);

@@ -123,6 +123,7 @@ void BuildPreemptors(const TableSources& sources, Report& report) {
                       sources.dispatches.cut_ns() != 0};
   for (const auto& [place, joined] : rows) {
     PreemptorRow row;
+    row.process = joined.owner.process;
     row.pid = joined.owner.pid;
     row.tid = joined.owner.tid;
     row.comm = joined.owner.comm;

@@ -101,11 +101,8 @@ class WakerSums {
     const RowOwner owner(of_, *ProcessOf(key), key.thread);
     const RowOwner by =
         waker == nullptr ? RowOwner() : RowOwner(of_, *waker, key.waker_thread);
-    const PathNode* place = key.place;
-    if (of_ == RowsOf::kComm && place != nullptr) {
-      place = named_.emplace(PathOf(sources_.info, place), place).first->second;
-    }
-    Joined& joined = joined_[{owner.key, place, key.kind, by.key, key.hook_id}];
+    Joined& joined =
+        joined_[{owner.key, key.place, key.kind, by.key, key.hook_id}];
     joined.owner = owner;
     joined.waker = by;
     return joined;
@@ -137,8 +134,6 @@ class WakerSums {
   const RowsOf of_;
   std::map<Place, Joined> joined_;
   std::map<RowOwner::Key, Whole> wholes_;
-  // Paths are those of one process: those of several are the same by name.
-  std::map<std::vector<std::string>, const PathNode*> named_;
 };
 
 }  // namespace

@@ -187,7 +187,7 @@ HttpResponse CallTree(const TimelineIndex& index, const TraceEvents& events,
     for (const TreePlace& place : page) shown.push_back(rows[place.row]);
     rows = std::move(shown);
     answer["rows"] =
-        Json::parse(rmap::RenderJson(*report, table.by, nullptr))[table.json];
+        Json::parse(rmap::RenderJson(*report, {.by = table.by}))[table.json];
     for (std::size_t i = 0; i < page.size(); ++i) {
       answer["rows"][i]["process"] =
           static_cast<std::uint32_t>(rows[i].process);
