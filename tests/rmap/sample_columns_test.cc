@@ -113,7 +113,9 @@ TEST_CASE("sample columns: JSON and CSV have the same cells") {
   const Report report = ReportOf(SampleBy::kFunction, {"page-faults"},
                                  {named, unnamed}, "thread");
   std::vector<nlohmann::ordered_json> rows;
-  ForEachJsonRow(report, ReportBy::kSample, nullptr,
+  RenderOptions options;
+  options.by = ReportBy::kSample;
+  ForEachJsonRow(report, options,
                  [&](const auto& row) { rows.push_back(row); });
   REQUIRE(rows.size() == 2);
   CHECK(rows[0]["function"] == "f\x1b[1m");
