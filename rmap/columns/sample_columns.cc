@@ -79,7 +79,8 @@ void AddNames(SampleBy by, SampleColumnList& columns) {
   add("dso", "The file of the code.", Field(&R::dso));
   if (by == SampleBy::kAddress) {
     add_address();
-    add("source", "Its line.", Field(&R::source));
+    add("source", "The file of the source code, and its line.",
+        Field(&R::source));
   }
   if (!functions) return;
   columns.push_back({{"inlined"},
@@ -109,7 +110,7 @@ void AddShare(const std::string& name, SampledAmount R::*amount,
   columns.push_back({{name + "_share"},
                      name + " of all",
                      Unit::kCount,
-                     "Part of all samples of the event.",
+                     "Part (0 to 1) of all samples of the event.",
                      Field(amount, &SampledAmount::share)});
 }
 

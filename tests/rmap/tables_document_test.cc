@@ -3,11 +3,14 @@
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <fstream>
+#include <memory>
+#include <set>
 #include <sstream>
 #include <string>
 
 #include "absl/strings/str_format.h"
 #include "rmap/columns/report_tables.h"
+#include "rmap/result/samples.h"
 
 namespace countrace::rmap {
 namespace {
@@ -50,24 +53,64 @@ Report Everything() {
   return report;
 }
 
+std::string Heading(const char* name, const char* options,
+                    const char* meaning) {
+  return absl::StrFormat(
+      "\n## %s\n\n%s: %s\n\n| column | unit | in text | meaning |\n"
+      "|---|---|---|---|\n",
+      name, options, meaning);
+}
+
+template <typename Row>
+std::string Line(const Column<Row>& column) {
+  INFO(FullName(column));
+  CHECK_FALSE(column.meaning.empty());
+  return absl::StrFormat("| `%s` | %s | %s | %s |\n", FullName(column),
+                         UnitName(column.unit), column.title, column.meaning);
+}
+
+// The columns that any table of samples from `first` to `last` has.
+std::string OfSamples(SampleBy first, SampleBy last) {
+  Report report;
+  Samples samples;
+  samples.events.resize(2);  // they have a column
+  report.samples = std::make_shared<const Samples>(samples);
+  std::set<std::string> names;
+  std::string out;
+  for (auto by = first; by <= last;
+       by = static_cast<SampleBy>(static_cast<int>(by) + 1)) {
+    SampleRow row;
+    row.in = "segment";
+    row.weights = 1;
+    report.sample_table = std::make_shared<SampleTable>(
+        SampleTable{.by = by, .group_by = "thread", .rows = {row}});
+    for (const auto& column : SampleColumns(report)) {
+      if (names.insert(FullName(column)).second) out += Line(column);
+    }
+  }
+  return out;
+}
+
 std::string Tables() {
   std::string out;
   const Report report = Everything();
   VisitTables(report, [&](const auto& table, const auto& columns, const auto&) {
-    absl::StrAppendFormat(
-        &out,
-        "\n## %s\n\n`--by %s`: %s\n\n| column | unit | in text | meaning |\n"
-        "|---|---|---|---|\n",
-        table.name, table.option, table.meaning);
-    for (const auto& column : columns) {
-      INFO(table.name << ": " << FullName(column));
-      CHECK_FALSE(column.meaning.empty());
-      absl::StrAppendFormat(&out, "| `%s` | %s | %s | %s |\n", FullName(column),
-                            UnitName(column.unit), column.title,
-                            column.meaning);
-    }
+    out +=
+        Heading(table.name, absl::StrFormat("`--by %s`", table.option).c_str(),
+                table.meaning);
+    for (const auto& column : columns) out += Line(column);
   });
-  return out;
+  out +=
+      Heading("samples of code",
+              "`--by function`, `dso`, `address`, `line`, `file`, `calltree`, "
+              "`callees`, `callers`",
+              "each has some of these; amounts are ns if all sampled events "
+              "are clocks.");
+  out += OfSamples(SampleBy::kFunction, SampleBy::kCallers);
+  out += Heading("samples of data",
+                 "`--by data`, `data-page`, `data-address`, `data-source`",
+                 "likewise.");
+  return out + OfSamples(SampleBy::kData, SampleBy::kDataSource);
 }
 
 TEST_CASE("tables: the document lists every table and column", "[rmap]") {
