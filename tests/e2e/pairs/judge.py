@@ -69,6 +69,9 @@ class Judge:
                 self.wrong.append('the program has no row')
             return
         self.interrupts_ns = data['books'].get('task-clock', {}).get('interrupts', 0)
+        # The scheduler's clock of a thread goes on in interrupts, and so does what
+        # the kernel says of a process.
+        self.interrupted_ns = data['books'].get('exec-runtime', {}).get('interrupts', 0)
         self.dispatch_ns = (DISPATCH_NS if self.main['counts'].get('exec-runtime')
                             is not None else UNKNOWN_DISPATCH_NS)
         self.judge_process()
@@ -135,7 +138,7 @@ class Judge:
             if row['counts'].get(name) is not None:
                 self.meets(f'{name} of the process',
                            self.number(row, f'counts.{name}'), (least, most),
-                           least // 50)
+                           least // 50 + self.interrupted_ns)
         self.meets('threads', self.number(row, 'threads'), truth['threads'])
         if self.pair.scope != 'pid' or not self.pair.has('perf'):
             processes = truth['processes']
@@ -246,7 +249,8 @@ class Judge:
                        least // 50 + sum(self.cpu_tolerance(row) for row in rows))
         if rows and rows[0]['counts'].get('exec-runtime') is not None:
             self.meets('exec-runtime of children', self.total(
-                rows, 'counts.exec-runtime'), (least, most), least // 50)
+                rows, 'counts.exec-runtime'), (least, most),
+                least // 50 + self.interrupted_ns)
 
     def judge_waits(self):
         """Off the CPU is waiting or blocked, and blocked ends by its cause."""
