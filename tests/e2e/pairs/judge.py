@@ -115,7 +115,10 @@ class Judge:
             self.main = min(named, key=lambda row: row['pid'], default=None)
         self.family, found = [], {self.main['pid']} if self.main else set()
         for row in sorted(rows, key=lambda row: row['first_seen_ns']):
-            if row['pid'] in found or row['parent_pid'] in found:
+            # A child whose fork is among what was lost has no parent.
+            orphan = (self.loss['is_loss'] and row['comm'] == comm and
+                      not row['parent_pid'])
+            if row['pid'] in found or row['parent_pid'] in found or orphan:
                 found.add(row['pid'])
                 self.family.append(row)
 
