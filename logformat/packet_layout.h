@@ -154,7 +154,7 @@ static_assert(sizeof(ThreadDump) == 8, "FORMAT.md section 4.2");
 // With event sets a dump has 15 values at most; in threads' streams bit 15 of
 // `present` is set in every second rotation: one of the same set is seen to
 // end.
-inline constexpr std::uint32_t kOddTurnBit = 1u << 15;
+inline constexpr std::uint32_t kOddRotationBit = 1u << 15;
 
 // Values of one dump. Our recorders count 16 at most, as many as the bits of a
 // thread's dump allow; a CPU's dump may hold more (POWER2 has 22 counters).

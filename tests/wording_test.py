@@ -32,12 +32,21 @@ RULES = [
     (re.compile(r"\bof no other\b"), "say what it is of"),
 ]
 
+# Names in code, but for those that rmap and the page share with rmap/dispatch.
+TURNS = (re.compile(r"\b(?:\w+_turns?_?|turns?_\w+|\w*[a-z]Turns?(?:[A-Z]\w*)?)\b"),
+         "sets rotate: a rotation, its interval, their schedule")
+CODE = (".h", ".cc", ".c")
+TURNS_REMAIN = ("rmap/", "viewer/", "tests/")
+
 
 def findings_in(name, text):
     """One message for each finding in a file."""
+    rules = RULES
+    if name.endswith(CODE) and not name.startswith(TURNS_REMAIN):
+        rules = [*RULES, TURNS]
     return [f"{name}:{number}: \"{match.group(0).strip()}\": {instead}"
             for number, line in enumerate(text.splitlines(), 1)
-            for pattern, instead in RULES
+            for pattern, instead in rules
             for match in pattern.finditer(line)]
 
 
@@ -81,6 +90,11 @@ class WordingSelfTest(unittest.TestCase):
     def test_dialect_is_found(self):
         self.assertEqual(1, self.count("at each so-many-th event"))
         self.assertEqual(1, self.count("of this range and of no other"))
+
+    def test_turns_of_sets_are_found(self):
+        self.assertEqual(3, self.count("int set_turns_ = InTurns(turn_ns);"))
+        self.assertEqual(0, self.count("on_returns(); // turns words into numbers"))
+        self.assertEqual([], findings_in("rmap/a.h", "int in_turns;"))
 
 
 def main():

@@ -166,8 +166,8 @@ std::vector<std::string> EveryEvent() {
       choice.events.push_back(*std::move(event));
     }
   }
-  const std::vector<std::string> in_turns = runtime::InTurns(choice, {});
-  const runtime::FittingSets sets = runtime::FitIntoSession(in_turns);
+  const std::vector<std::string> in_rotation = runtime::InRotation(choice, {});
+  const runtime::FittingSets sets = runtime::FitIntoSession(in_rotation);
   if (!sets.left_out.empty()) {
     Say(kStatVerb.name,
         absl::StrFormat("--all: a recording has room for %d events in %d sets; "
@@ -176,7 +176,7 @@ std::vector<std::string> EveryEvent() {
                         absl::StrJoin(sets.left_out, ", ")));
   }
   std::vector<std::string> refused = hardware;
-  for (const std::string& word : in_turns) {
+  for (const std::string& word : in_rotation) {
     const bool set = word.starts_with('{');
     const std::string list = set ? word.substr(1, word.size() - 2) : word;
     for (const std::string& name : runtime::SplitEvents({list})) {

@@ -61,7 +61,8 @@ logformat::EventRecord EventSetDumps::Spread(
     present_ -= of_set(record.mmcr);
   }
   // Two rotations of one set in a row differ.
-  if (!sets_.running_slot && (record.present & logformat::kOddTurnBit) != 0) {
+  if (!sets_.running_slot &&
+      (record.present & logformat::kOddRotationBit) != 0) {
     spread.mmcr |= 1u << 31;
   }
   spread.present = static_cast<std::uint32_t>(present_.word(0)) | multiplexed;

@@ -1,7 +1,7 @@
 // Rotations of event sets on a CPU: EndTurn(), EndRounds() and FollowTurn() of
 // interval_counts.h.
 //
-// Each set is counted in two rotations of a round (the recorder's set_turns.h),
+// Each set is counted in two rotations of a round (rotation_schedule.h),
 // and what a row did in the two goes into its sums together (scaled_count.h).
 #include "rmap/dispatch/interval_counts.h"
 

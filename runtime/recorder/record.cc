@@ -92,7 +92,7 @@ absl::Status ParseChoices(const RecordOptions& options, Requests& requests) {
   auto hook_events =
       ParseEventChoice(options.hook_events, /*running_slot=*/false);
   if (!hook_events.ok()) return hook_events.status();
-  absl::Status possible = CheckTurns(options, *events, *hook_events);
+  absl::Status possible = CheckRotation(options, *events, *hook_events);
   if (possible.ok()) {
     possible =
         CheckExecRuntime(options, requests.defaults, *events, *hook_events);

@@ -37,7 +37,7 @@ class Program {
   std::uint32_t set = 0;
   void Rotate(std::uint32_t to) {
     set = to;
-    odd_ ^= logformat::kOddTurnBit;
+    odd_ ^= logformat::kOddRotationBit;
   }
 
   void Count(std::uint64_t events) {
@@ -90,7 +90,8 @@ TEST_CASE(
     std::vector<std::uint32_t> round;
     for (int outer = 0; outer < 400; ++outer) {
       if (left-- <= 0) {
-        // As the runtime draws them (runtime/inprocess/counters/set_turns.h).
+        // As the runtime draws them
+        // (runtime/inprocess/counters/thread_rotation.h).
         if (round.empty()) {
           round = {0, 0, 1, 1};
           std::shuffle(round.begin(), round.end(), random);

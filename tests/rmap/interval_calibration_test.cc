@@ -151,9 +151,9 @@ TEST_CASE("calibration: intervals hold the truth of a program alone on a CPU",
   }
 }
 
-// Each of many sets has one interval in each half of a round (set_turns.h). In
-// a short command there are few rounds, too few for the two rates of `periodic`
-// to look like a normal distribution.
+// Each of many sets has one interval in each half of a round
+// (rotation_schedule.h). In a short command there are few rounds, too few for
+// the two rates of `periodic` to look like a normal distribution.
 TEST_CASE("calibration: intervals of many sets hold the truth",
           "[rmap][property]") {
   for (const auto& [name, program] : kPrograms) {

@@ -9,9 +9,9 @@ using logformat::CountersReason;
 MultiplexedCpu::MultiplexedCpu(MemoryTrace& trace, std::size_t sets,
                                std::uint32_t seed, std::uint32_t tid)
     : trace_(trace),
-      turns_(sets, kRotateNs, seed),
+      schedule_(sets, kRotateNs, seed),
       tid_(tid),
-      set_(turns_.Next(0)),
+      set_(schedule_.Next(0)),
       counted_(sets),
       running_ns_(sets) {
   logformat::TraceInfo& info = trace.mutable_info();
@@ -55,7 +55,7 @@ void MultiplexedCpu::SwitchHidden(std::uint32_t hidden, std::uint32_t to) {
 
 void MultiplexedCpu::Rotate() {
   trace_.Dump(now_ns_, 0, CountersReason::kSetEnd, tid_, Values());
-  set_ = turns_.Next(0);
+  set_ = schedule_.Next(0);
   trace_.SetEventSet(0, set_);
   trace_.Dump(now_ns_, 0, CountersReason::kSetBegin, tid_, Values());
 }

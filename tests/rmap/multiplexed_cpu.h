@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/recorder/events/set_turns.h"
+#include "runtime/recorder/events/rotation_schedule.h"
 #include "tests/rmap/memory_trace.h"
 
 namespace countrace::test_support {
@@ -38,7 +38,7 @@ class MultiplexedCpu {
   Counters Values() const;
 
   MemoryTrace& trace_;
-  runtime::SetTurns turns_;
+  runtime::RotationSchedule schedule_;
   std::uint32_t tid_, set_;
   std::uint64_t now_ns_ = 1'000'000, always_ = 0;
   std::vector<std::uint64_t> counted_, running_ns_;  // by set

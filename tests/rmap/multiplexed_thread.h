@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "logformat/packet_layout.h"
-#include "runtime/inprocess/counters/set_turns.h"
+#include "runtime/inprocess/counters/thread_rotation.h"
 #include "tests/rmap/memory_trace.h"
 
 namespace countrace::test_support {
@@ -24,7 +24,7 @@ class MultiplexedThread {
       trace->mutable_info().thread_events = {"always", "first", "second"};
       trace->mutable_info().thread_set_sizes = {1, 1};
     }
-    runtime::BeginTurns(turns_, 2, rotate_ns, seed);
+    runtime::BeginRotation(rotation_, 2, rotate_ns, seed);
   }
   void Enter(std::uint32_t hook) { Hook(hook, /*exit=*/false); }
   void Exit(std::uint32_t hook) { Hook(hook, /*exit=*/true); }
@@ -32,29 +32,30 @@ class MultiplexedThread {
   void Run(std::uint64_t ns, std::uint64_t events) {
     now_ns_ += ns;
     always_ += events;
-    counted_[turns_.set] += events;
+    counted_[rotation_.set] += events;
   }
-  std::uint32_t set() const { return turns_.set; }
+  std::uint32_t set() const { return rotation_.set; }
   // Number of the rotation, from 0 on.
-  std::uint32_t turn() const { return turn_; }
+  std::uint32_t turn() const { return number_; }
 
  private:
   static constexpr std::int32_t kTid = 100;
 
   void Hook(std::uint32_t hook, bool exit) {
     now_ns_ += 100;
-    runtime::IsSetChange(turns_, 2 * hook + (exit ? 1 : 0), now_ns_);
-    if (turns_.odd != (turn_ % 2 != 0)) ++turn_;
+    runtime::IsSetChange(rotation_, 2 * hook + (exit ? 1 : 0), now_ns_);
+    if (rotation_.odd != (number_ % 2 != 0)) ++number_;
     if (trace_ == nullptr) return;
-    const std::uint32_t odd = turns_.odd ? logformat::kOddTurnBit : 0;
+    const std::uint32_t odd = rotation_.odd ? logformat::kOddRotationBit : 0;
     trace_->HookRecord(
         now_ns_, {kTid, kTid, hook, exit},
-        HookDump{turns_.set, 0b11 | odd, {always_, counted_[turns_.set]}});
+        HookDump{
+            rotation_.set, 0b11 | odd, {always_, counted_[rotation_.set]}});
   }
 
   MemoryTrace* trace_;
-  runtime::ThreadTurns turns_ = {};
-  std::uint32_t turn_ = 0;
+  runtime::ThreadRotation rotation_ = {};
+  std::uint32_t number_ = 0;
   std::uint64_t now_ns_ = 1'000'000, always_ = 0, counted_[2] = {};
 };
 

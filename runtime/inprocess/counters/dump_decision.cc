@@ -6,7 +6,7 @@
 #include "base/posix/own_call.h"
 #include "base/text/glob.h"
 #include "logformat/packet_layout.h"
-#include "runtime/inprocess/counters/set_turns.h"
+#include "runtime/inprocess/counters/thread_rotation.h"
 #include "runtime/inprocess/process/caller_ranges.h"
 #include "runtime/inprocess/process/process_state.h"
 #include "runtime/inprocess/process/system_calls.h"

@@ -212,7 +212,7 @@ __attribute__((noinline)) void CheckDescriptors(
     }
   };
   check(counters.always);
-  for (std::uint32_t i = 0; i < counters.turns.sets; ++i) {
+  for (std::uint32_t i = 0; i < counters.rotation.sets; ++i) {
     check(counters.sets[i]);
   }
   errno = saved_errno;
@@ -231,17 +231,17 @@ void OpenThreadCounters(ThreadCounters& counters) noexcept {
   counters.count = g_settings->thread_event_count;
   counters.ranges_closed = g_ranges_closed.load(std::memory_order_relaxed);
   for (std::int32_t& fd : counters.fds) fd = -1;
-  BeginTurns(counters.turns, g_settings->thread_set_count,
-             g_settings->thread_rotate_ns,
-             static_cast<std::uint32_t>(base::OwnCall(SYS_gettid)));
+  BeginRotation(counters.rotation, g_settings->thread_set_count,
+                g_settings->thread_rotate_ns,
+                static_cast<std::uint32_t>(base::OwnCall(SYS_gettid)));
   const std::uint32_t always = lf::AlwaysOnThreadEvents(*g_settings);
   OpenGroup(counters, counters.always, 0, always, /*waits=*/false);
   std::uint32_t first = always;
-  for (std::uint32_t i = 0; i < counters.turns.sets; ++i) {
+  for (std::uint32_t i = 0; i < counters.rotation.sets; ++i) {
     CounterGroup& group = counters.sets[i];
     group.first_value = static_cast<std::uint8_t>(always);
     OpenGroup(counters, group, first, g_settings->thread_set_sizes[i],
-              /*waits=*/i != counters.turns.set);
+              /*waits=*/i != counters.rotation.set);
     first += g_settings->thread_set_sizes[i];
   }
 }
@@ -269,7 +269,7 @@ void CountSet(ThreadCounters& counters, std::uint32_t from) noexcept {
   counters.waits = true;
   std::atomic_signal_fence(std::memory_order_seq_cst);
   const CounterGroup& old = counters.sets[from];
-  const CounterGroup& group = counters.sets[counters.turns.set];
+  const CounterGroup& group = counters.sets[counters.rotation.set];
   if (old.opened != 0) {
     base::OwnCall(SYS_ioctl, old.leader_fd, PERF_EVENT_IOC_DISABLE, 0);
   }
@@ -284,11 +284,11 @@ void CountSet(ThreadCounters& counters, std::uint32_t from) noexcept {
 void ReadThreadCounters(ThreadCounters& counters,
                         CounterValues& values) noexcept {
   if (MayBeClosed(counters)) CheckDescriptors(counters);
-  values.mmcr = counters.turns.set;
-  values.present = counters.turns.odd ? lf::kOddTurnBit : 0;
+  values.mmcr = counters.rotation.set;
+  values.present = counters.rotation.odd ? lf::kOddRotationBit : 0;
   for (std::uint64_t& value : values.value) value = 0;
   ReadCounters(counters, counters.always, values);
-  if (counters.turns.sets != 0 && !counters.waits) {
+  if (counters.rotation.sets != 0 && !counters.waits) {
     ReadCounters(counters, counters.sets[values.mmcr], values);
   }
 }

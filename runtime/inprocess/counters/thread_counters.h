@@ -13,7 +13,7 @@
 #include <cstdint>
 
 #include "logformat/packet_layout.h"
-#include "runtime/inprocess/counters/set_turns.h"
+#include "runtime/inprocess/counters/thread_rotation.h"
 
 namespace countrace::runtime {
 
@@ -43,10 +43,10 @@ struct ThreadCounters {
   std::uint64_t ids[logformat::kSessionEvents];
   perf_event_mmap_page* pages[logformat::kSessionEvents];
   CounterGroup always;
-  // Only the group of turns.set counts.
+  // Only the group of rotation.set counts.
   CounterGroup sets[logformat::kSessionEventSets];
-  ThreadTurns turns;
-  bool waits;                   // the set of `turns` does not count yet
+  ThreadRotation rotation;
+  bool waits;                   // the set of `rotation` does not count yet
   std::uint32_t ranges_closed;  // when the descriptors were the events' last
 };
 
@@ -88,7 +88,7 @@ PageRead ReadPage(const volatile perf_event_mmap_page* page, Rdpmc rdpmc,
 void OpenThreadCounters(ThreadCounters& counters) noexcept;
 void CloseThreadCounters(ThreadCounters& counters) noexcept;
 
-// Starts the set of counters.turns and stops set `from`. Async-signal-safe,
+// Starts the set of counters.rotation and stops set `from`. Async-signal-safe,
 // preserves errno.
 void CountSet(ThreadCounters& counters, std::uint32_t from) noexcept;
 

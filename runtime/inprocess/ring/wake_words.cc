@@ -21,7 +21,7 @@ constexpr std::uint64_t kForever = ~std::uint64_t{0};
 constexpr std::uint64_t kSecond = 1'000'000'000;
 // Where the kernel can wait for one word only, the others are polled at this
 // interval.
-constexpr std::uint64_t kTurnNs = 20'000'000;
+constexpr std::uint64_t kPeriodNs = 20'000'000;
 constexpr std::uint32_t kFutex32Bits = 2;  // FUTEX_32 of linux/futex.h
 
 struct Waiter {  // futex_waitv of linux/futex.h (Linux 5.16)
@@ -104,8 +104,9 @@ bool WakeWords::Wait(std::uint64_t timeout_ns) const noexcept {
   const bool refused = error == ENOSYS || error == EPERM || error == EINVAL;
   if (!refused) return timed_out;
   // A change of the first word ends the sleep; the others are polled.
-  for (std::uint64_t waited = 0; waited < timeout_ns; waited += kTurnNs) {
-    if (!WaitForOne(word_[0], seen_[0], kTurnNs) || AnyChanged()) return false;
+  for (std::uint64_t waited = 0; waited < timeout_ns; waited += kPeriodNs) {
+    if (!WaitForOne(word_[0], seen_[0], kPeriodNs) || AnyChanged())
+      return false;
   }
   return true;
 }

@@ -157,10 +157,10 @@ void EmitRecord(const countrace_hook_site* site, std::uint32_t event_id,
     if constexpr (kDump) {
       counters.mmcr = counters.present = 0;
       if (ring->live != 0) {
-        if (ring->counters.turns.sets != 0 && !seen) {
+        if (ring->counters.rotation.sets != 0 && !seen) {
           seen = true;
-          const std::uint32_t before = ring->counters.turns.set;
-          if (IsSetChange(ring->counters.turns, event_id, ClockNow())) {
+          const std::uint32_t before = ring->counters.rotation.set;
+          if (IsSetChange(ring->counters.rotation, event_id, ClockNow())) {
             CountSet(ring->counters, before);
           }
         }

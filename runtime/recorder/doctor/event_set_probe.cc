@@ -100,7 +100,7 @@ Capability ProbeSet(const EventChoice& choice, std::size_t set,
                                   CountFreeCounters(place.trial));
     item.fix = absl::StrFormat(
         "countrace record -e '%s'   # multiplexed sets: --rotate",
-        absl::StrJoin(InTurns(choice, place.trial), ","));
+        absl::StrJoin(InRotation(choice, place.trial), ","));
   }
   if (!absent.empty()) {
     absl::StrAppendFormat(&item.detail, "%s%s: %s",
@@ -163,7 +163,7 @@ Capability ProbeEventGroups() {
     if (item.fix.empty()) {
       item.fix =
           absl::StrFormat("countrace record -e '%s'   # multiplexed sets",
-                          absl::StrJoin(InTurns(*choice, place.trial), ","));
+                          absl::StrJoin(InRotation(*choice, place.trial), ","));
     }
   }
   item.detail = absl::StrFormat(

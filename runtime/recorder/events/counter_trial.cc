@@ -140,8 +140,8 @@ std::vector<std::size_t> CountedWith(const logformat::EventSets& sets,
   return indices;
 }
 
-std::vector<std::string> InTurns(const EventChoice& choice,
-                                 const TrialPlace& place) {
+std::vector<std::string> InRotation(const EventChoice& choice,
+                                    const TrialPlace& place) {
   const logformat::EventSets sets = choice.sets(/*running_slot=*/true);
   std::vector<EventSpec> always;
   std::vector<std::vector<EventSpec>> wanted(1);

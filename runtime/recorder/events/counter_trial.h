@@ -48,8 +48,8 @@ std::vector<std::size_t> FittingTogether(const std::vector<EventSpec>& events,
 // `choice` in a form that fits, for -e: sets that do not fit are split into
 // several; without sets, the hardware events are made sets. Events that never
 // fit are left out.
-std::vector<std::string> InTurns(const EventChoice& choice,
-                                 const TrialPlace& place);
+std::vector<std::string> InRotation(const EventChoice& choice,
+                                    const TrialPlace& place);
 
 // Indices of the events that count at the same time as set `set`, the always-on
 // ones first; without sets, all.

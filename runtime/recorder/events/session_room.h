@@ -15,8 +15,8 @@ struct FittingSets {
   std::vector<std::string> left_out;  // events
 };
 
-// `words`: events that always count, and sets "{a,b}" as InTurns() has them. A
-// set that a dump has no room for is split; events and sets beyond those of a
+// `words`: events that always count, and sets "{a,b}" as InRotation() has them.
+// A set that a dump has no room for is split; events and sets beyond those of a
 // session are left out, the last ones first.
 FittingSets FitIntoSession(const std::vector<std::string>& words);
 

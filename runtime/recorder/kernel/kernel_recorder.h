@@ -33,7 +33,8 @@ struct KernelRecorderOptions {
   logformat::Gating gating;
   ProcessMarks marks;  // beside KernelRecorderTarget::root_pids
   EventChoice choice;
-  std::optional<std::uint64_t> rotate_ns;  // absent: RotateNs() of set_turns.h
+  std::optional<std::uint64_t>
+      rotate_ns;  // absent: RotateNs() of rotation_schedule.h
   // Index of the first event that the user did not name: such events are left
   // out silently if this machine lacks them.
   std::size_t optional_events_from = logformat::kMaxEvents;

@@ -160,11 +160,11 @@ absl::Status LttngRecording::ForkCommand() {
 }
 
 void LttngRecording::WaitForCommand() {
-  constexpr std::uint64_t kTurnNs = 100'000'000;
+  constexpr std::uint64_t kPeriodNs = 100'000'000;
   const std::uint64_t begin = MonotonicNs();
   int signals_taken = 0;
   for (;;) {
-    std::uint64_t wait = kTurnNs;
+    std::uint64_t wait = kPeriodNs;
     const std::uint64_t elapsed = MonotonicNs() - begin;
     if (options_.duration_ns != 0) {
       if (elapsed >= options_.duration_ns) return;

@@ -203,9 +203,9 @@ absl::Status PrivateLttngDaemon::Launch(bool kernel) {
   pid_ = child.pid;
   for (const std::uint64_t limit = MonotonicNs() + kStartSeconds * kSecond;
        pid_ > 0;) {
-    const timespec turn{.tv_sec = 1, .tv_nsec = 0};
+    const timespec second{.tv_sec = 1, .tv_nsec = 0};
     siginfo_t info{};
-    const int number = sigtimedwait(&ready, &info, &turn);
+    const int number = sigtimedwait(&ready, &info, &second);
     if (number == SIGUSR1 && info.si_pid == pid_) break;
     int wait_status = 0;
     if (Ended(pid_, &wait_status)) {

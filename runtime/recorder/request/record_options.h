@@ -43,7 +43,7 @@ struct RecordOptions {
   // Counters read at each user hook; empty: none.
   std::vector<std::string> hook_events;
   // Rotation interval of event sets ("{a,b}" in `events` or `hook_events`);
-  // absent: RotateNs() of set_turns.h, at user hooks kRotateNs.
+  // absent: RotateNs() of rotation_schedule.h, at user hooks kRotateNs.
   std::optional<std::uint64_t> rotate_ns;
   // At user hooks: event sets rotate at each instance of a thread's outermost
   // segment.

@@ -13,7 +13,7 @@
 #include "logformat/loss.h"
 #include "runtime/recorder/doctor/capabilities.h"
 #include "runtime/recorder/events/event_list.h"
-#include "runtime/recorder/events/set_turns.h"
+#include "runtime/recorder/events/rotation_schedule.h"
 #include "runtime/recorder/kernel/hooks/hook_spec.h"
 #include "runtime/recorder/session/recorded_gating.h"
 #include "runtime/recorder/system/process_scan.h"
@@ -200,8 +200,9 @@ absl::Status CheckOptions(const RecordOptions& options) {
   return absl::OkStatus();
 }
 
-absl::Status CheckTurns(const RecordOptions& options, const EventChoice& events,
-                        const EventChoice& hook_events) {
+absl::Status CheckRotation(const RecordOptions& options,
+                           const EventChoice& events,
+                           const EventChoice& hook_events) {
   if (options.rotate_instances && hook_events.set_sizes.empty()) {
     return absl::InvalidArgumentError(
         "Event sets can change with each instance of a segment only at user "

@@ -25,8 +25,9 @@ bool NeedsKernel(const RecordOptions& options);
 absl::Status CheckOptions(const RecordOptions& options);
 
 // The same check for the multiplexing of these choices' event sets.
-absl::Status CheckTurns(const RecordOptions& options, const EventChoice& events,
-                        const EventChoice& hook_events);
+absl::Status CheckRotation(const RecordOptions& options,
+                           const EventChoice& events,
+                           const EventChoice& hook_events);
 
 // Refuses exec-runtime where it is not counted. `defaults`: no event was
 // chosen.

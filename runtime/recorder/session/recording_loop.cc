@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/recorder/events/set_turns.h"
+#include "runtime/recorder/events/rotation_schedule.h"
 #include "runtime/recorder/session/recording.h"
 #include "runtime/recorder/system/process_scan.h"
 

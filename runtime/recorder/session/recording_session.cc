@@ -8,7 +8,7 @@
 #include "base/posix/file_output.h"
 #include "runtime/recorder/directory/disk_room.h"
 #include "runtime/recorder/events/event_set_choice.h"
-#include "runtime/recorder/events/set_turns.h"
+#include "runtime/recorder/events/rotation_schedule.h"
 #include "runtime/recorder/session/record_check.h"
 #include "runtime/recorder/session/recorded_gating.h"
 #include "runtime/recorder/session/recording.h"

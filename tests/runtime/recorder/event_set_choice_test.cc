@@ -10,8 +10,8 @@
 
 #include "absl/strings/str_format.h"
 #include "runtime/recorder/events/counter_trial.h"
+#include "runtime/recorder/events/rotation_schedule.h"
 #include "runtime/recorder/events/session_room.h"
-#include "runtime/recorder/events/set_turns.h"
 #include "runtime/recorder/kernel/perf/perf_decoder.h"
 
 namespace countrace::runtime {
@@ -46,9 +46,9 @@ std::string LastOf(std::size_t sets, std::size_t in_set) {
 TEST_CASE("event_set_choice: what fits is a choice again",
           "[recorder][event_set_choice]") {
   // Software events of this thread open without privilege.
-  const std::vector<std::string> fitting =
-      InTurns(MustParse("task-clock,{page-faults},{minor-faults,major-faults}"),
-              {.tid = 0, .cpu = -1, .exclude_kernel = true});
+  const std::vector<std::string> fitting = InRotation(
+      MustParse("task-clock,{page-faults},{minor-faults,major-faults}"),
+      {.tid = 0, .cpu = -1, .exclude_kernel = true});
   CHECK(fitting == std::vector<std::string>{"task-clock", "{page-faults}",
                                             "{minor-faults,major-faults}"});
   CHECK(ParseEventChoice(fitting, true).ok());
@@ -178,16 +178,17 @@ TEST_CASE("event_set_choice: an event that cannot be counted leaves its set",
   CHECK(one.set_sizes.empty());
 }
 
-TEST_CASE("set_turns: every set is counted twice in each round, in any order",
-          "[recorder][set_turns]") {
+TEST_CASE("rotation: every set is counted twice in each round, in any order",
+          "[recorder][rotation]") {
   const auto sets = GENERATE(range(std::size_t{2}, std::size_t{9}));
   const auto seed = GENERATE(range(1u, 20u));
   CAPTURE(sets, seed);
-  SetTurns turns(sets, 10'000'000, seed);
+  RotationSchedule schedule(sets, 10'000'000, seed);
   std::set<std::vector<std::uint32_t>> orders;
   for (int round = 0; round < 50; ++round) {
     std::vector<std::uint32_t> order;
-    for (std::size_t i = 0; i < 2 * sets; ++i) order.push_back(turns.Next(3));
+    for (std::size_t i = 0; i < 2 * sets; ++i)
+      order.push_back(schedule.Next(3));
     orders.insert(order);
     std::sort(order.begin(), order.end());
     for (std::size_t i = 0; i < order.size(); ++i) CHECK(order[i] == i / 2);
@@ -196,16 +197,16 @@ TEST_CASE("set_turns: every set is counted twice in each round, in any order",
   CHECK(orders.size() > 3);
 }
 
-TEST_CASE("set_turns: of many sets each has a turn in half a round",
-          "[recorder][set_turns]") {
+TEST_CASE("rotation: of many sets each is counted in half a round",
+          "[recorder][rotation]") {
   const auto sets = GENERATE(std::size_t{9}, std::size_t{30}, std::size_t{64});
   const auto seed = GENERATE(range(1u, 20u));
   CAPTURE(sets, seed);
-  SetTurns turns(sets, std::nullopt, seed);
+  RotationSchedule schedule(sets, std::nullopt, seed);
   std::set<std::vector<std::uint32_t>> orders;
   for (int half = 0; half < 20; ++half) {
     std::vector<std::uint32_t> order;
-    for (std::size_t i = 0; i < sets; ++i) order.push_back(turns.Next(0));
+    for (std::size_t i = 0; i < sets; ++i) order.push_back(schedule.Next(0));
     orders.insert(order);
     std::sort(order.begin(), order.end());
     for (std::size_t i = 0; i < sets; ++i) CHECK(order[i] == i);
@@ -217,26 +218,26 @@ TEST_CASE("set_turns: of many sets each has a turn in half a round",
   CHECK(RotateNs(8) == 10'000'000);
 }
 
-TEST_CASE("set_turns: any set can be the first", "[recorder][set_turns]") {
+TEST_CASE("rotation: any set can be the first", "[recorder][rotation]") {
   constexpr std::size_t kSets = 3;
   std::vector<int> first(kSets);
   for (std::uint32_t seed = 1; seed <= 900; ++seed) {
-    ++first[SetTurns(kSets, 10'000'000, seed).Next(0)];
+    ++first[RotationSchedule(kSets, 10'000'000, seed).Next(0)];
   }
   for (const int times : first) CHECK(std::abs(times - 300) < 60);
 }
 
-TEST_CASE("set_turns: the turn nearest to the end of the period",
-          "[recorder][set_turns]") {
-  SetTurns turns(2, 30, 1);
-  turns.Begin(1000);
-  CHECK_FALSE(turns.IsDue(1011, 10));
-  CHECK_FALSE(turns.IsDue(1021, 10));
-  CHECK(turns.IsDue(1029, 10));
-  CHECK_FALSE(turns.IsDue(1041, 10));
-  CHECK_FALSE(SetTurns(1, 30, 1).IsDue(1'000'000, 10));
+TEST_CASE("rotation: the call nearest to the end of the period",
+          "[recorder][rotation]") {
+  RotationSchedule schedule(2, 30, 1);
+  schedule.Begin(1000);
+  CHECK_FALSE(schedule.IsDue(1011, 10));
+  CHECK_FALSE(schedule.IsDue(1021, 10));
+  CHECK(schedule.IsDue(1029, 10));
+  CHECK_FALSE(schedule.IsDue(1041, 10));
+  CHECK_FALSE(RotationSchedule(1, 30, 1).IsDue(1'000'000, 10));
   // Calls come as often as sets rotate, if that is often.
-  SetTurns often(2, 3, 1);
+  RotationSchedule often(2, 3, 1);
   often.Begin(1000);
   CHECK_FALSE(often.IsDue(1001, 10));
   CHECK(often.IsDue(1002, 10));

@@ -12,7 +12,7 @@
 #include "logformat/loss.h"
 #include "runtime/recorder/directory/thread_ids_file.h"
 #include "runtime/recorder/events/event_list.h"
-#include "runtime/recorder/events/set_turns.h"
+#include "runtime/recorder/events/rotation_schedule.h"
 #include "runtime/recorder/kernel/bpf/load/bpf_programs.h"
 #include "runtime/recorder/kernel/bpf/load/set_rotation.h"
 #include "runtime/recorder/kernel/bpf/prices/probe_calibration.h"
@@ -40,7 +40,8 @@ constexpr std::uint64_t kRingOfLongest = 8 << 20;
 class BpfKernelRecorder final : public KernelRecorder {
  public:
   BpfKernelRecorder(const KernelRecorderOptions& options, EventChoice choice,
-                    SetTurns turns, std::unique_ptr<BpfPrograms> programs,
+                    RotationSchedule schedule,
+                    std::unique_ptr<BpfPrograms> programs,
                     const std::vector<std::uint32_t>& cpus,
                     std::unique_ptr<KernelHookRegistry> hooks,
                     std::unique_ptr<SampleRecorder> samples,
@@ -49,7 +50,7 @@ class BpfKernelRecorder final : public KernelRecorder {
                     std::vector<logformat::NotRecorded> left_out)
       : choice_(std::move(choice)),
         programs_(std::move(programs)),
-        rotation_(std::move(turns), *programs_, cpus),
+        rotation_(std::move(schedule), *programs_, cpus),
         marks_(options.marks),
         streams_(options.gating, options.marks,
                  [this](std::int32_t pid) { return programs_->IsMarked(pid); }),
@@ -144,7 +145,7 @@ absl::Status BpfKernelRecorder::Begin(const KernelRecorderTarget& target) {
     if (!status.ok()) return status;
   }
   began_ = true;
-  rotation_.BeginTurns(MonotonicNs());
+  rotation_.Begin(MonotonicNs());
   run_time_.Begin(MonotonicNs());
   const auto threads = streams_.ScanAtBegin(target.root_pids);
   ReadRings();
@@ -227,7 +228,7 @@ void BpfKernelRecorder::ReadAndChooseInterval() {
   // Before the rings are read: no start is missed.
   if (may_wait_) programs_->WakeAtPrograms(true);
   const std::uint64_t now_ns = StoreRead();
-  run_time_.Turn(now_ns);
+  run_time_.Pass(now_ns);
   if (!may_wait_) return;
   const bool woken = now_ns < drained_ns_ + drain_ns_ / 2;
   drained_ns_ = now_ns;
@@ -421,10 +422,10 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenBpfKernelRecorder(
     if (!opened.ok()) return opened.status();
     off_cpu = *std::move(opened);
   }
-  SetTurns turns(choice->set_sizes.size(), options.rotate_ns,
-                 static_cast<std::uint32_t>(MonotonicNs()));
+  RotationSchedule schedule(choice->set_sizes.size(), options.rotate_ns,
+                            static_cast<std::uint32_t>(MonotonicNs()));
   return std::make_unique<BpfKernelRecorder>(
-      options, *std::move(choice), std::move(turns), *std::move(loaded),
+      options, *std::move(choice), std::move(schedule), *std::move(loaded),
       *online, std::move(hooks), *std::move(samples), std::move(off_cpu),
       std::move(messages), std::move(left_out));
 }

@@ -79,7 +79,7 @@ EventChoice FitIntoPmu(const EventChoice& choice, std::uint32_t cpu,
   const TrialPlace place{.tid = -1, .cpu = static_cast<int>(cpu)};
   const logformat::EventSets sets = choice.sets(/*running_slot=*/true);
   std::vector<bool> keep(choice.events.size(), true);
-  std::string in_turns;
+  std::string in_rotation;
   for (std::size_t set = 0; set < std::max<std::size_t>(sets.sizes.size(), 1);
        ++set) {
     std::vector<std::size_t> indices;
@@ -101,15 +101,15 @@ EventChoice FitIntoPmu(const EventChoice& choice, std::uint32_t cpu,
       refused.push_back(together[i].name);
     }
     if (refused.empty()) continue;  // another user released the counters
-    if (in_turns.empty()) {
-      in_turns = absl::StrJoin(InTurns(choice, place), ",");
+    if (in_rotation.empty()) {
+      in_rotation = absl::StrJoin(InRotation(choice, place), ",");
     }
     messages.push_back(absl::StrFormat(
         "%s not counted: %s; multiplexed sets (--rotate) would count: -e '%s'",
         Subject(refused),
         DescribeRefusal(choice, set, together, result,
                         CountFreeCounters(place)),
-        in_turns));
+        in_rotation));
   }
   return Keep(choice, keep);
 }

@@ -15,7 +15,7 @@
 #include "base/posix/errno_status.h"
 #include "logformat/loss.h"
 #include "runtime/recorder/events/event_list.h"
-#include "runtime/recorder/events/set_turns.h"
+#include "runtime/recorder/events/rotation_schedule.h"
 #include "runtime/recorder/kernel/cpu_streams.h"
 #include "runtime/recorder/kernel/hooks/kernel_hook_registry.h"
 #include "runtime/recorder/kernel/perf/countable_events.h"
@@ -31,19 +31,20 @@ namespace {
 using logformat::CountersReason;
 
 // Approximate interval between calls of Drain().
-constexpr std::uint64_t kDrainTurnNs = 10'000'000;
+constexpr std::uint64_t kDrainPeriodNs = 10'000'000;
 // Interval of the checks whether the PMU still counts for us.
-constexpr std::uint64_t kRefusalTurnNs = 50'000'000;
+constexpr std::uint64_t kRefusalPeriodNs = 50'000'000;
 
 class PerfKernelRecorder final : public KernelRecorder {
  public:
   PerfKernelRecorder(const KernelRecorderOptions& options, EventChoice choice,
-                     SetTurns turns, std::vector<PerfCpuGroup> groups,
+                     RotationSchedule schedule,
+                     std::vector<PerfCpuGroup> groups,
                      std::unique_ptr<SampleRecorder> samples,
                      std::vector<std::string> messages,
                      std::vector<logformat::NotRecorded> left_out)
       : choice_(std::move(choice)),
-        turns_(std::move(turns)),
+        schedule_(std::move(schedule)),
         refused_(choice_.set_sizes.size(), 0),
         groups_(std::move(groups)),
         streams_(options.gating, options.marks),
@@ -83,7 +84,7 @@ class PerfKernelRecorder final : public KernelRecorder {
   void DescribeRefusals();
 
   EventChoice choice_;
-  SetTurns turns_;
+  RotationSchedule schedule_;
   std::vector<std::uint32_t> sets_;        // counting now, by CPU
   std::vector<std::uint64_t> dispatches_;  // at the last rotation, by CPU
   std::vector<std::uint64_t> refused_;     // intervals, by set
@@ -150,7 +151,7 @@ absl::Status PerfKernelRecorder::BeginCpu(std::size_t index,
                         "at the beginning and the end are unknown",
                         group.cpu(), std::strerror(errno)));
   }
-  absl::Status status = group.Enable(turns_.rotates() ? sets_[index] : 0);
+  absl::Status status = group.Enable(schedule_.rotates() ? sets_[index] : 0);
   if (!status.ok()) return status;
   if (moved) ProbeIdleSwitches(index);
   absl::StatusOr<GroupReading> reading = group.Read();
@@ -171,13 +172,13 @@ absl::Status PerfKernelRecorder::Begin(const KernelRecorderTarget& target) {
   {
     AffinityGuard affinity;
     for (std::size_t i = 0; i < groups_.size(); ++i) {
-      if (turns_.rotates()) sets_.push_back(turns_.Next(i));
+      if (schedule_.rotates()) sets_.push_back(schedule_.Next(i));
       const absl::Status status = BeginCpu(i, affinity);
       if (!status.ok()) return status;
     }
   }
-  if (turns_.rotates()) dispatches_.assign(groups_.size(), 0);
-  turns_.Begin(MonotonicNs());
+  if (schedule_.rotates()) dispatches_.assign(groups_.size(), 0);
+  schedule_.Begin(MonotonicNs());
   began_ = true;
   const auto threads = streams_.ScanAtBegin(target.root_pids);
   for (std::size_t i = 0; i < groups_.size(); ++i) DrainCpu(i);
@@ -189,7 +190,7 @@ absl::Status PerfKernelRecorder::Begin(const KernelRecorderTarget& target) {
 }
 
 void PerfKernelRecorder::ChangeSets(std::uint64_t now_ns) {
-  if (!turns_.IsDue(now_ns, kDrainTurnNs)) return;
+  if (!schedule_.IsDue(now_ns, kDrainPeriodNs)) return;
   for (std::size_t i = 0; i < sets_.size(); ++i) {
     DrainCpu(i);
     // Idle since the last rotation: nothing to count, and no CPU to wake. (A
@@ -199,7 +200,7 @@ void PerfKernelRecorder::ChangeSets(std::uint64_t now_ns) {
         groups_[i].decoder().dispatches() == dispatches_[i]) {
       continue;
     }
-    const std::uint32_t next = turns_.Next(i);
+    const std::uint32_t next = schedule_.Next(i);
     const absl::Status status =
         groups_[i].ChangeSet(next, streams_.all()[i].batch);
     sets_[i] = next;
@@ -211,7 +212,7 @@ void PerfKernelRecorder::ChangeSets(std::uint64_t now_ns) {
 }
 
 void PerfKernelRecorder::FindRefusals(std::uint64_t now_ns) {
-  if (now_ns < refusals_looked_ns_ + kRefusalTurnNs) return;
+  if (now_ns < refusals_looked_ns_ + kRefusalPeriodNs) return;
   refusals_looked_ns_ = now_ns;
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     DrainCpu(i);
@@ -236,7 +237,7 @@ void PerfKernelRecorder::DescribeRefusals() {
         "does not lose them",
         absl::StrJoin(names, ", "), group.cpu(),
         static_cast<double>(group.refused_ns()) * 1e-9, group.refusals(),
-        kRefusalTurnNs / 1'000'000));
+        kRefusalPeriodNs / 1'000'000));
   }
 }
 
@@ -457,10 +458,10 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenPerfKernelRecorder(
   for (const PerfCpuGroup& cpu : cpus) numbers.push_back(cpu.cpu());
   auto samples = SampleRecorder::Open(options.samples, {}, numbers);
   if (!samples.ok()) return samples.status();
-  SetTurns turns(choice->set_sizes.size(), options.rotate_ns,
-                 static_cast<std::uint32_t>(MonotonicNs()));
+  RotationSchedule schedule(choice->set_sizes.size(), options.rotate_ns,
+                            static_cast<std::uint32_t>(MonotonicNs()));
   return std::make_unique<PerfKernelRecorder>(
-      options, *std::move(choice), std::move(turns), std::move(cpus),
+      options, *std::move(choice), std::move(schedule), std::move(cpus),
       *std::move(samples), std::move(messages), std::move(left_out));
 }
 

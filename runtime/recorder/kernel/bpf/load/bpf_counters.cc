@@ -56,7 +56,7 @@ absl::StatusOr<BpfCounters> BpfCounters::Open(const BpfProgramOptions& options,
   counters.present_.resize(slots);
   counters.always_leaders_.assign(slots, -1);
   counters.set_leaders_.assign(slots * counters.sets_, -1);
-  counters.set_turns_.resize(slots * counters.sets_);
+  counters.set_rotations_.resize(slots * counters.sets_);
   for (std::size_t slot = 0; slot < slots; ++slot) {
     absl::Status status = counters.OpenAlwaysOn(options, slot);
     if (status.ok()) status = counters.OpenSets(options.choice, slot);
@@ -151,10 +151,10 @@ absl::Status BpfCounters::CountSet(std::size_t slot, std::uint32_t from,
   return absl::OkStatus();
 }
 
-void BpfCounters::EndTurn(std::size_t slot, std::uint32_t set) {
-  SetTurnsTaken& taken = set_turns_[slot * sets_ + set];
+void BpfCounters::EndRotation(std::size_t slot, std::uint32_t set) {
+  SetRotations& taken = set_rotations_[slot * sets_ + set];
   const int leader = set_leaders_[slot * sets_ + set];
-  ++taken.turns;
+  ++taken.rotations;
   // A pinned event without a counter: read() returns end of file.
   std::uint64_t values[3] = {};
   if (leader < 0 || read(leader, values, sizeof(values)) == 0 ||

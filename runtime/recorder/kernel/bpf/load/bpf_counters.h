@@ -38,19 +38,19 @@ class BpfCounters {
 
   // Counts event set `to` instead of `from` on the CPU of `slot`.
   absl::Status CountSet(std::size_t slot, std::uint32_t from, std::uint32_t to);
-  // An interval of `set` ends: adds it to turns().
-  void EndTurn(std::size_t slot, std::uint32_t set);
+  // An interval of `set` ends: adds it to rotations().
+  void EndRotation(std::size_t slot, std::uint32_t set);
   // Enables the always-on events again if another user of the PMU took their
   // counters.
   void Retry(std::size_t slot);
 
   // Intervals of a set on a CPU, and those at whose end the PMU did not count
   // it.
-  struct SetTurnsTaken {
-    std::uint64_t turns = 0, refused = 0;
+  struct SetRotations {
+    std::uint64_t rotations = 0, refused = 0;
   };
-  const SetTurnsTaken& turns(std::size_t slot, std::uint32_t set) const {
-    return set_turns_[slot * sets_ + set];
+  const SetRotations& rotations(std::size_t slot, std::uint32_t set) const {
+    return set_rotations_[slot * sets_ + set];
   }
   // Bit i: value i of a dump is counted on this CPU. Without event sets only;
   // with them, each dump has these bits.
@@ -78,7 +78,7 @@ class BpfCounters {
   std::vector<MissingEvent> missing_;
   std::vector<int> always_leaders_;  // by slot; -1: no PMU event always counts
   std::vector<int> set_leaders_;     // slot * sets_ + set; -1: none opened
-  std::vector<SetTurnsTaken> set_turns_;
+  std::vector<SetRotations> set_rotations_;
   std::vector<base::ScopedFd> events_;
 };
 

@@ -75,21 +75,21 @@ static __always_inline struct rule_entry* add_rule_entry(
 }
 
 // A decision, to be taken back if the record gets another time.
-struct rule_turn {
+struct rule_step {
   struct rule_entry* entry;  // null: no state was changed
   struct countrace_kernel_rule_state before;
 };
 
-static __always_inline void begin_turn(struct rule_turn* turn,
+static __always_inline void begin_step(struct rule_step* step,
                                        struct rule_entry* entry) {
-  turn->entry = entry;
-  turn->before = entry->state;
+  step->entry = entry;
+  step->before = entry->state;
 }
 
-static __always_inline void undo_turn(struct rule_turn* turn) {
-  if (!has_conditions || !turn->entry) return;
-  turn->entry->state = turn->before;
-  turn->entry = 0;
+static __always_inline void undo_step(struct rule_step* step) {
+  if (!has_conditions || !step->entry) return;
+  step->entry->state = step->before;
+  step->entry = 0;
 }
 
 // Whether rule `index` selects a record. Without room for its state, no record
@@ -97,14 +97,14 @@ static __always_inline void undo_turn(struct rule_turn* turn) {
 static __always_inline int ask_rule(__u32 index, const struct rule_key* key,
                                     __u32 place, __u64 now,
                                     const struct hook_values* values,
-                                    struct rule_turn* turn) {
+                                    struct rule_step* step) {
   const struct countrace_dump_rule* rule =
       bpf_map_lookup_elem(&dump_rules, &index);
   if (!rule) return 0;
   if (place == COUNTRACE_PLACE_EXIT) {
     struct rule_entry* entry = bpf_map_lookup_elem(&rule_entries, key);
     if (!entry) return 0;
-    begin_turn(turn, entry);
+    begin_step(step, entry);
     return countrace_kernel_rule_exit(rule, &entry->state, values->ret, now,
                                       rule_tick_ns);
   }
@@ -116,7 +116,7 @@ static __always_inline int ask_rule(__u32 index, const struct rule_key* key,
     __sync_fetch_and_add(&rule_entries_refused, 1);
     return 0;
   }
-  begin_turn(turn, entry);
+  begin_step(step, entry);
   if (place == COUNTRACE_PLACE_POINT) {
     return countrace_kernel_rule_point(rule, &entry->state, now, rule_tick_ns);
   }
@@ -127,7 +127,7 @@ static __always_inline int ask_rule(__u32 index, const struct rule_key* key,
 static __always_inline int carries_dump(__u32 family, __u32 place, __u32 number,
                                         __u32 tid, __u64 now,
                                         const struct hook_values* values,
-                                        struct rule_turn* turn) {
+                                        struct rule_step* step) {
   if (!has_rules) return dump_families >> family & 1;
   number &= 0xffff;  // as in the record
   const __u32 last = COUNTRACE_RULED_NUMBERS - 1;
@@ -144,12 +144,12 @@ static __always_inline int carries_dump(__u32 family, __u32 place, __u32 number,
   const struct rule_key key = {
       of_cpu ? OWNER_IS_CPU | bpf_get_smp_processor_id() : tid,
       1 + (family << 16 | number)};
-  return ask_rule(answer - COUNTRACE_RULE_ASK, &key, place, now, values, turn);
+  return ask_rule(answer - COUNTRACE_RULE_ASK, &key, place, now, values, step);
 }
 
 // --- Threads that end --------------------------------------------------------
 
-static long forget_entry(__u32 turn, void* context) {
+static long forget_entry(__u32 step, void* context) {
   struct rule_key* at = context;
   const struct rule_key key = *at;
   const struct rule_entry* entry = bpf_map_lookup_elem(&rule_entries, &key);

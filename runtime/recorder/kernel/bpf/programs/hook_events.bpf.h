@@ -51,14 +51,14 @@ static __always_inline int hook_event_with(__u32 family, __u32 where,
   int dump = 0;
   __u32 counters = 0;
   struct place place = {};
-  struct rule_turn turn = {};
+  struct rule_step step = {};
   enum reserved result = RESERVE_AGAIN;
   // Rules decide by the record's time, which is another one in each try.
   for (int i = 0; i < 4 && result == RESERVE_AGAIN; ++i) {
-    undo_turn(&turn);
+    undo_step(&step);
     place = next_place(control);
     dump = carries_dump(family, block ? COUNTRACE_PLACE_POINT : where, number,
-                        (__u32)ids, place.now, values, &turn);
+                        (__u32)ids, place.now, values, &step);
     counters = dump ? counter_count : 0;
     if (counters > COUNTRACE_MAX_COUNTERS) return 0;
     if (dump) store_counters(control, dumped, place.now);

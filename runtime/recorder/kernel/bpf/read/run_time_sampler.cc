@@ -30,10 +30,10 @@ void RunTimeSampler::Begin(std::uint64_t now_ns) {
   Open(now_ns);
 }
 
-void RunTimeSampler::Turn(std::uint64_t now_ns) {
+void RunTimeSampler::Pass(std::uint64_t now_ns) {
   Close(now_ns);
   end_ns_ = now_ns;
-  if (++turns_ != next_) return;
+  if (++passes_ != next_) return;
   Open(now_ns);
   distance_ = std::min(2 * distance_, kLongest);
   next_ += distance_;

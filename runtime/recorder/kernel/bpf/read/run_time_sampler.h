@@ -22,7 +22,7 @@ class RunTimeSampler {
   // the kernel or a missing privilege (CAP_SYS_ADMIN) forbids it.
   void Begin(std::uint64_t now_ns);
   // One pass of the recorder's loop.
-  void Turn(std::uint64_t now_ns);
+  void Pass(std::uint64_t now_ns);
   void End(std::uint64_t now_ns);
 
   std::uint64_t sampled_ns() const { return sampled_ns_; }
@@ -41,7 +41,7 @@ class RunTimeSampler {
   std::uint64_t end_ns_ = 0;
   std::uint64_t window_begin_ns_ = 0, sampled_ns_ = 0;
   std::uint64_t run_before_ns_ = 0;  // the programs' run time at its begin
-  std::uint64_t turns_ = 0, next_ = kShortest, distance_ = kShortest;
+  std::uint64_t passes_ = 0, next_ = kShortest, distance_ = kShortest;
   double estimated_ns_ = 0, last_share_ = 0;  // until the last window's end
   std::uint64_t estimated_until_ns_ = 0;
 };

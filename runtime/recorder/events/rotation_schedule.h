@@ -11,8 +11,8 @@
 // that a command as short as half a round is counted by all of them. What a
 // program does differently in the two halves then makes the two intervals look
 // more different than random ones, and the standard errors larger, not smaller.
-#ifndef COUNTRACE_RUNTIME_RECORDER_EVENTS_SET_TURNS_H_
-#define COUNTRACE_RUNTIME_RECORDER_EVENTS_SET_TURNS_H_
+#ifndef COUNTRACE_RUNTIME_RECORDER_EVENTS_ROTATION_SCHEDULE_H_
+#define COUNTRACE_RUNTIME_RECORDER_EVENTS_ROTATION_SCHEDULE_H_
 
 #include <algorithm>
 #include <cstddef>
@@ -38,11 +38,11 @@ inline std::uint64_t RotateNs(std::size_t sets) {
                     kLeastRotateNs, kRotateNs);
 }
 
-class SetTurns {
+class RotationSchedule {
  public:
   // `sets` < 2: nothing rotates. `rotate_ns` absent: RotateNs().
-  SetTurns(std::size_t sets, std::optional<std::uint64_t> rotate_ns,
-           std::uint32_t seed)
+  RotationSchedule(std::size_t sets, std::optional<std::uint64_t> rotate_ns,
+                   std::uint32_t seed)
       : sets_(sets),
         rotate_ns_(rotate_ns.value_or(RotateNs(sets))),
         random_(seed) {}
@@ -50,10 +50,10 @@ class SetTurns {
   bool rotates() const { return sets_ > 1; }
   // The first interval begins.
   void Begin(std::uint64_t now_ns) { last_ns_ = now_ns; }
-  // True once in rotate_ns: the CPUs must rotate their sets now. `turn_ns`:
+  // True once in rotate_ns: the CPUs must rotate their sets now. `period_ns`:
   // approximate interval between calls, or rotate_ns if that is shorter.
   // Requires: Begin().
-  bool IsDue(std::uint64_t now_ns, std::uint64_t turn_ns);
+  bool IsDue(std::uint64_t now_ns, std::uint64_t period_ns);
   // The first set, then the next one, of the CPU with this index.
   std::uint32_t Next(std::size_t cpu);
 
@@ -67,4 +67,4 @@ class SetTurns {
 
 }  // namespace countrace::runtime
 
-#endif  // COUNTRACE_RUNTIME_RECORDER_EVENTS_SET_TURNS_H_
+#endif  // COUNTRACE_RUNTIME_RECORDER_EVENTS_ROTATION_SCHEDULE_H_

@@ -85,7 +85,7 @@ void CheckValues(const std::vector<Dump>& dumps) {
   for (const Dump& dump : dumps) {
     REQUIRE(dump.mmcr < 3);
     // A handler during a rotation has only the always-on values.
-    const std::uint32_t present = dump.present & ~lf::kOddTurnBit;
+    const std::uint32_t present = dump.present & ~lf::kOddRotationBit;
     if (dump.hook == "handler" && present == 1) continue;
     REQUIRE(present == bits[dump.mmcr]);
     for (std::size_t i = 0; i < kValues; ++i) {
@@ -102,7 +102,7 @@ void CheckValues(const std::vector<Dump>& dumps) {
   }
 }
 
-struct Turn {
+struct Rotation {
   std::uint32_t set;
   std::size_t depth;  // of segments open where it begins
   std::uint64_t begin_ns;
@@ -110,30 +110,30 @@ struct Turn {
   std::uint32_t odd;
 };
 
-std::vector<Turn> Turns(const std::vector<Dump>& dumps) {
-  std::vector<Turn> turns;
+std::vector<Rotation> Rotations(const std::vector<Dump>& dumps) {
+  std::vector<Rotation> rotations;
   std::vector<std::pair<const Dump*, std::size_t>> open;  // slice it began in
   for (const Dump& dump : dumps) {
-    const std::uint32_t odd = dump.present & lf::kOddTurnBit;
-    if (turns.empty() || dump.mmcr != turns.back().set ||
-        odd != turns.back().odd) {
+    const std::uint32_t odd = dump.present & lf::kOddRotationBit;
+    if (rotations.empty() || dump.mmcr != rotations.back().set ||
+        odd != rotations.back().odd) {
       // Only an enter begins one.
       REQUIRE_FALSE(dump.exit);
       REQUIRE(dump.kind == lf::HookKind::kSegment);
-      turns.push_back({dump.mmcr, open.size(), dump.time_ns, 0, odd});
+      rotations.push_back({dump.mmcr, open.size(), dump.time_ns, 0, odd});
     }
     if (dump.kind != lf::HookKind::kSegment) continue;
     if (!dump.exit) {
-      open.emplace_back(&dump, turns.size());
+      open.emplace_back(&dump, rotations.size());
       continue;
     }
     REQUIRE_FALSE(open.empty());
     REQUIRE(open.back().first->hook == dump.hook);
-    if (open.back().second == turns.size()) ++turns.back().calls;
+    if (open.back().second == rotations.size()) ++rotations.back().calls;
     open.pop_back();
   }
   CHECK(open.empty());
-  return turns;
+  return rotations;
 }
 
 TEST_CASE(
@@ -163,54 +163,55 @@ TEST_CASE(
     CHECK(count > 170);
     CHECK(count < 230);
   }
-  const std::vector<Turn> turns = Turns(dumps);
-  for (const Turn& turn : turns) CHECK(turn.depth == 0);
+  const std::vector<Rotation> rotations = Rotations(dumps);
+  for (const Rotation& rotation : rotations) CHECK(rotation.depth == 0);
   // Every rotation is seen, also that of a set that follows itself, and each
   // round from the first on has every set twice.
   constexpr std::size_t kRound = 6;
-  REQUIRE(turns.size() >= 600);
+  REQUIRE(rotations.size() >= 600);
   std::size_t follow = 0;
-  for (std::size_t i = 1; i < turns.size(); ++i) {
-    follow += turns[i].set == turns[i - 1].set ? 1 : 0;
+  for (std::size_t i = 1; i < rotations.size(); ++i) {
+    follow += rotations[i].set == rotations[i - 1].set ? 1 : 0;
   }
-  CHECK(follow > turns.size() / 10);
-  for (std::size_t i = 0; i + kRound <= turns.size(); i += kRound) {
+  CHECK(follow > rotations.size() / 10);
+  for (std::size_t i = 0; i + kRound <= rotations.size(); i += kRound) {
     std::map<std::uint32_t, int> sets;
-    for (std::size_t at = i; at < i + kRound; ++at) ++sets[turns[at].set];
+    for (std::size_t at = i; at < i + kRound; ++at) ++sets[rotations[at].set];
     CHECK(sets == std::map<std::uint32_t, int>{{0, 2}, {1, 2}, {2, 2}});
   }
 }
 
 TEST_CASE(
-    "sets at user hooks: a turn lasts as long as it should, up to the next "
+    "sets at user hooks: a rotation lasts as long as it should, up to the next "
     "outermost segment") {
-  constexpr std::uint64_t kTurnNs = 2'000'000;
-  const auto dumps = Record(kTurnNs, {"nested", "3000", "20"});
+  constexpr std::uint64_t kRotationNs = 2'000'000;
+  const auto dumps = Record(kRotationNs, {"nested", "3000", "20"});
   CheckValues(dumps);
-  const std::vector<Turn> turns = Turns(dumps);
-  REQUIRE(turns.size() > 10);
+  const std::vector<Rotation> rotations = Rotations(dumps);
+  REQUIRE(rotations.size() > 10);
   std::set<std::uint32_t> seen;
-  for (const Turn& turn : turns) {
-    CHECK(turn.depth == 0);
-    seen.insert(turn.set);
+  for (const Rotation& rotation : rotations) {
+    CHECK(rotation.depth == 0);
+    seen.insert(rotation.set);
   }
   // The first began with the thread. On a busy CPU each may be recorded late.
-  CHECK(turns.back().begin_ns - turns[1].begin_ns >=
-        (turns.size() - 3) * kTurnNs);
+  CHECK(rotations.back().begin_ns - rotations[1].begin_ns >=
+        (rotations.size() - 3) * kRotationNs);
   CHECK(seen.size() == 3);
 }
 
 TEST_CASE(
     "sets at user hooks: inside a main loop's segment its calls take "
-    "turns") {
-  constexpr std::uint64_t kTurnNs = 500'000;
-  const auto dumps = Record(kTurnNs, {"nested", "1", "30000"});
+    "rotations") {
+  constexpr std::uint64_t kRotationNs = 500'000;
+  const auto dumps = Record(kRotationNs, {"nested", "1", "30000"});
   CheckValues(dumps);
-  const std::vector<Turn> turns = Turns(dumps);
-  REQUIRE(turns.size() > 10);
+  const std::vector<Rotation> rotations = Rotations(dumps);
+  REQUIRE(rotations.size() > 10);
   std::uint64_t calls = 0;
-  for (std::size_t i = 1; i < turns.size(); ++i) CHECK(turns[i].depth >= 1);
-  for (const Turn& turn : turns) calls += turn.calls;
+  for (std::size_t i = 1; i < rotations.size(); ++i)
+    CHECK(rotations[i].depth >= 1);
+  for (const Rotation& rotation : rotations) calls += rotation.calls;
   // All calls, except the segment of the program's whole life, and one that did
   // not run for so long that its rotation was overdue.
   std::uint64_t exits = 0;

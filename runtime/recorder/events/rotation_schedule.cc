@@ -1,4 +1,4 @@
-#include "runtime/recorder/events/set_turns.h"
+#include "runtime/recorder/events/rotation_schedule.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -6,17 +6,17 @@
 
 namespace countrace::runtime {
 
-bool SetTurns::IsDue(std::uint64_t now_ns, std::uint64_t turn_ns) {
+bool RotationSchedule::IsDue(std::uint64_t now_ns, std::uint64_t period_ns) {
   if (!rotates()) return false;
   // Rotates at the call nearest to the end of the interval.
-  if (now_ns - last_ns_ + std::min(turn_ns, rotate_ns_) / 2 < rotate_ns_) {
+  if (now_ns - last_ns_ + std::min(period_ns, rotate_ns_) / 2 < rotate_ns_) {
     return false;
   }
   last_ns_ = now_ns;
   return true;
 }
 
-std::uint32_t SetTurns::Next(std::size_t cpu) {
+std::uint32_t RotationSchedule::Next(std::size_t cpu) {
   if (cpu >= rounds_.size()) rounds_.resize(cpu + 1);
   std::vector<std::uint32_t>& round = rounds_[cpu];
   if (round.empty()) {

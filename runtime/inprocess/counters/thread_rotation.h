@@ -6,8 +6,8 @@
 // In each round every set is counted in two rotations, in a random order: a
 // period of the program itself cannot stay in phase with it, and the two show
 // how much the round varies (rmap/result/scaled_count.h).
-#ifndef COUNTRACE_RUNTIME_INPROCESS_COUNTERS_SET_TURNS_H_
-#define COUNTRACE_RUNTIME_INPROCESS_COUNTERS_SET_TURNS_H_
+#ifndef COUNTRACE_RUNTIME_INPROCESS_COUNTERS_THREAD_ROTATION_H_
+#define COUNTRACE_RUNTIME_INPROCESS_COUNTERS_THREAD_ROTATION_H_
 
 #include <cstdint>
 
@@ -16,10 +16,10 @@
 namespace countrace::runtime {
 
 // Owner thread only; one per thread, zero-initialised.
-struct ThreadTurns {
+struct ThreadRotation {
   std::uint32_t sets;   // 0: no multiplexing
   std::uint32_t set;    // counting now: the MMCR of the thread's dumps
-  bool odd;             // every second rotation: the dumps' kOddTurnBit
+  bool odd;             // every second rotation: the dumps' kOddRotationBit
   std::uint32_t depth;  // open dumped segments since the last rotation
   std::uint32_t inner;  // enters inside the outermost open one
   std::uint32_t random;
@@ -32,12 +32,12 @@ struct ThreadTurns {
 
 // Draws the first set; its rotation begins at the first enter. `seed`: differs
 // between threads.
-void BeginTurns(ThreadTurns& turns, std::uint32_t sets, std::uint64_t rotate_ns,
-                std::uint32_t seed) noexcept;
+void BeginRotation(ThreadRotation& rotation, std::uint32_t sets,
+                   std::uint64_t rotate_ns, std::uint32_t seed) noexcept;
 
-// Processes a hook that dumps, before its counters are read. True: turns.set
+// Processes a hook that dumps, before its counters are read. True: rotation.set
 // has changed, and the caller must make it count. Async-signal-safe.
-bool IsSetChange(ThreadTurns& turns, std::uint32_t event_id,
+bool IsSetChange(ThreadRotation& rotation, std::uint32_t event_id,
                  std::uint64_t now_ns) noexcept;
 
 // Stores whether the hook is a point hook; these do not nest. Called when a
@@ -46,4 +46,4 @@ void NoteHookKind(bool is_point, std::uint32_t hook_id) noexcept;
 
 }  // namespace countrace::runtime
 
-#endif  // COUNTRACE_RUNTIME_INPROCESS_COUNTERS_SET_TURNS_H_
+#endif  // COUNTRACE_RUNTIME_INPROCESS_COUNTERS_THREAD_ROTATION_H_
