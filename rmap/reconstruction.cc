@@ -677,7 +677,7 @@ Report Reconstruction::Finish(const logformat::TraceReader& reader,
       std::any_of(
           registry_.threads().begin(), registry_.threads().end(),
           [](const auto& thread) { return thread.process == nullptr; })) {
-    observer_->OnOwnersUnknown(now_ns_);
+    observer_->OnOwnersUnknown(0);
   }
 
   Report report;

@@ -73,11 +73,11 @@ TEST_CASE("range_tables: threads and CPUs equal brute force",
     }
     for (const auto& [thread, ns] : on_cpu) CHECK(ns == 0);
     for (const auto& [thread, ns] : waited) CHECK(ns == 0);
-    for (const CpuTotals& row : CpusIn(*built.index, range)) {
+    for (const rmap::CpuRow& row : CpusIn(*built.index, range)) {
       CHECK(row.busy_ns == busy[row.cpu]);
       CHECK(row.idle_ns == idle[row.cpu]);
       CHECK(row.busy_ns + row.idle_ns + row.outside_ns + row.interrupts_ns +
-                row.unknown_ns ==
+                row.unattributed_ns ==
             range.end_ns - range.begin_ns);
     }
   }

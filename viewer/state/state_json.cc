@@ -124,7 +124,7 @@ class PageWriter {
                                const ThreadCount& count) {
     if (thread.counts_incomplete) return "bounded";
     if (count.estimated) return "inferred";
-    return count.limits.IsExact(count.count) ? "exact" : "bounded";
+    return thread.bounded ? "bounded" : "exact";
   }
 
   Json Thread(const ThreadState& thread) const {
@@ -144,37 +144,20 @@ class PageWriter {
                             {"quality", QualityOf(thread, thread.counts[i])}};
     }
     json["segments"] = Open(thread.open);
-    AddBounds(thread, json);
+    AddQualities(thread, json);
     return json;
   }
 
-  // As in a report's rows: the intervals of the numbers that are not exact.
-  void AddBounds(const ThreadState& thread, Json& json) const {
-    Json bounds = Json::object();
-    bool inferred = thread.since_inferred, bounded = false;
-    const auto add = [&](const std::string& name, std::uint64_t value,
-                         const Limits& limits) {
-      if (limits.IsExact(value)) return false;
-      bounds[name] = {limits.lo, limits.hi == kUnknownTime ? Json(nullptr)
-                                                           : Json(limits.hi)};
-      return true;
-    };
-    if (thread.on_cpu_ns) {
-      bounded |= add("on_cpu_ns", *thread.on_cpu_ns, thread.on_cpu_limits);
-      bounded |= add("dispatches", thread.dispatches, thread.dispatches_limits);
-      bounded |= add("wait_ns", thread.wait_ns.value_or(0), thread.wait_limits);
-    }
-    for (std::size_t i = 0; i < thread.counts.size(); ++i) {
-      const ThreadCount& count = thread.counts[i];
-      const bool any = add("counts." + events_[i], count.count, count.limits);
-      inferred |= any && count.estimated;
-      bounded |= any && !count.estimated;
-    }
+  // As in a report's rows.
+  static void AddQualities(const ThreadState& thread, Json& json) {
+    bool inferred = thread.since_inferred;
+    for (const ThreadCount& count : thread.counts) inferred |= count.estimated;
     Json qualities = Json::array();
-    if (bounded) qualities.push_back("bounded");
+    if (thread.bounded || thread.counts_incomplete) {
+      qualities.push_back("bounded");
+    }
     if (inferred) qualities.push_back("inferred");
     if (!qualities.empty()) json["qualities"] = qualities;
-    if (!bounds.empty()) json["bounds"] = bounds;
   }
 
   static Json Event(const EventState& event) {

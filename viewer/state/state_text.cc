@@ -153,18 +153,6 @@ class PageText {
     return "not known";
   }
 
-  static bool HasExactTimes(const ThreadState& thread) {
-    return LimitsText(thread.on_cpu_ns, thread.on_cpu_limits).empty() &&
-           LimitsText(thread.wait_ns, thread.wait_limits).empty();
-  }
-  static std::string LimitsText(const std::optional<std::uint64_t>& value,
-                                const Limits& limits) {
-    if (!value || limits.IsExact(*value)) return "";
-    return absl::StrFormat(
-        "[%s, %s]", Duration(limits.lo),
-        limits.hi == kUnknownTime ? "none" : Duration(limits.hi));
-  }
-
   void Threads() {
     Title("THREADS");
     base::TextTable table;
@@ -175,34 +163,22 @@ class PageText {
     table.AddColumn("on CPU", base::TextTable::Align::kRight);
     table.AddColumn("waited", base::TextTable::Align::kRight, true);
     table.AddColumn("dispatches", base::TextTable::Align::kRight, true);
-    const bool limits = std::any_of(
-        state_.threads.begin(), state_.threads.end(),
-        [](const ThreadState& thread) { return !HasExactTimes(thread); });
-    if (limits) {
-      for (const char* title : {"on CPU [lo, hi]", "waited [lo, hi]"}) {
-        table.AddColumn(title, base::TextTable::Align::kRight, true);
-      }
-    }
     for (const ThreadState& thread : state_.threads) {
       const std::int32_t tid = thread.thread < index_.threads().size()
                                    ? index_.threads()[thread.thread].tid
                                    : 0;
-      std::vector<std::string> row = {
-          std::to_string(tid),
-          Name(thread.thread),
-          State(thread),
-          thread.since_ns
-              ? Sure(!thread.since_inferred, Since(*thread.since_ns))
-              : "",
-          thread.on_cpu_ns ? Duration(*thread.on_cpu_ns) : "",
-          thread.wait_ns && *thread.wait_ns != 0 ? Duration(*thread.wait_ns)
-                                                 : "",
-          thread.on_cpu_ns ? base::FormatCount(thread.dispatches) : ""};
-      if (limits) {
-        row.push_back(LimitsText(thread.on_cpu_ns, thread.on_cpu_limits));
-        row.push_back(LimitsText(thread.wait_ns, thread.wait_limits));
-      }
-      table.AddRow(std::move(row));
+      const bool sure = !thread.bounded;
+      table.AddRow(
+          {std::to_string(tid), Name(thread.thread), State(thread),
+           thread.since_ns
+               ? Sure(!thread.since_inferred, Since(*thread.since_ns))
+               : "",
+           thread.on_cpu_ns ? Sure(sure, Duration(*thread.on_cpu_ns)) : "",
+           thread.wait_ns && *thread.wait_ns != 0
+               ? Sure(sure, Duration(*thread.wait_ns))
+               : "",
+           thread.on_cpu_ns ? Sure(sure, base::FormatCount(thread.dispatches))
+                            : ""});
       for (const OpenSegment& call : thread.open) {
         table.AddHeading("        " + Inside(call));
       }

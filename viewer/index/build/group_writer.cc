@@ -75,30 +75,6 @@ EnclosingLeaves::Enclosing EnclosingLeaves::Above(const IntervalLeaf& leaf) {
              : Enclosing{};
 }
 
-void AddCalls(const Postings& postings, const PathTable& paths,
-              std::uint32_t process, SegmentSums& sums) {
-  for (const auto& [keys, list] : postings) {
-    SegmentSums::Sums& own = sums.Of(process, keys.hook_id);
-    std::uint64_t calls = 0, wall_ns = 0, on_cpu_ns = 0;
-    for (const Posting& call : list) {
-      if (!call.counted) continue;
-      ++calls;
-      wall_ns += call.wall_ns;
-      if (call.on_cpu_ns != kUnknownTime) on_cpu_ns += call.on_cpu_ns;
-    }
-    own[kSegmentCalls] += calls;
-    const bool inner = (paths.entries()[keys.path].flags & kPathRecursive) != 0;
-    own[kSegmentWallIncl] += inner ? 0 : wall_ns;
-    own[kSegmentWallExcl] += wall_ns;
-    own[kSegmentOnCpuIncl] += inner ? 0 : on_cpu_ns;
-    own[kSegmentOnCpuExcl] += on_cpu_ns;
-    if (keys.parent == kNoKey) continue;
-    SegmentSums::Sums& parent = sums.Of(process, keys.parent);
-    parent[kSegmentWallExcl] -= wall_ns;
-    parent[kSegmentOnCpuExcl] -= on_cpu_ns;
-  }
-}
-
 void WriteGroups(const Postings& postings, std::uint32_t row,
                  std::uint32_t process, IndexFileWriter& out, RowEntry& entry,
                  std::vector<GroupEntry>& groups,
@@ -111,7 +87,7 @@ void WriteGroups(const Postings& postings, std::uint32_t row,
                      .parent = keys.parent,
                      .process = process,
                      .path = keys.path,
-                     .reserved = 0,
+                     .flags = 0,
                      .count = list.size(),
                      .posting_offset = 0,
                      .prefix_offset = 0};

@@ -15,7 +15,6 @@
 #include "viewer/index/build/index_file_writer.h"
 #include "viewer/index/build/row_spool.h"
 #include "viewer/index/file/file_layout.h"
-#include "viewer/index/file/segment_limits.h"
 
 namespace countrace::viewer {
 
@@ -73,11 +72,6 @@ class EnclosingLeaves {
   const std::byte* next_ = nullptr;
   std::uint32_t number_ = 0;  // of above_
 };
-
-// Adds the calls of a process's row of segments, as TotalsIn() of the whole
-// trace.
-void AddCalls(const Postings& postings, const PathTable& paths,
-              std::uint32_t process, SegmentSums& sums);
 
 // Writes postings and sums of row number `row` to the open section; its groups
 // go to `groups`, counted calls whose end was not recorded to `inferred`.

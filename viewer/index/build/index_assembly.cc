@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <tuple>
 #include <utility>
@@ -20,10 +21,8 @@
 #include "viewer/index/build/packed_row_writer.h"
 #include "viewer/index/build/row_order.h"
 #include "viewer/index/build/trace_facts.h"
-#include "viewer/index/file/cpu_limits.h"
+#include "viewer/index/build/unsure_rows.h"
 #include "viewer/index/file/overview_columns.h"
-#include "viewer/index/file/row_limits.h"
-#include "viewer/index/file/segment_limits.h"
 #include "viewer/index/file/string_pool.h"
 #include "viewer/index/file/trace_span.h"
 #include "viewer/index/rows/point_row.h"
@@ -126,6 +125,7 @@ class Assembler {
   }
 
   void WriteTables() {
+    MarkUnsureRows(in_.report, in_.info, sums_, names_, rows_, groups_);
     WriteSection(Section::kRows, rows_);
     WriteSection(Section::kGroups, groups_);
     WriteSection(Section::kProcesses, names_.processes);
@@ -138,12 +138,10 @@ class Assembler {
     WriteText(Section::kFacts,
               TraceFacts(in_.report, in_.info, in_.oddities, in_.losses.size(),
                          in_.begin_ns, in_.part_from_ns));
-    WriteLimits();
-    WriteUnseen();
+    WriteMissing();
     WriteSection(Section::kCountRules, CountRules(in_.info));
     WriteInferred();
     WriteSection(Section::kPaths, paths_.entries());
-    WriteSection(Section::kCpuLimits, CpuLimitsBy(in_.report));
   }
 
   FileHeader Header() const {
@@ -154,12 +152,6 @@ class Assembler {
     header.cpus = cpus_;
     header.events = in_.events;
     header.overview_rows = overview_.rows();
-    if (in_.owners_unknown_since_ns != UINT64_MAX) {
-      header.flags |= kOwnersUnknown;
-    }
-    if (in_.owners_unknown_since_ns <= in_.begin_ns) {
-      header.flags |= kOwnersUnknownAtBegin;
-    }
     if (in_.report.wakeups) header.flags |= kWakeups;
     if (in_.report.interrupted) header.flags |= kFirstPart;
     return header;
@@ -310,27 +302,6 @@ class Assembler {
     }
   }
 
-  void WriteLimits() {
-    RowLimits of_threads(in_.events), of_processes(in_.events);
-    std::map<std::uint32_t, LeafSums> process_sums;
-    for (const rmap::ThreadRow& row : in_.report.threads) {
-      const auto number = static_cast<std::uint32_t>(row.index);
-      sums_[number].elsewhere = !row.on_cpu_ns.has_value();
-      of_threads.Add(number, row, sums_[number]);
-      process_sums[static_cast<std::uint32_t>(row.process)].Add(sums_[number]);
-    }
-    for (const rmap::ProcessRow& row : in_.report.processes) {
-      const auto number = static_cast<std::uint32_t>(row.index);
-      of_processes.Add(number, row, process_sums[number]);
-    }
-    WriteSection(Section::kThreadLimits,
-                 of_threads.Take(names_.threads.size()));
-    WriteSection(Section::kProcessLimits,
-                 of_processes.Take(names_.processes.size()));
-    WriteSection(Section::kSegmentLimits,
-                 segment_sums_.LimitsBy(in_.report, in_.info));
-  }
-
   void WriteInferred() {
     for (InferredStep& step : in_.inferred) {
       if (step.time_ns != kUnknownTime)
@@ -345,22 +316,28 @@ class Assembler {
     WriteSection(Section::kInferredCalls, inferred_calls_);
   }
 
-  void WriteUnseen() {
-    const auto relative = [this](std::uint64_t time_ns) {
-      return span_.Relative(time_ns);
-    };
-    using Interval = UnseenIntervals::Interval;
-    WriteSection(Section::kUnseenBegins,
-                 in_.unseen.Steps(&Interval::begin_ns, relative));
-    WriteSection(Section::kUnseenEnds,
-                 in_.unseen.Steps(&Interval::end_ns, relative));
+  void WriteMissing() {
+    const bool outside = std::any_of(rows_.begin(), rows_.end(), [](auto& row) {
+      return row.kind == RowKind::kOutsideRun;
+    });
+    std::set<std::uint32_t> seen;
+    for (const RowEntry& row : rows_) {
+      if (row.kind == RowKind::kCpu) seen.insert(row.owner);
+    }
+    for (const CollectedLoss& loss : in_.losses) {
+      if (loss.cpu < 0) continue;
+      // A CPU with losses alone may have had anything at any time.
+      if (!seen.contains(static_cast<std::uint32_t>(loss.cpu))) {
+        in_.missing.Add({in_.begin_ns, kUnknownTime});
+      }
+      // The fork of a thread outside may be among the lost records.
+      if (outside) in_.missing.Add({loss.begin_ns, kUnknownTime});
+    }
+    WriteSection(Section::kMissing, in_.missing.Take(span_));
   }
 
   void WriteGroupsOf(const Postings& postings, RowEntry& entry) {
     const std::uint32_t process = names_.ProcessOf(entry.owner);
-    if (entry.kind == RowKind::kSegment) {
-      AddCalls(postings, paths_, process, segment_sums_);
-    }
     WriteGroups(postings, static_cast<std::uint32_t>(rows_.size()),
                 entry.kind == RowKind::kInterrupt ? kNoKey : process, out_,
                 entry, groups_, inferred_calls_);
@@ -410,7 +387,6 @@ class Assembler {
   StringPool strings_;
   NameTables names_;
   std::map<std::uint32_t, LeafSums> sums_;  // by thread
-  SegmentSums segment_sums_;
   std::vector<RowEntry> rows_;
   std::vector<GroupEntry> groups_;
   std::vector<InferredCall> inferred_calls_;
@@ -449,9 +425,8 @@ absl::Status IndexBuilder::Finish(const rmap::Report& report,
                         .losses = std::move(losses_),
                         .causes = causes_,
                         .late_counts = std::move(late_counts_),
-                        .unseen = std::move(unseen_),
+                        .missing = std::move(missing_),
                         .inferred = std::move(inferred_),
-                        .owners_unknown_since_ns = owners_unknown_since_ns_,
                         .oddities = oddities_,
                         .events = events_,
                         .begin_ns = begin_ns,

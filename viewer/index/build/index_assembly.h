@@ -15,8 +15,8 @@
 #include "logformat/trace_info.h"
 #include "rmap/result/tables.h"
 #include "viewer/index/build/index_builder.h"
+#include "viewer/index/build/missing_spans.h"
 #include "viewer/index/build/row_spool.h"
-#include "viewer/index/limits/unseen_counts.h"
 
 namespace countrace::viewer {
 
@@ -26,9 +26,8 @@ struct AssemblyInput {
   std::vector<CollectedLoss> losses;
   const std::vector<std::string>& causes;
   LateCounts late_counts;
-  UnseenIntervals unseen;
-  std::vector<InferredStep> inferred;     // kUnknownTime: at any time
-  std::uint64_t owners_unknown_since_ns;  // UINT64_MAX: never
+  MissingSpans missing;
+  std::vector<InferredStep> inferred;  // kUnknownTime: at any time
   CollectionOddities oddities;
   std::uint32_t events;
   std::uint64_t begin_ns, end_ns;                  // absolute

@@ -151,6 +151,9 @@ void IndexBuilder::OnCounts(const rmap::AttributedCount& attributed) {
 }
 
 void IndexBuilder::OnTime(const rmap::AttributedTime& attributed) {
+  if (attributed.account == rmap::Account::kUnattributed) {
+    missing_.Add({attributed.begin_ns, attributed.end_ns});
+  }
   if (attributed.account != rmap::Account::kInterrupts) return;
   CollectedRow& row = Row(RowKind::kInterruptTime, attributed.cpu, 0, 0);
   const std::uint64_t begin_ns = std::max(attributed.begin_ns, row.last_end_ns);
@@ -178,8 +181,7 @@ void IndexBuilder::OnInferredSwitch(const rmap::InferredSwitch& inferred) {
 void IndexBuilder::OnUnseen(const rmap::UnseenCount& unseen) {
   // Events beyond the trace's are the running times of event sets.
   if (unseen.event && *unseen.event >= events_) return;
-  unseen_.Add(unseen.event.value_or(events_),
-              {unseen.begin_ns, unseen.end_ns, unseen.count});
+  missing_.Add({unseen.begin_ns, unseen.end_ns});
 }
 
 void IndexBuilder::OnBlocked(const rmap::BlockedSpan& span) {
@@ -307,6 +309,7 @@ void IndexBuilder::OnCounters(const rmap::CounterDump& dump) {
 
 void IndexBuilder::OnLoss(const rmap::LossSpan& loss) {
   See(loss.begin_ns, std::max(loss.begin_ns, loss.end_ns));
+  missing_.Add({loss.begin_ns, std::max(loss.begin_ns, loss.end_ns)});
   auto cause = std::find(causes_.begin(), causes_.end(), loss.cause);
   if (cause == causes_.end()) {
     causes_.emplace_back(loss.cause);

@@ -25,9 +25,9 @@
 #include "logformat/trace_info.h"
 #include "rmap/result/tables.h"
 #include "rmap/result/timeline_observer.h"
+#include "viewer/index/build/missing_spans.h"
 #include "viewer/index/build/row_spool.h"
 #include "viewer/index/file/file_layout.h"
-#include "viewer/index/limits/unseen_counts.h"
 
 namespace countrace::viewer {
 
@@ -94,7 +94,7 @@ class IndexBuilder final : public rmap::TimelineObserver {
   void OnCounts(const rmap::AttributedCount& attributed) override;
   void OnUnseen(const rmap::UnseenCount& unseen) override;
   void OnOwnersUnknown(std::uint64_t since_ns) override {
-    owners_unknown_since_ns_ = std::min(owners_unknown_since_ns_, since_ns);
+    missing_.Add({since_ns, kUnknownTime});
   }
   void OnDispatch(const rmap::DispatchSpan& span) override;
   void OnInferredSwitch(const rmap::InferredSwitch& inferred) override;
@@ -122,10 +122,7 @@ class IndexBuilder final : public rmap::TimelineObserver {
  private:
   IndexBuilder(std::uint32_t events, bool to_the_end,
                std::unique_ptr<RowSpool> spool)
-      : events_(events),
-        to_the_end_(to_the_end),
-        spool_(std::move(spool)),
-        unseen_(events) {}
+      : events_(events), to_the_end_(to_the_end), spool_(std::move(spool)) {}
   CollectedRow& Row(RowKind kind, std::uint32_t owner, std::uint32_t depth,
                     std::uint32_t extras);
   // `extras`: as many as the row has.
@@ -154,11 +151,10 @@ class IndexBuilder final : public rmap::TimelineObserver {
     std::uint32_t waker;
   };
   std::unordered_map<std::uint32_t, WakeUp> woken_;
-  UnseenIntervals unseen_;
+  MissingSpans missing_;                // times are absolute
   std::vector<InferredStep> inferred_;  // times are absolute
   // Threads that have more of them; with `split`.
   std::set<std::pair<std::uint32_t, std::uint32_t>> inferred_anywhere_;
-  std::uint64_t owners_unknown_since_ns_ = UINT64_MAX;
   CollectionOddities oddities_;
   std::uint64_t first_ns_ = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t last_ns_ = 0;

@@ -25,7 +25,9 @@ NameTables NumberNames(const rmap::Report& report,
                          .comm = strings.Add(row.comm),
                          .on_cpu_ns = row.on_cpu_ns.value_or(kUnknownTime),
                          .in_scope = row.in_scope ? 1u : 0u,
-                         .listed = Listed(row.quality)};
+                         .listed = Listed(row.quality),
+                         .unsure = 0,
+                         .reserved = 0};
   }
   thread_order.assign(report.threads.size(), 0);
   for (const rmap::ThreadRow& row : report.threads) {
@@ -43,7 +45,9 @@ NameTables NumberNames(const rmap::Report& report,
                        .comm = strings.Add(row.comm),
                        .on_cpu_ns = row.on_cpu_ns.value_or(kUnknownTime),
                        .first_seen_ns = span.Relative(row.first_seen_ns),
-                       .last_seen_ns = span.Relative(row.last_seen_ns)};
+                       .last_seen_ns = span.Relative(row.last_seen_ns),
+                       .unsure = 0,
+                       .reserved = 0};
     thread_order[number] =
         static_cast<std::uint32_t>(&row - report.threads.data());
   }

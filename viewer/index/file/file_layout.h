@@ -15,7 +15,7 @@ inline constexpr char kIndexFile[] = ".timeline.pvx";
 inline constexpr std::uint64_t kIndexMagic = 0x3130787650747463;  // "ctPvx01"
 // Incremented with every change of a structure below; indexes of another
 // version are rebuilt.
-inline constexpr std::uint32_t kIndexVersion = 16;
+inline constexpr std::uint32_t kIndexVersion = 17;
 
 inline constexpr std::uint32_t kNoKey = 0xffffffffu;
 inline constexpr std::uint64_t kUnknownTime = ~std::uint64_t{0};
@@ -30,34 +30,25 @@ struct Fingerprint {
 static_assert(sizeof(Fingerprint) == 32);
 
 enum class Section : std::uint32_t {
-  kRowData,    // leaves, forest nodes, prefix sums, postings
-  kRows,       // RowEntry
-  kGroups,     // GroupEntry
-  kProcesses,  // ProcessEntry
-  kThreads,    // ThreadEntry
-  kHooks,      // HookEntry, ascending by id
-  kLosses,     // LossEntry, by begin, at most kMaxLosses
-  kOverview,   // StripColumn[overview_rows][kOverviewColumns]
-  kStrings,    // bytes the name fields point into
-  kFacts,      // JSON text about the trace, sent to the client as it is
-  // What rows may lack (row_limits.h): LimitStride() u64 for each thread, or
-  // process; no bytes: all are exact.
-  kThreadLimits,
-  kProcessLimits,
-  kSegmentLimits,  // SegmentLimits, by process and hook; absent: exact
-  // UnseenStep (unseen_counts.h): begins and ends of the intervals of counts
-  // that any row may have besides its own.
-  kUnseenBegins,
-  kUnseenEnds,
+  kRowData,     // leaves, forest nodes, prefix sums, postings
+  kRows,        // RowEntry
+  kGroups,      // GroupEntry
+  kProcesses,   // ProcessEntry
+  kThreads,     // ThreadEntry
+  kHooks,       // HookEntry, ascending by id
+  kLosses,      // LossEntry, by begin, at most kMaxLosses
+  kOverview,    // StripColumn[overview_rows][kOverviewColumns]
+  kStrings,     // bytes the name fields point into
+  kFacts,       // JSON text about the trace, sent to the client as it is
+  kMissing,     // MissingSpan by time
   kCountRules,  // CountRule of each event
   // Why numbers of a range are inferred: InferredStep by thread and time;
   // InferredCall by group and posting.
   kInferredSwitches,
   kInferredCalls,
-  kCpuLimits,  // CpuLimits of each CPU; absent: exact
-  kPaths,      // PathEntry; a parent is before its children
+  kPaths,  // PathEntry; a parent is before its children
 };
-inline constexpr std::size_t kSections = 20;
+inline constexpr std::size_t kSections = 15;
 inline constexpr std::size_t kSectionAlignBytes = 64;
 
 struct SectionEntry {
@@ -65,15 +56,10 @@ struct SectionEntry {
 };
 
 enum HeaderFlags : std::uint32_t {
-  // A row may also have what others have, at any time
-  // (rmap::TimelineObserver::OnOwnersUnknown).
-  kOwnersUnknown = 1u << 0,
-  // Forks before the first record may be unknown.
-  kOwnersUnknownAtBegin = 1u << 1,
-  kWakeups = 1u << 2,  // were recorded: blocked time ends where it ended
+  kWakeups = 1u << 0,  // were recorded: blocked time ends where it ended
   // It has the trace's first part, as if the recording had ended there. The
   // index of the whole trace takes its place.
-  kFirstPart = 1u << 3,
+  kFirstPart = 1u << 1,
 };
 
 struct FileHeader {
@@ -126,6 +112,7 @@ inline constexpr std::uint32_t kRuleInTurns = 1u << 8;
 
 enum RowFlags : std::uint32_t {
   kRowCountsUnknown = 1u << 0,  // a leaf has no counts: sums are too low
+  kRowUnsure = 1u << 1,         // kCpu: kUnsureInGaps
 };
 
 // One row of intervals, points or dumps. Leaves are in time order and do not
@@ -230,14 +217,21 @@ static_assert(sizeof(PathEntry) == 16);
 // Calls of further paths are in one for each hook.
 inline constexpr std::size_t kMaxPaths = 1 << 16;
 
+enum GroupFlags : std::uint32_t {
+  kGroupUnsure = 1u << 0,  // the report has limits of the process's calls
+  // The report has the segment as inferred, whether its calls' ends were
+  // recorded or not: a jump left calls.
+  kGroupInferred = 1u << 1,
+};
+
 // The leaves of one row with the same key and path, in time order.
 struct GroupEntry {
   std::uint32_t row;
   std::uint32_t key;     // hook id
   std::uint32_t parent;  // hook id of the enclosing segment, or kNoKey
   std::uint32_t process;
-  std::uint32_t path;  // kNoKey: of a hook or an interrupt
-  std::uint32_t reserved;
+  std::uint32_t path;   // kNoKey: of a hook or an interrupt
+  std::uint32_t flags;  // GroupFlags
   std::uint64_t count;
   std::uint64_t posting_offset;  // packed leaf numbers: as leaf_offset
   std::uint64_t prefix_offset;   // GroupSum before the end of each kGroupBlock
@@ -270,14 +264,24 @@ struct InferredCall {
   std::uint32_t group, posting;
 };
 
+// Where the numbers of a row are not sure: the report has limits of them in the
+// whole trace, or more than the leaves.
+enum Unsure : std::uint32_t {
+  kSure = 0,
+  kUnsureInGaps = 1,    // in a range that touches a MissingSpan
+  kUnsureAnywhere = 2,  // it was on CPUs that were not recorded
+};
+
 struct ProcessEntry {
   std::int32_t pid, parent_pid;
   NameRef comm;
   std::uint64_t on_cpu_ns;  // kUnknownTime: unknown
   std::uint32_t in_scope;
   std::uint32_t listed;  // 0: a hole in the numbering; else 1 + rmap::Quality
+  std::uint32_t unsure;  // Unsure
+  std::uint32_t reserved;
 };
-static_assert(sizeof(ProcessEntry) == 32);
+static_assert(sizeof(ProcessEntry) == 40);
 struct ThreadEntry {
   std::int32_t tid, pid;
   std::uint32_t process;
@@ -285,8 +289,10 @@ struct ThreadEntry {
   NameRef comm;
   std::uint64_t on_cpu_ns;
   std::uint64_t first_seen_ns, last_seen_ns;
+  std::uint32_t unsure;  // as in ProcessEntry
+  std::uint32_t reserved;
 };
-static_assert(sizeof(ThreadEntry) == 48);
+static_assert(sizeof(ThreadEntry) == 56);
 struct HookEntry {
   std::uint32_t id;
   std::uint16_t kind;    // logformat::HookKind
@@ -303,70 +309,13 @@ struct LossEntry {
 static_assert(sizeof(LossEntry) == 40);
 inline constexpr std::size_t kMaxLosses = 1000;
 
-// Fields of kThreadLimits and kProcessLimits; then CountLimit() of each event,
-// then UnplacedCount() of each.
-enum LimitField : std::uint32_t {
-  kLimitOnCpu = 0,
-  kLimitWaitLess = 1,
-  kLimitWaitMore = 2,
-  kLimitDispatches = 3,
-  kLimitDispatchesLess = 4,
-  kUnplacedDispatches = 5,
-  kLimitBlockedLess = 6,
-  kLimitBlockedMore = 7,
+// Here something is missing: records, the occupant of a CPU, the owner of
+// counts. No two touch.
+struct MissingSpan {
+  std::uint64_t begin_ns, end_ns;
 };
-inline constexpr std::size_t kLimitFields = 8;
-// What the row may have more of an event than its leaves have.
-constexpr std::size_t CountLimit(std::size_t event) {
-  return kLimitFields + event;
-}
-// What the row has more in the report: at any time.
-constexpr std::size_t UnplacedCount(std::size_t event, std::uint32_t events) {
-  return kLimitFields + events + event;
-}
-constexpr std::size_t LimitStride(std::uint32_t events) {
-  return kLimitFields + 2 * std::size_t{events};
-}
-
-// Fields of SegmentLimits.
-enum SegmentField : std::uint32_t {
-  kSegmentCalls,
-  kSegmentWallIncl,
-  kSegmentWallExcl,
-  kSegmentOnCpuIncl,
-  kSegmentOnCpuExcl,
-};
-inline constexpr std::size_t kSegmentFields = 5;
-
-// What all calls of a segment in a process may have less and more.
-struct SegmentLimits {
-  std::uint32_t process, hook_id;
-  std::uint64_t less[kSegmentFields], more[kSegmentFields];
-  std::uint64_t unplaced_calls;  // in the report, but in no leaf
-  // 1: the report has it as inferred, whether its calls' ends were recorded or
-  // not: a jump left calls.
-  std::uint64_t inferred;
-};
-static_assert(sizeof(SegmentLimits) == 104);
-
-// What the times of a CPU may have less and more in the whole trace, besides
-// its unattributed time.
-struct CpuLimits {
-  std::uint32_t cpu;
-  std::uint32_t dispatches;  // 1: their number has no upper limit
-  std::uint64_t busy_more, idle_more;
-  std::uint64_t interrupts_less, interrupts_more;
-  std::uint64_t outside_less, outside_more;
-};
-static_assert(sizeof(CpuLimits) == 56);
-
-// Sum of the counts of one event in all intervals that begin, or end, up to and
-// including this instant. The number of events is the event of dispatches.
-struct UnseenStep {
-  std::uint32_t event, reserved;
-  std::uint64_t time_ns, sum;
-};
-static_assert(sizeof(UnseenStep) == 24);
+// Beyond these, neighbours become one.
+inline constexpr std::size_t kMaxMissing = 65536;
 
 enum ColumnFlags : std::uint8_t {
   kColumnMerged = 1u << 0,   // more than one leaf

@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "viewer/index/file/checksum.h"
 #include "viewer/index/file/forest.h"
+#include "viewer/index/file/visit_count.h"
 
 namespace countrace::viewer {
 namespace {
@@ -136,20 +137,12 @@ void TimelineIndex::TakeSections() {
   hooks_ = Array<HookEntry>(bytes_, SectionOf(Section::kHooks));
   losses_ = Array<LossEntry>(bytes_, SectionOf(Section::kLosses));
   overview_ = Array<StripColumn>(bytes_, SectionOf(Section::kOverview));
-  thread_limits_ =
-      Array<std::uint64_t>(bytes_, SectionOf(Section::kThreadLimits));
-  process_limits_ =
-      Array<std::uint64_t>(bytes_, SectionOf(Section::kProcessLimits));
-  segment_limits_ =
-      Array<SegmentLimits>(bytes_, SectionOf(Section::kSegmentLimits));
-  unseen_begins_ = Array<UnseenStep>(bytes_, SectionOf(Section::kUnseenBegins));
-  unseen_ends_ = Array<UnseenStep>(bytes_, SectionOf(Section::kUnseenEnds));
+  missing_ = Array<MissingSpan>(bytes_, SectionOf(Section::kMissing));
   count_rules_ = Array<CountRule>(bytes_, SectionOf(Section::kCountRules));
   inferred_switches_ =
       Array<InferredStep>(bytes_, SectionOf(Section::kInferredSwitches));
   inferred_calls_ =
       Array<InferredCall>(bytes_, SectionOf(Section::kInferredCalls));
-  cpu_limits_ = Array<CpuLimits>(bytes_, SectionOf(Section::kCpuLimits));
   paths_ = Array<PathEntry>(bytes_, SectionOf(Section::kPaths));
   const SectionEntry& strings = SectionOf(Section::kStrings);
   const SectionEntry& facts = SectionOf(Section::kFacts);
@@ -217,18 +210,13 @@ bool TimelineIndex::IsSound(const GroupEntry& group) const {
                 sizeof(GroupSum));
 }
 
-const SegmentLimits* TimelineIndex::LimitsOf(std::uint32_t process,
-                                             std::uint32_t hook_id) const {
-  const auto found =
-      std::lower_bound(segment_limits_.begin(), segment_limits_.end(),
-                       std::pair(process, hook_id),
-                       [](const SegmentLimits& limits, const auto& key) {
-                         return std::pair(limits.process, limits.hook_id) < key;
-                       });
-  return found != segment_limits_.end() && found->process == process &&
-                 found->hook_id == hook_id
-             ? &*found
-             : nullptr;
+bool TimelineIndex::HasAll(std::uint64_t begin_ns, std::uint64_t end_ns) const {
+  const auto found = std::partition_point(missing_.begin(), missing_.end(),
+                                          [&](const MissingSpan& span) {
+                                            ++VisitCount();
+                                            return span.end_ns < begin_ns;
+                                          });
+  return found == missing_.end() || found->begin_ns > end_ns;
 }
 
 std::string_view TimelineIndex::Text(NameRef name) const {

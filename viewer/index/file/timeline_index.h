@@ -52,19 +52,14 @@ class TimelineIndex {
   // header().overview_rows rows of kOverviewColumns.
   std::span<const StripColumn> overview() const { return overview_; }
   std::string_view facts() const { return facts_; }
-  // A LimitField, or CountLimit() or UnplacedCount() of an event.
-  std::uint64_t ThreadLimit(std::uint32_t thread, std::size_t field) const {
-    return LimitOf(thread_limits_, thread, field);
+  // Nothing is missing in the range, its edges included. O(log n).
+  bool HasAll(std::uint64_t begin_ns, std::uint64_t end_ns) const;
+  // `unsure`: an Unsure of a row, whose numbers of the range are not sure.
+  bool IsUnsure(std::uint32_t unsure, std::uint64_t begin_ns,
+                std::uint64_t end_ns) const {
+    return unsure == kUnsureAnywhere ||
+           (unsure != kSure && !HasAll(begin_ns, end_ns));
   }
-  std::uint64_t ProcessLimit(std::uint32_t process, std::size_t field) const {
-    return LimitOf(process_limits_, process, field);
-  }
-  // Null: all its numbers are exact.
-  const SegmentLimits* LimitsOf(std::uint32_t process,
-                                std::uint32_t hook_id) const;
-  // By event, then time.
-  std::span<const UnseenStep> unseen_begins() const { return unseen_begins_; }
-  std::span<const UnseenStep> unseen_ends() const { return unseen_ends_; }
   CountRule RuleOf(std::uint32_t event) const {
     return static_cast<CountRule>(Rule(event) & ~kRuleInTurns);
   }
@@ -80,7 +75,6 @@ class TimelineIndex {
   std::span<const InferredCall> inferred_calls() const {
     return inferred_calls_;
   }
-  std::span<const CpuLimits> cpu_limits() const { return cpu_limits_; }
   std::span<const PathEntry> paths() const { return paths_; }
   std::string_view Text(NameRef name) const;
 
@@ -123,13 +117,6 @@ class TimelineIndex {
     return static_cast<std::uint32_t>(
         event < count_rules_.size() ? count_rules_[event] : CountRule::kSpread);
   }
-  std::uint64_t LimitOf(std::span<const std::uint64_t> limits,
-                        std::uint32_t number, std::size_t field) const {
-    const std::size_t at =
-        std::size_t{number} * LimitStride(header_->events) + field;
-    return at < limits.size() ? limits[at] : 0;
-  }
-
   const std::byte* bytes_ = nullptr;
   std::size_t file_bytes_ = 0;
   std::string path_;
@@ -141,13 +128,10 @@ class TimelineIndex {
   std::span<const HookEntry> hooks_;
   std::span<const LossEntry> losses_;
   std::span<const StripColumn> overview_;
-  std::span<const std::uint64_t> thread_limits_, process_limits_;
-  std::span<const SegmentLimits> segment_limits_;
-  std::span<const UnseenStep> unseen_begins_, unseen_ends_;
+  std::span<const MissingSpan> missing_;
   std::span<const CountRule> count_rules_;
   std::span<const InferredStep> inferred_switches_;
   std::span<const InferredCall> inferred_calls_;
-  std::span<const CpuLimits> cpu_limits_;
   std::span<const PathEntry> paths_;
   std::string_view strings_, facts_;
 };

@@ -4,8 +4,6 @@
 #include <utility>
 
 #include "logformat/packet_layout.h"
-#include "viewer/index/limits/unknown_time.h"
-#include "viewer/index/limits/unseen_counts.h"
 #include "viewer/index/rows/counter_row.h"
 #include "viewer/index/rows/interval_row.h"
 #include "viewer/index/rows/thread_run.h"
@@ -29,9 +27,6 @@ class StateReader {
     const std::uint64_t until_ns = std::min(time_ns, index.duration_ns());
     state_.window_begin_ns = until_ns - std::min(until_ns, options.window_ns);
     state_.events.resize(index.header().events);
-    since_begin_ns_ = until_ns;
-    unknown_ns_ = UnknownTime(index).In({0, until_ns});
-    unseen_.emplace(index, TimeRange{0, until_ns});
   }
 
   InstantState Read() {
@@ -109,9 +104,11 @@ class StateReader {
       sum.gap |= value.gap && !value.outside;
       sum.by_cpu.push_back(value.count);
       sum.limits.lo += static_cast<std::uint64_t>(value.lo);
-      sum.limits.hi = AtMost(
-          sum.limits.hi,
-          value.hi < 0 ? kUnknownTime : static_cast<std::uint64_t>(value.hi));
+      if (value.hi < 0 || sum.limits.hi == kUnknownTime) {
+        sum.limits.hi = kUnknownTime;
+      } else {
+        sum.limits.hi += static_cast<std::uint64_t>(value.hi);
+      }
       const std::uint64_t end_ns =
           std::min(state_.time_ns, index_.duration_ns());
       if (end_ns <= state_.window_begin_ns) continue;
@@ -268,56 +265,17 @@ class StateReader {
     thread.dispatches = dispatches.FirstBeginning(state_.time_ns + 1);
     thread.counts_incomplete =
         (dispatches.entry().flags & kRowCountsUnknown) != 0;
-    // A dispatch that is not over has any part of its counts.
-    const std::uint64_t over = dispatches.FirstNotOver(state_.time_ns);
-    const std::uint64_t begun = dispatches.FirstBeginning(state_.time_ns + 1);
     for (std::uint32_t event = 0; event < state_.events.size(); ++event) {
       const IntervalRow::Cumulative sum =
           run.CountBefore(state_.time_ns, event);
-      const std::uint64_t more = unseen_->LimitIn(
-          MayLack(thread, CountLimit(event)),
-          MayLack(thread, UnplacedCount(event, index_.header().events)), event);
-      thread.counts.push_back(
-          {sum.value,
-           sum.estimated,
-           {std::min(sum.value, dispatches.SumOfFirst(over, 1 + event)),
-            AtMost(std::max(sum.value, dispatches.SumOfFirst(begun, 1 + event)),
-                   more)}});
+      // Perhaps the switch of a dispatch that begins at this instant.
+      const bool may_lack =
+          run.RuleOf(event) == CountRule::kAtBegin &&
+          dispatches.SumOfFirst(thread.dispatches, 1 + event) != sum.value;
+      thread.counts.push_back({sum.value, sum.estimated || may_lack});
     }
-    // Until the first time without an occupant nothing is missing; and it was
-    // in one state at a time.
-    const std::uint64_t limit = MayLack(thread, kLimitOnCpu);
-    const bool known = unknown_ns_ == 0 && limit != kUnknownTime;
-    const auto lacks = [&](std::size_t field) {
-      return known ? 0 : MayLack(thread, field);
-    };
-    const auto capped = [&](std::uint64_t value, std::uint64_t more,
-                            std::uint64_t other) {
-      const std::uint64_t room =
-          since_begin_ns_ - std::min(since_begin_ns_, other);
-      return std::max(value, std::min(AtMost(value, more), room));
-    };
-    const std::uint64_t least_wait =
-        *thread.wait_ns - std::min(*thread.wait_ns, lacks(kLimitWaitLess));
-    thread.on_cpu_limits = {
-        *thread.on_cpu_ns,
-        capped(*thread.on_cpu_ns, LimitIn(limit, unknown_ns_), least_wait)};
-    thread.wait_limits = {
-        least_wait,
-        capped(*thread.wait_ns, lacks(kLimitWaitMore), *thread.on_cpu_ns)};
-    // A dispatch that a loss cut is two.
-    thread.dispatches_limits = {
-        thread.dispatches -
-            std::min(thread.dispatches, lacks(kLimitDispatchesLess)),
-        AtMost(thread.dispatches,
-               known ? 0
-                     : unseen_->LimitIn(MayLack(thread, kLimitDispatches),
-                                        MayLack(thread, kUnplacedDispatches),
-                                        index_.header().events))};
-  }
-
-  std::uint64_t MayLack(const ThreadState& thread, std::size_t field) const {
-    return index_.ThreadLimit(thread.thread, field);
+    thread.bounded = index_.IsUnsure(index_.threads()[thread.thread].unsure, 0,
+                                     state_.time_ns);
   }
 
   void FindLosses() {
@@ -332,8 +290,6 @@ class StateReader {
   const TimelineIndex& index_;
   const StateOptions options_;
   const InterruptRows interrupts_;
-  std::uint64_t since_begin_ns_, unknown_ns_;  // of the time until then
-  std::optional<UnseenCounts> unseen_;
   InstantState state_;
   ThreadRows rows_;
 };

@@ -13,10 +13,14 @@
 #include <set>
 #include <vector>
 
-#include "viewer/index/file/row_limits.h"
 #include "viewer/index/file/timeline_index.h"
 
 namespace countrace::viewer {
+
+// Holds the truth; hi kUnknownTime: no upper limit.
+struct Limits {
+  std::uint64_t lo = 0, hi = 0;
+};
 
 struct OpenSegment {
   std::uint32_t row;
@@ -56,7 +60,6 @@ const char* RunStateName(RunState state);  // "running", ...
 struct ThreadCount {
   std::uint64_t count = 0;
   bool estimated = false;  // in the middle of a dispatch: spread evenly over it
-  Limits limits;
 };
 
 struct ThreadState {
@@ -69,8 +72,7 @@ struct ThreadState {
   // So far, as in the report's columns. Absent: it has no kernel records.
   std::optional<std::uint64_t> on_cpu_ns, wait_ns;
   std::uint64_t dispatches = 0;
-  // They hold the truth (row_limits.h).
-  Limits on_cpu_limits, wait_limits, dispatches_limits;
+  bool bounded = false;  // records are missing: none of the numbers is sure
   std::vector<ThreadCount> counts;  // one for each event; empty: not counted
   bool counts_incomplete = false;   // a dispatch has no counts: too low
   std::vector<OpenSegment> open;    // outermost first

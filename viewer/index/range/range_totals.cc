@@ -9,62 +9,13 @@
 #include "absl/container/flat_hash_map.h"
 #include "viewer/index/file/partition_point.h"
 #include "viewer/index/file/sorted_front.h"
-#include "viewer/index/limits/inferred_switches.h"
-#include "viewer/index/limits/unknown_time.h"
-#include "viewer/index/limits/unseen_counts.h"
 #include "viewer/index/range/group_totals.h"
-#include "viewer/index/range/run_limits.h"
 #include "viewer/index/rows/group_leaves.h"
+#include "viewer/index/rows/inferred_switches.h"
 #include "viewer/index/rows/point_row.h"
 
 namespace countrace::viewer {
 namespace {
-
-// All that is unattributed may be idle, or outside.
-void SetLimits(std::uint64_t unknown_ns, RunTotals& run) {
-  run.on_cpu_limits = {run.on_cpu_ns, run.on_cpu_ns + unknown_ns};
-  if (unknown_ns == 0) return;
-  run.dispatches_limits.hi = kUnknownTime;
-  for (Limits& limits : run.count_limits) limits.hi = kUnknownTime;
-}
-
-// `unseen`: null if nothing is missing in the range.
-void SetLimits(const UnseenCounts* unseen, const TimelineIndex& index,
-               std::uint64_t cpu_ns, SegmentTotals& segment) {
-  const SegmentLimits* limits =
-      index.LimitsOf(segment.process, segment.hook_id);
-  if (limits != nullptr && limits->inferred != 0) {
-    segment.qualities.Add(rmap::Quality::kInferred);
-  }
-  if (unseen == nullptr) limits = nullptr;
-  const std::array<std::uint64_t, kSegmentFields> values = {
-      segment.calls, segment.wall_incl_ns, segment.wall_excl_ns,
-      segment.on_cpu_incl_ns, segment.on_cpu_excl_ns};
-  for (std::size_t i = 0; i < kSegmentFields; ++i) {
-    segment.limits[i] = {values[i], values[i]};
-    if (limits == nullptr) continue;
-    segment.limits[i] = {values[i] - std::min(values[i], limits->less[i]),
-                         AtMost(values[i], limits->more[i])};
-  }
-  if (limits != nullptr) {
-    // A call that was not recorded has a record of its own, as a dispatch has.
-    segment.limits[kSegmentCalls].hi =
-        AtMost(segment.calls,
-               unseen->LimitIn(limits->more[kSegmentCalls],
-                               limits->unplaced_calls, index.header().events));
-  }
-  // A CPU is in one segment at a time.
-  Limits& on_cpu = segment.limits[kSegmentOnCpuExcl];
-  on_cpu.hi = std::max(segment.on_cpu_excl_ns, std::min(on_cpu.hi, cpu_ns));
-  for (std::size_t i = 0; i < kSegmentFields; ++i) {
-    if (!segment.limits[i].IsExact(values[i])) {
-      segment.qualities.Add(rmap::Quality::kBounded);
-    }
-  }
-  for (std::uint32_t event = 0; event < index.header().events; ++event) {
-    if (index.IsInTurns(event)) segment.qualities.Add(rmap::Quality::kScaled);
-  }
-}
 
 void AddCalls(const GroupTotals& part, PathTotals& path) {
   path.calls += part.calls;
@@ -144,12 +95,8 @@ class RangeSums {
   }
 
   RangeTotals Take() {
-    const std::uint64_t unknown_ns = UnknownTime(index_).In(range_);
-    const UnseenCounts unseen(index_, range_);
-    TakeRuns(unknown_ns, unseen);
-    // Where nothing is missing, all calls are there with their time.
-    const bool complete = unknown_ns == 0 && index_.losses().empty();
-    TakeCalls(complete ? nullptr : &unseen);
+    TakeRuns();
+    TakeCalls();
     for (const auto& [key, hits] : hooks_) {
       totals_.hooks.push_back({key.first, key.second, hits});
     }
@@ -239,7 +186,10 @@ class RangeSums {
     own.on_cpu_incl_ns += inner ? 0 : part.on_cpu_ns;
     own.on_cpu_excl_ns += part.on_cpu_ns;
     own.on_cpu_known &= part.on_cpu_known;
-    if (part.inferred) own.qualities.Add(rmap::Quality::kInferred);
+    if (part.inferred || (group.flags & kGroupInferred) != 0) {
+      own.qualities.Add(rmap::Quality::kInferred);
+    }
+    own.unsure |= (group.flags & kGroupUnsure) != 0;
     if (group.parent == kNoKey) return;
     // Time inside this segment is no exclusive time of its parent. A sum
     // may be below zero until the parent's group is added; unsigned
@@ -281,35 +231,42 @@ class RangeSums {
         .first->second;
   }
 
-  // Processes, idle and outside, with their limits.
-  void TakeRuns(std::uint64_t unknown_ns, const UnseenCounts& unseen) {
+  // Processes, idle and outside, with their qualities.
+  void TakeRuns() {
     std::uint64_t known_ns = totals_.interrupts_ns + totals_.idle.on_cpu_ns +
                              totals_.outside.on_cpu_ns;
     for (const auto& [process, run] : processes_) known_ns += run.on_cpu_ns;
     totals_.unknown_ns = totals_.cpu_ns - std::min(totals_.cpu_ns, known_ns);
-    SetLimits(totals_.unknown_ns, totals_.idle);
-    SetLimits(totals_.unknown_ns, totals_.outside);
-    const auto in_turns = [this](std::uint32_t event) {
-      return index_.IsInTurns(event);
-    };
+    // All that is unattributed may be idle, or outside.
+    for (RunTotals* const run : {&totals_.idle, &totals_.outside}) {
+      if (totals_.unknown_ns != 0) run->qualities.Add(rmap::Quality::kBounded);
+    }
     for (auto& [process, run] : processes_) {
       if (run.dispatches == 0 && run.on_cpu_ns == 0) continue;
-      SetRowLimits(
-          [this, number = process](std::size_t field) {
-            return index_.ProcessLimit(number, field);
-          },
-          totals_.cpu_ns, unknown_ns, unseen, in_turns, counted_.whole, run);
+      AddQualities(index_, range_,
+                   process < index_.processes().size()
+                       ? index_.processes()[process].unsure
+                       : kUnsureInGaps,
+                   run);
       totals_.processes.push_back({process, std::move(run)});
     }
   }
 
-  // Segments and paths, with the limits of segments.
-  void TakeCalls(const UnseenCounts* unseen) {
+  void TakeCalls() {
     std::erase_if(totals_.segments, [](const SegmentTotals& segment) {
       return segment.calls == 0 && segment.wall_incl_ns == 0;
     });
+    // Where nothing is missing, all calls are there with their time.
+    const bool complete = totals_.unknown_ns == 0 && index_.losses().empty();
     for (SegmentTotals& segment : totals_.segments) {
-      SetLimits(unseen, index_, totals_.cpu_ns, segment);
+      if (segment.unsure && !complete) {
+        segment.qualities.Add(rmap::Quality::kBounded);
+      }
+      for (std::uint32_t event = 0; event < events_; ++event) {
+        if (index_.IsInTurns(event)) {
+          segment.qualities.Add(rmap::Quality::kScaled);
+        }
+      }
     }
     std::erase_if(paths_, [](const auto& entry) {
       return entry.second.calls == 0 && entry.second.wall_incl_ns == 0;

@@ -10,12 +10,10 @@
 #ifndef COUNTRACE_VIEWER_INDEX_RANGE_RANGE_TOTALS_H_
 #define COUNTRACE_VIEWER_INDEX_RANGE_RANGE_TOTALS_H_
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "viewer/index/file/row_limits.h"
 #include "viewer/index/file/timeline_index.h"
 #include "viewer/index/range/run_totals.h"
 #include "viewer/index/rows/interval_row.h"
@@ -38,10 +36,8 @@ struct SegmentTotals {
   // times the mean of one.
   std::uint64_t begun_ns = 0;
   bool on_cpu_known = true;  // for every call
+  bool unsure = false;       // kGroupUnsure
   rmap::Qualities qualities = {};
-  // By SegmentField: what the calls may lack in the whole trace, they may lack
-  // in the range; but their number by UnseenCounts.
-  std::array<Limits, kSegmentFields> limits{};
 };
 
 // The calls of a segment in one call path; the inclusive times are of all.

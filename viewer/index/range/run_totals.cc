@@ -3,15 +3,6 @@
 #include <algorithm>
 
 namespace countrace::viewer {
-namespace {
-
-void AddLimits(Limits& sum, const Limits& part) {
-  sum.lo += part.lo;
-  sum.hi = AtMost(sum.hi, part.hi);
-}
-
-}  // namespace
-
 CountedRange::CountedRange(const TimelineIndex& index, TimeRange of)
     : range(of) {
   const std::uint64_t duration_ns = index.duration_ns();
@@ -19,7 +10,6 @@ CountedRange::CountedRange(const TimelineIndex& index, TimeRange of)
   range.begin_ns = std::min(range.begin_ns, range.end_ns);
   wall_ns = std::min(range.end_ns, duration_ns) -
             std::min(range.begin_ns, duration_ns);
-  whole = range.begin_ns == 0 && range.end_ns > duration_ns;
 }
 
 void AddTotals(RunTotals& sum, const RunTotals& part) {
@@ -31,18 +21,24 @@ void AddTotals(RunTotals& sum, const RunTotals& part) {
   for (std::size_t i = 0; i < part.counts.size(); ++i) {
     sum.counts[i] += part.counts[i];
   }
-  AddLimits(sum.on_cpu_limits, part.on_cpu_limits);
-  AddLimits(sum.dispatches_limits, part.dispatches_limits);
-  sum.count_limits.resize(sum.counts.size());
-  for (std::size_t i = 0; i < part.count_limits.size(); ++i) {
-    AddLimits(sum.count_limits[i], part.count_limits[i]);
+  sum.marks.resize(sum.counts.size());
+  for (std::size_t i = 0; i < part.marks.size(); ++i) {
+    sum.marks[i] = std::max(sum.marks[i], part.marks[i]);
   }
-  sum.shown_limits.resize(sum.counts.size());
-  for (std::size_t i = 0; i < part.shown_limits.size(); ++i) {
-    AddLimits(sum.shown_limits[i], part.shown_limits[i]);
-  }
-  sum.estimated |= part.estimated;
   sum.incomplete |= part.incomplete;
+}
+
+void AddQualities(const TimelineIndex& index, TimeRange range,
+                  std::uint32_t unsure, RunTotals& run) {
+  bool bounded = index.IsUnsure(unsure, range.begin_ns, range.end_ns);
+  for (std::uint32_t i = 0; i < run.marks.size(); ++i) {
+    if (index.IsInTurns(i)) {
+      run.qualities.Add(rmap::Quality::kScaled);
+    } else {
+      bounded |= run.marks[i] != CountMark::kExact;
+    }
+  }
+  if (bounded) run.qualities.Add(rmap::Quality::kBounded);
 }
 
 RunTotals RunTotalsIn(const ThreadRun& run, TimeRange range,
@@ -50,11 +46,11 @@ RunTotals RunTotalsIn(const ThreadRun& run, TimeRange range,
   RunTotals totals;
   const IntervalRow& row = run.dispatches();
   totals.counts.resize(events);
+  totals.marks.resize(events);
   totals.dispatches =
       row.FirstBeginning(range.end_ns) - row.FirstBeginning(range.begin_ns);
   totals.on_cpu_ns =
       run.OnCpuBefore(range.end_ns) - run.OnCpuBefore(range.begin_ns);
-  std::vector<bool> estimated(events);
   // Dispatches that an edge cuts have any part of their counts in the range.
   const std::uint64_t first = row.FirstNotOver(range.begin_ns);
   const std::uint64_t first_whole = row.FirstBeginning(range.begin_ns);
@@ -69,41 +65,19 @@ RunTotals RunTotalsIn(const ThreadRun& run, TimeRange range,
     if (run.RuleOf(event) == CountRule::kSpread) {
       // Which part is not known: as in the report, it is in neither range.
       totals.counts[event] = sum(first_whole, end_whole, event);
-      estimated[event] = sum(first, end, event) != totals.counts[event];
+      if (sum(first, end, event) != totals.counts[event]) {
+        totals.marks[event] = CountMark::kAtLeast;
+      }
     } else {
       const IntervalRow::Cumulative before =
           run.CountBefore(range.begin_ns, event);
       const IntervalRow::Cumulative until =
           run.CountBefore(range.end_ns, event);
       totals.counts[event] = until.value - before.value;
-      estimated[event] = before.estimated || until.estimated;
+      if (before.estimated || until.estimated) {
+        totals.marks[event] = CountMark::kAbout;
+      }
     }
-    totals.estimated |= estimated[event];
-  }
-  totals.on_cpu_limits = {totals.on_cpu_ns, totals.on_cpu_ns};
-  totals.dispatches_limits = {totals.dispatches, totals.dispatches};
-  for (std::uint32_t event = 0; event < events; ++event) {
-    const Limits exact = {totals.counts[event], totals.counts[event]};
-    if (run.RuleOf(event) == CountRule::kAtFaults) {
-      const Limits limits = run.FaultLimitsIn(range, event);
-      const std::uint64_t count = totals.counts[event];
-      totals.count_limits.push_back(
-          {std::min(limits.lo, count), std::max(limits.hi, count)});
-      totals.shown_limits.push_back(totals.count_limits.back());
-      continue;
-    }
-    // A clock's part is where the time is, and a switch that no record shows
-    // may have taken some of it.
-    if (!estimated[event] && run.RuleOf(event) != CountRule::kOnCpu) {
-      totals.count_limits.push_back(exact);
-      totals.shown_limits.push_back(exact);
-      continue;
-    }
-    totals.count_limits.push_back(
-        {std::min(sum(first_whole, end_whole, event), totals.counts[event]),
-         std::max(sum(first, end, event), totals.counts[event])});
-    totals.shown_limits.push_back(estimated[event] ? totals.count_limits.back()
-                                                   : exact);
   }
   totals.incomplete = (row.entry().flags & kRowCountsUnknown) != 0;
   return totals;

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "rmap/result/bounds.h"
-#include "viewer/index/file/row_limits.h"
 #include "viewer/index/rows/interval_row.h"
 #include "viewer/index/rows/thread_run.h"
 
@@ -20,24 +19,26 @@ struct CountedRange {
   // Ends one past the trace, so that boundaries at the last instant count.
   TimeRange range;
   std::uint64_t wall_ns;  // of its own, without that one
-  bool whole;             // it is all of the trace
 };
+
+// How sure a count is: kAtLeast where an edge of the range cuts a dispatch of
+// which it is not known where its counts are.
+enum class CountMark : std::uint8_t { kExact, kAtLeast, kAbout };
 
 struct RunTotals {
   std::uint64_t on_cpu_ns = 0;
   std::uint64_t dispatches = 0;
   std::vector<std::uint64_t> counts;  // one for each event
-  // They hold the truth (row_limits.h).
-  Limits on_cpu_limits, dispatches_limits;
-  std::vector<Limits> count_limits;
-  // The same if the kernel showed every switch of the row.
-  std::vector<Limits> shown_limits;
-  bool estimated = false;     // an edge cut counts: see count_limits
-  bool incomplete = false;    // a dispatch has no counts
-  rmap::Qualities qualities;  // why these are not exact; not of a sum
+  std::vector<CountMark> marks;       // of each
+  bool incomplete = false;            // a dispatch has no counts
+  rmap::Qualities qualities;          // why these are not exact; not of a sum
 };
 
 void AddTotals(RunTotals& sum, const RunTotals& part);
+
+// Adds `scaled` and `bounded`. `unsure`: an Unsure.
+void AddQualities(const TimelineIndex& index, TimeRange range,
+                  std::uint32_t unsure, RunTotals& run);
 
 // Totals of one row with counts (thread, idle or outside).
 RunTotals RunTotalsIn(const ThreadRun& run, TimeRange range,

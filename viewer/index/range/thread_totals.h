@@ -6,7 +6,6 @@
 #include <optional>
 #include <vector>
 
-#include "viewer/index/file/row_limits.h"
 #include "viewer/index/file/timeline_index.h"
 #include "viewer/index/range/range_totals.h"
 
@@ -19,7 +18,6 @@ struct ThreadTotals {
   // On no CPU and not runnable, without the time of which that is not known.
   // Absent: no wake-ups were recorded.
   std::optional<std::uint64_t> blocked_ns;
-  Limits wait_limits, blocked_limits;
 };
 
 // Threads that ran, waited or were blocked in `range`, by on-CPU time, largest

@@ -11,8 +11,6 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_format.h"
 #include "viewer/index/file/sorted_front.h"
-#include "viewer/index/limits/unknown_time.h"
-#include "viewer/index/range/thread_totals.h"
 #include "viewer/index/range/wait_split.h"
 #include "viewer/index/rows/thread_run.h"
 #include "viewer/index/rows/thread_states.h"
@@ -290,50 +288,24 @@ std::vector<std::pair<std::uint32_t, std::uint32_t>> RowsByProcess(
 
 namespace {
 
-// Sums over the threads of a process.
-struct ProcessLimits {
-  Limits wait, blocked;
-  bool exact = true;
-};
-
-std::map<std::uint32_t, ProcessLimits> LimitsByProcess(
-    const TimelineIndex& index, TimeRange range) {
-  std::map<std::uint32_t, ProcessLimits> all;
-  for (const ThreadTotals& row : ThreadsIn(index, range)) {
-    ProcessLimits& sums = all[index.ProcessOf(row.thread)];
-    sums.exact &= row.wait_limits.IsExact(row.wait_ns) &&
-                  row.blocked_limits.IsExact(row.blocked_ns.value_or(0));
-    sums.wait.hi = AtMost(sums.wait.hi, row.wait_limits.hi);
-    sums.blocked.hi = AtMost(sums.blocked.hi, row.blocked_limits.hi);
-  }
-  return all;
-}
-
-void SetLimits(const TimelineIndex& index, TimeRange range,
-               std::vector<WaitRow>& rows) {
-  for (WaitRow& row : rows) row.limits = {row.ns, row.ns};
+void SetBounded(const TimelineIndex& index, TimeRange range,
+                std::vector<WaitRow>& rows) {
   // Where nothing is missing, all is known.
-  if (UnknownTime(index).In(range) == 0 && index.losses().empty()) return;
-  const auto all = LimitsByProcess(index, range);
+  if (index.losses().empty() && index.HasAll(range.begin_ns, range.end_ns)) {
+    return;
+  }
   std::set<std::uint32_t> unsure;  // processes
   for (const WaitRow& row : rows) {
-    const auto sums = all.find(row.process);
-    const bool exact = sums != all.end() && sums->second.exact;
-    if (!exact || row.by == decltype(row.by)(PreemptorKind::kNotKnown)) {
+    if (row.process >= index.processes().size() ||
+        index.processes()[row.process].unsure != 0 ||
+        row.by == decltype(row.by)(PreemptorKind::kNotKnown)) {
       unsure.insert(row.process);
     }
   }
-  // Threads whose forks were lost may be of any process.
-  const bool owners_unknown =
-      (index.header().flags & (kOwnersUnknown | kOwnersUnknownAtBegin)) != 0;
   for (WaitRow& row : rows) {
-    if (!unsure.contains(row.process)) continue;
-    const auto sums = all.find(row.process);
-    row.limits = {0, kUnknownTime};
-    if (owners_unknown || sums == all.end()) continue;
-    const Limits& of =
-        row.is_blocked() ? sums->second.blocked : sums->second.wait;
-    row.limits.hi = std::max(of.hi, row.ns);
+    if (unsure.contains(row.process)) {
+      row.qualities.Add(rmap::Quality::kBounded);
+    }
   }
 }
 
@@ -357,7 +329,7 @@ absl::StatusOr<std::vector<WaitRow>> WaitsIn(const TimelineIndex& index,
     waits.Add(process, number);
   }
   std::vector<WaitRow> rows = waits.Take(sorted);
-  SetLimits(index, range, rows);
+  SetBounded(index, range, rows);
   return rows;
 }
 

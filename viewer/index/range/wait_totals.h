@@ -12,7 +12,6 @@
 
 #include "absl/status/statusor.h"
 #include "rmap/result/tables.h"
-#include "viewer/index/file/row_limits.h"
 #include "viewer/index/file/timeline_index.h"
 #include "viewer/index/rows/interval_row.h"
 
@@ -31,9 +30,8 @@ struct WaitRow {
   std::uint64_t longest_ns = 0;
   std::uint32_t longest_thread = kNoKey;
   std::uint64_t longest_begin_ns = 0;
-  // They hold the true `ns`: where records were lost, what is known of a wait's
-  // cause may be another's, so only the process's threads limit it.
-  Limits limits;
+  // Where records were lost, what is known of a wait's cause may be another's.
+  rmap::Qualities qualities;
 
   bool is_blocked() const {
     return std::holds_alternative<rmap::WakerKind>(by);

@@ -104,21 +104,6 @@ std::uint64_t ThreadRun::FaultsIn(TimeRange range) const {
   return before(range.end_ns) - before(range.begin_ns);
 }
 
-std::uint64_t ThreadRun::CountOf(std::uint32_t event) const {
-  return dispatches_.SumOfFirst(dispatches_.size(), 1 + event);
-}
-
-Limits ThreadRun::FaultLimitsIn(TimeRange range, std::uint32_t event) const {
-  const std::uint64_t recorded =
-      faults_ ? index_.rows()[*faults_].leaves : std::uint64_t{0};
-  const std::uint64_t counted = CountOf(event);
-  const std::uint64_t in_range = FaultsIn(range);
-  if (counted >= recorded) return {in_range, in_range + (counted - recorded)};
-  // Those that are not counted are among what the thread has unseen.
-  return {in_range - std::min(in_range, recorded - counted),
-          std::min(in_range, counted)};
-}
-
 IntervalRow::Cumulative ThreadRun::CountBefore(std::uint64_t time_ns,
                                                std::uint32_t event) const {
   const CountRule rule = index_.RuleOf(event);
@@ -143,7 +128,9 @@ IntervalRow::Cumulative ThreadRun::CountBefore(std::uint64_t time_ns,
     case CountRule::kAtBegin:
       return {before + value, false};
     case CountRule::kAtFaults:
-      return {before + std::min(value, FaultsIn(part)), false};
+      // Counts without a record are at unknown times.
+      return {before + std::min(value, FaultsIn(part)),
+              value != FaultsIn({dispatch.begin_ns, dispatch.end_ns})};
     case CountRule::kOnCpu: {
       const std::uint64_t wall_ns = dispatch.end_ns - dispatch.begin_ns;
       const std::uint64_t whole_ns =

@@ -7,7 +7,6 @@
 #include <optional>
 #include <vector>
 
-#include "viewer/index/file/row_limits.h"
 #include "viewer/index/file/timeline_index.h"
 #include "viewer/index/rows/interval_row.h"
 
@@ -45,13 +44,10 @@ class ThreadRun {
   // On-CPU time before `time_ns`, as in the report's `on_cpu_ns`. Exact.
   std::uint64_t OnCpuBefore(std::uint64_t time_ns) const;
   // Counts of `event` before `time_ns`. A dispatch that goes on has its part by
-  // the event's CountRule; only an evenly spread one is an estimate.
+  // the event's CountRule: an estimate if it is spread evenly, or counts have
+  // no record.
   IntervalRow::Cumulative CountBefore(std::uint64_t time_ns,
                                       std::uint32_t event) const;
-  // What an event of CountRule::kAtFaults may be in `range`: those of its
-  // counts that have no record are at unknown times, and a record may be
-  // uncounted.
-  Limits FaultLimitsIn(TimeRange range, std::uint32_t event) const;
   CountRule RuleOf(std::uint32_t event) const { return index_.RuleOf(event); }
   // True if it was blocked from the end of a dispatch to the next wait or
   // dispatch. Requires: dispatch < dispatches().size().
@@ -64,7 +60,6 @@ class ThreadRun {
 
  private:
   std::uint64_t FaultsIn(TimeRange range) const;
-  std::uint64_t CountOf(std::uint32_t event) const;  // in the whole trace
 
   const TimelineIndex& index_;
   IntervalRow dispatches_;

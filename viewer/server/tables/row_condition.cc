@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -18,6 +17,7 @@
 #include "rmap/where/where_expression.h"
 #include "viewer/index/range/range_totals.h"
 #include "viewer/index/range/thread_totals.h"
+#include "viewer/state/state_page.h"
 
 namespace countrace::viewer {
 namespace {
@@ -110,15 +110,8 @@ class Selection {
  public:
   Selection(const TimelineIndex& index, TimeRange range)
       : index_(index), range_(range) {
-    const auto facts =
-        nlohmann::json::parse(index.facts(), nullptr, /*exceptions=*/false);
-    const auto events = facts.is_object() ? facts.find("events") : facts.end();
-    for (std::uint32_t i = 0; i < index.header().events; ++i) {
-      const bool named = facts.is_object() && events != facts.end() &&
-                         events->is_array() && i < events->size() &&
-                         (*events)[i].is_string();
-      report_.events.push_back(
-          {.name = named ? (*events)[i].get<std::string>() : ""});
+    for (const std::string& event : EventNames(index)) {
+      report_.events.push_back({.name = event});
     }
     report_.wakeups = (index.header().flags & kWakeups) != 0;
   }

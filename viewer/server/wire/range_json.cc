@@ -10,55 +10,26 @@
 #include <variant>
 #include <vector>
 
-#include "viewer/server/wire/state_json.h"
-
 namespace countrace::viewer {
 namespace {
 
 using Json = nlohmann::json;
 
-Json RunBoundsJson(const RunTotals& run) {
-  Json bounds = Json::object();
-  if (!run.on_cpu_limits.IsExact(run.on_cpu_ns)) {
-    bounds["on_cpu_ns"] = LimitsJson(run.on_cpu_limits);
-  }
-  if (!run.dispatches_limits.IsExact(run.dispatches)) {
-    bounds["dispatches"] = LimitsJson(run.dispatches_limits);
-  }
-  for (std::size_t i = 0; i < run.count_limits.size(); ++i) {
-    if (run.count_limits[i].IsExact(run.counts[i])) continue;
-    bounds["counts." + std::to_string(i)] = LimitsJson(run.count_limits[i]);
-  }
-  return bounds;
-}
-
-Json SegmentBoundsJson(const SegmentTotals& row) {
-  const std::pair<const char*, std::uint64_t> numbers[kSegmentFields] = {
-      {"calls", row.calls},
-      {"wall_incl_ns", row.wall_incl_ns},
-      {"wall_excl_ns", row.wall_excl_ns},
-      {"on_cpu_incl_ns", row.on_cpu_incl_ns},
-      {"on_cpu_excl_ns", row.on_cpu_excl_ns}};
-  Json bounds = Json::object();
-  for (std::size_t i = 0; i < kSegmentFields; ++i) {
-    const auto& [name, value] = numbers[i];
-    if (!row.limits[i].IsExact(value)) {
-      bounds[name] = LimitsJson(row.limits[i]);
-    }
-  }
-  return bounds;
+// "": it is exact.
+const char* MarkText(CountMark mark) {
+  return mark == CountMark::kExact   ? ""
+         : mark == CountMark::kAbout ? "~"
+                                     : ">=";
 }
 
 }  // namespace
 
 Json RunJson(const RunTotals& run) {
-  return {{"on_cpu_ns", run.on_cpu_ns},
-          {"dispatches", run.dispatches},
-          {"counts", run.counts},
-          {"bounds", RunBoundsJson(run)},
-          {"estimated", run.estimated},
-          {"incomplete", run.incomplete},
-          {"qualities", run.qualities.Names()}};
+  Json marks = Json::array();
+  for (const CountMark mark : run.marks) marks.push_back(MarkText(mark));
+  return {{"on_cpu_ns", run.on_cpu_ns},   {"dispatches", run.dispatches},
+          {"counts", run.counts},         {"marks", std::move(marks)},
+          {"incomplete", run.incomplete}, {"qualities", run.qualities.Names()}};
 }
 
 Json SegmentJson(const SegmentTotals& row) {
@@ -77,7 +48,6 @@ Json SegmentJson(const SegmentTotals& row) {
     item["on_cpu_incl_ns"] = row.on_cpu_incl_ns;
     item["on_cpu_excl_ns"] = row.on_cpu_excl_ns;
   }
-  item["bounds"] = SegmentBoundsJson(row);
   item["qualities"] = row.qualities.Names();
   return item;
 }
@@ -112,53 +82,27 @@ Json ThreadJson(const ThreadTotals& row) {
   item["thread"] = row.thread;
   item["wait_ns"] = row.wait_ns;
   item["blocked_ns"] = row.blocked_ns ? Json(*row.blocked_ns) : Json(nullptr);
-  if (!row.wait_limits.IsExact(row.wait_ns)) {
-    item["bounds"]["wait_ns"] = LimitsJson(row.wait_limits);
-  }
-  if (row.blocked_ns && !row.blocked_limits.IsExact(*row.blocked_ns)) {
-    item["bounds"]["blocked_ns"] = LimitsJson(row.blocked_limits);
-  }
   return item;
 }
 
-Json CpuJson(const CpuTotals& row) {
-  Json bounds = Json::object();
-  const struct {
-    const char* name;
-    std::uint64_t value;
-    const Limits& limits;
-  } numbers[] = {{"busy_ns", row.busy_ns, row.busy_limits},
-                 {"idle_ns", row.idle_ns, row.idle_limits},
-                 {"outside_ns", row.outside_ns, row.outside_limits},
-                 {"interrupts_ns", row.interrupts_ns, row.interrupts_limits},
-                 {"dispatches", row.dispatches, row.dispatches_limits}};
-  for (const auto& [name, value, limits] : numbers) {
-    if (!limits.IsExact(value)) bounds[name] = LimitsJson(limits);
-  }
+Json CpuJson(const rmap::CpuRow& row) {
   return {{"cpu", row.cpu},
           {"busy_ns", row.busy_ns},
           {"idle_ns", row.idle_ns},
           {"outside_ns", row.outside_ns},
           {"interrupts_ns", row.interrupts_ns},
-          {"unknown_ns", row.unknown_ns},
+          {"unknown_ns", row.unattributed_ns},
           {"dispatches", row.dispatches},
-          {"bounds", std::move(bounds)}};
+          {"qualities", row.qualities.Names()}};
 }
 
 Json WaitRowJson(const WaitRow& row) {
   const auto key = [](std::uint32_t number) {
     return number == kNoKey ? Json(nullptr) : Json(number);
   };
-  // The number of stretches has no upper limit where one of them may be two.
-  Json bounds = Json::object();
-  if (!row.limits.IsExact(row.ns)) {
-    bounds = {{"ns", LimitsJson(row.limits)},
-              {"times", LimitsJson({0, kUnknownTime})},
-              {"longest_ns", LimitsJson({0, row.limits.hi})}};
-  }
   return {
       {"process", row.process},
-      {"bounds", std::move(bounds)},
+      {"qualities", row.qualities.Names()},
       {"state", row.is_blocked() ? "blocked" : "waiting"},
       {"by",
        std::visit(

@@ -16,7 +16,7 @@ nlohmann::json SegmentJson(const SegmentTotals& row);
 nlohmann::json PathJson(const TimelineIndex& index, const PathTotals& row);
 nlohmann::json HookJson(const HookTotals& row);
 nlohmann::json ThreadJson(const ThreadTotals& row);
-nlohmann::json CpuJson(const CpuTotals& row);
+nlohmann::json CpuJson(const rmap::CpuRow& row);
 nlohmann::json WaitRowJson(const WaitRow& row);
 
 }  // namespace countrace::viewer

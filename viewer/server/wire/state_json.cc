@@ -43,25 +43,10 @@ Json CpuJson(const CpuState& cpu) {
   return item;
 }
 
-Json BoundsJson(const ThreadState& thread) {
-  Json bounds = Json::object();
-  if (!thread.on_cpu_ns) return bounds;
-  const auto add = [&](const char* name, std::uint64_t value,
-                       const Limits& limits) {
-    if (!limits.IsExact(value)) bounds[name] = LimitsJson(limits);
-  };
-  add("on_cpu_ns", *thread.on_cpu_ns, thread.on_cpu_limits);
-  add("wait_ns", thread.wait_ns.value_or(0), thread.wait_limits);
-  add("dispatches", thread.dispatches, thread.dispatches_limits);
-  return bounds;
-}
-
 Json ThreadJson(const ThreadState& thread) {
   Json counts = Json::array();
   for (const ThreadCount& count : thread.counts) {
-    counts.push_back({{"count", count.count},
-                      {"estimated", count.estimated},
-                      {"bounds", LimitsJson(count.limits)}});
+    counts.push_back({{"count", count.count}, {"estimated", count.estimated}});
   }
   const bool running = thread.state == RunState::kRunning;
   return {{"thread", thread.thread},
@@ -76,16 +61,11 @@ Json ThreadJson(const ThreadState& thread) {
           {"dispatches", thread.dispatches},
           {"counts", std::move(counts)},
           {"counts_incomplete", thread.counts_incomplete},
-          {"bounds", BoundsJson(thread)},
+          {"bounded", thread.bounded},
           {"open", OpenJson(thread.open)}};
 }
 
 }  // namespace
-
-Json LimitsJson(const Limits& limits) {
-  return {limits.lo,
-          limits.hi == kUnknownTime ? Json(nullptr) : Json(limits.hi)};
-}
 
 Json StateJson(const InstantState& state) {
   Json cpus = Json::array();
@@ -99,7 +79,6 @@ Json StateJson(const InstantState& state) {
     events.push_back({{"count", event.count},
                       {"estimated", event.estimated},
                       {"gap", event.gap},
-                      {"bounds", LimitsJson(event.limits)},
                       {"rate", OrNull(event.rate)},
                       {"by_cpu", event.by_cpu}});
   }

@@ -10,8 +10,6 @@
 namespace countrace::viewer {
 
 nlohmann::json StateJson(const InstantState& state);
-// [lo, hi]; hi null: no upper limit.
-nlohmann::json LimitsJson(const Limits& limits);
 
 }  // namespace countrace::viewer
 

@@ -1,6 +1,6 @@
 // Wire types; mirrors viewer/API.md. Times are ns since trace start.
 
-import type {Aggregate, Bounds, Interval, Quality, TimedCall} from './tables_schema';
+import type {Aggregate, Quality, TimedCall} from './tables_schema';
 
 export type * from './tables_schema';
 
@@ -214,7 +214,6 @@ export interface OpenSegment {
 export interface ThreadCount {
   count: number;
   estimated: boolean;
-  bounds: Interval;
 }
 export interface ThreadState {
   thread: number;
@@ -229,14 +228,13 @@ export interface ThreadState {
   dispatches: number;
   counts: ThreadCount[];
   counts_incomplete: boolean;
-  bounds: Bounds;
+  bounded: boolean; // records are missing: none of its numbers is sure
   open: OpenSegment[];
 }
 export interface EventState {
   count: number;
   estimated: boolean;
   gap: boolean;
-  bounds: Interval;
   rate: number|null;
   by_cpu: number[];
 }

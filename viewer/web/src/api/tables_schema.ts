@@ -9,18 +9,16 @@ export interface TimedCall {
   end_ns: number;
 }
 
-// Numbers that are not exact, by name: an interval that holds the truth; null:
-// no upper limit.
-export type Interval = [number, number|null];
-export type Bounds = Record<string, Interval>;
+// Numbers of a report's row that are not exact, by name: an interval that holds
+// the truth; null: no upper limit.
+export type Bounds = Record<string, [number, number|null]>;
 
 export interface RunTotals {
   on_cpu_ns: number;
   dispatches: number;
   counts: number[];
-  bounds: Bounds; // counts.0 and so on: of the event with this number
+  marks: (''|'>='|'~')[]; // of each count; an edge cut it
   qualities: Quality[]; // why its numbers of the range are not exact; none: they are
-  estimated: boolean;
   incomplete: boolean;
 }
 export interface ProcessTotals extends RunTotals {
@@ -35,7 +33,6 @@ export interface SegmentTotals {
   mean_ns: number|null; // of a call; null: none begins in the range
   on_cpu_incl_ns: number|null;
   on_cpu_excl_ns: number|null;
-  bounds: Bounds;
   qualities: Quality[];
 }
 // The calls of a segment in one call path.
@@ -66,7 +63,7 @@ export interface CpuTotals {
   interrupts_ns: number;
   unknown_ns: number;
   dispatches: number;
-  bounds: Bounds;
+  qualities: Quality[];
 }
 // What kept the threads of a process from running (API.md, "aggregate").
 export interface WaitTotals {
@@ -78,7 +75,7 @@ export interface WaitTotals {
   times: number;
   ns: number;
   longest: TimedCall;
-  bounds: Bounds; // ns, times, longest_ns
+  qualities: Quality[];
 }
 // What all rows of a table have together; there if it was requested.
 export interface TableSums {

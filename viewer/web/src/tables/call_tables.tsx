@@ -9,7 +9,6 @@ import {type Column, DataTable} from './data_table';
 import {allOf} from './condition_note';
 import {segmentKey} from './selected_row';
 import {useSelectedRow} from './use_selected_row';
-import {limitsText} from '../core/limits';
 import {qualityColumn} from './run_tables';
 import {useSignal} from '../core/use_signal';
 
@@ -18,17 +17,15 @@ export function SegmentTable({tables, data}: {tables: Tables; data: Aggregate}) 
   type Row = Aggregate['segments'][number];
   const names = core.names;
   const time = (value: number|null): string => value === null ? '\u2013' : formatDuration(value);
-  const limits = (field: string) => (row: Row): string => limitsText(row.bounds, field, formatDuration);
   const columns: Column<Row>[] = [
     {title: 'Segment', says: 'provider:name', number: false, by: 'hook', text: (row) => hookName(names, row.hook)},
     {title: 'Process', says: 'Process', number: false, by: 'process',
      text: (row) => `${processName(names, row.process)} ${names.process(row.process)?.pid ?? ''}`},
-    {title: 'Calls', says: 'Calls that begin in the range', number: true, by: 'calls', text: (row) => formatCount(row.calls),
-     limits: (row) => limitsText(row.bounds, 'calls', formatCount)},
-    {title: 'Wall', says: 'Time inside the segment, its callees included', number: true, by: 'wall_incl_ns', text: (row) => formatDuration(row.wall_incl_ns), limits: limits('wall_incl_ns')},
-    {title: 'Wall, own', says: 'Without the segments inside it', number: true, by: 'wall_excl_ns', text: (row) => formatDuration(row.wall_excl_ns), limits: limits('wall_excl_ns')},
-    {title: 'On CPU', says: 'Time on a CPU, callees included', number: true, by: 'on_cpu_incl_ns', text: (row) => time(row.on_cpu_incl_ns), limits: limits('on_cpu_incl_ns')},
-    {title: 'On CPU, own', says: 'Time on a CPU without the segments inside it', number: true, by: 'on_cpu_excl_ns', text: (row) => time(row.on_cpu_excl_ns), limits: limits('on_cpu_excl_ns')},
+    {title: 'Calls', says: 'Calls that begin in the range', number: true, by: 'calls', text: (row) => formatCount(row.calls)},
+    {title: 'Wall', says: 'Time inside the segment, its callees included', number: true, by: 'wall_incl_ns', text: (row) => formatDuration(row.wall_incl_ns)},
+    {title: 'Wall, own', says: 'Without the segments inside it', number: true, by: 'wall_excl_ns', text: (row) => formatDuration(row.wall_excl_ns)},
+    {title: 'On CPU', says: 'Time on a CPU, callees included', number: true, by: 'on_cpu_incl_ns', text: (row) => time(row.on_cpu_incl_ns)},
+    {title: 'On CPU, own', says: 'Time on a CPU without the segments inside it', number: true, by: 'on_cpu_excl_ns', text: (row) => time(row.on_cpu_excl_ns)},
     {title: 'Mean', says: 'Wall time a call', number: true, by: 'mean_ns',
      text: (row) => row.mean_ns === null ? '\u2013' : formatDuration(row.mean_ns)},
     ...qualityColumn(data.segments),

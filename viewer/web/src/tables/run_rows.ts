@@ -1,7 +1,7 @@
 // The rows of the tables of who ran: those of the page, and the sums of all
 // others, so that the rows add up to the time of all CPUs. Pure.
 
-import type {Aggregate, Bounds, Quality, RunTotals, ThreadTotals} from '../api/schema';
+import type {Aggregate, Quality, RunTotals, ThreadTotals} from '../api/schema';
 import {formatCount} from '../core/units';
 
 export interface RunRow {
@@ -14,8 +14,7 @@ export interface RunRow {
   wait: number|null;
   blocked: number|null;
   counts: (number|null)[];
-  estimated: boolean;
-  bounds: Bounds;
+  marks: RunTotals['marks'];
   qualities: readonly Quality[]; // none: its numbers are exact
 }
 
@@ -26,8 +25,7 @@ function rowOf(key: string, name: string, run: RunTotals): RunRow {
     onCpu: run.on_cpu_ns,
     dispatches: run.dispatches,
     counts: run.incomplete ? run.counts.map(() => null) : run.counts,
-    estimated: run.estimated,
-    bounds: run.bounds,
+    marks: run.marks,
     qualities: [],
   };
 }
@@ -41,7 +39,7 @@ function restRows(data: Aggregate, table: 'processes'|'threads', others: RunRow|
   const time = (key: string, name: string, ns: number): void => {
     if (ns === 0) return;
     const none = data.idle.counts.map(() => null);
-    rows.push({key, name, process: null, thread: null, onCpu: ns, dispatches: null, wait: null, blocked: null, counts: none, estimated: false, bounds: {}, qualities: []});
+    rows.push({key, name, process: null, thread: null, onCpu: ns, dispatches: null, wait: null, blocked: null, counts: none, marks: [], qualities: []});
   };
   const unselected = data.unselected?.[table];
   if (unselected) add('unselected', `(${formatCount(unselected.rows)} not selected)`, unselected);
@@ -81,7 +79,7 @@ function otherThreads(data: Aggregate, threads: readonly ThreadTotals[]): RunRow
       threads.reduce((sum, row) => sum - of(row), whole);
   return {
     key: 'others', name: `(${formatCount(left)} other threads)`,
-    process: null, thread: null, estimated: false, bounds: {}, qualities: [],
+    process: null, thread: null, marks: [], qualities: [],
     onCpu: rest(all.on_cpu_ns, (row) => row.on_cpu_ns),
     dispatches: rest(all.dispatches, (row) => row.dispatches),
     wait: rest(all.wait_ns, (row) => row.wait_ns),

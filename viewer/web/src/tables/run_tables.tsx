@@ -9,16 +9,12 @@ import {processRows, type RunRow, sumOf, threadRows} from './run_rows';
 import {css} from '../core/palette';
 import {formatCount, formatDuration, formatEventCount, formatPercent} from '../core/units';
 import {type Column, DataTable} from './data_table';
-import {limitsText, MARKS_SAY, qualityMarks} from '../core/limits';
+import {MARKS_SAY, qualityMarks} from '../core/limits';
 import {useSelectedRow} from './use_selected_row';
 import {useSignal} from '../core/use_signal';
 
-// An edge cut an interval of this event: no less than the count.
-function mark(row: RunRow, event: number, count: number): string {
-  const bounds = row.bounds[`counts.${event}`];
-  if (!row.estimated || !bounds) return '';
-  return bounds[0] === count ? '\u2265' : '~';
-}
+// An edge cut an interval of the event: no less than the count, or about.
+const MARKS = {'': '', '>=': '\u2265', '~': '~'} as const;
 
 function countColumns(events: readonly string[]): Column<RunRow>[] {
   return events.map((event, index) => ({
@@ -29,9 +25,8 @@ function countColumns(events: readonly string[]): Column<RunRow>[] {
     text: (row) => {
       const count = row.counts[index];
       return count === null || count === undefined ? '\u2013' :
-          `${mark(row, index, count)}${formatEventCount(event, count)}`;
+          `${MARKS[row.marks[index] ?? '']}${formatEventCount(event, count)}`;
     },
-    limits: (row) => limitsText(row.bounds, `counts.${index}`, (count) => formatEventCount(event, count)),
   }));
 }
 
@@ -47,15 +42,13 @@ const NONE = '\u2013';
 function runColumns(core: Core, data: Aggregate): {time: Column<RunRow>[]; counted: Column<RunRow>[]} {
   return {
     time: [
-      {title: 'CPU time', says: 'Time on a CPU inside the range, exact', number: true, by: 'on_cpu_ns', text: (row) => formatDuration(row.onCpu),
-       limits: (row) => limitsText(row.bounds, 'on_cpu_ns', formatDuration)},
+      {title: 'CPU time', says: 'Time on a CPU inside the range, exact', number: true, by: 'on_cpu_ns', text: (row) => formatDuration(row.onCpu)},
       {title: 'Share', says: 'Share of all CPUs over the range', number: true, by: 'on_cpu_ns',
        text: (row) => data.cpu_ns > 0 ? formatPercent(row.onCpu / data.cpu_ns) : ''},
     ],
     counted: [
       {title: 'Dispatches', says: 'Dispatches that begin in the range', number: true, by: 'dispatches',
-       text: (row) => row.dispatches === null ? NONE : formatCount(row.dispatches),
-       limits: (row) => limitsText(row.bounds, 'dispatches', formatCount)},
+       text: (row) => row.dispatches === null ? NONE : formatCount(row.dispatches)},
       ...countColumns(core.names.events),
     ],
   };
@@ -111,7 +104,6 @@ export function ThreadTable({tables, data}: {tables: Tables; data: Aggregate}) {
   const off = (title: string, says: string, by: string, of: (row: RunRow) => number|null): Column<RunRow> => ({
     title, says, number: true, by,
     text: (row) => of(row) === null ? NONE : formatDuration(of(row) ?? 0),
-    limits: (row) => limitsText(row.bounds, by, formatDuration),
   });
   const columns: Column<RunRow>[] = [
     {title: 'Thread', says: 'Name of the thread', number: false, by: 'thread', text: (row) => row.thread === null ? row.name : thread(row)?.comm || '?'},
@@ -150,7 +142,7 @@ export function CpuTable({tables, rows}: {tables: Tables; rows: CpuTotals[]}) {
   const outside = rows.some((row) => row.outside_ns > 0);
   type Part = 'busy_ns'|'idle_ns'|'outside_ns'|'interrupts_ns'|'unknown_ns';
   const part = (title: string, says: string, field: Part): Column<CpuTotals>[] => [
-    {title, says, number: true, by: '', text: (row) => formatDuration(row[field]), limits: (row) => limitsText(row.bounds, field, formatDuration)},
+    {title, says, number: true, by: '', text: (row) => formatDuration(row[field])},
     {title: '%', says: `${says}: share of the range`, number: true, by: '', text: (row) => share(row, row[field])},
   ];
   const columns: Column<CpuTotals>[] = [
@@ -161,10 +153,10 @@ export function CpuTable({tables, rows}: {tables: Tables; rows: CpuTotals[]}) {
     ...(outside ? part('Outside', 'Time of processes outside the command', 'outside_ns') : []),
     ...part('Not known', 'Records are missing', 'unknown_ns'),
     {title: 'All', says: 'The range', number: true, by: '', text: (row) => formatDuration(all(row))},
-    {title: 'Dispatches', says: 'Dispatches of threads that begin in the range', number: true, by: '', text: (row) => formatCount(row.dispatches),
-     limits: (row) => limitsText(row.bounds, 'dispatches', formatCount)},
+    {title: 'Dispatches', says: 'Dispatches of threads that begin in the range', number: true, by: '', text: (row) => formatCount(row.dispatches)},
+    ...qualityColumn(rows),
   ];
-  const total: CpuTotals = {cpu: -1, busy_ns: 0, idle_ns: 0, outside_ns: 0, interrupts_ns: 0, unknown_ns: 0, dispatches: 0, bounds: {}};
+  const total: CpuTotals = {cpu: -1, busy_ns: 0, idle_ns: 0, outside_ns: 0, interrupts_ns: 0, unknown_ns: 0, dispatches: 0, qualities: []};
   for (const row of rows) {
     for (const field of ['busy_ns', 'idle_ns', 'outside_ns', 'interrupts_ns', 'unknown_ns', 'dispatches'] as const) total[field] += row[field];
   }

@@ -10,7 +10,7 @@ import {allOf} from './condition_note';
 import {type Column, DataTable} from './data_table';
 import {useSelectedRow} from './use_selected_row';
 import {waitKey} from './selected_row';
-import {limitsText} from '../core/limits';
+import {qualityColumn} from './run_tables';
 
 function by(names: Names, row: WaitTotals): string {
   if (row.by_thread !== null) return threadName(names, row.by_thread);
@@ -31,7 +31,6 @@ export function WaitTable({tables, data}: {tables: Tables; data: Aggregate}) {
   const rows = data.waits ?? [];
   const sums = data.sums?.waits;
   const share = (ns: number): string => sums && sums.ns > 0 ? formatPercent(ns / sums.ns) : '';
-  const limits = (field: string, format = formatDuration) => (row: WaitTotals): string => limitsText(row.bounds, field, format);
   const columns: Column<WaitTotals>[] = [
     {title: 'Process', says: 'Whose threads did not run', number: false, by: 'process',
      text: (row) => `${processName(names, row.process)} ${names.process(row.process)?.pid ?? ''}`},
@@ -39,11 +38,12 @@ export function WaitTable({tables, data}: {tables: Tables; data: Aggregate}) {
      text: (row) => row.state === 'waiting' ? 'waited for a CPU' :
          `blocked${row.call === null ? '' : ` in ${hookName(names, row.call)}`}`},
     {title: 'Woken, or held off, by', says: 'What ended the blocked time; what had the CPU', number: false, by: '', text: (row) => by(names, row)},
-    {title: 'Time', says: 'Inside the range', number: true, by: 'ns', text: (row) => formatDuration(row.ns), limits: limits('ns')},
+    {title: 'Time', says: 'Inside the range', number: true, by: 'ns', text: (row) => formatDuration(row.ns)},
     {title: 'Share', says: 'Share of the time of all rows', number: true, by: 'ns', text: (row) => share(row.ns)},
-    {title: 'Times', says: 'How often', number: true, by: 'times', text: (row) => formatCount(row.times), limits: limits('times', formatCount)},
+    {title: 'Times', says: 'How often', number: true, by: 'times', text: (row) => formatCount(row.times)},
     {title: 'Longest', says: 'The longest of these; a click shows it', number: true, by: 'longest_ns',
-     text: (row) => formatDuration(row.longest.end_ns - row.longest.begin_ns), limits: limits('longest_ns')},
+     text: (row) => formatDuration(row.longest.end_ns - row.longest.begin_ns)},
+    ...qualityColumn(rows),
   ];
   const line = (name: string, ns: number, times: number): string[] =>
       [name, '', '', formatDuration(ns), share(ns), formatCount(times), ''];

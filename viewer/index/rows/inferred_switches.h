@@ -1,7 +1,7 @@
 // Switches of threads whose time was computed, in a range: why the report of
 // the range has their numbers as inferred. Thread: any.
-#ifndef COUNTRACE_VIEWER_INDEX_LIMITS_INFERRED_SWITCHES_H_
-#define COUNTRACE_VIEWER_INDEX_LIMITS_INFERRED_SWITCHES_H_
+#ifndef COUNTRACE_VIEWER_INDEX_ROWS_INFERRED_SWITCHES_H_
+#define COUNTRACE_VIEWER_INDEX_ROWS_INFERRED_SWITCHES_H_
 
 #include <cstdint>
 
@@ -21,4 +21,4 @@ InferredIn InferredSwitchesIn(const TimelineIndex& index, std::uint32_t thread,
 
 }  // namespace countrace::viewer
 
-#endif  // COUNTRACE_VIEWER_INDEX_LIMITS_INFERRED_SWITCHES_H_
+#endif  // COUNTRACE_VIEWER_INDEX_ROWS_INFERRED_SWITCHES_H_

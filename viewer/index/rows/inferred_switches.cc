@@ -1,4 +1,4 @@
-#include "viewer/index/limits/inferred_switches.h"
+#include "viewer/index/rows/inferred_switches.h"
 
 #include <algorithm>
 #include <span>
