@@ -200,7 +200,8 @@ await onSyntheticPage(async ({claims, page, session, shots, truth, view, areaBox
         const [widest, tallest] = await page.evaluate(() => [
           Math.max(...[...document.querySelectorAll('.data td:first-child')].map((cell) => cell.clientWidth)),
           Math.max(...[...document.querySelectorAll('.data tbody tr')].map((row) => row.clientHeight))]);
-        assert.ok(widest <= 340 && tallest <= 40, `${tab}: ${widest} x ${tallest}`);
+        // A table of few columns is as wide as the page: so are its names, which are cut.
+        assert.ok(widest <= 480 && tallest <= 40, `${tab}: ${widest} x ${tallest}`);
       }
       await page.getByRole('tab', {name: 'Segments'}).click();
       await page.locator('.data tbody tr').first().click();
