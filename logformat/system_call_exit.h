@@ -33,6 +33,10 @@ constexpr bool MakesThread(std::string_view system_call) {
 // (MAX_ERRNO of linux/err.h).
 inline constexpr std::uint64_t kMaxErrno = 4095;
 
+// What the exit of a page fault has in its place, if the fault waited for a
+// device (VM_FAULT_MAJOR of linux/mm_types.h).
+inline constexpr std::uint64_t kMajorFault = 4;
+
 // What the code of a kernel hook returned. Requires: `record` is its exit.
 inline std::uint64_t ReturnValueOf(const EventRecord& record) {
   std::uint64_t value = 0;  // the last word

@@ -80,7 +80,7 @@ class Reconstruction final : public logformat::ItemSink {
                      : nullptr),
         kernel_hooks_(hooks_, registry_, dispatches_, segments_, observer_,
                       samples_.get()),
-        tasks_(registry_, dispatches_, segments_) {
+        tasks_(registry_, dispatches_, segments_, hooks_) {
     if (info.scope == logformat::SessionScope::kCommand && info.root_pid > 0) {
       registry_.Announce({info.root_pid, info.root_pid}, info.begin_ns);
     }

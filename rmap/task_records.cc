@@ -184,6 +184,10 @@ void TaskRecords::OnFault(const logformat::FaultRecord& fault, std::int32_t cpu,
     thread = &registry_.Observe({fault.pid, fault.tid}, time_ns);
   }
   dispatches_.OnFault(cpu, *thread, time_ns);
+  if (thread->process == nullptr || !registry_.Counts(*thread)) return;
+  const std::uint32_t open = thread->stack.TopHook();
+  thread->last_fault = thread->process->faults.Add(
+      hooks_.IsFault(open) ? open : 0, fault.address);
 }
 
 }  // namespace countrace::rmap

@@ -10,6 +10,7 @@
 
 #include "logformat/records.h"
 #include "rmap/dispatch/dispatch_tracker.h"
+#include "rmap/segments/kernel_hooks.h"
 #include "rmap/segments/segment_builder.h"
 #include "rmap/state/thread_registry.h"
 
@@ -18,8 +19,11 @@ namespace countrace::rmap {
 class TaskRecords {
  public:
   TaskRecords(ThreadRegistry& registry, DispatchTracker& dispatches,
-              SegmentBuilder& segments)
-      : registry_(registry), dispatches_(dispatches), segments_(segments) {}
+              SegmentBuilder& segments, const HookTable& hooks)
+      : registry_(registry),
+        dispatches_(dispatches),
+        segments_(segments),
+        hooks_(hooks) {}
 
   // Returns: false if `record` is shorter than its layout, or of an unknown
   // event, or names no process where it must.
@@ -41,6 +45,7 @@ class TaskRecords {
   ThreadRegistry& registry_;
   DispatchTracker& dispatches_;
   SegmentBuilder& segments_;
+  const HookTable& hooks_;
   bool any_fault_ = false;
 };
 

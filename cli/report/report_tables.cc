@@ -58,7 +58,8 @@ absl::StatusOr<ReportAnswer> ReportTables(const ReportRequest& request) {
   if (summary_as_csv) {
     Say(kReportVerb.name,
         "CSV holds one table, here that of processes; --by thread, segment, "
-        "path, cpu, hook, waker, preemptor or syscall prints another, --format "
+        "path, cpu, hook, waker, preemptor, syscall or fault prints another, "
+        "--format "
         "json all");
   }
   if (rows->selection) render.selection = &*rows->selection;

@@ -18,6 +18,7 @@ enum class ReportBy : std::uint8_t {
   kWaker,
   kPreemptor,
   kSystemCall,
+  kFault,
   kSample  // Report::sample_table
 };
 

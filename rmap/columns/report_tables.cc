@@ -131,9 +131,9 @@ Table<CpuRow> Cpus() {
 }  // namespace
 
 const TableList& AllTables() {
-  static const TableList& tables =
-      *new TableList(Processes(), Threads(), Segments(), Paths(), Hooks(),
-                     Wakers(), Preemptors(), SystemCalls(), Cpus());
+  static const TableList& tables = *new TableList(
+      Processes(), Threads(), Segments(), Paths(), Hooks(), Wakers(),
+      Preemptors(), SystemCalls(), Cpus(), FaultTable());
   return tables;
 }
 

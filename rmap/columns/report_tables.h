@@ -43,8 +43,11 @@ struct Table {
 using TableList =
     std::tuple<Table<ProcessRow>, Table<ThreadRow>, Table<SegmentRow>,
                Table<SegmentRow>, Table<HookRow>, Table<WakerRow>,
-               Table<PreemptorRow>, Table<SystemCallRow>, Table<CpuRow>>;
+               Table<PreemptorRow>, Table<SystemCallRow>, Table<CpuRow>,
+               Table<FaultRow>>;
 const TableList& AllTables();
+
+Table<FaultRow> FaultTable();  // fault_columns.cc
 // The only one of a report with a Report::sample_table.
 const Table<SampleRow>& SamplesTable();
 

@@ -307,6 +307,19 @@ struct HookRow {
   Grouped grouped = {};
 };
 
+// Page faults of a process of one kind in one range of addresses.
+struct FaultRow {
+  std::int32_t pid = 0;
+  ProcessIndex process{};
+  std::string comm;
+  std::string kind;  // "user", "kernel"; empty: not recorded
+  std::optional<std::uint64_t>
+      address;  // begin of the range; absent: of others
+  std::uint64_t faults = 0;
+  std::optional<std::uint64_t> major;  // absent: not recorded
+  Grouped grouped;
+};
+
 struct CpuRow {
   std::uint32_t cpu = 0;
   // wall = busy + idle + interrupts + outside + unattributed, exactly.
@@ -462,6 +475,8 @@ struct Report {
   std::vector<PreemptorRow> preemptors;         // most waiting time first
   std::vector<SystemCallRow> system_call_rows;  // most time first
   std::vector<CpuRow> cpu_rows;
+  bool fault_records = false;              // page faults were recorded
+  std::vector<FaultRow> faults;            // most first
   std::shared_ptr<const Samples> samples;  // null: not wanted
   // The only table of the report; null: it has the others.
   std::shared_ptr<SampleTable> sample_table;

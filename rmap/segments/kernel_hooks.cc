@@ -299,6 +299,10 @@ void KernelHooks::OnThreadHook(ThreadState& thread, const EventRecord& record,
       return;
     }
     if (in_kernel) CountFailure(thread, record, hook_id);
+    if (hooks_.IsFault(hook_id) && thread.process != nullptr &&
+        logformat::ReturnValueOf(record) == logformat::kMajorFault) {
+      thread.process->faults.AddMajor(thread.last_fault);
+    }
     segments_.Exit(thread, hook_id, DumpOf(record), time_ns);
     return;
   }

@@ -187,6 +187,7 @@ void ThreadRegistry::BeginRange(std::uint64_t time_ns) {
     process.hits = HookHits();
     process.kernel_hook_hits.clear();
     process.block_requests.clear();
+    process.faults.Clear();
     process.failed_calls.clear();
     process.slices.clear();
     process.before_exec.clear();

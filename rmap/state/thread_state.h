@@ -16,6 +16,7 @@
 #include "rmap/result/tables.h"
 #include "rmap/state/call_paths.h"
 #include "rmap/state/event_slices.h"
+#include "rmap/state/fault_sums.h"
 #include "rmap/state/hook_hits.h"
 #include "rmap/state/segment_stack.h"
 #include "rmap/state/unseen_state.h"
@@ -84,6 +85,7 @@ struct ProcessState {
   std::map<std::pair<std::uint32_t, std::string>, BlockRequests> block_requests;
   // KernelHooks: calls that returned an error, by hook id and errno.
   std::map<std::pair<std::uint32_t, int>, std::uint64_t> failed_calls;
+  FaultSums faults;  // TaskRecords, KernelHooks
   // interval_counts: by kernel dump event, if sets are multiplexed.
   EventSlices slices;
 };
@@ -164,6 +166,7 @@ struct ThreadState {
   bool ended_before = false;  // before the tables begin
   std::uint64_t exit_ns = 0;
   bool hooks_lost = false;  // some of its hook records were lost
+  FaultPlace last_fault;    // TaskRecords
 
   DispatchState dispatch;
   BlockedState blocked;

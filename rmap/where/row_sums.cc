@@ -232,6 +232,12 @@ void AddRow(const HookRow& more, HookRow& sum) {
   sum.requests->bytes += more.requests->bytes;
 }
 
+void AddRow(const FaultRow& more, FaultRow& sum) {
+  using R = FaultRow;
+  Share(more, sum, &R::pid, &R::process, &R::comm, &R::kind, &R::address);
+  Sum(more, sum, &R::faults, &R::major);
+}
+
 void AddRow(const WakerRow& more, WakerRow& sum) {
   using R = WakerRow;
   Share(more, sum, &R::pid, &R::tid, &R::process, &R::comm);

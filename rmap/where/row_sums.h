@@ -12,6 +12,7 @@ void AddRow(const ProcessRow& more, ProcessRow& sum);
 void AddRow(const ThreadRow& more, ThreadRow& sum);
 void AddRow(const SegmentRow& more, SegmentRow& sum);
 void AddRow(const HookRow& more, HookRow& sum);
+void AddRow(const FaultRow& more, FaultRow& sum);
 void AddRow(const WakerRow& more, WakerRow& sum);
 void AddRow(const PreemptorRow& more, PreemptorRow& sum);
 

@@ -24,6 +24,7 @@ TABLES = {
     "preemptor": ("preemptors", "wait_ns"),
     "syscall": ("syscalls", "calls"),
     "cpu": ("cpus", "wall_ns"),
+    "fault": ("faults", "faults"),
 }
 OWNED = [by for by in TABLES if by not in ("syscall", "cpu")]
 

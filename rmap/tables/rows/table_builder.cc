@@ -6,6 +6,7 @@
 #include "rmap/tables/input/report_events.h"
 #include "rmap/tables/rows/books.h"
 #include "rmap/tables/rows/cpu_rows.h"
+#include "rmap/tables/rows/fault_rows.h"
 #include "rmap/tables/rows/hook_rows.h"
 #include "rmap/tables/rows/preemptor_rows.h"
 #include "rmap/tables/rows/segment_rows.h"
@@ -36,6 +37,7 @@ void BuildTables(const TableSources& sources, Report& report) {
   BuildSegments(input, bounds, report);
   BuildBooks(processes, input, report);
   BuildHooks(input, report);
+  BuildFaults(input, report);
   BuildPreemptors(sources, report);
   report.system_call_rows = SystemCallRows(report.segments);
 }
