@@ -2,12 +2,10 @@
 // pipeline.h. More than 400 lines, because the routes of one class are inlined
 // into its loop; what they lead to has files of its own.
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <span>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "absl/strings/str_format.h"
@@ -25,6 +23,7 @@
 #include "rmap/tables/input/loss_ledger.h"
 #include "rmap/tables/rows/table_builder.h"
 #include "rmap/task_records.h"
+#include "rmap/window.h"
 
 namespace countrace::rmap {
 
@@ -41,18 +40,16 @@ using logformat::StreamClass;
 class Reconstruction final : public logformat::ItemSink {
  public:
   // `records_stay`: the memory of records stays valid until Finish().
-  // The tables begin at `begin_ns`; 0: with the trace.
+  // `complete_from_ns`: see Window.
   Reconstruction(const logformat::TraceInfo& info,
                  const PipelineOptions& options, bool records_stay,
-                 std::uint64_t begin_ns)
+                 std::uint64_t complete_from_ns)
       : info_(info),
         observer_(options.observer),
         takes_runs_(observer_ == nullptr || observer_->TakesThreadRuns()),
         rows_(options.rows),
         records_stay_(records_stay),
-        tables_from_ns_(begin_ns),
-        tables_until_ns_(info.snapshot_ns == 0 ? kNever : info.snapshot_ns),
-        before_tables_(begin_ns != 0),
+        window_(info, options.range, complete_from_ns),
         hooks_(info),
         thread_dumps_(info.thread_sets()),
         thread_counters_(info.thread_counter_limits, ThreadEvents(info),
@@ -84,33 +81,23 @@ class Reconstruction final : public logformat::ItemSink {
     if (info.scope == logformat::SessionScope::kCommand && info.root_pid > 0) {
       registry_.Announce({info.root_pid, info.root_pid}, info.begin_ns);
     }
-    if (options.range.from_ns > std::max(info.begin_ns, begin_ns)) {
-      range_from_ns_ = options.range.from_ns;
-      of_range_ = true;
-    }
-    if (options.range.until_ns < tables_until_ns_) {
-      tables_until_ns_ = options.range.until_ns;
-      of_range_ = until_range_ = true;
-    }
   }
 
   // Only some observers and the edges of a range need the records of concurrent
   // threads in one order.
-  bool TakesThreadRuns() const override { return takes_runs_ && !of_range_; }
+  bool TakesThreadRuns() const override {
+    return takes_runs_ && !window_.of_range();
+  }
 
   void OnRecord(const EventRecord& record) override {
-    if (record.time_ns >= range_from_ns_) [[unlikely]]
-      BeginRange();
+    if (!window_.Holds(record.time_ns) && !IsInside(record)) [[unlikely]]
+      return;
     ++records_;
     const bool of_thread = record.stream_class == StreamClass::kThread;
     if (!of_thread && IsDefinition(record)) [[unlikely]] {
       if (samples_ != nullptr) samples_->Define(record);
       return;
     }
-    if (before_tables_ && of_thread && IsBefore(record)) [[unlikely]]
-      return;
-    if (record.time_ns >= tables_until_ns_ && IsAfter(record)) [[unlikely]]
-      return;
     const std::uint64_t time_ns =
         Advance(record.time_ns, takes_runs_ ? kernel_ns_ : now_ns_);
     if (of_thread) [[likely]] {
@@ -123,7 +110,7 @@ class Reconstruction final : public logformat::ItemSink {
     }
     kernel_ns_ = time_ns;
     if (special_cpu_dumps_ && record.counters != nullptr) {
-      OnSpecialKernelDump(record, time_ns);
+      OnKernelRecord(Measured(record, time_ns), time_ns);
     } else {
       OnKernelRecord(record, time_ns);
     }
@@ -135,60 +122,39 @@ class Reconstruction final : public logformat::ItemSink {
     const std::uint64_t begin_ns = records.front().time_ns;
     const std::uint64_t end_ns = records.back().time_ns;
     if (!dumps_stay() || !takes_runs_ || begin_ns < kernel_ns_ ||
-        before_tables_ || end_ns >= tables_until_ns_ ||
-        end_ns >= range_from_ns_ || !OnRun(head, records, begin_ns, end_ns)) {
+        !window_.Holds(end_ns) || !OnRun(head, records, begin_ns, end_ns)) {
       ItemSink::OnThreadRecords(head, records);
     }
   }
 
-  void OnDiscardedEvents(const DiscardedEvents& loss) override {
-    if (loss.begin_ns >= range_from_ns_) BeginRange();
-    if (IsLossBehind(loss)) return;
-    ledger_.Add(loss);
-    if (loss.count == 0 || IsLossBefore(loss, loss.overwritten) ||
-        IsLossAfter(loss)) {
-      return;
+  void OnDiscardedEvents(const DiscardedEvents& lost) override {
+    const auto most = std::ranges::max_element(lost.by_cause);
+    const std::string_view cause =
+        *most == 0
+            ? "unknown"
+            : logformat::kDiscardCauseNames[most - lost.by_cause.begin()];
+    if (OnLoss({lost.stream_class, lost.cpu, lost.pid, lost.tid, lost.begin_ns,
+                lost.end_ns, lost.count, lost.count, cause,
+                lost.overwritten})) {
+      ledger_.Add(lost);
     }
-    Lose(loss);
   }
 
-  void OnDiscardedPackets(const DiscardedPackets& loss) override {
-    if (loss.begin_ns >= range_from_ns_) BeginRange();
-    if (IsLossBehind(loss)) return;
-    ledger_.Add(loss);
-    if (!IsLossBefore(loss, false) && !IsLossAfter(loss)) Lose(loss);
+  void OnDiscardedPackets(const DiscardedPackets& lost) override {
+    if (OnLoss({lost.stream_class, lost.cpu, lost.pid, lost.tid, lost.begin_ns,
+                lost.end_ns, 0, kUnbounded, "discarded_packets", false})) {
+      ledger_.Add(lost);
+    }
   }
 
   // Requires: the last item was delivered, or `interrupted`.
   Report Finish(const logformat::TraceReader& reader, bool interrupted);
 
  private:
-  template <typename Discarded>
-  bool IsLossBehind(const Discarded& loss) {
-    if (!until_range_ || loss.begin_ns < tables_until_ns_) return false;
-    if (loss.stream_class == StreamClass::kCpu) {
-      dispatches_.LoseBehind(tables_until_ns_);
-    }
-    return true;
-  }
   bool IsDefinition(const EventRecord& record) const {
     return logformat::IsKernelHookEvent(record.event_id) &&
            hooks_.DefinesSamples(logformat::EventHookId(record.event_id));
   }
-  void Lose(const DiscardedEvents& loss) {
-    std::string_view cause = "unknown";
-    std::uint64_t most = 0;
-    for (std::size_t i = 0; i < logformat::kDiscardCauses; ++i) {
-      if (loss.by_cause[i] <= most) continue;
-      most = loss.by_cause[i];
-      cause = logformat::kDiscardCauseNames[i];
-    }
-    OnLoss(loss, loss.count, loss.count, cause);
-  }
-  void Lose(const DiscardedPackets& loss) {
-    OnLoss(loss, 0, kUnbounded, "discarded_packets");
-  }
-
   static std::size_t ThreadEvents(const logformat::TraceInfo& info) {
     return std::min(info.thread_events.size(), logformat::kMaxCounters);
   }
@@ -305,20 +271,9 @@ class Reconstruction final : public logformat::ItemSink {
     OnHookRecord(dump, time_ns);
   }
 
-  // The first dump of a CPU.
-  static bool IsBegin(const EventRecord& record) {
-    logformat::CountersRecord dump;
-    if (record.event_id !=
-            static_cast<std::uint16_t>(logformat::CpuEvent::kCounters) ||
-        record.bytes.size() < sizeof(dump)) {
-      return false;
-    }
-    std::memcpy(&dump, record.bytes.data(), sizeof(dump));
-    return dump.reason ==
-           static_cast<std::uint32_t>(logformat::CountersReason::kBegin);
-  }
-
-  void OnSpecialKernelDump(const EventRecord& record, std::uint64_t time_ns) {
+  // The dump of a CPU as its measures.
+  EventRecord Measured(const EventRecord& record, std::uint64_t time_ns) {
+    if (record.counters == nullptr) return record;
     EventSetDumps& dumps = dispatches_.dumps();
     EventRecord dump = dumps.rotates() ? dumps.Spread(record) : record;
     if (cpu_counters_.active()) {
@@ -329,103 +284,46 @@ class Reconstruction final : public logformat::ItemSink {
         dispatches_.OnDoubt(record.cpu, cpu_counters_.doubted());
       }
     }
-    OnKernelRecord(dump, time_ns);
+    return dump;
   }
 
-  // --- Before the tables begin (earlier_records.cc), after they end ---------
+  // --- The edges of the tables (window.h, earlier_records.cc) ---------------
 
-  // True if `record` comes before the tables begin: it names threads at most.
-  bool IsBefore(const EventRecord& record) {
-    if (record.time_ns < tables_from_ns_) {
-      if (record.stream_class == StreamClass::kCpu) OnEarlier(record);
-      return true;
-    }
-    BeginTables();
-    // The order of reading is that of kernel records.
-    before_tables_ = record.stream_class == StreamClass::kThread;
-    return false;
-  }
-  void OnEarlier(const EventRecord& record);
-  // Outside of the tables, the records of forks, names and ends alone count.
-  void OnTask(const EventRecord& record, std::uint64_t time_ns);
+  // Passes the begins that an item at `time_ns` lies behind. Returns where it
+  // lies.
+  Window::Step Enter(std::uint64_t time_ns, bool may_precede);
+  // True if `record`, which an edge is near, is in the tables.
+  bool IsInside(const EventRecord& record);
   void BeginTables();
-  // True if `record` comes after a snapshot's tables: they end at the
-  // recorder's dumps, on each CPU at its own, and hooks before them all.
-  bool IsAfter(const EventRecord& record);
   // The tables' range begins: what was counted so far is dropped.
   void BeginRange();
-  // `record` comes after the range, and may say who had its CPU at its end.
-  void EndRange(const EventRecord& record);
-  // A process_state record behind the tables says who a thread in them is.
-  void NameKnown(const EventRecord& record);
-  // True if the tables do not begin yet at `loss`. One that lasts until then
-  // begins with them.
-  template <typename Discarded>
-  bool IsLossBefore(const Discarded& loss, bool overwritten) {
-    if (!before_tables_ || loss.begin_ns >= tables_from_ns_) return false;
-    if (loss.stream_class == StreamClass::kCpu) {
-      dispatches_.OnEarlierLoss(loss.cpu);
-    }
-    if (!overwritten && loss.end_ns > tables_from_ns_) {
-      Discarded later = loss;
-      later.begin_ns = tables_from_ns_;
-      losses_at_begin_.emplace_back(std::move(later));
-    }
-    return true;
-  }
-
-  template <typename Discarded>
-  bool IsLossAfter(const Discarded& loss) const {
-    return loss.begin_ns >= tables_until_ns_ &&
-           (loss.stream_class == StreamClass::kThread ||
-            dispatches_.HasEnded(loss.cpu));
-  }
+  // Returns true if `record` is of the tables, though it comes behind them: a
+  // snapshot's end at the recorder's dumps, on each CPU at its own, and hooks
+  // before them all.
+  bool OnBehind(const EventRecord& record);
+  // Outside of the tables, the records of forks, names and ends alone count.
+  void OnTask(const EventRecord& record, std::uint64_t time_ns);
 
   // --- Kernel records and loss -----------------------------------------------
 
   void OnKernelRecord(const EventRecord& record, std::uint64_t time_ns);
   void CloseSegmentsOfEnded();
 
-  // `count`: for the observer, 0 if unknown; `records`: for bounds, then
-  // kUnbounded.
-  template <typename Discarded>
-  void OnLoss(const Discarded& loss, std::uint64_t count, std::uint64_t records,
-              std::string_view cause) {
-    ThreadIndex index = kNoThread;
-    lost_until_ns_ = std::max(lost_until_ns_, loss.end_ns);
-    if (loss.stream_class == StreamClass::kCpu) {
-      dispatches_.OnLoss(loss.cpu, loss.begin_ns, records);
-      if (samples_ != nullptr) samples_->OnLoss(records);
-      kernel_hooks_.EndInterrupts(loss.cpu, dispatches_.SeenNs(loss.cpu),
-                                  false);
-      if (hooks_.has_probes()) registry_.LoseAllHooks(loss.begin_ns);
-    } else {
-      index = OnThreadLoss(loss, records);
-    }
-    if (observer_ != nullptr) {
-      observer_->OnLoss({loss.stream_class == StreamClass::kCpu ? loss.cpu : -1,
-                         index, loss.begin_ns, loss.end_ns, count, cause});
-    }
-  }
+  // What was lost of a stream, by DiscardedEvents or DiscardedPackets.
+  struct Loss {
+    StreamClass stream_class;
+    std::int32_t cpu, pid, tid;
+    std::uint64_t begin_ns, end_ns;
+    std::uint64_t count;    // for the observer, 0 if unknown
+    std::uint64_t records;  // for bounds, then kUnbounded
+    std::string_view cause;
+    bool overwritten;
+  };
+  // Returns false if it lies behind the tables' range.
+  bool OnLoss(Loss loss);
+  void Lose(const Loss& loss);
 
-  // Finds the thread that a loss concerns. It creates no rows: the time of a
-  // loss is rough, so the tid may not be this thread's yet.
-  template <typename Discarded>
-  ThreadIndex OnThreadLoss(const Discarded& loss, std::uint64_t records) {
-    if (!registry_.LoseHooks(loss.pid, loss.begin_ns, loss.end_ns, records)) {
-      unplaced_loss_ = true;
-    }
-    ThreadState* thread = registry_.Find(loss.tid);
-    if (thread == nullptr ||
-        (thread->process != nullptr && thread->process->pid != loss.pid)) {
-      return kNoThread;
-    }
-    thread->hooks_lost = true;
-    SegmentBuilder::OnLoss(*thread);
-    return thread->index;
-  }
-
-  static constexpr std::uint64_t kNever = ~std::uint64_t{0};
+  static constexpr std::uint64_t kNever = Window::kNever;
   struct StreamThread {
     std::int32_t pid = -1, tid = -1;
     ThreadState* thread = nullptr;
@@ -442,14 +340,8 @@ class Reconstruction final : public logformat::ItemSink {
   const bool takes_runs_;
   const WantedRows rows_;
   const bool records_stay_;
-  std::uint64_t tables_from_ns_, tables_until_ns_;
-  // The tables are of a range that begins at this record time; kNever: it has
-  // begun, or it does with the tables. And: it ends at tables_until_ns_.
-  std::uint64_t range_from_ns_ = kNever;
-  bool of_range_ = false, until_range_ = false;
-  bool before_tables_;  // records before that may still come
-  bool tables_begun_ = false;
-  std::vector<std::variant<DiscardedEvents, DiscardedPackets>> losses_at_begin_;
+  Window window_;
+  std::vector<Loss> losses_at_begin_;  // they go on then
   HookTable hooks_;
   EventSetDumps thread_dumps_;
   CounterExtension thread_counters_;
@@ -475,13 +367,35 @@ class Reconstruction final : public logformat::ItemSink {
   bool unplaced_loss_ = false;  // hook records of an unknown process were lost
 };
 
-void Reconstruction::OnEarlier(const EventRecord& record) {
-  const bool hook = logformat::IsKernelHookEvent(record.event_id);
-  dispatches_.OnEarlier(
-      record,
-      hook && hooks_.origins()[logformat::EventHookId(record.event_id)] ==
-                  HookOrigin::kInterrupt);
-  OnTask(record, record.time_ns);
+Window::Step Reconstruction::Enter(std::uint64_t time_ns, bool may_precede) {
+  Window::Step step = window_.Next(time_ns, may_precede);
+  for (; step == Window::Step::kBegin || step == Window::Step::kBeginRange;
+       step = window_.Next(time_ns, may_precede)) {
+    step == Window::Step::kBegin ? BeginTables() : BeginRange();
+  }
+  return step;
+}
+
+bool Reconstruction::IsInside(const EventRecord& record) {
+  const bool of_thread = record.stream_class == StreamClass::kThread;
+  const Window::Step step = Enter(record.time_ns, of_thread);
+  if (step == Window::Step::kInside || (!of_thread && IsDefinition(record))) {
+    return true;
+  }
+  if (step == Window::Step::kBehind) {
+    if (OnBehind(record)) return true;
+    if (window_.ends_in_range()) return false;
+  } else if (!of_thread) {
+    // It names threads at most.
+    const bool hook = logformat::IsKernelHookEvent(record.event_id);
+    dispatches_.OnEarlier(
+        Measured(record, record.time_ns),
+        hook && hooks_.origins()[logformat::EventHookId(record.event_id)] ==
+                    HookOrigin::kInterrupt);
+    OnTask(record, record.time_ns);
+  }
+  ++records_;
+  return false;
 }
 
 void Reconstruction::OnTask(const EventRecord& record, std::uint64_t time_ns) {
@@ -499,20 +413,8 @@ void Reconstruction::OnTask(const EventRecord& record, std::uint64_t time_ns) {
   }
 }
 
-void Reconstruction::NameKnown(const EventRecord& record) {
-  logformat::StateRecord state;
-  if (!Decode(record, state)) {
-    ++malformed_;
-  } else if (registry_.Find(state.tid) != nullptr) {
-    tasks_.OnRecord(record, now_ns_);
-  }
-}
-
 void Reconstruction::BeginRange() {
-  const std::uint64_t begin_ns = std::exchange(range_from_ns_, kNever);
-  if (before_tables_) BeginTables();
-  before_tables_ = false;
-  tables_from_ns_ = begin_ns;
+  const std::uint64_t begin_ns = window_.begin_ns();
   // No record, and so no interval, begins before that.
   kernel_ns_ = std::max(kernel_ns_, begin_ns);
   now_ns_ = std::max(now_ns_, begin_ns);
@@ -532,79 +434,106 @@ void Reconstruction::BeginRange() {
   records_ = malformed_ = 0;
 }
 
-void Reconstruction::EndRange(const EventRecord& record) {
-  --records_;
+bool Reconstruction::OnBehind(const EventRecord& record) {
+  const bool ends_in_range = window_.ends_in_range();
+  const std::uint64_t until_ns = window_.until_ns();
   if (record.stream_class == StreamClass::kThread) {
-    // Its calls go on until the end.
-    if (IsKnown(record)) {
-      ThreadRegistry::See(*by_stream_[record.stream].thread, tables_until_ns_);
+    // Its calls go on until the end of the range.
+    if (ends_in_range && IsKnown(record)) {
+      ThreadRegistry::See(*by_stream_[record.stream].thread, until_ns);
     }
-    return;
+    return false;
   }
-  if (static_cast<CpuEvent>(record.event_id) == CpuEvent::kProcessState) {
-    NameKnown(record);
-    return;
-  }
-  dispatches_.SettleBehind(record);
-  if (!dispatches_.IsOpen(record.cpu)) return;
-  if (IsBegin(record)) {
-    dispatches_.CutRange(record.cpu, tables_until_ns_);
-    return;
-  }
-  const auto tid = DispatchTracker::OccupantBefore(record);
-  if (!tid) return;
-  EventRecord dump = record;
-  if (record.counters != nullptr && dispatches_.dumps().rotates()) {
-    dump = dispatches_.dumps().Spread(record);
-  }
-  if (record.counters != nullptr && cpu_counters_.active()) {
-    dump = cpu_counters_.Extend(dump, dispatches_.dumps().PresentIn(dump),
-                                record.time_ns, /*time_sure=*/true);
-    if (!cpu_counters_.doubted().empty()) {
-      dispatches_.OnDoubt(record.cpu, cpu_counters_.doubted());
+  if (!ends_in_range && !dispatches_.StateOf(record.cpu).ended) return true;
+  const auto event = static_cast<CpuEvent>(record.event_id);
+  if (event == CpuEvent::kProcessState) {
+    // It says who a thread in the tables is.
+    if (logformat::StateRecord state; !Decode(record, state)) {
+      ++malformed_;
+    } else if (registry_.Find(state.tid) != nullptr) {
+      tasks_.OnRecord(record, now_ns_);
     }
-  }
-  dispatches_.EndRange(dump, *tid, tables_until_ns_);
-  kernel_hooks_.EndInterrupts(record.cpu, tables_until_ns_, /*own=*/false);
-}
-
-bool Reconstruction::IsAfter(const EventRecord& record) {
-  if (until_range_) {
-    EndRange(record);
-    return true;
-  }
-  if (record.stream_class == StreamClass::kThread) return true;
-  if (!dispatches_.HasEnded(record.cpu)) return false;
-  if (static_cast<CpuEvent>(record.event_id) == CpuEvent::kProcessState) {
-    NameKnown(record);
-    return true;
-  }
-  if (static_cast<CpuEvent>(record.event_id) == CpuEvent::kOwner) {
+  } else if (ends_in_range) {
+    dispatches_.SettleBehind(record);
+    if (!dispatches_.StateOf(record.cpu).open()) return false;
+    if (const auto tid = DispatchTracker::OccupantBefore(record)) {
+      dispatches_.EndRange(Measured(record, record.time_ns), *tid, until_ns);
+      // What a CPU did that comes back is not recorded.
+      if (IsBegin(record)) return false;
+      kernel_hooks_.EndInterrupts(record.cpu, until_ns, /*own=*/false);
+    }
+  } else if (event == CpuEvent::kOwner || dispatches_.AnyOpen()) {
+    // A CPU whose tables go on may still show what begins or ends here.
     OnTask(record, now_ns_);
-    return true;
   }
-  // A CPU whose tables go on may still show what begins or ends here.
-  if (dispatches_.AnyOpen()) OnTask(record, now_ns_);
-  return true;
+  return false;
 }
 
 void Reconstruction::BeginTables() {
-  if (tables_begun_) return;
-  tables_begun_ = true;
-  registry_.BeginTables(tables_from_ns_);
-  dispatches_.BeginTables(tables_from_ns_);
-  for (const auto& loss : losses_at_begin_) {
-    std::visit([this](const auto& lost) { Lose(lost); }, loss);
+  registry_.BeginTables(window_.begin_ns());
+  dispatches_.BeginTables(window_.begin_ns());
+  for (const Loss& loss : losses_at_begin_) Lose(loss);
+}
+
+bool Reconstruction::OnLoss(Loss loss) {
+  const Window::Step step = Enter(loss.begin_ns, /*may_precede=*/true);
+  const bool of_cpu = loss.stream_class == StreamClass::kCpu;
+  if (step == Window::Step::kBehind && window_.ends_in_range()) {
+    if (of_cpu) dispatches_.LoseBehind(window_.until_ns());
+    return false;
+  }
+  if (loss.records == 0) return true;
+  if (step == Window::Step::kEarlier) {
+    if (of_cpu) dispatches_.OnEarlierLoss(loss.cpu);
+    // One that lasts until the tables begins with them.
+    if (!loss.overwritten && loss.end_ns > window_.begin_ns()) {
+      loss.begin_ns = window_.begin_ns();
+      losses_at_begin_.push_back(loss);
+    }
+  } else if (step == Window::Step::kInside ||
+             (of_cpu && !dispatches_.StateOf(loss.cpu).ended)) {
+    Lose(loss);
+  }
+  return true;
+}
+
+void Reconstruction::Lose(const Loss& loss) {
+  ThreadState* thread = nullptr;
+  lost_until_ns_ = std::max(lost_until_ns_, loss.end_ns);
+  const bool of_cpu = loss.stream_class == StreamClass::kCpu;
+  if (of_cpu) {
+    dispatches_.OnLoss(loss.cpu, loss.begin_ns, loss.records);
+    if (samples_ != nullptr) samples_->OnLoss(loss.records);
+    kernel_hooks_.EndInterrupts(loss.cpu, dispatches_.StateOf(loss.cpu).seen_ns,
+                                false);
+    if (hooks_.has_probes()) registry_.LoseAllHooks(loss.begin_ns);
+  } else {
+    unplaced_loss_ |= !registry_.LoseHooks(loss.pid, loss.begin_ns, loss.end_ns,
+                                           loss.records);
+    // It creates no rows: the time of a loss is rough, so the tid may not be
+    // this thread's yet.
+    thread = registry_.Find(loss.tid);
+    if (thread != nullptr && thread->process != nullptr &&
+        thread->process->pid != loss.pid) {
+      thread = nullptr;
+    }
+  }
+  if (thread != nullptr) {
+    thread->hooks_lost = true;
+    SegmentBuilder::OnLoss(*thread);
+  }
+  if (observer_ != nullptr) {
+    observer_->OnLoss({of_cpu ? loss.cpu : -1,
+                       thread == nullptr ? kNoThread : thread->index,
+                       loss.begin_ns, loss.end_ns, loss.count, loss.cause});
   }
 }
 
 void Reconstruction::OnKernelRecord(const EventRecord& record,
                                     std::uint64_t time_ns) {
-  if (before_tables_ && IsBefore(record)) [[unlikely]]
-    return;
-  if (IsBegin(record) && dispatches_.IsOpen(record.cpu)) [[unlikely]] {
-    kernel_hooks_.EndInterrupts(record.cpu, dispatches_.SeenNs(record.cpu),
-                                false);
+  if (IsBegin(record) && dispatches_.StateOf(record.cpu).open()) [[unlikely]] {
+    kernel_hooks_.EndInterrupts(record.cpu,
+                                dispatches_.StateOf(record.cpu).seen_ns, false);
   }
   dispatches_.OnRecord(record.cpu, time_ns);
   if (logformat::IsKernelHookEvent(record.event_id)) {
@@ -667,16 +596,16 @@ void Reconstruction::CloseSegmentsOfEnded() {
 
 Report Reconstruction::Finish(const logformat::TraceReader& reader,
                               bool interrupted) {
-  if (before_tables_) BeginTables();
-  if (range_from_ns_ != kNever) BeginRange();
-  now_ns_ = std::max({now_ns_, lost_until_ns_, tables_from_ns_});
-  if (until_range_ && !interrupted) now_ns_ = tables_until_ns_;
+  Enter(kNever - 1, /*may_precede=*/false);
+  now_ns_ = std::max({now_ns_, lost_until_ns_, window_.begin_ns()});
+  if (window_.ends_in_range() && !interrupted) now_ns_ = window_.until_ns();
   dispatches_.Finish(now_ns_);
   CloseSegmentsOfEnded();
+  const auto no_process = [](const ThreadState& thread) {
+    return thread.process == nullptr;
+  };
   if (observer_ != nullptr &&
-      std::any_of(
-          registry_.threads().begin(), registry_.threads().end(),
-          [](const auto& thread) { return thread.process == nullptr; })) {
+      std::ranges::any_of(registry_.threads(), no_process)) {
     observer_->OnOwnersUnknown(0);
   }
 
@@ -686,42 +615,40 @@ Report Reconstruction::Finish(const logformat::TraceReader& reader,
   for (const logformat::ProcessName& named : info_.processes) {
     registry_.NameProcess(named.pid, named.comm);
   }
-  report.begin_ns = std::max(info_.begin_ns, tables_from_ns_);
-  if (tables_from_ns_ == 0 && first_ns_ != kNever &&
+  report.begin_ns = std::max(info_.begin_ns, window_.begin_ns());
+  if (window_.begin_ns() == 0 && first_ns_ != kNever &&
       (report.begin_ns == 0 || first_ns_ < report.begin_ns)) {
     report.begin_ns = first_ns_;
   }
   report.end_ns = std::max(report.begin_ns, now_ns_);
-  report.of_range = of_range_;
+  report.of_range = window_.of_range();
   report.records = records_;
   report.interrupted = interrupted;
   report.hidden_switches = dispatches_.contradictions();
   if (samples_ != nullptr) {
     Samples samples = samples_->Take();
-    samples.of_part = of_range_ || tables_from_ns_ != 0 || interrupted;
+    samples.of_part =
+        window_.of_range() || window_.begin_ns() != 0 || interrupted;
     report.samples = std::make_shared<const Samples>(std::move(samples));
   }
 
   const auto session = reader.session_discarded();
-  const bool session_loss =
-      std::any_of(session.begin(), session.end(),
-                  [](std::uint64_t records) { return records != 0; });
+  const bool session_loss = std::ranges::any_of(
+      session, [](std::uint64_t records) { return records != 0; });
   paths_.IncludeChildren();
-  if (of_range_) {
+  if (window_.of_range()) {
     paths_.DropUnused();
     // They are known for the whole trace.
     report.own_cost.bpf_ns = report.own_cost.bpf_sampled_ns = 0;
   }
-  const auto is_interrupt = [](logformat::HookOrigin origin) {
-    return origin == logformat::HookOrigin::kInterrupt;
-  };
-  report.interrupts = std::any_of(hooks_.origins().begin(),
-                                  hooks_.origins().end(), is_interrupt);
-  BuildTables(
-      {info_, registry_, paths_, dispatches_, cpu_counters_, tasks_.any_fault(),
-       hooks_.kernel_events() != 0, session_loss || unplaced_loss_,
-       report.interrupts, report.begin_ns, report.end_ns, rows_, of_range_},
-      report);
+  const auto& origins = hooks_.origins();
+  report.interrupts =
+      std::ranges::find(origins, HookOrigin::kInterrupt) != origins.end();
+  BuildTables({info_, registry_, paths_, dispatches_, cpu_counters_,
+               tasks_.any_fault(), hooks_.kernel_events() != 0,
+               session_loss || unplaced_loss_, report.interrupts,
+               report.begin_ns, report.end_ns, rows_, window_.of_range()},
+              report);
   if (interrupted) {
     ledger_.AddMessage(absl::StrFormat(
         "reading was interrupted after %d records: all numbers are of these "

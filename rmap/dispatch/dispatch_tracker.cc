@@ -12,7 +12,6 @@ namespace countrace::rmap {
 
 using logformat::CountersReason;
 using logformat::CountersRecord;
-using logformat::DispatchRecord;
 using logformat::EventRecord;
 
 namespace {
@@ -395,16 +394,12 @@ void DispatchTracker::OnRecord(std::int32_t index, std::uint64_t time_ns) {
 void DispatchTracker::OnDispatch(const EventRecord& record,
                                  std::uint64_t time_ns) {
   CpuState* cpu = Cpu(record.cpu);
-  DispatchRecord dispatch;
-  if (cpu == nullptr || !Decode(record, dispatch)) {
+  const auto tids = TidsOf(record);
+  if (cpu == nullptr || !tids) {
     ++malformed_;
     return;
   }
-  const auto prev =
-      static_cast<std::int32_t>(dispatch.tids_and_state & 0xffffffu);
-  const auto next =
-      static_cast<std::int32_t>(dispatch.tids_and_state >> 24 & 0xffffffu);
-  const auto state = static_cast<std::uint16_t>(dispatch.tids_and_state >> 48);
+  const auto [prev, next, state] = *tids;
 
   CloseInterrupts(*cpu, time_ns, /*switches=*/true);
   if (cpu->interrupts_unknown_since_ns != 0) [[unlikely]] {
@@ -562,18 +557,14 @@ void DispatchTracker::EndCpu(CpuState& cpu, std::uint64_t time_ns) {
 void DispatchTracker::OnSwitchIn(const EventRecord& record,
                                  std::uint64_t time_ns) {
   CpuState* cpu = Cpu(record.cpu);
-  logformat::SwitchInRecord switch_in;
-  if (cpu == nullptr || !Decode(record, switch_in)) {
+  const auto tids = TidsOf(record);
+  if (cpu == nullptr || !tids) {
     ++malformed_;
     return;
   }
   // Without a first dump, or after a loss, the interval has no owner anyway.
   if (!cpu->begun || cpu->lossy) return;
-  const auto prev =
-      static_cast<std::int32_t>(switch_in.tids_and_state & 0xffffffu);
-  const auto next =
-      static_cast<std::int32_t>(switch_in.tids_and_state >> 24 & 0xffffffu);
-  const bool computed = switch_in.tids_and_state >> 48 != 0;
+  const auto [prev, next, computed] = *tids;
   CloseInterrupts(*cpu, time_ns, /*switches=*/true);
   const bool confirmed = Confirm(*cpu, prev);
   if (!confirmed) {
@@ -585,13 +576,14 @@ void DispatchTracker::OnSwitchIn(const EventRecord& record,
   AddUncounted(*cpu, attributed);
   EndParts(*cpu);
   if (confirmed)
-    EmitDispatch(*cpu, cpu->last_ns, logformat::kSwitchOther, computed);
+    EmitDispatch(*cpu, cpu->last_ns, logformat::kSwitchOther, computed != 0);
   if (attributed.thread != nullptr) {
-    if (computed) InferSwitch(*attributed.thread, time_ns);
+    if (computed != 0) InferSwitch(*attributed.thread, time_ns);
     SwitchOut(*attributed.thread, record.cpu, time_ns, logformat::kSwitchOther);
   }
-  Occupy(*cpu, next, time_ns, computed);
-  if (computed && cpu->thread != nullptr) InferSwitch(*cpu->thread, time_ns);
+  Occupy(*cpu, next, time_ns, computed != 0);
+  if (computed != 0 && cpu->thread != nullptr)
+    InferSwitch(*cpu->thread, time_ns);
 }
 
 void DispatchTracker::InferSwitch(ThreadState& thread, std::uint64_t time_ns) {
@@ -625,7 +617,7 @@ void DispatchTracker::OnFault(std::int32_t cpu_number, ThreadState& thread,
   }
   if (runs) {
     ++cpu->faults;
-  } else if (cpu->begun && !cpu->ended) {
+  } else if (cpu->open()) {
     AddStrayFaults(*cpu, counted ? &thread : nullptr, 1);
   } else if (counted) {
     // No dump was before it, so that no account has it.
@@ -645,7 +637,7 @@ void DispatchTracker::OnFault(std::int32_t cpu_number, ThreadState& thread,
 void DispatchTracker::Finish(std::uint64_t end_ns) {
   for (CpuState& cpu : cpus_) {
     if (dumps_.rotates()) EndRounds(cpu, dumps_);
-    if (cpu.begun && !cpu.ended) {
+    if (cpu.open()) {
       coverage_.earliest_end_ns =
           std::min(coverage_.earliest_end_ns, cpu.last_ns);
       FinishCut(cpu, end_ns);  // the recorder was killed

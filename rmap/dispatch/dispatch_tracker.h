@@ -72,11 +72,10 @@ class DispatchTracker {
   static std::optional<std::int32_t> OccupantBefore(
       const logformat::EventRecord& record);
   // The range ends, and so does its part of the CPU of `record`, which comes
-  // later: `tid` had the CPU until then.
+  // later: `tid` had the CPU until then. If the CPU comes back with that
+  // record, what it did is not recorded. Requires: it is open.
   void EndRange(const logformat::EventRecord& record, std::int32_t tid,
                 std::uint64_t time_ns);
-  // The same for a CPU that comes back later: what it did is not recorded.
-  void CutRange(std::int32_t cpu, std::uint64_t time_ns);
   // A record behind the range shows which threads were blocked at its end,
   // `time_ns`; a loss there that this is not known.
   void SettleBehind(const logformat::EventRecord& record);
@@ -89,12 +88,8 @@ class DispatchTracker {
   // A fault record of `thread`, counted or not; it may run on `cpu`.
   void OnFault(std::int32_t cpu, ThreadState& thread, std::uint64_t time_ns);
   // `records` of `cpu` (kUnbounded: unknown) were lost after the previous one,
-  // which came at SeenNs(), or after `begin_ns` if there is none.
+  // which came at seen_ns, or after `begin_ns` if there is none.
   void OnLoss(std::int32_t cpu, std::uint64_t begin_ns, std::uint64_t records);
-  std::uint64_t SeenNs(std::int32_t cpu) const;
-  // The recording of `cpu` began and did not end.
-  bool IsOpen(std::int32_t cpu) const;
-  bool HasEnded(std::int32_t cpu) const;
   bool AnyOpen() const;
   // A dump at `time_ns` for `reason` is the last one of its CPU.
   bool IsEnd(std::uint32_t reason, std::uint64_t time_ns) const;
@@ -123,8 +118,6 @@ class DispatchTracker {
   bool begun_inside() const { return begun_inside_; }
   // Time after the last records of CPUs, if nothing says that any were lost.
   std::uint64_t cut_ns() const { return cut_ns_; }
-  // Interrupts may be open on `cpu` that were not recorded.
-  bool InterruptsUnknown(std::int32_t cpu) const;
   // The thread on `cpu` continues as `to`: a thread that calls exec takes over
   // the main thread's tid.
   void TransferRunning(std::int32_t cpu, ThreadState& to,
@@ -140,6 +133,12 @@ class DispatchTracker {
 
   const KernelCoverage& coverage() const { return coverage_; }
   const std::deque<CpuState>& cpus() const { return cpus_; }
+  // A CPU without a record has the state of one that has not begun.
+  const CpuState& StateOf(std::int32_t cpu) const {
+    static const CpuState kNone;
+    const CpuState* const state = FindCpu(cpu);
+    return state == nullptr ? kNone : *state;
+  }
   // The shape of the dumps, if event sets are multiplexed.
   EventSetDumps& dumps() { return dumps_; }
   const EventSetDumps& dumps() const { return dumps_; }

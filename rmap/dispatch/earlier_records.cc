@@ -26,13 +26,10 @@ void DispatchTracker::OnEarlier(const EventRecord& record, bool interrupt) {
   const auto tid = logformat::RunningTid(info_, record.event_id, record.bytes);
   if (tid) cpu->earlier_tid = *tid;
   const auto event = static_cast<CpuEvent>(record.event_id);
-  logformat::DispatchRecord dispatch;
-  if (event == CpuEvent::kDispatch && Decode(record, dispatch)) {
+  if (const auto tids = TidsOf(record); event == CpuEvent::kDispatch && tids) {
     cpu->earlier_interrupts = 0;
-    ThreadState* const left = registry_.Find(
-        static_cast<std::int32_t>(dispatch.tids_and_state & 0xffffffu));
-    if (left != nullptr &&
-        (dispatch.tids_and_state >> 48 & logformat::kSwitchDead) != 0) {
+    ThreadState* const left = registry_.Find(tids->first);
+    if (left != nullptr && (tids->state & logformat::kSwitchDead) != 0) {
       registry_.Retire(*left);
     }
   } else if (event != CpuEvent::kCounters) {

@@ -7,31 +7,8 @@
 
 namespace countrace::rmap {
 
-std::uint64_t DispatchTracker::SeenNs(std::int32_t cpu) const {
-  const CpuState* state = FindCpu(cpu);
-  return state == nullptr ? 0 : state->seen_ns;
-}
-
-bool DispatchTracker::IsOpen(std::int32_t cpu) const {
-  if (cpu < 0 || static_cast<std::size_t>(cpu) >= by_cpu_.size()) return false;
-  const CpuState* state = by_cpu_[static_cast<std::size_t>(cpu)];
-  return state != nullptr && state->begun && !state->ended;
-}
-
-bool DispatchTracker::HasEnded(std::int32_t cpu) const {
-  const CpuState* state = FindCpu(cpu);
-  return state != nullptr && state->begun && state->ended;
-}
-
 bool DispatchTracker::AnyOpen() const {
-  return std::any_of(cpus_.begin(), cpus_.end(), [](const CpuState& cpu) {
-    return cpu.begun && !cpu.ended;
-  });
-}
-
-bool DispatchTracker::InterruptsUnknown(std::int32_t cpu) const {
-  const CpuState* state = FindCpu(cpu);
-  return state != nullptr && state->interrupts_unknown_since_ns != 0;
+  return std::ranges::any_of(cpus_, &CpuState::open);
 }
 
 void DispatchTracker::NoteLoss(std::uint64_t since_ns) {
@@ -59,7 +36,7 @@ void DispatchTracker::BeginLoss(CpuState& cpu, std::uint64_t begin_ns,
   ConfirmOccupant(cpu);  // no record will contradict it
   EndContradiction(cpu, begin_ns);
   // What the CPU did up to its latest record is known.
-  if (cpu.begun && !cpu.ended) {
+  if (cpu.open()) {
     const bool known = cpu.occupant != CpuState::Occupant::kUnknown;
     AttributedInterval part = AttributeTime(cpu, begin_ns, known);
     part.switched = false;

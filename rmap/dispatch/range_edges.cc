@@ -3,6 +3,7 @@
 // what goes on (dispatches, waits, calls, losses) counts from the range's begin
 // on. At its end the first record behind it says who has each CPU.
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "rmap/dispatch/dispatch_tracker.h"
@@ -87,20 +88,11 @@ void DispatchTracker::BeginRange(std::uint64_t time_ns) {
 
 std::optional<std::int32_t> DispatchTracker::OccupantBefore(
     const EventRecord& record) {
-  constexpr auto tid = [](std::uint64_t tids) {
-    return static_cast<std::int32_t>(tids & 0xffffffu);
-  };
   switch (static_cast<CpuEvent>(record.event_id)) {
-    case CpuEvent::kDispatch: {
-      logformat::DispatchRecord dispatch;
-      if (!Decode(record, dispatch)) return std::nullopt;
-      return tid(dispatch.tids_and_state);
-    }
-    case CpuEvent::kSwitchIn: {
-      logformat::SwitchInRecord switch_in;
-      if (!Decode(record, switch_in)) return std::nullopt;
-      return tid(switch_in.tids_and_state);
-    }
+    case CpuEvent::kDispatch:
+    case CpuEvent::kSwitchIn:
+      if (const auto tids = TidsOf(record)) return tids->first;
+      return std::nullopt;
     case CpuEvent::kCounters: {
       logformat::CountersRecord dump;
       if (!Decode(record, dump)) return std::nullopt;
@@ -115,8 +107,14 @@ std::optional<std::int32_t> DispatchTracker::OccupantBefore(
 
 void DispatchTracker::EndRange(const EventRecord& record, std::int32_t tid,
                                std::uint64_t time_ns) {
-  CpuState* cpu = FindCpu(record.cpu);
-  if (cpu == nullptr || !cpu->begun || cpu->ended) return;
+  CpuState* const cpu = FindCpu(record.cpu);
+  if (IsBegin(record)) {
+    coverage_.earliest_end_ns =
+        std::min(coverage_.earliest_end_ns, cpu->last_ns);
+    FinishCut(*cpu, time_ns);
+    cpu->ended = true;
+    return;
+  }
   CloseInterrupts(*cpu, time_ns, /*switches=*/false);
   const bool known =
       !cpu->lossy && (tid < 0 ? cpu->occupant != CpuState::Occupant::kUnknown
@@ -138,24 +136,17 @@ void DispatchTracker::EndRange(const EventRecord& record, std::int32_t tid,
 }
 
 void DispatchTracker::SettleBehind(const EventRecord& record) {
-  std::int32_t tid = 0;
   const auto event = static_cast<CpuEvent>(record.event_id);
   const bool woken = event == CpuEvent::kWakeup;
-  // The second tid of each: who is woken, who gets the CPU.
-  const auto second = [&tid](std::uint64_t tids) {
-    tid = static_cast<std::int32_t>(tids >> 24 & 0xffffffu);
-  };
-  if (logformat::WakeupRecord wakeup; woken && Decode(record, wakeup)) {
-    blocked_.NoteWakeup();
-    second(wakeup.tids_and_cpu);
-  } else if (logformat::DispatchRecord dispatch;
-             event == CpuEvent::kDispatch && Decode(record, dispatch)) {
-    second(dispatch.tids_and_state);
-  } else if (logformat::SwitchInRecord switch_in;
-             event == CpuEvent::kSwitchIn && Decode(record, switch_in)) {
-    second(switch_in.tids_and_state);
+  const auto tids = TidsOf(record);
+  if (!tids || !(woken || event == CpuEvent::kDispatch ||
+                 event == CpuEvent::kSwitchIn)) {
+    return;
   }
-  ThreadState* const thread = tid == 0 ? nullptr : registry_.Find(tid);
+  if (woken) blocked_.NoteWakeup();
+  // Who is woken, or gets the CPU.
+  ThreadState* const thread =
+      tids->second == 0 ? nullptr : registry_.Find(tids->second);
   // After a loss it may be from another sleep.
   if (thread != nullptr && !thread->unseen.in_loss &&
       !unseen_.BegunSince(thread->unseen)) {
@@ -168,14 +159,6 @@ void DispatchTracker::LoseBehind(std::uint64_t time_ns) {
   for (ThreadState& thread : registry_.threads()) {
     BlockedTime::EndPerhaps(thread, time_ns);
   }
-}
-
-void DispatchTracker::CutRange(std::int32_t cpu_number, std::uint64_t time_ns) {
-  CpuState* cpu = FindCpu(cpu_number);
-  if (cpu == nullptr || !cpu->begun || cpu->ended) return;
-  coverage_.earliest_end_ns = std::min(coverage_.earliest_end_ns, cpu->last_ns);
-  FinishCut(*cpu, time_ns);
-  cpu->ended = true;
 }
 
 }  // namespace countrace::rmap

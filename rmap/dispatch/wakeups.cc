@@ -8,15 +8,13 @@ using logformat::EventRecord;
 
 void DispatchTracker::OnWakeup(const EventRecord& record,
                                std::uint64_t time_ns) {
-  logformat::WakeupRecord wakeup;
-  if (!Decode(record, wakeup)) {
+  const auto tids = TidsOf(record);
+  if (!tids) {
     ++malformed_;
     return;
   }
   blocked_.NoteWakeup();
-  const auto waker = static_cast<std::int32_t>(wakeup.tids_and_cpu & 0xffffffu);
-  const auto wakee =
-      static_cast<std::int32_t>(wakeup.tids_and_cpu >> 24 & 0xffffffu);
+  const auto [waker, wakee, cpu] = *tids;
   ThreadState* thread = Resolve(wakee, time_ns);
   // A thread that runs is not asleep yet: either it will not sleep, or the
   // clocks show its wake-up too early. A waiting thread was woken before.

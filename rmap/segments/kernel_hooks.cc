@@ -12,6 +12,7 @@
 #include "logformat/jump_hook.h"
 #include "logformat/sample_points.h"
 #include "logformat/system_call_exit.h"
+#include "rmap/dispatch/kernel_layout.h"
 #include "rmap/state/unseen_state.h"
 
 namespace countrace::rmap {
@@ -129,7 +130,8 @@ void KernelHooks::OnInterrupt(const EventRecord& record, std::uint32_t hook_id,
   SegmentBuilder::NoteHook(*work, time_ns);
   if (!exit) {
     segments_.Enter(*work, hook_id, DumpOf(record), time_ns);
-    if (dispatches_.InterruptsUnknown(record.cpu)) [[unlikely]] {
+    if (dispatches_.StateOf(record.cpu).interrupts_unknown_since_ns != 0)
+        [[unlikely]] {
       SegmentBuilder::DoubtPlace(*work);
     }
   } else if (!work->stack.frames.empty()) {
@@ -137,7 +139,8 @@ void KernelHooks::OnInterrupt(const EventRecord& record, std::uint32_t hook_id,
     if (SegmentBuilder::IsOpen(*work, hook_id)) {
       segments_.Exit(*work, hook_id, DumpOf(record), time_ns);
     } else if (work->dispatch.running_cpu < 0 &&
-               !dispatches_.InterruptsUnknown(record.cpu)) {
+               dispatches_.StateOf(record.cpu).interrupts_unknown_since_ns ==
+                   0) {
       // It was open when the tables began, around those that are open now.
       segments_.LeaveAll(*work, time_ns);
     }
@@ -154,8 +157,7 @@ void KernelHooks::OnRecord(const EventRecord& record,
     OnInterrupt(record, hook_id, time_ns);
     return;
   }
-  const auto tid = static_cast<std::int32_t>(hook.ids & 0xffffffu);
-  const auto pid = static_cast<std::int32_t>(hook.ids >> 24 & 0xffffffu);
+  const auto [tid, pid, syscall] = TidsOf(hook.ids);
   if (hooks_.IsOffCpu(hook_id)) {
     ThreadState& thread = registry_.Observe({pid, tid}, time_ns);
     if (!registry_.Counts(thread)) return;
@@ -186,7 +188,7 @@ void KernelHooks::OnRecord(const EventRecord& record,
     return;
   }
   if ((record.event_id & logformat::kEventExitBit) != 0 &&
-      hook.ids >> 48 == logformat::kUnnamedSystemCall &&
+      syscall == logformat::kUnnamedSystemCall &&
       hooks_.IsSystemCall(hook_id)) {
     OnUnnamedExit(thread, record, time_ns);
   } else {

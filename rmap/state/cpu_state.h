@@ -191,6 +191,7 @@ struct CpuState {
   std::array<std::uint64_t, kRecordPlaces> records{};
 
   bool begun = false, ended = false;
+  bool open() const { return begun && !ended; }
   // The first dump, and the end of the attributed time.
   std::uint64_t begin_ns = 0, last_ns = 0;
   // Begin of the interval in which a switch is missing; `contradicted`: it goes
