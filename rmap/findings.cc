@@ -114,8 +114,8 @@ void AddProbeFindings(const std::vector<ProcessRow>& processes,
 
 void AddCutCpus(const DispatchTracker& dispatches, LossLedger& ledger) {
   for (const CpuState& cpu : dispatches.cpus()) {
-    if (!cpu.begun) continue;
-    const bool cut = !cpu.ended;
+    if (!cpu.begun()) continue;
+    const bool cut = !cpu.ended();
     if (cut) {
       ledger.AddMessage(absl::StrFormat(
           "cpu %d: the recording ended without a last counter dump; what ran "

@@ -444,7 +444,7 @@ bool Reconstruction::OnBehind(const EventRecord& record) {
     }
     return false;
   }
-  if (!ends_in_range && !dispatches_.StateOf(record.cpu).ended) return true;
+  if (!ends_in_range && !dispatches_.StateOf(record.cpu).ended()) return true;
   const auto event = static_cast<CpuEvent>(record.event_id);
   if (event == CpuEvent::kProcessState) {
     // It says who a thread in the tables is.
@@ -491,7 +491,7 @@ bool Reconstruction::OnLoss(Loss loss) {
       losses_at_begin_.push_back(loss);
     }
   } else if (step == Window::Step::kInside ||
-             (of_cpu && !dispatches_.StateOf(loss.cpu).ended)) {
+             (of_cpu && !dispatches_.StateOf(loss.cpu).ended())) {
     Lose(loss);
   }
   return true;

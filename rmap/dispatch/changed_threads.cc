@@ -7,12 +7,12 @@ namespace countrace::rmap {
 void DispatchTracker::TransferRunning(std::int32_t cpu_number, ThreadState& to,
                                       std::uint64_t time_ns) {
   CpuState* cpu = Cpu(cpu_number);
-  if (cpu == nullptr || cpu->thread == nullptr || cpu->thread == &to) return;
-  if (cpu->lossy) return;  // the interval has no owner anyway
+  if (cpu == nullptr || cpu->thread() == nullptr || cpu->thread() == &to)
+    return;
   ConfirmOccupant(*cpu);
   // There is no dump here: the time is split; the counts of the interval go to
   // `to` when it leaves. Both are threads of one process.
-  ThreadState& from = *cpu->thread;
+  ThreadState& from = *cpu->thread();
   from.dispatch.split_by_exec = to.dispatch.split_by_exec = true;
   if (observer_ != nullptr) {
     observer_->OnInferredSwitch({from.index, time_ns, /*split=*/true});
@@ -36,7 +36,7 @@ void DispatchTracker::TransferRunning(std::int32_t cpu_number, ThreadState& to,
   }
   cpu->last_ns = time_ns;
   EmitDispatch(*cpu, cpu->last_ns, 0, true);
-  cpu->thread = &to;
+  cpu->Occupy(&to, to.tid, /*outside=*/false);
   cpu->dispatch.begin_ns = time_ns;
   cpu->dispatch.inferred = true;
   BeginDispatchCounts(*cpu, events_);
@@ -48,39 +48,33 @@ void DispatchTracker::TransferRunning(std::int32_t cpu_number, ThreadState& to,
 ThreadState* DispatchTracker::TransferOutside(std::int32_t cpu_number,
                                               const ThreadState& to) {
   CpuState* cpu = Cpu(cpu_number);
-  if (cpu == nullptr || cpu->occupant != CpuState::Occupant::kOutside ||
-      cpu->outside_tid == to.tid) {
+  if (cpu == nullptr || !cpu->is_outside() || cpu->tid() == to.tid) {
     return nullptr;
   }
-  ThreadState* const from = registry_.Find(cpu->outside_tid);
+  ThreadState* const from = registry_.Find(cpu->tid());
   if (from == nullptr || from->process != to.process) return nullptr;
-  cpu->outside_tid = to.tid;
+  cpu->Occupy(nullptr, to.tid, /*outside=*/true);
   return from;
 }
 
 void DispatchTracker::Regate(const ProcessState& process) {
   for (CpuState& cpu : cpus_) {
     if (process.counted) {
-      if (cpu.occupant != CpuState::Occupant::kOutside ||
-          cpu.outside_tid == 0) {
-        continue;
-      }
-      const ThreadState* outside = registry_.Find(cpu.outside_tid);
+      if (!cpu.is_outside() || cpu.tid() == 0) continue;
+      const ThreadState* outside = registry_.Find(cpu.tid());
       if (outside != nullptr && outside->process == &process) {
-        Confirm(cpu, cpu.outside_tid);
+        Confirm(cpu, cpu.tid());
       }
       continue;
     }
-    ThreadState* const thread = cpu.thread;
+    ThreadState* const thread = cpu.thread();
     if (thread == nullptr || thread->process != &process) continue;
     ConfirmOccupant(cpu);
     --thread->dispatch.dispatches;
     --cpu.dispatches;
     thread->dispatch.running_cpu = -1;
     unseen_.Leave(*thread, cpu.last_ns);
-    cpu.occupant = CpuState::Occupant::kOutside;
-    cpu.outside_tid = thread->tid;
-    cpu.thread = nullptr;
+    cpu.Occupy(nullptr, thread->tid, /*outside=*/true);
   }
 }
 

@@ -114,7 +114,7 @@ void CutCounts(CpuState& cpu, std::uint64_t time_ns) {
   cut.first_event = counters.first_event;
   cut.counted_before = counters.counted | counters.counted_before;
   cut.doubted = counters.doubted;
-  cut.cut = cut.dispatch_cut = !cpu.ended;
+  cut.cut = cut.dispatch_cut = !cpu.ended();
   if (counters.cut && counters.counted.empty()) {
     // Those of a flight recording began in the same interval.
     cut.before = counters.before;

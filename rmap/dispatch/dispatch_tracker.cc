@@ -96,7 +96,7 @@ void DispatchTracker::EmitCounters(CpuState& cpu, const EventRecord& record,
 
 void DispatchTracker::EmitDispatch(const CpuState& cpu, std::uint64_t end_ns,
                                    std::uint16_t state, bool inferred) {
-  if (observer_ == nullptr || cpu.occupant == CpuState::Occupant::kUnknown) {
+  if (observer_ == nullptr || !cpu.known()) {
     return;
   }
   std::span<const std::uint64_t> counts(cpu.counters.of_dispatch.data(),
@@ -104,21 +104,19 @@ void DispatchTracker::EmitDispatch(const CpuState& cpu, std::uint64_t end_ns,
   // A single dispatch has no estimate of multiplexed counts.
   if (!cpu.counters.stale.empty() || dumps_.rotates()) counts = {};
   observer_->OnDispatch(
-      {cpu.cpu, cpu.thread == nullptr ? kNoThread : cpu.thread->index,
+      {cpu.cpu, cpu.thread() == nullptr ? kNoThread : cpu.thread()->index,
        cpu.dispatch.begin_ns, end_ns, state, counts, cpu.dispatch.interrupts_ns,
-       cpu.dispatch.inferred, inferred,
-       cpu.occupant == CpuState::Occupant::kOutside});
+       cpu.dispatch.inferred, inferred, cpu.is_outside()});
 }
 
 void DispatchTracker::Begin(CpuState& cpu, const EventRecord& record,
                             std::uint64_t time_ns) {
-  cpu.begun = true;
   cpu.begin_ns = cpu.last_ns = time_ns;
   coverage_.any = true;
   coverage_.latest_begin_ns = std::max(coverage_.latest_begin_ns, time_ns);
-  if (cpu.lossy) {
+  if (cpu.lost()) {
     // What was counted before this dump is in no account.
-    AddUnknown(cpu, cpu.lost_since_ns,
+    AddUnknown(cpu, cpu.since_ns(),
                std::vector<std::uint64_t>(events_ + 1, kUnbounded));
   }
   EndLoss(cpu, time_ns);
@@ -128,7 +126,7 @@ void DispatchTracker::Begin(CpuState& cpu, const EventRecord& record,
 void DispatchTracker::Rejoin(CpuState& cpu, const EventRecord& record,
                              std::uint64_t time_ns) {
   if (dumps_.rotates()) EndTurn(cpu, dumps_);
-  if (!cpu.ended) FinishCut(cpu, time_ns);
+  if (!cpu.ended()) FinishCut(cpu, time_ns);
   ConfirmOccupant(cpu);
   cpu.absent_ns += time_ns - cpu.last_ns;
   EndCounts(cpu, events_);
@@ -149,23 +147,13 @@ void DispatchTracker::SeeUnconfirmed(CpuState& cpu, std::int32_t tid) {
 }
 
 bool DispatchTracker::IsOccupant(CpuState& cpu, std::int32_t tid) {
-  switch (cpu.occupant) {
-    case CpuState::Occupant::kUnknown:
-      return false;
-    case CpuState::Occupant::kIdle:
-      return tid == 0;
-    case CpuState::Occupant::kThread:
-      return cpu.thread->tid == tid;
-    case CpuState::Occupant::kOutside:
-      break;
-  }
+  if (!cpu.is_outside()) return cpu.known() && tid == cpu.tid();
   ThreadState* thread = tid == 0 ? nullptr : registry_.Find(tid);
   if (thread == nullptr || !registry_.Counts(*thread)) return true;
-  if (tid != cpu.outside_tid) return false;  // its switch-in is missing
+  if (tid != cpu.tid()) return false;  // its switch-in is missing
   // It counts after all: its fork was recorded after its first dispatch, or it
   // was marked meanwhile.
-  cpu.occupant = CpuState::Occupant::kThread;
-  cpu.thread = thread;
+  cpu.Occupy(thread, tid, /*outside=*/false);
   cpu.dispatch.inferred = true;
   ++cpu.dispatches;
   SwitchIn(*thread, static_cast<std::int32_t>(cpu.cpu), cpu.last_ns);
@@ -189,23 +177,11 @@ AttributedInterval DispatchTracker::AttributeTime(CpuState& cpu,
     attributed.thread = &cpu.interrupt_work;
     cpu.dispatch.interrupts_ns += attributed.ns;
     // They stay with the thread.
-    AddStrayFaults(cpu, cpu.thread, std::exchange(attributed.faults, 0));
+    AddStrayFaults(cpu, cpu.thread(), std::exchange(attributed.faults, 0));
   } else if (confirmed) {
-    switch (cpu.occupant) {
-      case CpuState::Occupant::kThread:
-        attributed.account = &cpu.busy;
-        attributed.thread = cpu.thread;
-        break;
-      case CpuState::Occupant::kIdle:
-        attributed.account = &cpu.idle;
-        attributed.idle = true;
-        break;
-      case CpuState::Occupant::kOutside:
-      case CpuState::Occupant::kUnknown:
-        attributed.account = &cpu.outside;
-        attributed.idle = cpu.outside_tid == 0;
-        break;
-    }
+    attributed.account = cpu.OccupantsAccount();
+    attributed.thread = cpu.thread();
+    attributed.idle = cpu.tid() == 0;
   }
   attributed.account->ns += attributed.ns;
   if (ThreadState* const thread = attributed.thread; thread != nullptr) {
@@ -236,7 +212,7 @@ AttributedInterval DispatchTracker::AttributeTime(CpuState& cpu,
 
 void DispatchTracker::Attribute(CpuState& cpu, const EventRecord& record,
                                 std::uint64_t time_ns, bool confirmed) {
-  if (cpu.lossy) {
+  if (cpu.lost()) {
     NoteLoss(time_ns);
   } else if (!confirmed) {
     cpu.hidden_switches += UnseenSwitches(cpu, record);
@@ -353,17 +329,11 @@ void DispatchTracker::SwitchOut(ThreadState& thread, std::int32_t cpu,
 
 void DispatchTracker::Occupy(CpuState& cpu, std::int32_t tid,
                              std::uint64_t time_ns, bool inferred) {
-  cpu.ended = false;
-  cpu.thread = Resolve(tid, time_ns);
-  cpu.outside_tid = tid;
-  if (cpu.thread != nullptr) {
-    cpu.occupant = CpuState::Occupant::kThread;
+  cpu.Occupy(Resolve(tid, time_ns), tid,
+             tid != 0 || !registry_.gate().counts_idle());
+  if (cpu.thread() != nullptr) {
     ++cpu.dispatches;
-    SwitchIn(*cpu.thread, static_cast<std::int32_t>(cpu.cpu), time_ns);
-  } else {
-    cpu.occupant = tid == 0 && registry_.gate().counts_idle()
-                       ? CpuState::Occupant::kIdle
-                       : CpuState::Occupant::kOutside;
+    SwitchIn(*cpu.thread(), static_cast<std::int32_t>(cpu.cpu), time_ns);
   }
   cpu.dispatch.begin_ns = time_ns;
   cpu.dispatch.inferred = inferred;
@@ -380,14 +350,11 @@ void DispatchTracker::OnRecord(std::int32_t index, std::uint64_t time_ns) {
   if (!left_.empty() && time_ns > left_ns_) [[unlikely]]
     ContradictLeft();
   cpu->seen_ns = time_ns;
-  Place place = Place::kUnattributed;
-  if (cpu->open_interrupts != 0) {
-    place = Place::kInterrupts;
-  } else if (cpu->occupant == CpuState::Occupant::kThread) {
-    place = Place::kProcesses;
-  } else if (cpu->occupant == CpuState::Occupant::kIdle) {
-    place = Place::kIdle;
-  }
+  const Place place = cpu->open_interrupts != 0  ? Place::kInterrupts
+                      : cpu->thread() != nullptr ? Place::kProcesses
+                      : cpu->occupant() == CpuState::Occupant::kIdle
+                          ? Place::kIdle
+                          : Place::kUnattributed;
   ++cpu->records[static_cast<std::size_t>(place)];
 }
 
@@ -408,7 +375,7 @@ void DispatchTracker::OnDispatch(const EventRecord& record,
   }
   // Outcomes: the CPU's first record; the expected thread left; another thread
   // left, or records were lost, so that the interval has no known owner.
-  if (!cpu->begun) {
+  if (!cpu->begun()) {
     Begin(*cpu, record, time_ns);
     ThreadState* left = Resolve(prev, time_ns);
     if (left != nullptr) SwitchOut(*left, record.cpu, time_ns, state);
@@ -418,21 +385,20 @@ void DispatchTracker::OnDispatch(const EventRecord& record,
     // records, and the interval that child's.
     const bool no_thread_known =
         coverage_.loss_epoch != 0 && registry_.gate().records_marked_only() &&
-        cpu->occupant == CpuState::Occupant::kOutside &&
-        prev != cpu->outside_tid && registry_.Find(prev) == nullptr &&
-        registry_.Find(next) == nullptr;
-    const bool confirmed = !cpu->lossy && !no_thread_known &&
+        cpu->is_outside() && prev != cpu->tid() &&
+        registry_.Find(prev) == nullptr && registry_.Find(next) == nullptr;
+    const bool confirmed = !cpu->lost() && !no_thread_known &&
                            UnseenSwitches(*cpu, record) == 0 &&
                            Confirm(*cpu, prev);
     if (!confirmed) {
-      const bool counted = cpu->lossy;
+      const bool counted = cpu->lost();
       const bool since_begin = IsUnknownSinceBegin(*cpu);
       Abandon(*cpu, time_ns);
       Attribute(*cpu, record, time_ns, false);
       ThreadState* left = Resolve(prev, time_ns);
       if (left != nullptr && !counted) {
         CpuState* const other = FindCpu(left->dispatch.running_cpu);
-        if (other != nullptr && other != cpu && other->thread == left)
+        if (other != nullptr && other != cpu && other->thread() == left)
           Contradict(*other);
         ++left->dispatch.unseen_switches;
         if (left->dispatch.running_cpu < 0) {
@@ -447,13 +413,12 @@ void DispatchTracker::OnDispatch(const EventRecord& record,
     } else {
       Attribute(*cpu, record, time_ns, true);
       EmitDispatch(*cpu, cpu->last_ns, state, false);
-      if (cpu->thread != nullptr) {
-        SwitchOut(*cpu->thread, record.cpu, time_ns, state);
+      if (cpu->thread() != nullptr) {
+        SwitchOut(*cpu->thread(), record.cpu, time_ns, state);
       }
     }
   }
   EmitCounters(*cpu, record, time_ns);
-  cpu->lost_thread = nullptr;
   Occupy(*cpu, next, time_ns, false);
 }
 
@@ -489,28 +454,27 @@ void DispatchTracker::OnCounters(const EventRecord& record,
     }
   }
   if (unknown) NoteHidden(*cpu, record);
-  if (unknown && (!cpu->begun || cpu->lossy ||
-                  cpu->occupant == CpuState::Occupant::kUnknown)) {
-    if (cpu->contradicted) AttributePart(*cpu, record, time_ns);
+  if (unknown && !cpu->known()) {
+    if (cpu->hidden()) AttributePart(*cpu, record, time_ns);
     return;
   }
   const bool begin =
       dump.reason == static_cast<std::uint32_t>(CountersReason::kBegin);
   // An interrupt may be open that was not recorded: only a switch ends it.
-  const bool after_gap = cpu->lossy || (!cpu->begun && begun_inside_);
+  const bool after_gap = cpu->lost() || (!cpu->begun() && begun_inside_);
   if (after_gap && interrupts_recorded_ && !begin && !end) return;
   bool continues = false;  // the dispatch goes on after this dump
   bool counted = false;    // it comes after a loss
-  bool since_begin = coverage_.range_begin_ns != 0 && !cpu->begun;
+  bool since_begin = coverage_.range_begin_ns != 0 && !cpu->begun();
   if (end) CloseInterrupts(*cpu, time_ns, /*switches=*/false);
-  if (!cpu->begun) {
+  if (!cpu->begun()) {
     Begin(*cpu, record, time_ns);
   } else if (begin) {
     Rejoin(*cpu, record, time_ns);
   } else {
     continues = UnseenSwitches(*cpu, record) == 0 &&
-                (unknown || (!cpu->lossy && Confirm(*cpu, tid)));
-    counted = cpu->lossy;
+                (unknown || (!cpu->lost() && Confirm(*cpu, tid)));
+    counted = cpu->lost();
     since_begin = IsUnknownSinceBegin(*cpu);
     if (!continues) {
       Abandon(*cpu, time_ns);
@@ -527,31 +491,27 @@ void DispatchTracker::OnCounters(const EventRecord& record,
     if (continues) EmitDispatch(*cpu, cpu->last_ns, 0, true);
     EndCpu(*cpu, time_ns);
   } else if (!continues) {
+    const ThreadState* const lost = counted || begin ? cpu->left() : nullptr;
     Occupy(*cpu, tid, time_ns, true);
-    if (since_begin && cpu->thread != nullptr) DoubtBegin(*cpu->thread);
+    if (since_begin && cpu->thread() != nullptr) DoubtBegin(*cpu->thread());
     // Perhaps the dispatch that began before the loss.
-    if (cpu->thread != nullptr && cpu->thread == cpu->lost_thread) {
-      --cpu->thread->dispatch.dispatches;
+    if (cpu->thread() != nullptr && cpu->thread() == lost) {
+      --cpu->thread()->dispatch.dispatches;
       --cpu->dispatches;
     }
-    cpu->lost_thread = nullptr;
   }
 }
 
 void DispatchTracker::EndCpu(CpuState& cpu, std::uint64_t time_ns) {
   ConfirmOccupant(cpu);
   EndContradiction(cpu, time_ns);
-  if (cpu.thread != nullptr &&
-      cpu.thread->dispatch.running_cpu == static_cast<std::int32_t>(cpu.cpu)) {
-    cpu.thread->dispatch.running_cpu = -1;
-    unseen_.Leave(*cpu.thread, time_ns);
+  if (cpu.RunsHere()) {
+    cpu.thread()->dispatch.running_cpu = -1;
+    unseen_.Leave(*cpu.thread(), time_ns);
   }
-  cpu.thread = nullptr;
-  cpu.occupant = CpuState::Occupant::kUnknown;
+  cpu.End();
   if (coverage_.loss_epoch != 0) NoteOutside(cpu, time_ns);
-  cpu.ended = true;
   coverage_.earliest_end_ns = std::min(coverage_.earliest_end_ns, time_ns);
-  cpu.lost_thread = nullptr;
 }
 
 void DispatchTracker::OnSwitchIn(const EventRecord& record,
@@ -563,7 +523,7 @@ void DispatchTracker::OnSwitchIn(const EventRecord& record,
     return;
   }
   // Without a first dump, or after a loss, the interval has no owner anyway.
-  if (!cpu->begun || cpu->lossy) return;
+  if (!cpu->begun() || cpu->lost()) return;
   const auto [prev, next, computed] = *tids;
   CloseInterrupts(*cpu, time_ns, /*switches=*/true);
   const bool confirmed = Confirm(*cpu, prev);
@@ -582,8 +542,8 @@ void DispatchTracker::OnSwitchIn(const EventRecord& record,
     SwitchOut(*attributed.thread, record.cpu, time_ns, logformat::kSwitchOther);
   }
   Occupy(*cpu, next, time_ns, computed != 0);
-  if (computed != 0 && cpu->thread != nullptr)
-    InferSwitch(*cpu->thread, time_ns);
+  if (computed != 0 && cpu->thread() != nullptr)
+    InferSwitch(*cpu->thread(), time_ns);
 }
 
 void DispatchTracker::InferSwitch(ThreadState& thread, std::uint64_t time_ns) {
@@ -602,10 +562,9 @@ void DispatchTracker::OnFault(std::int32_t cpu_number, ThreadState& thread,
   }
   CpuState* cpu = Cpu(cpu_number);
   if (cpu == nullptr) return;
-  const bool runs = cpu->thread != nullptr
-                        ? cpu->thread->tid == thread.tid
-                        : cpu->occupant == CpuState::Occupant::kOutside &&
-                              cpu->outside_tid == thread.tid;
+  const bool runs = cpu->thread() != nullptr
+                        ? cpu->thread()->tid == thread.tid
+                        : cpu->is_outside() && cpu->tid() == thread.tid;
   if (runs && switches_ >= events_) ConfirmOccupant(*cpu);
   if (observer_ != nullptr) {
     const FaultHit fault{cpu->cpu, counted ? thread.index : kNoThread, time_ns};
@@ -641,7 +600,7 @@ void DispatchTracker::Finish(std::uint64_t end_ns) {
       coverage_.earliest_end_ns =
           std::min(coverage_.earliest_end_ns, cpu.last_ns);
       FinishCut(cpu, end_ns);  // the recorder was killed
-    } else if (!cpu.begun && cpu.lossy) {
+    } else if (!cpu.begun() && cpu.lost()) {
       FinishCut(cpu, end_ns);
     }
     if (cpu.interrupts_unknown_since_ns != 0) {

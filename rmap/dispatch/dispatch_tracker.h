@@ -5,12 +5,8 @@
 // account, so the accounts always add up to end - begin: after a lost record it
 // may be unknown where counts belong, never how many there are.
 //
-//   unknown --(counters: begin)--> thread | idle | outside
-//   thread | idle | outside --(dispatch: prev is the occupant)--> next
-//   any --(switch_in: a switch without counters)--> next; the time is split
-//                                   there, the counts at the next dump
-//   any --(prev is another thread, or records lost)--> next; the interval is
-//                                                      unattributed
+// Who has a CPU: cpu_occupancy.h. At a switch without counters (switch_in) the
+// time is split there, the counts at the next dump.
 //
 // In: records of kCpu streams, in time order. Out: sums in CpuState and
 // ThreadState; spans to the observer. Thread: one.
@@ -145,7 +141,7 @@ class DispatchTracker {
   // The thread on `cpu`; null if it is idle or its thread is not counted.
   ThreadState* Running(std::int32_t cpu) const {
     const CpuState* const state = FindCpu(cpu);
-    return state == nullptr ? nullptr : state->thread;
+    return state == nullptr ? nullptr : state->thread();
   }
   // A record on `cpu` names the thread that runs there.
   void SeeOn(std::int32_t cpu, std::int32_t tid) {
@@ -235,9 +231,8 @@ class DispatchTracker {
   // the tables began.
   bool IsUnknownSinceBegin(const CpuState& cpu) const {
     return coverage_.range_begin_ns != 0 &&
-           (cpu.lossy             ? cpu.lost_since_ns
-            : cpu.contradicted    ? cpu.hidden_since_ns
-            : cpu.unconfirmed.any ? cpu.unconfirmed.begin_ns
+           (cpu.lost() || cpu.hidden() ? cpu.since_ns()
+            : cpu.unconfirmed.any      ? cpu.unconfirmed.begin_ns
                                   : cpu.last_ns) == coverage_.range_begin_ns;
   }
   // Its present dispatch may have begun before the range.
@@ -260,9 +255,8 @@ class DispatchTracker {
   // --- hidden_switches.cc ----------------------------------------------------
   // Records of other CPUs name the occupant of `cpu`.
   static bool RunsElsewhere(const CpuState& cpu) {
-    return cpu.thread != nullptr && cpu.thread->dispatch.running_cpu >= 0 &&
-           cpu.thread->dispatch.running_cpu !=
-               static_cast<std::int32_t>(cpu.cpu);
+    return cpu.thread() != nullptr && cpu.thread()->dispatch.running_cpu >= 0 &&
+           !cpu.RunsHere();
   }
   // `thread`, which goes to `cpu`, was the occupant of another one: that one is
   // in left_.
@@ -274,8 +268,8 @@ class DispatchTracker {
   std::uint64_t UnseenSwitches(const CpuState& cpu,
                                const logformat::EventRecord& record) const {
     const CpuCounters& counters = cpu.counters;
-    if (switches_ >= events_ || record.counters == nullptr || cpu.lossy ||
-        cpu.occupant == CpuState::Occupant::kOutside) {
+    if (switches_ >= events_ || record.counters == nullptr || cpu.lost() ||
+        cpu.is_outside()) {
       return 0;
     }
     // An event that counts with every set: in the first bits.
@@ -293,7 +287,7 @@ class DispatchTracker {
   void NoteHidden(CpuState& cpu, const logformat::EventRecord& record) {
     const std::uint64_t unseen = UnseenSwitches(cpu, record);
     if (unseen == 0) return;
-    if (!cpu.contradicted) Contradict(cpu);
+    if (!cpu.hidden()) Contradict(cpu);
     cpu.hidden_switches += unseen;
   }
   // The occupants of CPUs in left_ have left them unseen.

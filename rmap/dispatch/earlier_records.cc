@@ -60,7 +60,6 @@ void DispatchTracker::BeginTables(std::uint64_t time_ns) {
 }
 
 void DispatchTracker::BeginInside(CpuState& cpu, std::uint64_t time_ns) {
-  cpu.begun = true;
   cpu.begin_ns = cpu.last_ns = cpu.seen_ns = time_ns;
   coverage_.any = true;
   coverage_.latest_begin_ns = std::max(coverage_.latest_begin_ns, time_ns);
@@ -70,7 +69,7 @@ void DispatchTracker::BeginInside(CpuState& cpu, std::uint64_t time_ns) {
   cpu.open_interrupts = cpu.earlier_interrupts;
   cpu.interrupts_since_ns = time_ns;
   cpu.interrupts_counted = true;
-  if (cpu.thread != nullptr) cpu.thread->dispatch.interrupted = true;
+  if (cpu.thread() != nullptr) cpu.thread()->dispatch.interrupted = true;
   ThreadState& work = cpu.interrupt_work;
   work.dispatch.running_cpu = static_cast<std::int32_t>(cpu.cpu);
   work.dispatch.switch_in_ns = time_ns;

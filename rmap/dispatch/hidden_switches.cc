@@ -44,16 +44,14 @@ std::uint64_t DispatchTracker::SwitchesBeyond(const CpuState& cpu,
 }
 
 void DispatchTracker::Contradict(CpuState& cpu) {
-  const std::uint64_t since_ns = cpu.hidden_since_ns = TakeBack(cpu);
-  if (cpu.thread != nullptr || since_ns > cpu.dispatch.begin_ns) {
+  const std::uint64_t since_ns = TakeBack(cpu);
+  if (cpu.thread() != nullptr || since_ns > cpu.dispatch.begin_ns) {
     EmitDispatch(cpu, since_ns, 0, true);
   }
-  AddStrayFaults(cpu, cpu.thread, std::exchange(cpu.faults, 0));
-  if (cpu.thread != nullptr) ++cpu.thread->dispatch.unseen_switches;
-  cpu.hidden_thread = cpu.thread;
-  if (cpu.thread != nullptr &&
-      cpu.thread->dispatch.running_cpu == static_cast<std::int32_t>(cpu.cpu)) {
-    ThreadState& thread = *cpu.thread;
+  AddStrayFaults(cpu, cpu.thread(), std::exchange(cpu.faults, 0));
+  if (cpu.thread() != nullptr) ++cpu.thread()->dispatch.unseen_switches;
+  if (cpu.RunsHere()) {
+    ThreadState& thread = *cpu.thread();
     if (thread.hooks.last_ns > thread.dispatch.switch_in_ns) {
       thread.dispatch.unbooked_ns +=
           thread.hooks.last_ns - thread.dispatch.switch_in_ns;
@@ -62,17 +60,15 @@ void DispatchTracker::Contradict(CpuState& cpu) {
     thread.dispatch.waiting = thread.dispatch.interrupted = false;
     unseen_.LeaveUnseen(thread, since_ns);
   }
-  cpu.thread = nullptr;
-  cpu.occupant = CpuState::Occupant::kUnknown;
-  cpu.contradicted = true;
+  cpu.Hide(since_ns);
   cpu.hidden_switches = 0;
 }
 
 void DispatchTracker::Abandon(CpuState& cpu, std::uint64_t time_ns) {
-  if (cpu.lossy) return;  // BeginLoss() did
-  if (!cpu.contradicted) Contradict(cpu);
-  cpu.contradicted = false;
-  const std::uint64_t since_ns = cpu.hidden_since_ns;
+  if (cpu.lost()) return;  // BeginLoss() did
+  if (!cpu.hidden()) Contradict(cpu);
+  cpu.Reveal();
+  const std::uint64_t since_ns = cpu.since_ns();
   if (observer_ != nullptr) {
     observer_->OnLoss({static_cast<std::int32_t>(cpu.cpu), kNoThread, since_ns,
                        time_ns, 0, "missing_dispatch"});
@@ -81,8 +77,8 @@ void DispatchTracker::Abandon(CpuState& cpu, std::uint64_t time_ns) {
   }
   ++contradictions_;
   cpu.hidden_dead.clear();
-  if (cpu.hidden_thread != nullptr && cpu.hidden_thread->dispatch.dead) {
-    HideDead(cpu, *cpu.hidden_thread, time_ns - since_ns);
+  if (cpu.left() != nullptr && cpu.left()->dispatch.dead) {
+    HideDead(cpu, *cpu.left(), time_ns - since_ns);
   }
 }
 
@@ -94,34 +90,34 @@ void DispatchTracker::HideDead(CpuState& cpu, ThreadState& thread,
 }
 
 void DispatchTracker::EndContradiction(CpuState& cpu, std::uint64_t time_ns) {
-  if (!cpu.contradicted) return;
+  if (!cpu.hidden()) return;
   Abandon(cpu, time_ns);
   Hide(cpu, time_ns);
 }
 
 void DispatchTracker::Hide(CpuState& cpu, std::uint64_t time_ns) {
-  const std::uint64_t begin_ns = cpu.hidden_since_ns;
+  const std::uint64_t begin_ns = cpu.since_ns();
   const bool visited = cpu.hidden_switches > 1;
   unseen_.Hide(begin_ns, time_ns, visited);
   if (visited) {
     for (ThreadState& thread : registry_.threads()) {
       if (!thread.dispatch.dead || thread.last_seen_ns <= begin_ns ||
-          &thread == cpu.hidden_thread) {
+          &thread == cpu.left()) {
         continue;
       }
       HideDead(cpu, thread, std::min(thread.last_seen_ns, time_ns) - begin_ns);
     }
   }
   for (const CpuState& other : cpus_) {
-    if (&other == &cpu || other.thread == nullptr ||
+    if (&other == &cpu || other.thread() == nullptr ||
         other.dispatch.begin_ns <= begin_ns) {
       continue;
     }
     const std::uint64_t ns =
         std::min(other.dispatch.begin_ns, time_ns) - begin_ns;
-    other.thread->unseen.hidden_ns += ns;
-    other.thread->unseen.unknown_ns += ns;
-    if (visited) other.thread->unseen.early_ns += ns;
+    other.thread()->unseen.hidden_ns += ns;
+    other.thread()->unseen.unknown_ns += ns;
+    if (visited) other.thread()->unseen.early_ns += ns;
   }
   // At most as many dispatches as switches, which only a counter shows.
   if (std::find(kinds_.begin(), kinds_.end(), CounterKind::kSwitches) !=

@@ -11,8 +11,7 @@ using logformat::EventRecord;
 void DispatchTracker::AttributePart(CpuState& cpu, const EventRecord& record,
                                     std::uint64_t time_ns) {
   NoteHidden(cpu, record);
-  const bool known = cpu.occupant != CpuState::Occupant::kUnknown;
-  AttributedInterval part = AttributeTime(cpu, time_ns, known);
+  AttributedInterval part = AttributeTime(cpu, time_ns, cpu.known());
   if (record.counters != nullptr) {
     AttributeDump(cpu, record, part);
     EmitCounters(cpu, record, time_ns);
@@ -25,7 +24,7 @@ void DispatchTracker::AttributePart(CpuState& cpu, const EventRecord& record,
 void DispatchTracker::OnDump(const EventRecord& record, std::int32_t tid,
                              std::uint64_t time_ns) {
   CpuState* cpu = Cpu(record.cpu);
-  if (cpu == nullptr || !cpu->begun || cpu->lossy) return;
+  if (cpu == nullptr || !cpu->begun() || cpu->lost()) return;
   // Else this thread's switch-in is missing; the next dispatch record decides.
   if (UnseenSwitches(*cpu, record) == 0 && !Confirm(*cpu, tid)) return;
   AttributePart(*cpu, record, time_ns);
@@ -36,7 +35,7 @@ ThreadState* DispatchTracker::EnterInterrupt(const EventRecord& record,
   CpuState* cpu = Cpu(record.cpu);
   if (cpu == nullptr) return nullptr;
   ThreadState& work = cpu->interrupt_work;
-  if (!cpu->begun || cpu->lossy) return &work;
+  if (!cpu->begun() || cpu->lost()) return &work;
   // A nested interrupt is in the same account; only its counts matter.
   if (cpu->open_interrupts == 0) BeginUnconfirmed(*cpu);
   if (cpu->open_interrupts == 0 || record.counters != nullptr) {
@@ -45,7 +44,7 @@ ThreadState* DispatchTracker::EnterInterrupt(const EventRecord& record,
   if (cpu->open_interrupts++ == 0) {
     cpu->interrupts_since_ns = time_ns;
     cpu->interrupts_counted = record.counters != nullptr;
-    if (cpu->thread != nullptr) cpu->thread->dispatch.interrupted = true;
+    if (cpu->thread() != nullptr) cpu->thread()->dispatch.interrupted = true;
     work.dispatch.running_cpu = record.cpu;
     work.dispatch.switch_in_ns = time_ns;
     work.dispatch.sure = true;
@@ -86,9 +85,9 @@ ThreadState* DispatchTracker::LeaveInterrupt(const EventRecord& record,
   cpu->open_interrupts = left;
   if (left == 0) {
     work.dispatch.running_cpu = -1;
-    if (cpu->thread != nullptr) {
-      cpu->thread->dispatch.interrupted = false;
-      cpu->thread->dispatch.switch_in_ns = time_ns;
+    if (cpu->thread() != nullptr) {
+      cpu->thread()->dispatch.interrupted = false;
+      cpu->thread()->dispatch.switch_in_ns = time_ns;
     }
   }
   return &work;
@@ -107,22 +106,22 @@ void DispatchTracker::CloseInterrupts(CpuState& cpu, std::uint64_t time_ns,
   AddUncounted(cpu, part);
   cpu.open_interrupts = cpu.earlier_interrupts = 0;
   cpu.interrupt_work.dispatch.running_cpu = -1;
-  if (cpu.thread != nullptr) {
-    cpu.thread->dispatch.interrupted = false;
-    cpu.thread->dispatch.switch_in_ns = time_ns;
+  if (cpu.thread() != nullptr) {
+    cpu.thread()->dispatch.interrupted = false;
+    cpu.thread()->dispatch.switch_in_ns = time_ns;
   }
   if (!switches) return;
   // Their exits are missing: they may have ended at once.
   if (queues_.wanted()) queues_.DoubtInterrupts(cpu, cpu.interrupts_since_ns);
   const std::uint64_t ns = time_ns - cpu.interrupts_since_ns;
-  cpu.unended_ns[static_cast<std::size_t>(cpu.occupant)] += ns;
-  if (cpu.thread == nullptr) return;
-  unseen_.HideUnended(*cpu.thread, ns);
+  cpu.unended_ns[static_cast<std::size_t>(cpu.occupant())] += ns;
+  if (cpu.thread() == nullptr) return;
+  unseen_.HideUnended(*cpu.thread(), ns);
   for (std::size_t i = 0; i < events_; ++i) {
     switch (kinds_[i]) {
       case CounterKind::kClock:
       case CounterKind::kRunTime:
-        cpu.thread->unseen.AddCount(i, ns);
+        cpu.thread()->unseen.AddCount(i, ns);
         if (observer_ != nullptr) {
           observer_->OnUnseen({cpu.interrupts_since_ns, time_ns,
                                static_cast<std::uint32_t>(i), ns});
@@ -131,7 +130,7 @@ void DispatchTracker::CloseInterrupts(CpuState& cpu, std::uint64_t time_ns,
       case CounterKind::kBusy:
       case CounterKind::kOther:
         if (cpu.interrupts_counted) {
-          cpu.thread->unseen.AddCount(i, kUnbounded);
+          cpu.thread()->unseen.AddCount(i, kUnbounded);
         }
         break;
       case CounterKind::kSwitches:

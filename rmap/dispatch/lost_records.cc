@@ -22,10 +22,10 @@ void DispatchTracker::OnLoss(std::int32_t cpu_number, std::uint64_t begin_ns,
                              std::uint64_t records) {
   CpuState* cpu = Cpu(cpu_number);
   if (cpu == nullptr) return;
-  if (!cpu->lossy) {
+  if (!cpu->lost()) {
     BeginLoss(*cpu,
-              cpu->begun ? std::max(cpu->seen_ns, cpu->last_ns)
-                         : std::min(begin_ns, begin_of_trace_ns_),
+              cpu->begun() ? std::max(cpu->seen_ns, cpu->last_ns)
+                           : std::min(begin_ns, begin_of_trace_ns_),
               begin_ns);
   }
   cpu->lost_records = AddBounded(cpu->lost_records, records);
@@ -37,33 +37,28 @@ void DispatchTracker::BeginLoss(CpuState& cpu, std::uint64_t begin_ns,
   EndContradiction(cpu, begin_ns);
   // What the CPU did up to its latest record is known.
   if (cpu.open()) {
-    const bool known = cpu.occupant != CpuState::Occupant::kUnknown;
-    AttributedInterval part = AttributeTime(cpu, begin_ns, known);
+    AttributedInterval part = AttributeTime(cpu, begin_ns, cpu.known());
     part.switched = false;
     if (part.ns + part.faults != 0) AddUncounted(cpu, part);
     EndParts(cpu);
-    if (cpu.thread != nullptr || cpu.last_ns > cpu.dispatch.begin_ns) {
+    if (cpu.thread() != nullptr || cpu.last_ns > cpu.dispatch.begin_ns) {
       EmitDispatch(cpu, cpu.last_ns, 0, true);
     }
   }
-  cpu.lossy = true;
-  cpu.lost_since_ns = begin_ns;
-  cpu.lost_thread = cpu.thread;
+  cpu.Lose(begin_ns);
   ++coverage_.lossy_cpus;
-  if (cpu.thread != nullptr) {
-    DispatchState& dispatch = cpu.thread->dispatch;
+  if (ThreadState* const left = cpu.left(); left != nullptr) {
+    DispatchState& dispatch = left->dispatch;
     dispatch.sure = false;
     dispatch.interrupted = false;
     if (dispatch.running_cpu == static_cast<std::int32_t>(cpu.cpu)) {
       dispatch.running_cpu = -1;
       dispatch.waiting = false;
       dispatch.lost_on_cpu = true;
-      unseen_.Leave(*cpu.thread, begin_ns);
+      unseen_.Leave(*left, begin_ns);
     }
   }
   unseen_.BeginLoss(begin_ns, now_ns);
-  cpu.thread = nullptr;
-  cpu.occupant = CpuState::Occupant::kUnknown;
   // An open interrupt may be over: the time up to the next dump has no owner.
   cpu.open_interrupts = cpu.earlier_interrupts = 0;
   cpu.interrupt_work.dispatch.sure = false;
@@ -76,19 +71,19 @@ void DispatchTracker::BeginLoss(CpuState& cpu, std::uint64_t begin_ns,
 }
 
 void DispatchTracker::EndLoss(CpuState& cpu, std::uint64_t end_ns) {
-  if (!cpu.lossy) return;
-  cpu.lossy = false;
+  if (!cpu.lost()) return;
+  cpu.Reveal();
   --coverage_.lossy_cpus;
   unseen_.EndLoss(end_ns);
   // A dispatch has a record of its own.
   std::vector<std::uint64_t> counts(events_ + 1, 0);
   counts[events_] = std::exchange(cpu.lost_records, 0);
   cpu.all_lost_records = AddBounded(cpu.all_lost_records, counts[events_]);
-  AddUnknown(cpu, cpu.lost_since_ns, counts);
+  AddUnknown(cpu, cpu.since_ns(), counts);
   if (observer_ != nullptr) {
     // The thread that has the CPU after it may have begun inside.
     observer_->OnUnseen(
-        {cpu.lost_since_ns, end_ns, std::nullopt,
+        {cpu.since_ns(), end_ns, std::nullopt,
          1 + (counts[events_] == kUnbounded ? 0 : counts[events_])});
   }
 }
@@ -140,22 +135,21 @@ void DispatchTracker::AddUnknown(const CpuState& cpu, std::uint64_t since_ns,
   }
   // A thread that runs now was perhaps on no known CPU before.
   for (const CpuState& other : cpus_) {
-    if (other.thread == nullptr || other.dispatch.begin_ns <= since_ns) {
+    if (other.thread() == nullptr || other.dispatch.begin_ns <= since_ns) {
       continue;
     }
     // A thread on `cpu` itself has its share of this dump's counts.
     const std::size_t first = &other == &cpu ? events_ : 0;
     for (std::size_t i = first; i < counts.size(); ++i) {
-      other.thread->unseen.AddCount(i, counts[i]);
+      other.thread()->unseen.AddCount(i, counts[i]);
     }
   }
 }
 
 void DispatchTracker::NoteOutside(CpuState& cpu, std::uint64_t time_ns) {
-  const bool unknown = cpu.occupant == CpuState::Occupant::kOutside &&
+  const bool unknown = cpu.is_outside() &&
                        registry_.gate().records_marked_only() &&
-                       cpu.outside_tid != 0 &&
-                       registry_.Find(cpu.outside_tid) == nullptr;
+                       cpu.tid() != 0 && registry_.Find(cpu.tid()) == nullptr;
   if (unknown == cpu.outside_unknown) return;
   cpu.outside_unknown = unknown;
   outside_unknown_ += unknown ? 1 : std::uint32_t(-1);
@@ -171,35 +165,35 @@ void DispatchTracker::OnFork(ThreadState& child, std::uint64_t time_ns) {
 }
 
 void DispatchTracker::FinishCut(CpuState& cpu, std::uint64_t end_ns) {
-  const bool declared = cpu.lossy;
+  const bool declared = cpu.lost();
   if (declared) {
-    NoteLoss(cpu.lost_since_ns);
+    NoteLoss(cpu.since_ns());
   } else {
     BeginLoss(cpu, cpu.last_ns, end_ns);
   }
   ++cpu.cuts;
   // Counts after the last dump are in no account.
   const std::vector<std::uint64_t> counts(events_ + 1, kUnbounded);
-  AddUnknown(cpu, cpu.lost_since_ns, counts);
+  AddUnknown(cpu, cpu.since_ns(), counts);
   EndLoss(cpu, end_ns);
   if (declared) return;
   // It is noticed late, so that these threads were on known CPUs meanwhile, as
   // far as their own records show.
-  const std::uint64_t ns = end_ns - std::min(end_ns, cpu.lost_since_ns);
+  const std::uint64_t ns = end_ns - std::min(end_ns, cpu.since_ns());
   cut_ns_ += ns;
   if (observer_ != nullptr && ns != 0) {
     observer_->OnLoss({static_cast<std::int32_t>(cpu.cpu), kNoThread,
-                       cpu.lost_since_ns, end_ns, 0, "no_last_dump"});
+                       cpu.since_ns(), end_ns, 0, "no_last_dump"});
   }
   for (ThreadState& thread : registry_.threads()) {
-    if (thread.last_seen_ns < cpu.lost_since_ns) continue;
+    if (thread.last_seen_ns < cpu.since_ns()) continue;
     // See() adds it for the others.
     if (thread.dispatch.running_cpu >= 0 || thread.dispatch.dead) {
       thread.unseen.lost_ns += ns;
     }
     // It may have left its system call before it came to the CPU that it has.
     const CpuState* const runs_on = FindCpu(thread.dispatch.running_cpu);
-    if (runs_on != nullptr && runs_on->dispatch.begin_ns > cpu.lost_since_ns) {
+    if (runs_on != nullptr && runs_on->dispatch.begin_ns > cpu.since_ns()) {
       unseen_.DoubtStack(thread, end_ns);
     }
     thread.unseen.late_ns += ns;

@@ -48,9 +48,8 @@ void ForgetSums(CpuState& cpu, std::uint64_t time_ns) {
   if (cpu.interrupts_unknown_since_ns != 0) {
     BeginAt(time_ns, cpu.interrupts_unknown_since_ns);
   }
-  if (cpu.lossy) BeginAt(time_ns, cpu.lost_since_ns);
-  if (cpu.contradicted) BeginAt(time_ns, cpu.hidden_since_ns);
-  if (!cpu.begun) return;
+  cpu.BeginRange(time_ns);
+  if (!cpu.begun()) return;
   CutCounts(cpu, time_ns);
   cpu.begin_ns = cpu.last_ns = time_ns;
   if (cpu.open_interrupts != 0) BeginAt(time_ns, cpu.interrupts_since_ns);
@@ -112,15 +111,14 @@ void DispatchTracker::EndRange(const EventRecord& record, std::int32_t tid,
     coverage_.earliest_end_ns =
         std::min(coverage_.earliest_end_ns, cpu->last_ns);
     FinishCut(*cpu, time_ns);
-    cpu->ended = true;
+    cpu->End();
     return;
   }
   CloseInterrupts(*cpu, time_ns, /*switches=*/false);
   const bool known =
-      !cpu->lossy && (tid < 0 ? cpu->occupant != CpuState::Occupant::kUnknown
-                              : Confirm(*cpu, tid));
+      !cpu->lost() && (tid < 0 ? cpu->known() : Confirm(*cpu, tid));
   if (!known) Abandon(*cpu, time_ns);
-  if (cpu->lossy) {
+  if (cpu->lost()) {
     NoteLoss(time_ns);
   } else if (!known) {
     Hide(*cpu, time_ns);

@@ -174,21 +174,10 @@ void DispatchTracker::BeginUnconfirmed(CpuState& cpu) {
   if (unconfirmed.any) return;
   if (RunsElsewhere(cpu)) [[unlikely]]
     Contradict(cpu);
-  switch (cpu.occupant) {
-    case CpuState::Occupant::kUnknown:
-      return;
-    case CpuState::Occupant::kThread:
-      unconfirmed.account = &cpu.busy;
-      break;
-    case CpuState::Occupant::kIdle:
-      unconfirmed.account = &cpu.idle;
-      break;
-    case CpuState::Occupant::kOutside:
-      unconfirmed.account = &cpu.outside;
-      break;
-  }
+  if (!cpu.known()) return;
   unconfirmed.any = true;
-  unconfirmed.thread = cpu.thread;
+  unconfirmed.account = cpu.OccupantsAccount();
+  unconfirmed.thread = cpu.thread();
   unconfirmed.begin_ns = cpu.last_ns;
   unconfirmed.interrupts_ns = cpu.dispatch.interrupts_ns;
 }

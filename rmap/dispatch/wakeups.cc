@@ -34,7 +34,7 @@ Waker DispatchTracker::WakerOf(const EventRecord& record,
   CpuState* const cpu = FindCpu(record.cpu);
   // Lost: the begin of an interrupt that is open, or a fork.
   const bool sure = coverage_.loss_epoch == 0 ||
-                    (cpu != nullptr && cpu->begun && !cpu->lossy &&
+                    (cpu != nullptr && cpu->begun() && !cpu->lost() &&
                      cpu->interrupts_unknown_since_ns == 0);
   if (cpu != nullptr && cpu->open_interrupts != 0) {
     return {WakerKind::kInterrupt, nullptr, &cpu->interrupt_work, sure};
@@ -44,10 +44,10 @@ Waker DispatchTracker::WakerOf(const EventRecord& record,
     return {WakerKind::kInterrupt, nullptr, nullptr, sure};
   }
   if (waker_tid == 0) return {WakerKind::kIdle, nullptr, nullptr, sure};
-  ThreadState* const thread =
-      cpu != nullptr && cpu->thread != nullptr && cpu->thread->tid == waker_tid
-          ? cpu->thread
-          : registry_.Find(waker_tid);
+  ThreadState* const thread = cpu != nullptr && cpu->thread() != nullptr &&
+                                      cpu->thread()->tid == waker_tid
+                                  ? cpu->thread()
+                                  : registry_.Find(waker_tid);
   if (thread == nullptr || !registry_.Counts(*thread)) {
     return {WakerKind::kOutside, nullptr, nullptr, coverage_.loss_epoch == 0};
   }

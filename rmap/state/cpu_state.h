@@ -12,6 +12,7 @@
 #include "logformat/packet_layout.h"
 #include "rmap/counters/event_set_dumps.h"
 #include "rmap/result/timeline_observer.h"
+#include "rmap/state/cpu_occupancy.h"
 #include "rmap/state/thread_state.h"
 
 namespace countrace::rmap {
@@ -172,11 +173,9 @@ struct UnconfirmedTime {
 };
 
 // Written by DispatchTracker, except where a part names another unit.
-struct CpuState {
+struct CpuState : CpuOccupancy {
   // Recording begins in an interrupt, which makes every CPU dump.
   CpuState() { interrupt_work.hooks.exit_expected = true; }
-
-  enum class Occupant : std::uint8_t { kUnknown, kIdle, kOutside, kThread };
 
   std::uint32_t cpu = 0;
   // Which account the CPU was in when a kernel record came. The run time of the
@@ -190,18 +189,11 @@ struct CpuState {
   static constexpr std::size_t kRecordPlaces = 4;
   std::array<std::uint64_t, kRecordPlaces> records{};
 
-  bool begun = false, ended = false;
-  bool open() const { return begun && !ended; }
   // The first dump, and the end of the attributed time.
   std::uint64_t begin_ns = 0, last_ns = 0;
-  // Begin of the interval in which a switch is missing; `contradicted`: it goes
-  // on until a record names the occupant.
-  std::uint64_t hidden_since_ns = 0;
-  bool contradicted = false;
-  std::uint64_t hidden_switches = 0;  // in it, as far as a counter shows
-  // The thread that left at its begin, and those that ended elsewhere meanwhile
-  // and may have had the CPU.
-  ThreadState* hidden_thread = nullptr;
+  // While it is hidden: as many as a counter shows, and threads that ended
+  // meanwhile and may have had the CPU.
+  std::uint64_t hidden_switches = 0;
   std::vector<ThreadState*> hidden_dead;
   std::uint64_t absent_ns = 0;  // part of it, between an end and the next begin
   std::uint64_t cuts = 0;       // ends without a last dump
@@ -209,17 +201,10 @@ struct CpuState {
   CpuAccount busy, idle, outside, interrupts, unattributed;
   std::uint64_t faults = 0;  // fault records of the occupant since last_ns
 
-  Occupant occupant = Occupant::kUnknown;
-  ThreadState* thread = nullptr;  // kThread
-  std::int32_t outside_tid = 0;   // kOutside
-  bool outside_unknown = false;   // a thread without a fork record, perhaps
-  std::uint64_t seen_ns = 0;      // time of the latest record
-  // Records were lost since the last dump: from then on, how many (kUnbounded:
-  // unknown), and who had the CPU before.
-  bool lossy = false;
-  std::uint64_t lost_since_ns = 0, lost_records = 0;
-  std::uint64_t all_lost_records = 0;  // of losses that are over
-  ThreadState* lost_thread = nullptr;
+  bool outside_unknown = false;  // a thread without a fork record, perhaps
+  std::uint64_t seen_ns = 0;     // time of the latest record
+  // While it is lost: kUnbounded: unknown; and of losses that are over.
+  std::uint64_t lost_records = 0, all_lost_records = 0;
   // Interrupts may be open that were not recorded, since then; 0: none.
   std::uint64_t interrupts_unknown_since_ns = 0;
 
@@ -248,6 +233,15 @@ struct CpuState {
     std::uint64_t interrupts_ns = 0;
   } dispatch;
 
+  // Records show its thread here, and on no other CPU.
+  bool RunsHere() const {
+    return thread() != nullptr &&
+           thread()->dispatch.running_cpu == static_cast<std::int32_t>(cpu);
+  }
+  CpuAccount* OccupantsAccount() {
+    CpuAccount* const accounts[] = {&unattributed, &idle, &outside, &busy};
+    return accounts[static_cast<std::size_t>(occupant())];
+  }
   Account AccountOf(const CpuAccount* account) const {
     return account == &busy         ? Account::kProcesses
            : account == &idle       ? Account::kIdle

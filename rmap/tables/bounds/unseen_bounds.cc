@@ -387,10 +387,10 @@ void UnseenBounds::OfCpu(const CpuState& cpu, CpuRow& row) const {
       input_.in.interrupts ? unknown_ns : 0);
   set(Number::kOutside, row.outside_ns, outside_ns_,
       (separates ? unknown_ns : 0) + unended_ns(Occupant::kOutside));
-  if (unknown_ns != 0 || outside_ns_ != 0 || !cpu.ended) {
+  if (unknown_ns != 0 || outside_ns_ != 0 || !cpu.ended()) {
     // Each that is missing had a record, unless the kernel did not show it.
     const std::uint64_t more =
-        outside_ns_ != 0 || everywhere_ns_ != 0 || !cpu.ended
+        outside_ns_ != 0 || everywhere_ns_ != 0 || !cpu.ended()
             ? kNone
             : cpu.all_lost_records;
     row.bounds.Set(Number::kDispatches, row.dispatches,

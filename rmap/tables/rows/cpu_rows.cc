@@ -43,7 +43,7 @@ void ScaleCpu(const TableInput& input, const CpuState& cpu, CpuRow& row) {
 void BuildCpus(const TableInput& input, const UnseenBounds& bounds,
                Report& report) {
   for (const CpuState& cpu : input.in.dispatches.cpus()) {
-    if (!cpu.begun) continue;
+    if (!cpu.begun()) continue;
     CpuRow row;
     row.cpu = cpu.cpu;
     row.wall_ns = cpu.last_ns - cpu.begin_ns - cpu.absent_ns;
