@@ -187,8 +187,8 @@ absl::Status CheckTable(const VerbParser& parser, const ReportOptions& options,
       {!owners.contains(options.group_by) &&
            (options.by.empty() || options.samples()),
        {"--group-by"},
-       "without --by of a table that has the field it takes thread, process, "
-       "comm, user or cgroup"},
+       "it takes thread, process, comm, user or cgroup; another field is for "
+       "--by of a table that has it"},
       {!options.slowest.empty(),
        {"--by", "--process", "--thread", "--where", "--sort", "--columns",
         "--metrics", "--metric", "--rules", "--with", "--group-by",

@@ -162,9 +162,9 @@ class OwnTraces(InBabeltrace):
         for text, expected in (
                 ('bye="path"', 'There is no parameter `bye`; there are: by, '
                  'format, rows, map, output'),
-                ('by="pat"', 'Parameter `by` is "pat"; it can be: cpu, hook, '
-                 'path, preemptor, process, segment, syscall, thread, '
-                 'waker'),
+                ('by="pat"', 'Parameter `by` is "pat"; it can be: cpu, fault, '
+                 'hook, path, preemptor, process, segment, syscall, '
+                 'thread, waker'),
                 ('format="xml"', 'Parameter `format` is "xml"; it can be: '
                  'csv, json, jsonl, text'),
                 ('by=5', 'Parameter `by` is an integer; write by="TEXT"'),
