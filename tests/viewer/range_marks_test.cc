@@ -106,6 +106,17 @@ void Describe(MemoryTrace& trace) {
   }
 }
 
+// Process 7 alone, which has CPU 0 from 1000 on; context-switches and cycles.
+void BeginWithOne(MemoryTrace& trace, logformat::SessionScope scope) {
+  trace.mutable_info().scope = scope;
+  trace.mutable_info().cpus = 1;
+  trace.mutable_info().cpu_events = {"context-switches", "cycles"};
+  trace.State(
+      1000, 0, {7, 7, 0, 0}, "app",
+      scope == logformat::SessionScope::kCommand ? logformat::kStateMarked : 0);
+  trace.Dump(1000, 0, CountersReason::kBegin, 7, {0, 0});
+}
+
 // Threads 7 and 8 by turns, 100 ns each. A switch at 1400 is not shown: what
 // CPU 0 did from 1300 to 1500 is unattributed.
 Indexed WithHiddenSwitch() {
@@ -235,11 +246,7 @@ TEST_CASE("range marks: a counter that dumps lack may count before the last",
 TEST_CASE("range marks: a thread without a process may be of any",
           "[viewer][loss]") {
   MemoryTrace trace;
-  trace.mutable_info().scope = logformat::SessionScope::kSystem;
-  trace.mutable_info().cpus = 1;
-  trace.mutable_info().cpu_events = {"context-switches", "cycles"};
-  trace.State(1000, 0, {7, 7, 0, 0}, "app");
-  trace.Dump(1000, 0, CountersReason::kBegin, 7, {0, 0});
+  BeginWithOne(trace, logformat::SessionScope::kSystem);
   trace.Dispatch(1100, 0, 7, 8, 0, {0, 100});
   trace.Dispatch(1300, 0, 7, 8, 0, {2, 300});  // 8 left unseen
   trace.Dispatch(1400, 0, 8, 7, 0, {3, 400});
@@ -254,11 +261,7 @@ TEST_CASE("range marks: a thread without a process may be of any",
 TEST_CASE("range marks: after a loss a thread outside may be of the command",
           "[viewer][loss]") {
   MemoryTrace trace;
-  trace.mutable_info().scope = logformat::SessionScope::kCommand;
-  trace.mutable_info().cpus = 1;
-  trace.mutable_info().cpu_events = {"context-switches", "cycles"};
-  trace.State(1000, 0, {7, 7, 0, 0}, "app", logformat::kStateMarked);
-  trace.Dump(1000, 0, CountersReason::kBegin, 7, {0, 0});
+  BeginWithOne(trace, logformat::SessionScope::kCommand);
   trace.LoseOnCpu(1050, 0, 1, logformat::DiscardCause{});  // a fork of 8
   trace.Dispatch(1100, 0, 7, 8, 0, {0, 100});
   trace.Dispatch(1200, 0, 8, 7, 0, {1, 200});
@@ -272,12 +275,8 @@ TEST_CASE("range marks: after a loss a thread outside may be of the command",
 TEST_CASE("range marks: in a snapshot a thread outside may be of the command",
           "[viewer][loss]") {
   MemoryTrace trace;
-  trace.mutable_info().scope = logformat::SessionScope::kCommand;
-  trace.mutable_info().cpus = 1;
-  trace.mutable_info().cpu_events = {"context-switches", "cycles"};
+  BeginWithOne(trace, logformat::SessionScope::kCommand);
   trace.AddHook(1, logformat::HookKind::kPoint, "app", "here");
-  trace.State(1000, 0, {7, 7, 0, 0}, "app", logformat::kStateMarked);
-  trace.Dump(1000, 0, CountersReason::kBegin, 7, {0, 0});
   // The fork of 8 was overwritten.
   trace.Dispatch(1100, 0, 7, 8, 0, {0, 100});
   trace.Dispatch(1200, 0, 8, 7, 0, {1, 200});
