@@ -111,9 +111,10 @@ void BeginWithOne(MemoryTrace& trace, logformat::SessionScope scope) {
   trace.mutable_info().scope = scope;
   trace.mutable_info().cpus = 1;
   trace.mutable_info().cpu_events = {"context-switches", "cycles"};
-  trace.State(
-      1000, 0, {7, 7, 0, 0}, "app",
-      scope == logformat::SessionScope::kCommand ? logformat::kStateMarked : 0);
+  trace.State(1000, 0, {7, 7, 0, 0}, "app",
+              scope == logformat::SessionScope::kCommand
+                  ? std::uint32_t{logformat::kStateMarked}
+                  : 0);
   trace.Dump(1000, 0, CountersReason::kBegin, 7, {0, 0});
 }
 
