@@ -184,9 +184,11 @@ absl::Status CheckTable(const VerbParser& parser, const ReportOptions& options,
                                         "cgroup"};
   const OwnTables all[] = {
       {request.sort.empty(), {"--sort"}, "it needs the name of a field"},
-      {!owners.contains(options.group_by) && options.samples(),
+      {!owners.contains(options.group_by) &&
+           (options.by.empty() || options.samples()),
        {"--group-by"},
-       "of samples it takes thread, process, comm, user or cgroup"},
+       "it takes thread, process, comm, user or cgroup; another field is for "
+       "--by of a table that has it"},
       {!options.slowest.empty(),
        {"--by", "--process", "--thread", "--where", "--sort", "--columns",
         "--metrics", "--metric", "--rules", "--with", "--group-by",
