@@ -184,11 +184,14 @@ absl::Status CheckTable(const VerbParser& parser, const ReportOptions& options,
                                         "cgroup"};
   const OwnTables all[] = {
       {request.sort.empty(), {"--sort"}, "it needs the name of a field"},
-      {!owners.contains(options.group_by) &&
-           (options.by.empty() || options.samples()),
+      // Visible without the trace; of rows of a table, rmap::where has the
+      // rest.
+      {!owners.contains(options.group_by) && options.by.empty(),
        {"--group-by"},
-       "it takes thread, process, comm, user or cgroup; another field is for "
-       "--by of a table that has it"},
+       "without --by it takes process, comm, user or cgroup"},
+      {!owners.contains(options.group_by) && options.samples(),
+       {"--group-by"},
+       "of samples it takes thread, process, comm, user or cgroup"},
       {!options.slowest.empty(),
        {"--by", "--process", "--thread", "--where", "--sort", "--columns",
         "--metrics", "--metric", "--rules", "--with", "--group-by",

@@ -663,7 +663,7 @@ class Samples(Recording):
                 (['--by', 'segment', '--thread', 'half'], 2, '--by thread, waker, preemptor have'),
                 (['--group-by', 'thread'], 2, 'it takes process, comm, user or cgroup'),
                 (['--by', 'function', '--sort', 'comm'], 2, 'unknown field `comm`'),
-                (['--by', 'function', '--group-by', 'tid'], 2, 'it takes thread, process')):
+                (['--by', 'function', '--group-by', 'tid'], 2, 'of samples it takes thread')):
             done = run(COUNTRACE, 'report', *words, self.trace)
             self.assertEqual(status, done.returncode, (words, done))
             self.assertIn(said, done.stderr)
