@@ -18,7 +18,7 @@ class Rows:
 
     def __init__(self, recording):
         self.recording = recording
-        self.wrong, self.intervals = [], []
+        self.wrong, self.wrong_times, self.intervals = [], {}, []
         self.checked = 0
         self.useless = []  # limits that say less than is certain
 

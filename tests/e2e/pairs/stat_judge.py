@@ -19,7 +19,7 @@ class StatJudge(Judge):
     def __init__(self, countrace, program, name, folder):
         self.countrace, self.program, self.name = countrace, program, name
         self.folder = folder
-        self.wrong, self.intervals = [], []
+        self.wrong, self.wrong_times, self.intervals = [], {}, []
         self.checked = 0
 
     def run(self):
@@ -45,8 +45,8 @@ class StatJudge(Judge):
         account = numbers['exec-runtime']['value']
         between = abs(numbers['on-cpu']['value'] - account)
         for name, tolerance in (('on-cpu', between), ('exec-runtime', least // 50)):
-            self.meets(f'stat {name}', self.stat_number(numbers[name]), (least, most),
-                       tolerance)
+            self.time_meets(f'stat {name}', self.stat_number(numbers[name]), (least, most),
+                            tolerance)
         for name in ('page-faults', 'minor-faults'):
             if name not in numbers:
                 continue
@@ -63,7 +63,7 @@ class StatJudge(Judge):
         # By the kernel's ticks: the two together are all of it.
         if {'user', 'system'} <= numbers.keys():
             both = sum(numbers[name]['value'] for name in ('user', 'system'))
-            self.meets('stat user and system', (both, both), (least, most), least // 50)
+            self.time_meets('stat user and system', (both, both), (least, most), least // 50)
         rows = self.data['processes']
         self.meets('stat processes', (len(rows),) * 2, (processes, processes))
         whole = sum(row['counts']['exec-runtime'] for row in rows)
