@@ -13,6 +13,15 @@
 namespace countrace::rmap {
 namespace {
 
+std::uint64_t SwitchesShown(const CpuCounters& counters) {
+  // One is counted just after the dump at a switch.
+  std::uint64_t switches = counters.at_switch ? 1 : 0;
+  for (const AttributedInterval& part : counters.uncounted) {
+    switches += part.switched ? 1 : 0;
+  }
+  return switches;
+}
+
 // What records show of a cut interval; absent: nothing of such an event.
 std::optional<std::uint64_t> Shown(const CpuState& cpu, CounterKind kind,
                                    const AttributedInterval& last) {
@@ -20,14 +29,8 @@ std::optional<std::uint64_t> Shown(const CpuState& cpu, CounterKind kind,
   switch (kind) {
     case CounterKind::kClock:
       return last.end_ns - BeginOf(cpu, last);
-    case CounterKind::kSwitches: {
-      // One is counted just after the dump at a switch.
-      std::uint64_t switches = cpu.counters.at_switch ? 1 : 0;
-      for (const AttributedInterval& part : parts) {
-        switches += part.switched ? 1 : 0;
-      }
-      return switches;
-    }
+    case CounterKind::kSwitches:
+      return SwitchesShown(cpu.counters);
     case CounterKind::kFaults: {
       std::uint64_t faults = last.faults;
       for (const AttributedInterval& part : parts) faults += part.faults;
@@ -119,9 +122,11 @@ void CutCounts(CpuState& cpu, std::uint64_t time_ns) {
     // Those of a flight recording began in the same interval.
     cut.before = counters.before;
     cut.before_present = counters.before_present;
+    cut.switches_before = counters.switches_before + SwitchesShown(counters);
   } else {
     cut.before = counters.last;
     cut.before_present = counters.counted - counters.stale;
+    cut.switches_before = SwitchesShown(counters);
     const std::uint64_t since_ns = counters.uncounted.empty()
                                        ? cpu.last_ns
                                        : counters.uncounted.front().begin_ns;

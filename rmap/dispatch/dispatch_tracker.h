@@ -274,12 +274,18 @@ class DispatchTracker {
     }
     // An event that counts with every set: in the first bits.
     if ((record.present >> switches_ & 1u) == 0 ||
-        !counters.counted.Has(switches_) || counters.stale.Has(switches_)) {
+        counters.stale.Has(switches_)) {
       return 0;
     }
     const std::uint64_t value = record.counters[switches_];
-    const std::uint64_t shown =
-        counters.last[switches_] + (counters.at_switch ? 1 : 0);
+    std::uint64_t shown = 0;
+    if (counters.counted.Has(switches_)) {
+      shown = counters.last[switches_] + (counters.at_switch ? 1 : 0);
+    } else if (counters.cut && counters.before_present.Has(switches_)) {
+      shown = counters.before[switches_] + counters.switches_before;
+    } else {
+      return 0;
+    }
     return value > shown ? SwitchesBeyond(cpu, value - shown) : 0;
   }
   std::uint64_t SwitchesBeyond(const CpuState& cpu, std::uint64_t count) const;

@@ -26,6 +26,9 @@ void DispatchTracker::OnEarlier(const EventRecord& record, bool interrupt) {
   const auto tid = logformat::RunningTid(info_, record.event_id, record.bytes);
   if (tid) cpu->earlier_tid = *tid;
   const auto event = static_cast<CpuEvent>(record.event_id);
+  if (event == CpuEvent::kSwitchIn || event == CpuEvent::kDispatch) {
+    ++cpu->counters.switches_before;
+  }
   if (const auto tids = TidsOf(record); event == CpuEvent::kDispatch && tids) {
     cpu->earlier_interrupts = 0;
     ThreadState* const left = registry_.Find(tids->first);
@@ -38,6 +41,7 @@ void DispatchTracker::OnEarlier(const EventRecord& record, bool interrupt) {
   if (record.counters == nullptr) return;
   std::copy_n(record.counters, events_, cpu->counters.before.begin());
   cpu->counters.before_present = dumps_.PresentIn(record);
+  cpu->counters.switches_before = IsSwitch(record) ? 1 : 0;
 }
 
 void DispatchTracker::OnEarlierLoss(std::int32_t index) {

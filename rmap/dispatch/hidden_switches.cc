@@ -35,7 +35,7 @@ std::uint64_t DispatchTracker::SwitchesBeyond(const CpuState& cpu,
                                               std::uint64_t count) const {
   const CpuCounters& counters = cpu.counters;
   // A counter that another program reset, or that is no counter since then.
-  if (counters.doubted.Has(switches_) || counters.cut) return 0;
+  if (counters.doubted.Has(switches_)) return 0;
   std::uint64_t expected = 0;
   for (const AttributedInterval& part : counters.uncounted) {
     expected += (part.switched ? 1u : 0u) + (part.hidden ? 1u : 0u);

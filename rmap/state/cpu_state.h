@@ -115,8 +115,9 @@ struct CpuCounters {
   bool dispatch_cut = false;
   MeasureSet before_present;
   CounterValues before{};
-  // The time from that dump to the begin of the tables; 0: unknown.
-  std::uint64_t since_before_ns = 0;
+  // The time from that dump to the begin of the tables; 0: unknown. The
+  // switches in it that records show, from the dump's own on.
+  std::uint64_t since_before_ns = 0, switches_before = 0;
   // What the intervals that edges of a range cut may have counted besides, and
   // how many they are.
   CounterValues cut_counts{}, cut_intervals{};

@@ -340,9 +340,9 @@ void CheckMachine(std::uint32_t seed, Widths& widths,
   CheckTables(run, {}, seed, widths);
 }
 
-// The same, of a part of the trace.
-void CheckRange(std::uint32_t seed, bool lossy, Widths& widths) {
-  SimulationOptions options = Options(seed);
+// Of a machine, a part of the time: from a drawn time to a drawn one, or the
+// end.
+void DrawRange(std::uint32_t seed, SimulationOptions& options) {
   const std::uint64_t length_ns = Simulate(options).truth.duration_ns;
   std::mt19937 random(seed);
   const std::uint64_t begin_ns = 1000 + 1 + random() % (length_ns - 1);
@@ -353,14 +353,25 @@ void CheckRange(std::uint32_t seed, bool lossy, Widths& widths) {
         (begin_ns + 1 + random() % (1000 + length_ns - begin_ns)) %
         (1000 + length_ns);
   }
+}
+
+TableRange RangeOf(const SimulationOptions& options) {
+  TableRange range;
+  if (options.range_from_ns != 0) range.from_ns = options.range_from_ns;
+  if (options.range_until_ns != 0) range.until_ns = options.range_until_ns;
+  return range;
+}
+
+// The same, of a part of the trace.
+void CheckRange(std::uint32_t seed, bool lossy, Widths& widths) {
+  SimulationOptions options = Options(seed);
+  DrawRange(seed, options);
   const Simulation run = Simulate(options);
   if (lossy) {
     test_support::LostRecords lost(seed, *run.trace);
     run.trace->RemoveOf(lost);
   }
-  const std::uint64_t until_ns = options.range_until_ns;
-  CheckTables(run, {begin_ns, until_ns == 0 ? TableRange().until_ns : until_ns},
-              seed, widths);
+  CheckTables(run, RangeOf(options), seed, widths);
 }
 
 void Tell(const Widths& widths) {
@@ -373,18 +384,20 @@ void Tell(const Widths& widths) {
 }
 
 // Without some of its switches, which no record declares as lost.
-void CheckHidden(std::uint32_t seed, std::size_t in_a_row, Widths& widths) {
+void CheckHidden(std::uint32_t seed, std::size_t in_a_row, bool in_range,
+                 Widths& widths) {
   SimulationOptions options = RandomOptions(seed);
   options.steps = 100 + seed % 500;
   // A CPU that is outside does not show how often it switched: nothing shows
   // that the command had it meanwhile.
   if (in_a_row > 1) options.command_scope = false;
+  if (in_range) DrawRange(seed, options);
   const Simulation run = Simulate(options);
   const std::size_t every = 20 + seed % 200;
   run.trace->HideSwitches([&](std::size_t n) {
     return (n + every - seed % every) % every < in_a_row;
   });
-  CheckTables(run, {}, seed, widths);
+  CheckTables(run, RangeOf(options), seed, widths);
 }
 
 TEST_CASE("bounds: the truth is inside every interval, whatever was lost",
@@ -425,7 +438,7 @@ TEST_CASE("bounds: the truth is inside where it once was not",
   }
   CheckRange(10047, /*lossy=*/false, widths);
   CheckRange(22576, /*lossy=*/true, widths);
-  CheckHidden(11642, 1, widths);
+  CheckHidden(11642, 1, /*in_range=*/false, widths);
   CHECK(widths.outside == 0);
 }
 
@@ -447,7 +460,7 @@ TEST_CASE("bounds: the truth is inside, though some switches are not shown",
   Widths widths;
   const auto machines = static_cast<std::uint32_t>(PropertyRuns(4000));
   for (std::uint32_t seed = 0; seed < machines; ++seed) {
-    CheckHidden(seed, 1, widths);
+    CheckHidden(seed, 1, /*in_range=*/false, widths);
   }
   Tell(widths);
   CHECK(widths.outside == 0);
@@ -465,11 +478,24 @@ TEST_CASE("bounds: visits that are not shown leave few numbers outside",
     Widths widths;
     widths.may_be_outside = true;
     for (std::uint32_t seed = 0; seed < machines; ++seed) {
-      CheckHidden(seed, in_a_row, widths);
+      CheckHidden(seed, in_a_row, /*in_range=*/false, widths);
     }
     Tell(widths);
     CHECK(widths.outside < widths.numbers / kOneIn);
   }
+}
+
+// Counts that an edge cuts: 1 in 49,000 is outside.
+TEST_CASE("bounds: switches that are not shown beside a range's edge",
+          "[rmap][property][range]") {
+  Widths widths;
+  widths.may_be_outside = true;
+  const auto machines = static_cast<std::uint32_t>(PropertyRuns(2000));
+  for (std::uint32_t seed = 0; seed < machines; ++seed) {
+    CheckHidden(seed, 1, /*in_range=*/true, widths);
+  }
+  Tell(widths);
+  CHECK(widths.outside < widths.numbers / kOneIn);
 }
 
 }  // namespace

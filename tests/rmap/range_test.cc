@@ -280,6 +280,40 @@ TEST_CASE("range: a call counts where it begins, and its time where it is",
   CHECK(last.segments.empty());
 }
 
+// Thread 8 gets the CPU at 1600, which the kernel shows without a dump. That of
+// 1700 has counted four switches since 1100; the records show two.
+TEST_CASE("range: a hidden switch is noticed in the range that ends with it",
+          "[rmap][range]") {
+  MemoryTrace trace;
+  trace.mutable_info().scope = logformat::SessionScope::kSystem;
+  trace.mutable_info().cpus = 1;
+  trace.mutable_info().begin_ns = 1000;
+  trace.mutable_info().cpu_events = {"task-clock", "context-switches"};
+  trace.Dump(1000, 0, CountersReason::kBegin, 7, {0, 0});
+  for (const std::int32_t pid : {7, 8}) {
+    trace.State(1000, 0, {pid, pid, 0, 0}, "app" + std::to_string(pid));
+  }
+  trace.Dispatch(1100, 0, 7, 0, logformat::kSwitchInterruptible, {100, 0});
+  trace.SwitchIn(1600, 0, 0, 8);
+  trace.Dispatch(1700, 0, 8, 0, logformat::kSwitchInterruptible, {700, 4});
+  trace.Dump(2000, 0, CountersReason::kEnd, 0, {1000, 5});
+  for (const TableRange& range : {TableRange(), TableRange{.from_ns = 1300},
+                                  TableRange{.from_ns = 1650}}) {
+    CAPTURE(range.from_ns);
+    const Report report = ReportOf(trace, range);
+    const auto eight =
+        std::find_if(report.threads.begin(), report.threads.end(),
+                     [](const ThreadRow& row) { return row.tid == 8; });
+    REQUIRE(eight != report.threads.end());
+    CHECK(eight->on_cpu_ns == 0);
+    const std::uint64_t ran_ns =
+        1700 - std::max<std::uint64_t>(range.from_ns, 1600);
+    CHECK(eight->bounds.Of(Number::kOnCpu).value_or(Bounds()).hi == ran_ns);
+  }
+  // The switches up to its end are shown.
+  CHECK(ReportOf(trace, {.from_ns = 1701}).hidden_switches == 0);
+}
+
 TEST_CASE("range: a count without records that an edge cuts is in the limits",
           "[rmap][range]") {
   MemoryTrace trace;
