@@ -142,7 +142,7 @@ void TaskRecords::OnExit(const logformat::TaskRecord& exit,
   segments_.CloseAll(thread, time_ns, /*ended=*/true);
   registry_.Exit(thread, time_ns);
   if (thread.process != nullptr && thread.process->ended)
-    dispatches_.OnEnd(*thread.process, time_ns);
+    dispatches_.OnEnd(*thread.process);
 }
 
 void TaskRecords::OnExec(const logformat::CommRecord& exec, std::int32_t cpu,

@@ -212,6 +212,7 @@ std::optional<Amount> ProcessTotal(const Report& report, const Metric& metric) {
     if (!IsInterrupt(row)) add(AmountOf(report, metric, row));
   }
   if (!sum) return sum;
+  if (MayLackThreads(report)) sum->self.above = kAnything;
   if (sum->self.error.any()) return OutermostSegments(report, metric);
   sum->incl = sum->self;
   return sum;

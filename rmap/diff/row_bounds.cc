@@ -92,6 +92,14 @@ bool IsOutsideUnsure(const Report& report) {
                      });
 }
 
+bool MayLackThreads(const Report& report) {
+  return std::any_of(report.processes.begin(), report.processes.end(),
+                     [](const ProcessRow& row) {
+                       const auto bounds = row.bounds.Of(Number::kThreads);
+                       return bounds && bounds->hi > row.threads;
+                     });
+}
+
 double MostMissing(const Report& report, const Metric& metric) {
   if (metric.kind != MetricKind::kEvent) return MissingTime(report);
   const auto event = EventIndex(report.events, metric.name);

@@ -24,6 +24,10 @@ std::optional<Interval> BoundsOf(const Report& report, const ProcessRow& row,
 // Some of the time outside may be that of processes whose fork was lost.
 bool IsOutsideUnsure(const Report& report);
 
+// A process may have had threads whose records are all lost: they have no row,
+// and are in no limit of its segments.
+bool MayLackThreads(const Report& report);
+
 // The most that all processes together may lack: the unattributed part of the
 // books, and what is outside where some of it may be their children's. Infinite
 // without books.

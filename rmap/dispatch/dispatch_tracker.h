@@ -97,8 +97,8 @@ class DispatchTracker {
     blocked_.OnStack(thread, stack);
   }
   // The last known thread of `process` exited.
-  void OnEnd(ProcessState& process, std::uint64_t time_ns) const {
-    process.settled = unseen_.IsUnchanged(process, time_ns);
+  void OnEnd(ProcessState& process) const {
+    process.settled = unseen_.IsUnchanged(process);
   }
   // A record other than a switch shows that `thread` runs.
   void SeeRunning(ThreadState& thread, std::uint64_t time_ns) {

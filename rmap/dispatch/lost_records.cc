@@ -160,7 +160,7 @@ void DispatchTracker::OnFork(ThreadState& child, std::uint64_t time_ns) {
   if (unseen_.none() || child.dispatch.running_cpu >= 0) return;
   unseen_.Leave(child, time_ns);
   if (child.tid == child.process->pid && child.process->threads.size() == 1) {
-    unseen_.Begin(*child.process, time_ns);
+    unseen_.Begin(*child.process);
   }
 }
 

@@ -76,9 +76,6 @@ void DispatchTracker::BeginRange(std::uint64_t time_ns) {
     ForgetSums(cpu, time_ns);
     forget(cpu.interrupt_work);
   }
-  for (ProcessState& process : registry_.processes()) {
-    unseen_.Begin(process, time_ns, /*in_range=*/true);
-  }
   blocked_.ForgetSums();
   queues_.ForgetSums();
   doubts_ = CounterDoubts();

@@ -112,16 +112,6 @@ void UnseenTime::Leave(ThreadState& thread, std::uint64_t time_ns) const {
   unseen.in_loss = lossy_cpus_ != 0;
 }
 
-void UnseenTime::Begin(ProcessState& process, std::uint64_t time_ns,
-                       bool in_range) const {
-  const Clocks now = At(time_ns);
-  process.lost_at_ns = now.lost_cpu_ns;
-  process.hidden_at_ns = now.hidden_ns;
-  process.outside_at_ns = now.outside_ns;
-  process.counts_known = static_cast<std::uint32_t>(sums_.size() - 1);
-  if (!in_range) process.records_known = process.counts_known;
-}
-
 void UnseenTime::See(ThreadState& thread, std::uint64_t time_ns) {
   UnseenState& unseen = thread.unseen;
   unseen.latest_ns = 0;

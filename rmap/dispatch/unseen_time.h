@@ -91,7 +91,7 @@ class UnseenTime {
   // Which system call or fault `thread` is in is unknown from `since_ns` on.
   void DoubtStack(ThreadState& thread, std::uint64_t since_ns) const;
   // The tables' range begins: the clocks begin at 0. ForgetSums() for each
-  // thread and Begin() for each process must follow.
+  // thread must follow.
   void BeginRange(std::uint64_t time_ns);
   // A loss has begun since the thread was last seen.
   bool BegunSince(const UnseenState& unseen) const {
@@ -100,18 +100,12 @@ class UnseenTime {
   // What `thread` may have done before is none of the range's. Where it is may
   // still be unknown, as it was.
   void ForgetSums(ThreadState& thread) const;
-  // `process` begins; `in_range`: it lives, and the range begins.
-  void Begin(ProcessState& process, std::uint64_t time_ns,
-             bool in_range = false) const;
-
-  // Nothing was unseen since `process` began.
-  bool IsUnchanged(const ProcessState& process, std::uint64_t time_ns) const {
-    const Clocks now = At(time_ns);
-    return now.lost_cpu_ns == process.lost_at_ns &&
-           now.hidden_ns == process.hidden_at_ns &&
-           now.outside_ns == process.outside_at_ns && !in_loss() &&
-           totals_ == sums_[process.counts_known] &&
-           CountSince(process.records_known, dispatches()) == 0;
+  void Begin(ProcessState& process) const {
+    process.records_known = static_cast<std::uint32_t>(sums_.size() - 1);
+  }
+  // No record was lost since `process` began.
+  bool IsUnchanged(const ProcessState& process) const {
+    return !in_loss() && CountSince(process.records_known, dispatches()) == 0;
   }
 
   struct Clocks {

@@ -122,6 +122,7 @@ bool SegmentBuilder::EndLeft(ThreadState& thread, const ThreadNow& now,
   const std::uint64_t on_cpu_ns = now.OnCpuAt(time_ns);
   UnseenSums& unseen = call->node->unseen.Write();
   ++unseen.late_exits;
+  ++unseen.calls;
   unseen.wall_ns += ns;
   unseen.unknown_ns += ns;
   unseen.on_cpu_ns += on_cpu_ns - std::min(on_cpu_ns, call->on_cpu_ns);

@@ -42,6 +42,7 @@ void SegmentBuilder::EndKernelDoubt(ThreadState& thread, std::uint64_t time_ns,
   if (goes_on) {
     for (auto frame = frames.rbegin();
          frame != frames.rend() && in_kernel(*frame); ++frame) {
+      ++frame->node->unseen.Write().calls;
       auto& less = frame->node->unseen.Write().less;
       less.wall_ns += ns;
       less.on_cpu_ns += Less(now.OnCpuAt(time_ns), unseen.stack_on_cpu_ns);
@@ -66,6 +67,7 @@ void SegmentBuilder::EndKernelDoubt(ThreadState& thread, std::uint64_t time_ns,
   while (!frames.empty() && in_kernel(frames.back())) {
     // A fault that came after the loss: it may have waited since.
     const bool after = frames.back().begin_ns > since_ns;
+    ++frames.back().node->unseen.Write().calls;
     Close(thread, after ? now : then, nullptr, after ? time_ns : since_ns);
   }
 }
@@ -100,6 +102,7 @@ void SegmentBuilder::DoubtEnd(ThreadState& thread, std::uint64_t seen_ns,
   const ThreadNow now = NowOf(thread, coverage_);
   for (const Frame& frame : thread.stack.frames) {
     UnseenSums& unseen = frame.node->unseen.Write();
+    ++unseen.calls;
     unseen.wall_ns += latest_ns - std::min(latest_ns, time_ns);
     unseen.less.wall_ns +=
         time_ns - std::clamp(std::max(frame.begin_ns, coverage_.range_begin_ns),

@@ -337,6 +337,7 @@ void SegmentBuilder::AddKernelDumps(const ThreadState& thread, PathNode& node,
       unseen.uncovered_ns += wall_ns - on_cpu_ns;
     }
     if (frame.doubtful || frame.left) [[unlikely]] {
+      ++node.unseen.Write().calls;
       UnseenSums::Less& less = node.unseen.Write().less;
       less.calls += frame.doubtful && !cut ? 1 : 0;
       less.wall_ns += wall_ns;

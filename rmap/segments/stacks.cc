@@ -35,6 +35,7 @@ void DoubtElsewhere(SegmentStack& stack, std::uint64_t time_ns) {
   for (Frame& frame : stack.frames) {
     const std::uint64_t ns = time_ns - std::min(stack.left.time_ns, time_ns);
     UnseenSums& unseen = frame.node->unseen.Write();
+    ++unseen.calls;
     unseen.wall_ns += ns;
     unseen.on_cpu_ns += ns;
   }

@@ -23,6 +23,7 @@ void FitTimes(PathNode& node) {
     const std::uint64_t more_ns = inner_wall_ns - node.wall_ns();
     node.cut_wall_ns += more_ns;
     node.unseen.Write().less.wall_ns += more_ns;
+    node.unseen.Write().calls += node.calls;
   }
   if (inner_on_cpu_ns > node.on_cpu_ns) {
     node.unseen.Write().less.on_cpu_ns += inner_on_cpu_ns - node.on_cpu_ns;

@@ -88,6 +88,8 @@ struct UnseenSums {
   std::uint64_t wall_ns = 0, switches = 0, faults = 0;
   std::uint64_t late_exits =
       0;  // part of the inferred ends: later, there is one
+  // Its calls that may have taken another time than was recorded, or were none.
+  std::uint64_t calls = 0;
   // The parts of its sums that may belong to others.
   struct Less {
     std::uint64_t calls = 0, wall_ns = 0, on_cpu_ns = 0, switches = 0;
@@ -112,6 +114,7 @@ struct UnseenSums {
     switches += more.switches;
     faults += more.faults;
     late_exits += more.late_exits;
+    calls += more.calls;
     kernel_ns += more.kernel_ns;
     less.Add(more.less);
   }

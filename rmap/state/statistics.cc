@@ -103,6 +103,26 @@ std::uint64_t DurationStatistics::Percentile(double fraction) const {
   return std::clamp(histogram_.ValueAtRank(rank), min_, max_);
 }
 
+Bounds DurationStatistics::PercentileLimits(double fraction,
+                                            std::uint64_t missing,
+                                            std::uint64_t wrong,
+                                            std::uint64_t most) const {
+  Bounds limits{0, most};
+  if (missing > count_ || wrong > count_) return limits;
+  const auto rank = static_cast<std::uint64_t>(std::max(
+      std::ceil(fraction * static_cast<double>(count_ + missing)), 1.0));
+  // A value is at most 1/128 from the middle of its bucket.
+  if (rank > missing + wrong) {
+    const std::uint64_t least = histogram_.ValueAtRank(rank - missing - wrong);
+    limits.lo = std::clamp(least - least / 128, min_, max_);
+  }
+  if (rank + wrong <= count_) {
+    const std::uint64_t longest = histogram_.ValueAtRank(rank + wrong);
+    limits.hi = std::min(longest + longest / 127, max_);
+  }
+  return limits;
+}
+
 void DurationStatistics::Fill(TimeStatistics& out) const {
   if (count_ == 0) return;
   const double count = static_cast<double>(count_);

@@ -80,6 +80,11 @@ class DurationStatistics {
   std::uint64_t sum() const { return sum_; }
   // Nearest-rank percentile, 0 < fraction <= 1; 0 without values.
   std::uint64_t Percentile(double fraction) const;
+  // Limits of that percentile, if up to `missing` values are not here, and up
+  // to `wrong` of those that are here may be others, or none; no value is above
+  // `most`. A value differs from its rank by these numbers alone.
+  Bounds PercentileLimits(double fraction, std::uint64_t missing,
+                          std::uint64_t wrong, std::uint64_t most) const;
   // Fills everything but incl and excl.
   void Fill(TimeStatistics& out) const;
 

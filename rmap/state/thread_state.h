@@ -60,12 +60,9 @@ struct ProcessState {
   std::uint64_t hook_records_lost = 0;
   ProcessState* before = nullptr;  // the earlier one with the same pid
 
-  // UnseenTime: its clocks when the process began; 0: that is unknown.
-  std::uint64_t lost_at_ns = 0, hidden_at_ns = 0, outside_at_ns = 0;
-  std::uint32_t counts_known = 0;
-  // The same when it really began, not the range of the tables.
+  // UnseenTime: the losses that were known when the process began.
   std::uint32_t records_known = 0;
-  bool settled = false;  // nothing was unseen in its life
+  bool settled = false;  // no record was lost in its life
   // SegmentBuilder: time in which its threads may have been in other kernel
   // segments than the records show.
   std::uint64_t kernel_unknown_ns = 0;

@@ -2,7 +2,9 @@
 // records, runs of them, whole packets, streams, the beginning, the end.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <random>
 #include <set>
@@ -40,6 +42,8 @@ class Checker {
  public:
   Checker(const Report& report, std::uint32_t seed, Widths& widths)
       : report_(report), seed_(seed), widths_(widths) {}
+
+  bool of_range() const { return report_.of_range; }
 
   void Check(const std::string& row, const RowBounds& bounds, Number number,
              std::optional<std::uint64_t> value, std::uint64_t truth) {
@@ -103,6 +107,27 @@ bool HasReusedTid(const Truth& truth, std::int32_t pid) {
                      reused);
 }
 
+// Threads that have no row, as all their records are lost, are in no limit but
+// the number of threads.
+class Unseen {
+ public:
+  explicit Unseen(const Report& report) {
+    for (const ThreadRow& row : report.threads)
+      rows_.insert({row.pid, row.tid});
+  }
+  bool Is(const TrueThread& thread) const {
+    return !rows_.contains({thread.pid, thread.tid});
+  }
+  bool AnyOf(const Truth& truth, std::int32_t pid) const {
+    return std::any_of(
+        truth.threads.begin(), truth.threads.end(),
+        [&](const TrueThread& t) { return t.pid == pid && Is(t); });
+  }
+
+ private:
+  std::set<std::pair<std::int32_t, std::int32_t>> rows_;
+};
+
 void CheckThreads(const Report& report, const Truth& truth, Checker& checker) {
   using Id = std::pair<std::int32_t, std::int32_t>;
   std::vector<Id> rows, truths;
@@ -146,6 +171,7 @@ void CheckProcesses(const Report& report, const Truth& truth,
     truths.push_back(process.pid);
   }
   const auto once = Once(rows), true_once = Once(truths);
+  const Unseen unseen(report);
   for (const ProcessRow& row : report.processes) {
     if (!once.contains(row.pid) || !true_once.contains(row.pid) ||
         HasReusedTid(truth, row.pid)) {
@@ -156,6 +182,7 @@ void CheckProcesses(const Report& report, const Truth& truth,
     for (const TrueThread& thread : truth.threads) {
       if (thread.pid != row.pid) continue;
       ++threads;
+      if (unseen.Is(thread)) continue;
       sum.on_cpu_ns += thread.on_cpu_ns;
       sum.dispatches += thread.dispatches;
       for (std::size_t i = 0; i < test_support::kSimulatedEvents; ++i) {
@@ -194,6 +221,35 @@ void CheckCpus(const Report& report, const Truth& truth, Checker& checker) {
   }
 }
 
+// What calls took; without limits other tests compare it.
+void CheckDurations(const std::string& name, const SegmentRow& row,
+                    const TrueSegment& sums, Checker& checker) {
+  std::vector<std::uint64_t> durations = sums.durations;
+  // Those of a range are not known here.
+  if (checker.of_range() || durations.size() != sums.calls) return;
+  if (durations.empty()) return;
+  std::sort(durations.begin(), durations.end());
+  const auto check = [&](Number number, std::uint64_t value,
+                         std::uint64_t truth) {
+    if (!row.bounds.Of(number)) return;
+    checker.Check(name, row.bounds, number, value, truth);
+  };
+  const auto percentile = [&](double fraction) {
+    const double rank =
+        std::ceil(fraction * static_cast<double>(durations.size()));
+    return durations[static_cast<std::size_t>(std::max(rank, 1.0)) - 1];
+  };
+  check(Number::kWallMin, row.wall.min, durations.front());
+  check(Number::kWallMax, row.wall.max, durations.back());
+  check(Number::kWallP50, row.wall.p50, percentile(0.50));
+  check(Number::kWallP90, row.wall.p90, percentile(0.90));
+  check(Number::kWallP99, row.wall.p99, percentile(0.99));
+  const std::uint64_t sum =
+      std::accumulate(durations.begin(), durations.end(), std::uint64_t{0});
+  check(Number::kWallMean, static_cast<std::uint64_t>(row.wall.mean),
+        sum / durations.size());
+}
+
 void CheckSegment(const SegmentRow& row, const TrueSegment& sums,
                   Checker& checker) {
   const std::string name = std::to_string(row.pid) + " " +
@@ -212,6 +268,7 @@ void CheckSegment(const SegmentRow& row, const TrueSegment& sums,
   check(Number::kCalls, row.calls, sums.calls);
   check(Number::kWallIncl, row.wall.incl, sums.wall_incl);
   check(Number::kWallExcl, row.wall.excl, sums.wall_excl);
+  CheckDurations(name, row, sums, checker);
   pair(Number::kOnCpuIncl, Number::kOnCpuExcl, row.on_cpu, sums.on_cpu_incl,
        sums.on_cpu_excl);
   pair(Number::kOffCpuIncl, Number::kOffCpuExcl, row.off_cpu,
@@ -251,10 +308,12 @@ void CheckSegments(const Report& report, const Truth& truth, Checker& checker) {
     std::map<std::int32_t, int> pids;
     for (const TrueProcess& process : truth.processes) ++pids[process.pid];
     const auto once = Once(ids);
+    const Unseen unseen(report);
     const TrueSegment nothing;
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (!once.contains(ids[i]) || pids[rows[i].pid] != 1 ||
-          HasReusedTid(truth, rows[i].pid)) {
+          HasReusedTid(truth, rows[i].pid) ||
+          unseen.AnyOf(truth, rows[i].pid)) {
         continue;
       }
       const auto found = truths.find(ids[i]);
@@ -285,10 +344,11 @@ void CheckWakers(const Report& report, const Truth& truth, Checker& checker) {
   std::map<std::int32_t, int> pids;
   for (const TrueProcess& process : truth.processes) ++pids[process.pid];
   const auto once = Once(keys);
+  const Unseen unseen(report);
   for (std::size_t i = 0; i < keys.size(); ++i) {
     const WakerRow& row = report.wakers[i];
     if (!once.contains(keys[i]) || pids[row.pid] != 1 ||
-        HasReusedTid(truth, row.pid) ||
+        HasReusedTid(truth, row.pid) || unseen.AnyOf(truth, row.pid) ||
         (row.waker.pid && HasReusedTid(truth, *row.waker.pid))) {
       continue;
     }
@@ -340,7 +400,7 @@ void CheckMachine(std::uint32_t seed, Widths& widths,
   CheckTables(run, {}, seed, widths);
 }
 
-// Of a machine, a part of the time: from a drawn time to a drawn one, or the
+// Draws a part of the time of a machine: from a time to another, or the
 // end.
 void DrawRange(std::uint32_t seed, SimulationOptions& options) {
   const std::uint64_t length_ns = Simulate(options).truth.duration_ns;

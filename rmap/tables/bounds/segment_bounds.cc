@@ -1,7 +1,6 @@
 // The part of UnseenBounds for segments and call paths: what a row's calls may
 // lack, and what may belong to other rows.
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "rmap/tables/bounds/unseen_bounds.h"
@@ -12,16 +11,11 @@ namespace {
 
 constexpr std::uint64_t kNone = Bounds::kNone;
 
-// The largest value in the bucket of LogHistogram whose middle is `ns`; no
-// value is longer than `most_ns`.
-std::uint64_t MostOf(std::uint64_t ns, std::uint64_t most_ns) {
-  return std::min(ns + ns / 127, most_ns);
-}
-
 }  // namespace
 
 void UnseenBounds::OfSegment(const ProcessState& process,
                              const SegmentUnseen& unseen,
+                             const DurationStatistics& durations,
                              SegmentRow& row) const {
   const OfAll& all = Known(process);
   const UnseenSums& own = unseen.own;
@@ -43,13 +37,8 @@ void UnseenBounds::OfSegment(const ProcessState& process,
   const CertainSums certain =
       process.threads.size() == 1 ? unseen.certain : CertainSums();
   // Calls of kernel segments that were not recorded.
-  const bool kernel =
-      unseen.in_kernel && (process.kernel_unknown_ns != 0 || all.more_threads);
-  const std::uint64_t kernel_ns =
-      !kernel ? 0
-      : all.more_threads
-          ? AddBounded(process.kernel_unknown_ns, all.more_lives_ns)
-          : process.kernel_unknown_ns;
+  const bool kernel = unseen.in_kernel && process.kernel_unknown_ns != 0;
+  const std::uint64_t kernel_ns = kernel ? process.kernel_unknown_ns : 0;
   // Switches and faults that its own CPU time and waiting time have, too.
   const bool absent = all.absent && !interrupts;
   const bool doubtful =
@@ -86,23 +75,35 @@ void UnseenBounds::OfSegment(const ProcessState& process,
   row.bounds.Set(Number::kWallIncl, row.wall.incl, wall);
   row.bounds.Set(Number::kWallExcl, row.wall.excl, wall_excl);
   if (row.bounds.Of(Number::kCalls) || row.bounds.Of(Number::kWallIncl)) {
-    const std::uint64_t longest_ns =
-        interrupts ? Less(input_.in.end_ns, input_.in.begin_ns)
-                   : all.longest_ns;
-    // Some calls may have been shorter, but there are no others.
-    const bool shorter =
-        !row.bounds.Of(Number::kCalls) && wall.hi == row.wall.incl;
-    for (const auto& [number, most_ns] :
-         {std::pair(Number::kWallMean,
-                    static_cast<std::uint64_t>(std::ceil(row.wall.mean))),
-          std::pair(Number::kWallStddev, longest_ns),
-          std::pair(Number::kWallMin, row.wall.min),
-          std::pair(Number::kWallMax, row.wall.max),
-          std::pair(Number::kWallP50, MostOf(row.wall.p50, row.wall.max)),
-          std::pair(Number::kWallP90, MostOf(row.wall.p90, row.wall.max)),
-          std::pair(Number::kWallP99, MostOf(row.wall.p99, row.wall.max))}) {
-      row.bounds.Set(number, 0, {0, shorter ? most_ns : longest_ns});
+    // A lost record hides calls, and changes the time of those that are open;
+    // of lost hook records, and of a loss that was noticed late, not only them.
+    const bool local = !hooks && !interrupts && all.late_ns == 0;
+    const std::uint64_t missing = local ? calls.hi - row.calls : kNone;
+    std::uint64_t most_ns = interrupts
+                                ? Less(input_.in.end_ns, input_.in.begin_ns)
+                                : all.longest_ns;
+    most_ns = std::min(most_ns, wall.hi);
+    if (local) most_ns = std::min(most_ns, AddBounded(row.wall.max, wall_ns));
+    const auto limits = [&](double fraction) {
+      return durations.PercentileLimits(fraction, missing, own.calls, most_ns);
+    };
+    const Bounds longest = limits(1);
+    Bounds mean{0, longest.hi};
+    if (local) {
+      const std::uint64_t sum_ns = durations.sum();
+      mean.lo =
+          Less(sum_ns, less.wall_ns) / std::max<std::uint64_t>(1, calls.hi);
+      mean.hi = std::min(mean.hi, AddBounded(sum_ns, wall_ns) /
+                                          std::max<std::uint64_t>(1, calls.lo) +
+                                      1);
     }
+    row.bounds.Set(Number::kWallMean, 0, mean);
+    row.bounds.Set(Number::kWallStddev, 0, {0, longest.hi});
+    row.bounds.Set(Number::kWallMin, row.wall.min, {0, limits(0).hi});
+    row.bounds.Set(Number::kWallMax, row.wall.max, longest);
+    row.bounds.Set(Number::kWallP50, row.wall.p50, limits(0.50));
+    row.bounds.Set(Number::kWallP90, row.wall.p90, limits(0.90));
+    row.bounds.Set(Number::kWallP99, row.wall.p99, limits(0.99));
   }
   const bool calls_exact = row.bounds.empty();
 
@@ -111,10 +112,7 @@ void UnseenBounds::OfSegment(const ProcessState& process,
   if (interrupts) most_ns = kNone;
   Bounds on, on_excl;
   if (row.on_cpu) {
-    const std::uint64_t unseen_ns = kernel && all.more_threads ? all.cpu_ns : 0;
-    const std::uint64_t more = own.on_cpu_ns + hidden_ns +
-                               (kernel ? process.kernel_unknown_ns : 0) +
-                               unseen_ns;
+    const std::uint64_t more = own.on_cpu_ns + hidden_ns + kernel_ns;
     const std::uint64_t fewer =
         less.on_cpu_ns + all.unbooked_ns + input_.in.dispatches.cut_ns();
     on = Around(row.on_cpu->incl, fewer, AddBounded(more, hooks_ns));

@@ -12,9 +12,6 @@ namespace {
 
 constexpr std::uint64_t kNone = Bounds::kNone;
 
-// A thread of which nothing was seen: its fork and its first switch were lost.
-constexpr std::uint64_t kLeastForThread = 2;
-
 template <typename Row>
 void Finish(Row& row) {
   for (const auto& [number, bounds] : row.bounds.entries()) {
@@ -58,20 +55,6 @@ UnseenBounds::UnseenBounds(const TableInput& input)
       unseen_(input.in.dispatches.unseen()),
       end_(unseen_.At(input.in.end_ns)),
       everywhere_ns_(end_.hidden_ns + input.in.dispatches.cut_ns()) {
-  stray_counts_.assign(unseen_.dispatches() + 1, 0);
-  for (const ThreadState& thread : input.in.registry.threads()) {
-    if (!thread.process_unknown) continue;
-    const UnseenState& unseen = thread.unseen;
-    stray_lives_ns_ += LifeNs(thread);
-    strays_ns_ += thread.dispatch.on_cpu_ns + unseen.lost_ns + unseen.hidden_ns;
-    for (std::size_t i = 0; i < stray_counts_.size(); ++i) {
-      const std::uint64_t count = i < unseen_.dispatches()
-                                      ? thread.kernel.counts[i]
-                                      : thread.dispatch.dispatches;
-      stray_counts_[i] =
-          AddBounded(stray_counts_[i], AddBounded(count, unseen.Count(i)));
-    }
-  }
   outside_counts_.assign(kMaxMeasures, 0);
   for (const CpuState& cpu : input.in.dispatches.cpus()) {
     outside_account_ns_ += cpu.outside.ns;
@@ -243,52 +226,12 @@ UnseenBounds::OfAll UnseenBounds::AllOf(const ProcessState& process) const {
       std::min(all.hidden_ns, end_.hidden_ns + unseen_.unended_ns());
   all.hidden_ns += input_.in.dispatches.cut_ns();
   if (!input_.has_kernel) all.lives_ns = kNone;
-  all.most_runtime_ns = all.lives_ns;
   if (process.settled || unseen_.none()) return all;
-  all.cpu_ns = end_.lost_cpu_ns - process.lost_at_ns + end_.hidden_ns -
-               process.hidden_at_ns;
-  // Without what later records showed to be known threads'.
-  const std::uint64_t outside_ns =
-      std::min(end_.outside_ns - process.outside_at_ns, outside_account_ns_);
-  all.cpu_ns += outside_ns + unseen_.unended_ns();
-  all.records = unseen_.CountSince(process.records_known, unseen_.dispatches());
-  // Where the threads of others are outside, its fork alone.
-  const std::uint64_t least = outside_ns != 0 ? 1 : kLeastForThread;
-  all.more_threads = all.records >= least;
-  if (all.records != 0) {
-    all.longest_ns = Less(input_.in.end_ns, input_.in.begin_ns);
-    // Each thread that no record shows needs lost ones of its own.
-    all.more_lives_ns = AddBounded(
-        stray_lives_ns_, all.records == kNone
-                             ? kNone
-                             : Product(all.records / least, all.longest_ns));
-    all.lives_ns = AddBounded(all.lives_ns, all.more_lives_ns);
-  }
-  // Its fork is lost.
-  const bool strays = all.records != 0;
-  if (strays) all.hidden_ns = everywhere_ns_;
-  if (!all.more_threads) {
-    for (std::size_t i = 0; strays && i < all.counts.size(); ++i) {
-      all.counts[i] = AddBounded(all.counts[i], stray_counts_[i]);
-    }
-    if (strays) {
-      all.on_cpu_ns += strays_ns_;
-      all.most_runtime_ns = AddBounded(all.most_runtime_ns, stray_lives_ns_);
-    }
-    return all;
-  }
-  all.most_runtime_ns = kNone;
   // Each unknown interval was one thread's at a time.
-  all.on_cpu_ns = all.cpu_ns + strays_ns_;
-  for (std::size_t i = 0; i < all.counts.size(); ++i) {
-    std::uint64_t sum = unseen_.CountSince(process.counts_known, i);
-    if (outside_ns != 0) {
-      sum = AddBounded(sum,
-                       i < unseen_.dispatches() ? outside_counts_[i] : kNone);
-    }
-    // Counts of known threads may be doubtful for other reasons.
-    all.counts[i] = AddBounded(std::max(all.counts[i], sum), stray_counts_[i]);
-  }
+  all.on_cpu_ns = std::min(
+      all.on_cpu_ns, end_.lost_cpu_ns + end_.hidden_ns + outside_ns_ +
+                         unseen_.unended_ns() + input_.in.dispatches.cut_ns());
+  all.records = unseen_.CountSince(process.records_known, unseen_.dispatches());
   return all;
 }
 
@@ -333,10 +276,8 @@ void UnseenBounds::OfProcess(const ProcessState& process, ProcessRow& row) {
     row.bounds.Set(Number::kDispatches, row.dispatches,
                    Around(row.dispatches, all.begun_before, dispatches));
     // One that never ran has a fork record alone.
-    const bool lost = end_.lost_cpu_ns != process.lost_at_ns;
     row.bounds.Set(Number::kThreads, row.threads,
-                   Around(row.threads, PerhapsEnded(process),
-                          all.more_threads || lost ? all.records : 0));
+                   Around(row.threads, PerhapsEnded(process), all.records));
   }
   all.most_counts.assign(input_.plans.size(), kNone);
   for (std::size_t i = 0; i < input_.plans.size(); ++i) {
@@ -345,9 +286,7 @@ void UnseenBounds::OfProcess(const ProcessState& process, ProcessRow& row) {
         absent ? kNone : all.counts[*input_.plans[i].cpu_event];
     if (i < row.scaled.size() && row.scaled[i]) {
       // These may be of other accounts than the unattributed one.
-      const bool others =
-          end_.outside_ns != process.outside_at_ns || strays_ns_ != 0;
-      AddScaled(i, more != 0 && others ? kNone : more, row);
+      AddScaled(i, more != 0 && end_.outside_ns != 0 ? kNone : more, row);
       continue;
     }
     Bounds bounds = Around(*row.counts[i], 0, more);
@@ -355,7 +294,7 @@ void UnseenBounds::OfProcess(const ProcessState& process, ProcessRow& row) {
       bounds = Capped(bounds, *row.counts[i], most_ns);
     }
     bounds = CappedRuntime(i, bounds, *row.counts[i],
-                           std::min(most_ns, all.most_runtime_ns));
+                           std::min(most_ns, all.lives_ns));
     row.bounds.Set(CountNumber(i, CountPart::kWhole), *row.counts[i], bounds);
     all.most_counts[i] = bounds.hi;
   }
@@ -424,11 +363,7 @@ void UnseenBounds::OfWaker(const BlockedOwner& owner, const WakerUnseen& unsure,
     lives_ns = LifeNs(*owner.thread);
   } else {
     for (const ProcessState* process : owner.processes) {
-      const OfAll& known = Known(*process);
-      lives_ns = AddBounded(lives_ns, known.lives_ns);
-      if (known.more_threads) {
-        unknown_ns = AddBounded(unknown_ns, known.more_lives_ns);
-      }
+      lives_ns = AddBounded(lives_ns, Known(*process).lives_ns);
       for (const ThreadState* thread : process->threads) add(*thread);
     }
   }

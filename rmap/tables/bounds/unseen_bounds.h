@@ -1,7 +1,9 @@
 // The intervals of rows: what their threads may have done while records were
 // lost or switches were not shown (UnseenTime), and what may belong to others.
 //
-// Every interval holds the truth. It is as wide as the unattributed time and
+// Every interval holds the truth of the threads that records show; one without
+// any record has no row, and is in no row's limits but the number of threads.
+// It is as wide as the unattributed time and
 // counts that the row's threads may own, and the calls that were open then; and
 // no wider than what is possible: a thread is in one state at a time, a CPU has
 // one thread at a time.
@@ -16,6 +18,7 @@
 #include <vector>
 
 #include "rmap/result/tables.h"
+#include "rmap/state/statistics.h"
 #include "rmap/tables/input/attribution.h"
 #include "rmap/tables/input/table_input.h"
 
@@ -54,8 +57,9 @@ class UnseenBounds {
   void OfThread(const ThreadState& thread, ThreadRow& row) const;
   void OfProcess(const ProcessState& process, ProcessRow& row);
   void OfCpu(const CpuState& cpu, CpuRow& row) const;
+  // `durations`: of the row's calls.
   void OfSegment(const ProcessState& process, const SegmentUnseen& unseen,
-                 SegmentRow& row) const;
+                 const DurationStatistics& durations, SegmentRow& row) const;
   // `all`: the sums over all rows of `owner`.
   void OfWaker(const BlockedOwner& owner, const WakerUnseen& unsure,
                const WakerUnseen& all, WakerRow& row) const;
@@ -65,19 +69,14 @@ class UnseenBounds {
   // its segments.
   struct OfAll {
     std::uint64_t on_cpu_ns = 0;  // its threads', without unseen ones
-    std::uint64_t cpu_ns = 0;     // of all unknown CPU time in its life
     // CPU time in which its open calls are unknown, too.
     std::uint64_t hidden_ns = 0;
     std::uint64_t records = 0;  // lost in its life
     // Dispatches that may have begun before the range of the tables.
     std::uint64_t begun_before = 0;
-    bool more_threads = false;  // it may have threads without any record
     bool absent = false;  // no kernel record shows where one of its threads was
-    // Its threads' lives, one after the other; kNone: of unknown threads, too.
+    // Its threads' lives, one after the other; kNone: not known.
     std::uint64_t lives_ns = 0;
-    std::uint64_t more_lives_ns = 0;  // part of it: of unknown threads
-    // The same for those that have a record, its or perhaps its.
-    std::uint64_t most_runtime_ns = 0;
     std::uint64_t longest_ns = 0;  // no call is longer
     std::uint64_t late_ns = 0;     // its threads'
     std::uint64_t unbooked_ns = 0, switches = 0, faults = 0;
@@ -113,9 +112,6 @@ class UnseenBounds {
   std::uint64_t everywhere_ns_;  // hidden, or noticed at the end only
   std::uint64_t outside_ns_ = 0, outside_account_ns_ = 0;
   std::vector<std::uint64_t> outside_counts_;  // by kernel event
-  // All that threads have whose process no record names.
-  std::uint64_t strays_ns_ = 0, stray_lives_ns_ = 0;
-  std::vector<std::uint64_t> stray_counts_;
   std::map<const ProcessState*, OfAll> processes_;
 };
 

@@ -81,13 +81,28 @@ class SegmentRows {
     return row;
   }
 
+  struct SegmentSum {
+    SegmentAmounts amounts;
+    DurationStatistics wall;
+    Calls calls;
+    SegmentUnseen unseen;
+    std::optional<std::uint64_t> recording_ns;
+    ProbesInCalls probes;
+    bool inferred = false;
+    // Parts of folded calls are missing: of their waiting and blocked time, of
+    // the counts in dumps, of all times.
+    bool waits_bounded = false, dumps_bounded = false, times_bounded = false;
+    bool on_cpu_bounded = false;
+  };
+
   // Sets the calls, then the quality of the complete row.
-  void SetCalls(const ProcessState& process, const Calls& calls,
+  void SetCalls(const ProcessState& process, const SegmentSum& sum,
                 const SegmentUnseen& unseen, SegmentRow& row) const {
+    const Calls& calls = sum.calls;
     row.calls = calls.all;
     row.begin_inferred = calls.begin_inferred;
     row.end_inferred = calls.end_inferred;
-    bounds_.OfSegment(process, unseen, row);
+    bounds_.OfSegment(process, unseen, sum.wall, row);
     if (row.begin_inferred + row.end_inferred != 0) {
       Lower(Quality::kInferred, row);
     }
@@ -170,20 +185,6 @@ class SegmentRows {
            std::tie(a_time, a.wall.incl, b.segment, b.pid, b.process);
   }
 
-  struct SegmentSum {
-    SegmentAmounts amounts;
-    DurationStatistics wall;
-    Calls calls;
-    SegmentUnseen unseen;
-    std::optional<std::uint64_t> recording_ns;
-    ProbesInCalls probes;
-    bool inferred = false;
-    // Parts of folded calls are missing: of their waiting and blocked time, of
-    // the counts in dumps, of all times.
-    bool waits_bounded = false, dumps_bounded = false, times_bounded = false;
-    bool on_cpu_bounded = false;
-  };
-
   void BuildSegmentsOf(const ProcessState& process) {
     if (process.paths->children.empty()) return;
     std::map<std::uint32_t, SegmentSum> by_hook;
@@ -208,7 +209,7 @@ class SegmentRows {
       }
       SegmentUnseen unseen = sum.unseen;
       unseen.in_kernel = IsInKernel(hook_id);
-      SetCalls(process, sum.calls, unseen, row);
+      SetCalls(process, sum, unseen, row);
       LowerFolded(sum, row);
       if (sum.inferred) Lower(Quality::kInferred, row);
       if (sum.probes.any()) sum.probes.TakeOut(input_.plans, row);
@@ -373,7 +374,7 @@ class SegmentRows {
     SegmentUnseen unseen = sum.unseen;
     unseen.path = true;
     unseen.in_kernel = IsInKernel(group.hook_id());
-    SetCalls(process, sum.calls, unseen, row);
+    SetCalls(process, sum, unseen, row);
     if (sum.inferred) Lower(Quality::kInferred, row);
     if (sum.probes.any()) sum.probes.TakeOut(input_.plans, row);
     return row;
