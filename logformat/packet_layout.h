@@ -248,7 +248,18 @@ enum SwitchState : std::uint16_t {
   kSwitchDead = 0x0010,             // X, Z
   kSwitchOther = 0x0020,
   kSwitchPreempted = 0x0100,  // R+: lost the CPU while runnable
+  // Its group's CPU quota is used up. A reader that does not have this value
+  // sees a preempted thread.
+  kSwitchThrottled = 0x0300,
 };
+
+// It waits from here on for its next dispatch.
+constexpr bool IsRunnable(std::uint16_t state) noexcept {
+  return state == kSwitchRunnable || (state & kSwitchPreempted) != 0;
+}
+constexpr bool IsThrottled(std::uint16_t state) noexcept {
+  return (state & kSwitchThrottled) == kSwitchThrottled;
+}
 
 // Event `switch_in`: `next` runs from here on. Written only where no dispatch
 // record exists, because the kernel does not report sched_switch of `prev` (the

@@ -36,7 +36,8 @@ std::vector<Column<PreemptorRow>> OccupantColumns(RowsOf of) {
        "",
        Unit::kNone,
        "What had its CPU: thread, interrupts, idle, outside (not counted), "
-       "not_known, other (of more kinds than are kept).",
+       "throttled (by a CPU quota), not_known, other (of more kinds than are "
+       "kept).",
        [](const R& r) -> Cell {
          return std::string(PreemptorKindName(r.preemptor.kind));
        }});
@@ -52,16 +53,13 @@ std::vector<Column<PreemptorRow>> OccupantColumns(RowsOf of) {
                        "The thread.",
                        Field(&R::preemptor, &R::By::tid)});
   }
-  columns.push_back({{"preemptor", "comm"},
-                     "",
-                     Unit::kNone,
-                     "Its name.",
-                     [](const R& r) -> Cell {
-                       if (r.preemptor.kind != PreemptorKind::kThread) {
-                         return std::monostate();
-                       }
-                       return r.preemptor.comm;
-                     }});
+  columns.push_back(
+      {{"preemptor", "comm"},
+       "",
+       Unit::kNone,
+       "Its name; of kind throttled the waiting thread's cgroup, "
+       "if it is known.",
+       [](const R& r) { return NameOrAbsent(r.preemptor.comm); }});
   return columns;
 }
 
@@ -122,6 +120,8 @@ std::vector<Column<PreemptorRow>> PreemptorTextColumns(
              return "[idle]";
            case PreemptorKind::kOutside:
              return "[outside]";
+           case PreemptorKind::kThrottled:
+             return by.comm.empty() ? "[quota]" : "[quota of " + by.comm + "]";
            case PreemptorKind::kNotKnown:
              return "[not known]";
            case PreemptorKind::kOther:

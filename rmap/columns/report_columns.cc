@@ -299,6 +299,13 @@ std::vector<Column<ThreadRow>> ThreadColumns(const Report& report) {
        "Runnable but on no CPU: after preemption or yield, and after "
        "wake-ups if they were recorded (--kernel wakeups).",
        Field(&R::wait_ns)}};
+  columns.push_back({{"throttled_ns"},
+                     report.throttled ? "throttled" : "",
+                     Unit::kNanoseconds,
+                     "Part of wait_ns: from where the CPU quota of its cgroup "
+                     "was used up to its next dispatch; known if the trace has "
+                     "such a switch.",
+                     Field(&R::throttled_ns)});
   columns.push_back({{"blocked_ns"},
                      "blocked",
                      Unit::kNanoseconds,

@@ -69,9 +69,7 @@ void BlockedTime::Leave(ThreadState& thread, std::uint64_t time_ns,
   blocked.left_cpu = true;
   blocked.place = thread.stack.Top();
   blocked.place_sure = thread.unseen.stack_since_ns == UnseenState::kNever;
-  const bool runnable = state == logformat::kSwitchRunnable ||
-                        (state & logformat::kSwitchPreempted) != 0;
-  if (runnable || (state & logformat::kSwitchDead) != 0) {
+  if (logformat::IsRunnable(state) || (state & logformat::kSwitchDead) != 0) {
     blocked.sleep = Sleep::kNone;
     return;
   }

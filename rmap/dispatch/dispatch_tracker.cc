@@ -295,6 +295,7 @@ void DispatchTracker::SwitchIn(ThreadState& thread, std::int32_t cpu,
 void DispatchTracker::EndWait(ThreadState& thread, std::uint64_t time_ns) {
   const std::uint64_t ns = time_ns - thread.dispatch.runnable_since_ns;
   thread.dispatch.wait_ns += ns;
+  if (thread.dispatch.throttled) thread.dispatch.throttled_ns += ns;
   blocked_.AddWait(thread, ns);
   if (queues_.wanted()) [[unlikely]]
     queues_.OnWait(thread, thread.dispatch.running_cpu, time_ns);
@@ -314,8 +315,9 @@ void DispatchTracker::SwitchOut(ThreadState& thread, std::int32_t cpu,
   if (thread.dispatch.running_cpu >= 0 && thread.dispatch.running_cpu != cpu)
     return;
   thread.dispatch.running_cpu = -1;
-  thread.dispatch.waiting = state == logformat::kSwitchRunnable ||
-                            (state & logformat::kSwitchPreempted) != 0;
+  thread.dispatch.waiting = logformat::IsRunnable(state);
+  thread.dispatch.throttled = logformat::IsThrottled(state);
+  saw_throttled_ |= thread.dispatch.throttled;
   thread.dispatch.runnable_since_ns = time_ns;
   thread.dispatch.queued_cpu = cpu;
   blocked_.Leave(thread, time_ns, state);

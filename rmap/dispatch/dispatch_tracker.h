@@ -150,6 +150,8 @@ class DispatchTracker {
       SeeUnconfirmed(*state, tid);
   }
   const BlockedTime& blocked() const { return blocked_; }
+  // A thread left its CPU because a quota was used up.
+  bool saw_throttled() const { return saw_throttled_; }
   const QueueTime& queues() const { return queues_; }
   // Intervals that are unattributed because a dispatch record contradicts the
   // one before it, although no loss was reported.
@@ -343,6 +345,7 @@ class DispatchTracker {
   std::uint64_t begin_of_trace_ns_;
   bool begun_inside_ = false;  // earlier records were overwritten
   bool lost_behind_ = false;   // see LoseBehind()
+  bool saw_throttled_ = false;
   bool interrupts_recorded_;
   BlockedTime blocked_;
   QueueTime queues_;

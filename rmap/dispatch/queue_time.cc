@@ -81,6 +81,10 @@ void QueueTime::OnWait(const ThreadState& thread, std::int32_t cpu,
   // As for blocked time: records lost meanwhile may show that it ran.
   const Wait wait{&thread, thread.dispatch.runnable_since_ns, end_ns,
                   thread.unseen.latest_ns == 0};
+  if (thread.dispatch.throttled) {  // whatever had the CPU, it was not why
+    Add(wait, PreemptorKind::kThrottled, nullptr, end_ns - wait.begin_ns, true);
+    return;
+  }
   const std::int32_t left = thread.dispatch.queued_cpu;
   if (left < 0 && cpu < 0) {
     Add(wait, PreemptorKind::kNotKnown, nullptr, end_ns - wait.begin_ns, false);

@@ -25,6 +25,7 @@ void ForgetSums(ThreadState& thread, std::uint64_t time_ns) {
   BeginAt(time_ns, dispatch.switch_in_ns);
   BeginAt(time_ns, dispatch.runnable_since_ns);
   dispatch.on_cpu_ns = dispatch.unbooked_ns = dispatch.wait_ns = 0;
+  dispatch.throttled_ns = 0;
   dispatch.dispatches = dispatch.migrations = dispatch.switches_out = 0;
   dispatch.faults = 0;
   dispatch.unseen_switches = 0;

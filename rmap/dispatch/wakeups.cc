@@ -26,6 +26,7 @@ void DispatchTracker::OnWakeup(const EventRecord& record,
   thread->dispatch.waiting = true;
   thread->dispatch.runnable_since_ns = time_ns;
   thread->dispatch.queued_cpu = -1;
+  thread->dispatch.throttled = false;
 }
 
 Waker DispatchTracker::WakerOf(const EventRecord& record,

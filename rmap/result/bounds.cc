@@ -7,14 +7,14 @@ namespace countrace::rmap {
 namespace {
 
 constexpr const char* kNames[] = {
-    "on_cpu_ns",      "dispatches",     "migrations",      "wait_ns",
-    "blocked_ns",     "threads",        "busy_ns",         "idle_ns",
-    "interrupts_ns",  "outside_ns",     "calls",           "wall_ns.incl",
-    "wall_ns.excl",   "wall_ns.mean",   "wall_ns.stddev",  "wall_ns.min",
-    "wall_ns.max",    "wall_ns.p50",    "wall_ns.p90",     "wall_ns.p99",
-    "on_cpu_ns.incl", "on_cpu_ns.excl", "off_cpu_ns.incl", "off_cpu_ns.excl",
-    "wait_ns.incl",   "wait_ns.excl",   "blocked_ns.incl", "blocked_ns.excl",
-    "times",          "longest_ns"};
+    "on_cpu_ns",       "dispatches",     "migrations",     "wait_ns",
+    "throttled_ns",    "blocked_ns",     "threads",        "busy_ns",
+    "idle_ns",         "interrupts_ns",  "outside_ns",     "calls",
+    "wall_ns.incl",    "wall_ns.excl",   "wall_ns.mean",   "wall_ns.stddev",
+    "wall_ns.min",     "wall_ns.max",    "wall_ns.p50",    "wall_ns.p90",
+    "wall_ns.p99",     "on_cpu_ns.incl", "on_cpu_ns.excl", "off_cpu_ns.incl",
+    "off_cpu_ns.excl", "wait_ns.incl",   "wait_ns.excl",   "blocked_ns.incl",
+    "blocked_ns.excl", "times",          "longest_ns"};
 static_assert(std::size(kNames) == static_cast<std::size_t>(Number::kCounts));
 
 constexpr const char* kParts[] = {"", ".incl", ".excl"};

@@ -54,6 +54,7 @@ enum class Number : std::uint16_t {
   kDispatches,
   kMigrations,
   kWait,
+  kThrottled,
   kBlocked,
   kThreads,
   kBusy,

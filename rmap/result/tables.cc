@@ -45,6 +45,8 @@ const char* PreemptorKindName(PreemptorKind kind) {
       return "idle";
     case PreemptorKind::kOutside:
       return "outside";
+    case PreemptorKind::kThrottled:
+      return "throttled";
     case PreemptorKind::kNotKnown:
       return "not_known";
     case PreemptorKind::kOther:

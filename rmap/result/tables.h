@@ -105,6 +105,9 @@ struct ThreadRow {
   // Time runnable but not on a CPU: after preemption or yield, and, if the
   // trace has wake-up records, after each wake-up.
   std::optional<std::uint64_t> wait_ns;
+  // The part of wait_ns that began because a CPU quota was used up. Absent if
+  // no record of the trace shows one.
+  std::optional<std::uint64_t> throttled_ns;
   // Time on no CPU and not runnable, until the wake-up. Absent if the trace has
   // no wake-up records.
   std::optional<std::uint64_t> blocked_ns;
@@ -253,10 +256,11 @@ struct WakerRow {
 enum class PreemptorKind : std::uint8_t {
   kThread,
   kInterrupts,
-  kIdle,      // nothing: from the wake-up to the switch
-  kOutside,   // a process that the report does not count, or idle
-  kNotKnown,  // lost records, or its CPU is not known
-  kOther      // several kinds together, beyond the limit of rows
+  kIdle,       // nothing: from the wake-up to the switch
+  kOutside,    // a process that the report does not count, or idle
+  kThrottled,  // none of these: the CPU quota of its cgroup was used up
+  kNotKnown,   // lost records, or its CPU is not known
+  kOther       // several kinds together, beyond the limit of rows
 };
 const char* PreemptorKindName(PreemptorKind kind);  // "thread", ...
 
@@ -468,6 +472,7 @@ struct Report {
   std::vector<SegmentRow> segment_paths;  // by (process, call path)
   std::vector<HookRow> hooks;
   bool wakeups = false;                         // wake-ups were recorded
+  bool throttled = false;                       // a CPU quota was used up
   bool system_calls = false;                    // system calls were recorded
   bool block_points = false;                    // with devices and bytes
   bool interrupts = false;                      // interrupts were recorded

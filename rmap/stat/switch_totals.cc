@@ -11,8 +11,7 @@ void SwitchTotals::OnDispatch(const DispatchSpan& span) {
   if (span.end_inferred) {
     ++unknown_;
     last_unknown_ns_[span.cpu] = span.end_ns;
-  } else if (span.end_state == logformat::kSwitchRunnable ||
-             (span.end_state & logformat::kSwitchPreempted) != 0) {
+  } else if (logformat::IsRunnable(span.end_state)) {
     ++involuntary_;
   } else {
     ++voluntary_;

@@ -104,8 +104,9 @@ struct DispatchState {
   std::uint64_t serial = 0;  // number of the latest dispatch; 0: none yet
   bool sure = false;         // no loss on its CPU during that dispatch
   std::uint64_t dispatches = 0, migrations = 0, switches_out = 0;
-  bool waiting = false;  // runnable, on no CPU, since runnable_since_ns
-  std::uint64_t runnable_since_ns = 0, wait_ns = 0;
+  bool waiting = false;    // runnable, on no CPU, since runnable_since_ns
+  bool throttled = false;  // while waiting: by a CPU quota
+  std::uint64_t runnable_since_ns = 0, wait_ns = 0, throttled_ns = 0;
   std::int32_t queued_cpu = -1;  // while waiting: the one it left; -1: woken
   std::uint64_t faults = 0;      // fault records
   // Times that its switch-in or switch-out is missing without a counted loss.

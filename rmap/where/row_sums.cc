@@ -202,7 +202,7 @@ void AddRow(const ThreadRow& more, ThreadRow& sum) {
   using R = ThreadRow;
   Share(more, sum, &R::tid, &R::pid, &R::process, &R::comm);
   Sum(more, sum, &R::on_cpu_ns, &R::dispatches, &R::migrations, &R::wait_ns,
-      &R::blocked_ns, &R::counts, &R::scaled);
+      &R::throttled_ns, &R::blocked_ns, &R::counts, &R::scaled);
   AddSeen(more, sum);
   AddQuality(more, sum);
 }

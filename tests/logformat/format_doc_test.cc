@@ -180,10 +180,11 @@ TEST_CASE("FORMAT.md: its table of prev_state has each value that is written",
   while (std::getline(file, line) && line.rfind("| ", 0) == 0) {
     values.push_back(std::stoul(line.substr(2), nullptr, 0));
   }
-  CHECK(values == std::vector<unsigned long>{
-                      kSwitchRunnable, kSwitchInterruptible,
-                      kSwitchUninterruptible, kSwitchStopped, kSwitchTraced,
-                      kSwitchDead, kSwitchOther, kSwitchPreempted});
+  CHECK(values ==
+        std::vector<unsigned long>{kSwitchRunnable, kSwitchInterruptible,
+                                   kSwitchUninterruptible, kSwitchStopped,
+                                   kSwitchTraced, kSwitchDead, kSwitchOther,
+                                   kSwitchPreempted, kSwitchThrottled});
 }
 
 }  // namespace

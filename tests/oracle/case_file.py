@@ -3,7 +3,8 @@ examples in docs/definitions.md, written as a trace.
 """
 from trace_writer import TraceWriter
 
-STATES = {'R': 0, 'S': 1, 'D': 2, 'X': 0x10, 'P': 0x100}
+STATES = {'R': 0, 'S': 1, 'D': 2, 'X': 0x10, 'P': 0x100,
+          'Q': 0x300}
 MARKED = 2
 REASONS = ('begin', 'end', 'tick')
 SIDES = {'enter': 0, 'exit': 1, 'hit': 0}

@@ -62,7 +62,7 @@ class Instants:
             return self.state(thread, time)[1] == 'ended'
         states = self.tables.times[thread].states
         return not states or states[-1][0] <= time and (
-            states[-1][1] not in ('running', 'waiting'))
+            states[-1][1] not in ('running', 'waiting', 'throttled'))
 
     def thread(self, thread, time):
         times = self.tables.times[thread]

@@ -7,6 +7,7 @@ import math
 from dispatches import (CLOCKS, IDLE, INFERRED, INTERRUPT, OUTSIDE, OWN,
                         RUN_TIME, UNATTRIBUTED)
 from segments import Amounts
+from thread_times import THROTTLED
 from trace_text import SAMPLED
 
 SYMBOLS = (IDLE, INTERRUPT, OUTSIDE, UNATTRIBUTED)
@@ -38,6 +39,8 @@ class Tables:
         self.times, self.wakeups, self.stacks = times, wakeups, stacks
         self.events = trace.cpu_events
         self.faults_recorded = any(each.faults for each in times.values())
+        self.throttled = any(state == THROTTLED for cpu in cpus
+                             for _, _, state in cpu.switch_outs)
         self.end_ns = trace.records[-1].time if trace.records else 0
         # The accounts are then bounds, and books have no marks.
         self.lossy = bool(trace.losses) or trace.session_lost or any(
@@ -82,6 +85,8 @@ class Tables:
         # A wake-up shows since when it waits.
         if self.cpus and (known or times.wait.total()):
             row['wait_ns'] = times.wait.total()
+            if self.throttled:
+                row['throttled_ns'] = times.throttled.total()
         if self.wakeups and (known or times.wait.total()):
             row['blocked_ns'] = times.blocked.total()
         return row

@@ -5,7 +5,7 @@ blocked").
 import bisect
 import collections
 
-DEAD, OTHER, PREEMPTED, RUNNABLE = 0x10, 0x20, 0x100, 0
+DEAD, OTHER, PREEMPTED, THROTTLED, RUNNABLE = 0x10, 0x20, 0x100, 0x300, 0
 OFF = (None, 'unknown', 'off-cpu', 'blocked')
 OUT, WAKE, IN, GONE, END = range(5)
 
@@ -35,6 +35,7 @@ class Spans:
 class ThreadTimes:
     def __init__(self):
         self.on_cpu, self.wait, self.blocked = Spans(), Spans(), Spans()
+        self.throttled = Spans()  # also in `wait`
         self.ins, self.outs, self.faults = [], [], []  # ns
         # (ns, CPU, what, prev_state or for GONE a flag)
         self.changes = []
@@ -62,8 +63,10 @@ class ThreadTimes:
             after = next_state(state, what, state_bits)
             if after == state:
                 continue
-            if state == 'waiting':
+            if state in ('waiting', 'throttled'):
                 self.wait.add(since, time)
+                if state == 'throttled':
+                    self.throttled.add(since, time)
             elif wakeups and (state == 'blocked' or
                               state == 'off-cpu' and what == WAKE):
                 self.blocked.add(since, time)
@@ -85,6 +88,8 @@ def next_state(state, what, state_bits):
         return 'waiting' if state in OFF else state
     if state_bits & DEAD:
         return 'ended'
+    if state_bits == THROTTLED:
+        return 'throttled'
     if state_bits in (RUNNABLE, PREEMPTED):
         return 'waiting'
     return 'off-cpu' if state_bits & OTHER else 'blocked'

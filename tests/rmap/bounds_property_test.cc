@@ -156,6 +156,9 @@ void CheckThreads(const Report& report, const Truth& truth, Checker& checker) {
     check(Number::kDispatches, row.dispatches, thread.dispatches);
     check(Number::kMigrations, row.migrations, thread.migrations);
     check(Number::kWait, row.wait_ns, thread.wait_ns);
+    if (row.throttled_ns) {
+      check(Number::kThrottled, row.throttled_ns, thread.throttled_ns);
+    }
     check(Number::kBlocked, row.blocked_ns, thread.blocked_ns);
     for (std::size_t i = 0; i < test_support::kSimulatedEvents; ++i) {
       check(CountNumber(i, CountPart::kWhole), row.counts[i], thread.counts[i]);

@@ -111,6 +111,7 @@ std::uint16_t StateOf(const std::string& letter) {
       {"S", logformat::kSwitchInterruptible},
       {"D", logformat::kSwitchUninterruptible},
       {"P", logformat::kSwitchPreempted},
+      {"Q", logformat::kSwitchThrottled},
       {"X", logformat::kSwitchDead}};
   REQUIRE(kStates.contains(letter));
   return kStates.at(letter);

@@ -95,7 +95,7 @@ TEST_CASE("preemptors: equal the simulated machine's, exactly",
   for (const PreemptorKind kind :
        {PreemptorKind::kThread, PreemptorKind::kInterrupts,
         PreemptorKind::kIdle, PreemptorKind::kOutside,
-        PreemptorKind::kNotKnown}) {
+        PreemptorKind::kThrottled, PreemptorKind::kNotKnown}) {
     CAPTURE(PreemptorKindName(kind));
     CHECK(seen[kind] > PropertyRuns(100));
   }

@@ -50,6 +50,7 @@ ThreadKey KeyOf(const ThreadRow& row) {
                    row.dispatches,
                    row.migrations,
                    row.wait_ns.value(),
+                   row.throttled_ns.value_or(0),
                    row.blocked_ns.value_or(0)};
   for (const auto& count : row.counts) key.push_back(count.value());
   return key;
@@ -62,6 +63,7 @@ ThreadKey KeyOf(const TrueThread& thread, bool wakeups) {
                    thread.dispatches,
                    thread.migrations,
                    thread.wait_ns,
+                   thread.throttled_ns,
                    wakeups ? thread.blocked_ns : 0};
   key.insert(key.end(), thread.counts.begin(), thread.counts.end());
   return key;

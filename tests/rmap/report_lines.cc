@@ -117,6 +117,7 @@ void ShowThreads(const Report& report, std::ostream& out) {
         << row.first_seen_ns << ".." << row.last_seen_ns
         << " on-cpu=" << Or(row.on_cpu_ns) << " dispatches=" << row.dispatches
         << " migrations=" << row.migrations << " wait=" << Or(row.wait_ns)
+        << Part("throttled", row.throttled_ns)
         << Part("blocked", row.blocked_ns);
     AppendCounts(report, row.counts, out);
     out << "\n";

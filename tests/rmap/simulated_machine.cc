@@ -53,6 +53,7 @@ struct SimThread {
   int cpu = -1, last_cpu = -1;
   bool runnable = true;      // can be picked
   bool counts_wait = false;  // left while runnable, or was woken
+  bool throttled = false;    // and has no CPU because of a quota
   bool blocked = false;
   bool ended_before = false;  // before the range
   std::uint64_t blocked_since_ns = 0;
@@ -272,6 +273,7 @@ TrueInstant Machine::Instant(std::uint64_t end_ns) const {
     now.on_cpu =
         has_cpu && work_[static_cast<std::size_t>(thread.cpu)].stack.empty();
     now.waiting = !has_cpu && thread.counts_wait;
+    now.throttled = now.waiting && thread.throttled;
     now.blocked = !has_cpu && thread.blocked;
     now.on_cpu_ns = thread.truth.on_cpu_ns;
     now.wait_ns = thread.truth.wait_ns;
@@ -400,9 +402,12 @@ void Machine::Pass(std::uint64_t time_ns, bool counting,
     }
   }
   const std::vector<SimulatedQueues::Occupant> occupants = Occupants();
+  const std::vector<SimulatedQueues::Occupant> quota(options_.cpus,
+                                                     {"throttled"});
   for (std::size_t i = 0; i < threads_.size(); ++i) {
     if (threads_[i].live && threads_[i].cpu < 0 && threads_[i].counts_wait) {
-      queues_.Step(static_cast<int>(i), occupants, step_ns);
+      queues_.Step(static_cast<int>(i),
+                   threads_[i].throttled ? quota : occupants, step_ns);
     }
   }
   for (SimThread& thread : threads_) {
@@ -415,6 +420,7 @@ void Machine::Pass(std::uint64_t time_ns, bool counting,
       if (!thread.stack.empty()) truth_.on_cpu_in_segments += step_ns;
     } else if (!has_cpu && thread.counts_wait) {
       thread.truth.wait_ns += step_ns;
+      if (thread.throttled) thread.truth.throttled_ns += step_ns;
     } else if (!has_cpu && thread.blocked) {
       (thread.parked ? thread.parked_ns : thread.truth.blocked_ns) += step_ns;
     }
@@ -586,8 +592,8 @@ void Machine::Switch(std::uint32_t cpu, int next, std::uint16_t state) {
       sums.switches_excl += excl;
     });
     thread.cpu = -1;
-    thread.counts_wait = state == logformat::kSwitchRunnable ||
-                         state == logformat::kSwitchPreempted;
+    thread.counts_wait = logformat::IsRunnable(state);
+    thread.throttled = logformat::IsThrottled(state);
     thread.runnable = thread.counts_wait;
     thread.blocked = !thread.runnable && state != logformat::kSwitchDead;
     thread.blocked_since_ns = now_ns_;
@@ -743,6 +749,7 @@ void Machine::Wake(SimThread& thread) {
   if (!recorded) return;
   Unpark(thread);
   thread.counts_wait = true;
+  thread.throttled = false;
   queues_.Begin(static_cast<int>(&thread - threads_.data()), -1);
   TrueWaking by;
   const SimThread& work = work_[cpu];
@@ -890,6 +897,10 @@ void Machine::Act(std::uint32_t cpu) {
     // As threads of the kernel, without calls.
     if (options_.parks && thread.stack.empty() && Pick(2) == 0) {
       state = logformat::kSwitchOther;
+    }
+    if (options_.quotas && state == logformat::kSwitchPreempted &&
+        Pick(2) == 0) {
+      state = logformat::kSwitchThrottled;
     }
     Switch(cpu, next.value_or(-1), state);
   }
@@ -1041,6 +1052,7 @@ SimulationOptions RandomOptions(std::uint32_t seed) {
   options.interrupts = seed % 5 != 0;
   options.dumps = seed / 2 % 2 == 1;
   options.wakeups = seed % 7 < 3;
+  options.quotas = seed % 11 < 5;
   return options;
 }
 

@@ -37,6 +37,7 @@ struct TrueThread {
   std::int32_t pid = 0, tid = 0;
   std::uint64_t process = 0;  // serial number
   std::uint64_t on_cpu_ns = 0, dispatches = 0, migrations = 0, wait_ns = 0;
+  std::uint64_t throttled_ns = 0;  // part of it
   std::uint64_t blocked_ns = 0;
   SimulatedCounts counts{};
 };
@@ -80,9 +81,10 @@ struct TrueInstant {
   };
   struct Thread {
     std::int32_t pid, tid;
-    int cpu;       // -1: on none
-    bool on_cpu;   // and no interrupt is on that CPU
-    bool waiting;  // runnable, on no CPU
+    int cpu;         // -1: on none
+    bool on_cpu;     // and no interrupt is on that CPU
+    bool waiting;    // runnable, on no CPU
+    bool throttled;  // and so by a quota
     bool blocked;
     std::uint64_t on_cpu_ns, wait_ns, blocked_ns, dispatches;
     SimulatedCounts counts;
@@ -143,6 +145,8 @@ struct SimulationOptions {
   // Some threads leave in state 0x20: they were blocked if a wake-up is
   // recorded.
   bool parks = false;
+  // Some threads leave because a CPU quota is used up.
+  bool quotas = false;
   // The second event is exec-runtime: of threads alone, known at switches and
   // last dumps. It lacks the end of some dispatches, which the next thread has.
   bool run_time = false;

@@ -139,7 +139,9 @@ void CheckThread(const TimelineIndex& index, const ThreadState& state,
   if (truth.cpu >= 0) {
     CHECK(state.cpu == static_cast<std::uint32_t>(truth.cpu));
   }
-  CHECK((state.state == RunState::kWaiting) == truth.waiting);
+  CHECK((state.state == RunState::kWaiting) ==
+        (truth.waiting && !truth.throttled));
+  CHECK((state.state == RunState::kThrottled) == truth.throttled);
   CHECK(state.state != RunState::kEnded);
   const std::uint64_t ran_ns = truth.on_cpu ? into_ns : 0;
   CHECK(state.on_cpu_ns.value_or(0) == truth.on_cpu_ns + ran_ns);
@@ -334,6 +336,7 @@ TEST_CASE("state: with records lost, equals a linear scan of what is known",
       }
       CHECK(thread.wait_ns.value_or(0) == wait_ns);
       CHECK((!waiting || thread.state == RunState::kWaiting ||
+             thread.state == RunState::kThrottled ||
              thread.state == RunState::kRunning));
       std::multiset<std::uint32_t> open, expected;
       for (const OpenSegment& call : thread.open) open.insert(call.hook_id);

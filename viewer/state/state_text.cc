@@ -134,6 +134,8 @@ class PageText {
         return absl::StrFormat("running on CPU %d", thread.cpu.value_or(0));
       case RunState::kWaiting:
         return "waiting for a CPU";
+      case RunState::kThrottled:
+        return "throttled by a CPU quota";
       case RunState::kBlocked:
         if ((thread.end_state & logformat::kSwitchUninterruptible) != 0) {
           return "blocked, uninterruptible";

@@ -165,6 +165,15 @@ void UnseenBounds::OfThread(const ThreadState& thread, ThreadRow& row) const {
                    WithRoom({least_wait, wait + more}, wait,
                             Less(life_ns, on + least_blocked)));
   }
+  if (row.throttled_ns) {
+    // Any unknown time of it, also if it counts as waiting for another reason.
+    const std::uint64_t unsure = unseen.wait_ns + late_ns;
+    const Bounds all =
+        row.bounds.Of(Number::kWait).value_or(Bounds{wait, wait});
+    Bounds some = Around(*row.throttled_ns, unsure, unsure + unknown_ns);
+    some.hi = std::min(some.hi, std::max(all.hi, *row.throttled_ns));
+    row.bounds.Set(Number::kThrottled, *row.throttled_ns, some);
+  }
   if (row.blocked_ns) {
     const std::uint64_t more =
         Less(unknown_ns, Less(unseen.blocked_ns, unseen.early_ns)) +

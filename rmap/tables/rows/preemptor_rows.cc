@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -37,6 +38,16 @@ bool RowLess(const PreemptorRow& a, const PreemptorRow& b) {
                   a.preemptor.comm, a.preemptor.pid, a.preemptor.tid) <
          std::tie(a.wait_ns, a.times, b.comm, b.pid, b.tid, b.preemptor.kind,
                   b.preemptor.comm, b.preemptor.pid, b.preemptor.tid);
+}
+
+// Empty: it is not known.
+std::string CgroupOf(ProcessIndex process, const Report& report) {
+  const auto row = std::find_if(
+      report.processes.begin(), report.processes.end(),
+      [process](const ProcessRow& one) { return one.index == process; });
+  return row == report.processes.end() || row->cgroup == kUnknownOwner
+             ? std::string()
+             : row->cgroup;
 }
 
 struct Losses {
@@ -131,6 +142,9 @@ void BuildPreemptors(const TableSources& sources, Report& report) {
     if (joined.by.pid != 0) row.preemptor.pid = joined.by.pid;
     if (joined.by.tid != 0) row.preemptor.tid = joined.by.tid;
     row.preemptor.comm = joined.by.comm;
+    if (row.preemptor.kind == PreemptorKind::kThrottled) {
+      row.preemptor.comm = CgroupOf(row.process, report);
+    }
     row.times = joined.sum.times;
     row.wait_ns = joined.sum.ns;
     row.longest_ns = joined.sum.longest_ns;

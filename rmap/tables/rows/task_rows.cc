@@ -84,6 +84,8 @@ void BuildThreads(const TableInput& input, const UnseenBounds& bounds,
     if (input.has_kernel &&
         (!on_no_cpu || thread.blocked.known_from_ns != BlockedState::kNever)) {
       row.wait_ns = thread.dispatch.wait_ns;
+      if (input.in.dispatches.saw_throttled())
+        row.throttled_ns = thread.dispatch.throttled_ns;
       if (input.in.dispatches.blocked().saw_wakeup())
         row.blocked_ns = thread.blocked.total_ns;
     }

@@ -149,6 +149,7 @@ void BuildWakers(const TableSources& sources, const UnseenBounds& bounds,
                  Report& report) {
   const BlockedTime& blocked = sources.dispatches.blocked();
   report.wakeups = blocked.saw_wakeup();
+  report.throttled = sources.dispatches.saw_throttled();
   if (!report.wakeups) return;
   WakerSums sums(sources);
   for (const auto& [key, sum] : blocked.sums()) sums.Add(key, sum);

@@ -94,7 +94,11 @@ absl::StatusOr<SwitchFormat> ParseSwitchFormat(std::string_view text) {
 
 std::uint16_t MapSwitchState(std::uint64_t prev_state) {
   // Linux since 4.14 (include/trace/events/sched.h): bits S 1, D 2, T 4, t 8, X
-  // 0x10, Z 0x20, P 0x40, I 0x80; 0x100 and above mean "preempted".
+  // 0x10, Z 0x20, P 0x40, I 0x80; 0x100 and above mean "preempted". 0x300 comes
+  // from our BPF program only.
+  if (prev_state == logformat::kSwitchThrottled) {
+    return logformat::kSwitchThrottled;
+  }
   if (prev_state >= 0x100) return logformat::kSwitchPreempted;
   if (prev_state == 0) return logformat::kSwitchRunnable;
   if ((prev_state & 0x30) != 0) return logformat::kSwitchDead;

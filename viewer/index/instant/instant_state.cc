@@ -181,7 +181,8 @@ class StateReader {
         return false;
       case StateThreads::kActive:
         return thread.state == RunState::kRunning ||
-               thread.state == RunState::kWaiting;
+               thread.state == RunState::kWaiting ||
+               thread.state == RunState::kThrottled;
       case StateThreads::kAll:
         break;
     }
@@ -233,7 +234,13 @@ class StateReader {
     thread.end_state =
         static_cast<std::uint16_t>(dispatch.flags >> kLeafEndStateShift);
     thread.since_inferred = (dispatch.flags & kLeafEndInferred) != 0;
-    if (thread.state == RunState::kWaiting) return;
+    if (thread.state == RunState::kWaiting) {
+      if (logformat::IsThrottled(thread.end_state) &&
+          thread.since_ns == dispatch.end_ns) {
+        thread.state = RunState::kThrottled;
+      }
+      return;
+    }
     thread.since_ns = dispatch.end_ns;
     thread.state = StateAfter(*run, begun - 1, thread.end_state);
     // The state after the last record is unknown.
@@ -250,10 +257,10 @@ class StateReader {
     // The rows' rule: also what a later wake-up shows.
     if (run.IsBlockedAfter(dispatch)) return RunState::kBlocked;
     const std::uint32_t flags = run.dispatches().leaf(dispatch).flags;
-    if ((flags & kLeafEndInferred) == 0 &&
-        (end_state == logformat::kSwitchRunnable ||
-         (end_state & logformat::kSwitchPreempted) != 0)) {
-      return RunState::kWaiting;  // it waits for no time at all
+    if ((flags & kLeafEndInferred) == 0 && logformat::IsRunnable(end_state)) {
+      // For no time at all.
+      return logformat::IsThrottled(end_state) ? RunState::kThrottled
+                                               : RunState::kWaiting;
     }
     return RunState::kOffCpu;
   }
@@ -304,6 +311,8 @@ const char* RunStateName(RunState state) {
       return "running";
     case RunState::kWaiting:
       return "waiting";
+    case RunState::kThrottled:
+      return "throttled";
     case RunState::kBlocked:
       return "blocked";
     case RunState::kOffCpu:
@@ -325,6 +334,7 @@ void KeepTelling(InstantState& state, std::size_t most) {
       case RunState::kRunning:
         return 0;
       case RunState::kWaiting:
+      case RunState::kThrottled:
         return 1;
       case RunState::kBlocked:
         return 2;

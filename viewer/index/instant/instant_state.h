@@ -47,11 +47,12 @@ struct CpuState {
 };
 
 enum class RunState : std::uint8_t {
-  kUnknown,  // not in the trace yet, records lost, or no kernel records
-  kRunning,  // on `cpu`
-  kWaiting,  // runnable, on no CPU
-  kBlocked,  // left its CPU and is not runnable; `end_state` has the reason
-  kOffCpu,   // left its CPU for an unknown reason
+  kUnknown,    // not in the trace yet, records lost, or no kernel records
+  kRunning,    // on `cpu`
+  kWaiting,    // runnable, on no CPU
+  kThrottled,  // the same, because a CPU quota was used up
+  kBlocked,    // left its CPU and is not runnable; `end_state` has the reason
+  kOffCpu,     // left its CPU for an unknown reason
   kEnded,
 };
 const char* RunStateName(RunState state);  // "running", ...

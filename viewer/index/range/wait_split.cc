@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "logformat/packet_layout.h"
+
 namespace countrace::viewer {
 namespace {
 
@@ -75,6 +77,17 @@ void SetWaker(const ThreadStretch& wait, WaitSplit& split) {
 }
 
 }  // namespace
+
+bool IsThrottled(const IntervalRow& dispatches, TimeRange wait,
+                 std::uint64_t hint) {
+  const std::uint64_t next = dispatches.FirstBeginning(wait.end_ns, hint);
+  if (next == 0) return false;
+  const IntervalLeaf left =
+      dispatches.leaf(std::min(next, dispatches.size()) - 1);
+  return left.end_ns == wait.begin_ns &&
+         logformat::IsThrottled(
+             static_cast<std::uint16_t>(left.flags >> kLeafEndStateShift));
+}
 
 std::optional<std::uint32_t> WaitedFor(const IntervalRow& dispatches,
                                        TimeRange wait, std::uint64_t until_ns,

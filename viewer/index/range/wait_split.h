@@ -46,6 +46,10 @@ std::optional<std::uint32_t> WaitedFor(const IntervalRow& dispatches,
                                        std::uint64_t until_ns = kUnknownTime,
                                        std::uint64_t hint = 0);
 
+// Whether the thread waits because a CPU quota was used up. `hint` as above.
+bool IsThrottled(const IntervalRow& dispatches, TimeRange wait,
+                 std::uint64_t hint);
+
 // Absent: the thread runs at `time_ns`, does not live, or what it does is not
 // known.
 std::optional<WaitSplit> SplitWait(const TimelineIndex& index,

@@ -152,6 +152,10 @@ class Waits {
                   std::uint64_t before) {
     const TimeRange wait = Inside(stretch.range);
     std::uint64_t rest_ns = wait.end_ns - wait.begin_ns;
+    if (IsThrottled(dispatches, stretch.range, before)) {
+      Add(PreemptorKind::kThrottled, kNoKey, kNoKey, wait, rest_ns);
+      return;
+    }
     // As in the report, a CPU that it gets after the range is not known.
     const std::optional<std::uint32_t> cpu =
         WaitedFor(dispatches, stretch.range, range_.end_ns, before);

@@ -217,7 +217,7 @@ export interface ThreadCount {
 }
 export interface ThreadState {
   thread: number;
-  state: 'running'|'waiting'|'blocked'|'off-cpu'|'ended'|'unknown';
+  state: 'running'|'waiting'|'throttled'|'blocked'|'off-cpu'|'ended'|'unknown';
   cpu: number|null;
   last_cpu: number|null;
   since_ns: number|null;

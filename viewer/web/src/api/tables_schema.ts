@@ -69,7 +69,7 @@ export interface CpuTotals {
 export interface WaitTotals {
   process: number;
   state: 'blocked'|'waiting';
-  by: 'thread'|'interrupt'|'interrupts'|'idle'|'outside'|'not_told'|'not_known'|'still_blocked'|'other';
+  by: 'thread'|'interrupt'|'interrupts'|'idle'|'outside'|'throttled'|'not_told'|'not_known'|'still_blocked'|'other';
   by_thread: number|null;
   call: number|null;
   times: number;

@@ -14,6 +14,7 @@ struct rq {
 };
 struct cfs_rq {
   struct rq* rq;
+  int throttle_count;  // it or one above is throttled; CONFIG_CFS_BANDWIDTH
 };
 struct sched_entity {
   unsigned long long exec_start;        // last update, by `clock_task`
@@ -100,7 +101,9 @@ struct task_struct {
   int tgid;                // what user space calls pid
   int wake_cpu;
   int exit_state;
+  int prio;  // below 100: real time
   unsigned in_execve : 1;
+  _Bool throttled;  // by a CPU quota, since 6.18
   struct task_struct* real_parent;
   const struct cred* real_cred;
   struct css_set* cgroups;

@@ -19,10 +19,20 @@ enum {
   REASON_WAIT = COUNTRACE_REASON_WAIT
 };
 
+// Whether a CPU quota stops a thread that could go on. Before 6.18 the kernel
+// stops a group, at once; since then each thread on its way back to user code.
+static __always_inline int is_throttled(const struct task_struct* prev) {
+  if (bpf_core_field_exists(prev->throttled)) return prev->throttled;
+  return bpf_core_field_exists(prev->se.cfs_rq) &&
+         bpf_core_field_exists(prev->se.cfs_rq->throttle_count) &&
+         prev->prio >= 100 && prev->se.cfs_rq->throttle_count > 0;
+}
+
 // Returns prev_state as the tracepoint prints it
-// (include/trace/events/sched.h).
+// (include/trace/events/sched.h), and 0x300 of a throttled thread.
 static __always_inline __u64 switch_state(int preempt, __u32 prev_state,
                                           const struct task_struct* prev) {
+  if ((preempt || !prev_state) && is_throttled(prev)) return 0x300;
   if (preempt) return 0x100;
   if ((prev_state & 0x402) == 0x402) return 0x80;  // TASK_IDLE
   return (prev_state | prev->exit_state) & 0x7f;
