@@ -274,7 +274,9 @@ struct SwitchInRecord {
 static_assert(sizeof(SwitchInRecord) == 16, "FORMAT.md section 4.3");
 
 // Event `wakeup`: the stream's CPU makes `wakee` runnable (sched_waking,
-// sched_wakeup_new). In an interrupt `waker` is the interrupted thread.
+// sched_wakeup_new). An interrupt has the number of `wakee`, which cannot wake
+// itself; where the kernel's count of interrupts is not found, and in imported
+// traces, that of the interrupted thread.
 struct WakeupRecord {
   std::uint64_t header;
   // Bits 0..23 waker (0 = idle), 24..47 wakee, 48..63 CPU where it is queued.
@@ -358,6 +360,9 @@ struct OwnerRecord {
   std::int32_t host_pid;
 };
 inline constexpr std::uint32_t kNoUser = 0xffffffff;
+// In `cgroup`: the id is of the v1 hierarchy of the cpu controller, as the
+// process is in the root of v2.
+inline constexpr std::uint64_t kCgroupOfV1 = std::uint64_t{1} << 63;
 static_assert(sizeof(OwnerRecord) == 32);
 static_assert(sizeof(TaskRecord) == 24 && sizeof(CommRecord) == 32);
 static_assert(sizeof(FaultRecord) == 24 && sizeof(StateRecord) == 40);

@@ -136,7 +136,7 @@ std::vector<Column<ProcessRow>> OwnerColumns(const Report& report) {
           {{"cgroup"},
            title("cgroup"),
            Unit::kNone,
-           "Path of its cgroup (v2).",
+           "Path of its cgroup (v2, or v1 of the cpu controller).",
            [](const R& r) { return NameOrAbsent(r.cgroup); }},
           {{"uid"}, "", Unit::kId, "The user's number.", Field(&R::uid)},
           {{"own_pid"},

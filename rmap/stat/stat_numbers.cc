@@ -91,9 +91,12 @@ void AddSwitches(const Report& report, const SwitchTotals& totals,
   }
   const std::uint64_t more =
       AddBounded(totals.unknown(report.end_ns), dispatches.more());
-  for (const auto& [name, value] :
-       {std::pair("voluntary-switches", totals.voluntary()),
-        std::pair("involuntary-switches", totals.involuntary())}) {
+  std::vector<std::pair<const char*, std::uint64_t>> switches = {
+      {"voluntary-switches", totals.voluntary()},
+      {"involuntary-switches", totals.involuntary()}};
+  // One for each thread that the cgroup's nr_throttled stops.
+  if (report.throttled) switches.emplace_back("throttles", totals.throttled());
+  for (const auto& [name, value] : switches) {
     StatNumber number{.name = name, .value = value};
     if (more != 0) {
       number.bounds = {value, AddBounded(value, more)};
@@ -178,6 +181,10 @@ std::vector<StatNumber> StatNumbersOf(const Report& report,
                              rmap::Number::kWait));
     numbers.push_back(OffCpu(report, "blocked", &ThreadRow::blocked_ns,
                              rmap::Number::kBlocked));
+  }
+  if (report.throttled) {
+    numbers.push_back(OffCpu(report, "throttled", &ThreadRow::throttled_ns,
+                             rmap::Number::kThrottled));
   }
   AddSwitches(report, totals, numbers);
   for (std::size_t i = 0; i < report.books.size(); ++i) {

@@ -13,6 +13,7 @@ void SwitchTotals::OnDispatch(const DispatchSpan& span) {
     last_unknown_ns_[span.cpu] = span.end_ns;
   } else if (logformat::IsRunnable(span.end_state)) {
     ++involuntary_;
+    throttled_ += logformat::IsThrottled(span.end_state);
   } else {
     ++voluntary_;
   }

@@ -27,6 +27,8 @@ class SwitchTotals final : public TimelineObserver {
 
   std::uint64_t voluntary() const { return voluntary_; }
   std::uint64_t involuntary() const { return involuntary_; }
+  // Part of them: a CPU quota was used up.
+  std::uint64_t throttled() const { return throttled_; }
   // Dispatches whose end has no record; those that the end of the trace cut are
   // none. `end_ns`: Report::end_ns.
   std::uint64_t unknown(std::uint64_t end_ns) const;
@@ -35,7 +37,7 @@ class SwitchTotals final : public TimelineObserver {
   bool end_is_lost() const { return !lossy_.empty(); }
 
  private:
-  std::uint64_t voluntary_ = 0, involuntary_ = 0, unknown_ = 0;
+  std::uint64_t voluntary_ = 0, involuntary_ = 0, throttled_ = 0, unknown_ = 0;
   std::map<std::uint32_t, std::uint64_t> last_unknown_ns_;  // by CPU
   std::set<std::int32_t> lossy_;  // CPUs without counters since a loss
 };

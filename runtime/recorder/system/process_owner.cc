@@ -43,23 +43,20 @@ std::optional<std::uint32_t> RealUser(std::int32_t pid) {
   return Field<std::uint32_t>(*status, "\nUid:\t");
 }
 
-std::optional<logformat::OwnerRecord> OwnerOf(std::int32_t pid) {
-  const auto status = Status(pid);
-  if (!status.ok()) return std::nullopt;
-  logformat::OwnerRecord owner{};
-  owner.pid = pid;
-  owner.uid =
-      Field<std::uint32_t>(*status, "\nUid:\t").value_or(logformat::kNoUser);
-  const auto path = CgroupPath(pid);
-  if (path) owner.cgroup = CgroupId(*path);
-  owner.own_pid = OwnNumberIn(*status);
-  if (IsHostPidNamespace()) owner.host_pid = pid;
-  return owner;
-}
-
 namespace {
 
-std::optional<std::string> FindCgroupMount() {
+// Whether names with commas between have "cpu".
+bool HasCpu(std::string_view names) {
+  while (!names.empty()) {
+    const std::size_t end = std::min(names.find(','), names.size());
+    if (names.substr(0, end) == "cpu") return true;
+    names.remove_prefix(std::min(end + 1, names.size()));
+  }
+  return false;
+}
+
+// `v1`: of the hierarchy that has the cpu controller.
+std::optional<std::string> FindCgroupMount(bool v1) {
   const auto text = base::ReadSmallFile("/proc/self/mountinfo");
   if (!text.ok()) return std::nullopt;
   std::string_view rest = *text;
@@ -67,7 +64,12 @@ std::optional<std::string> FindCgroupMount() {
     const std::size_t end = std::min(rest.find('\n'), rest.size());
     const std::string_view line = rest.substr(0, end);
     rest.remove_prefix(std::min(end + 1, rest.size()));
-    if (line.find(" - cgroup2 ") == std::string_view::npos) continue;
+    const std::string_view options = line.substr(line.rfind(' ') + 1);
+    if (v1 ? line.find(" - cgroup ") == std::string_view::npos ||
+                 !HasCpu(options)
+           : line.find(" - cgroup2 ") == std::string_view::npos) {
+      continue;
+    }
     // proc(5): id parent major:minor root MOUNT-POINT options ...
     std::string_view fields = line;
     for (int i = 0; i < 4; ++i) {
@@ -78,10 +80,47 @@ std::optional<std::string> FindCgroupMount() {
   return std::nullopt;
 }
 
+const std::optional<std::string>& CpuMount() {
+  static const auto& mount = *new auto(FindCgroupMount(/*v1=*/true));
+  return mount;
+}
+
+// The path below CpuMount().
+std::optional<std::string> CpuCgroupPath(std::int32_t pid) {
+  const auto text =
+      base::ReadSmallFile(absl::StrFormat("/proc/%d/cgroup", pid));
+  if (!text.ok()) return std::nullopt;
+  // cgroups(7): NUMBER:CONTROLLERS:PATH
+  std::string_view rest = *text;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    const std::string_view line = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    const std::size_t first = std::min(line.find(':'), line.size() - 1) + 1;
+    const std::size_t second = line.find(':', first);
+    if (second != std::string_view::npos &&
+        HasCpu(line.substr(first, second - first))) {
+      return std::string(line.substr(second + 1));
+    }
+  }
+  return std::nullopt;
+}
+
+std::uint64_t IdIn(const std::optional<std::string>& mount,
+                   const std::string& path) {
+  struct stat status {};
+  if (!mount || stat((*mount + path).c_str(), &status) != 0 ||
+      !S_ISDIR(status.st_mode)) {
+    return 0;
+  }
+  // The inode is the id on machines of 64 bits.
+  return status.st_ino;
+}
+
 }  // namespace
 
 const std::optional<std::string>& CgroupMount() {
-  static const auto& mount = *new auto(FindCgroupMount());
+  static const auto& mount = *new auto(FindCgroupMount(/*v1=*/false));
   return mount;
 }
 
@@ -96,18 +135,32 @@ std::optional<std::string> CgroupPath(std::int32_t pid) {
 }
 
 std::uint64_t CgroupId(const std::string& path) {
-  const auto& mount = CgroupMount();
-  struct stat status {};
-  if (!mount || stat((*mount + path).c_str(), &status) != 0 ||
-      !S_ISDIR(status.st_mode)) {
-    return 0;
+  return IdIn(CgroupMount(), path);
+}
+
+std::optional<logformat::OwnerRecord> OwnerOf(std::int32_t pid) {
+  const auto status = Status(pid);
+  if (!status.ok()) return std::nullopt;
+  logformat::OwnerRecord owner{};
+  owner.pid = pid;
+  owner.uid =
+      Field<std::uint32_t>(*status, "\nUid:\t").value_or(logformat::kNoUser);
+  const auto path = CgroupPath(pid);
+  if (path) owner.cgroup = CgroupId(*path);
+  if (const auto v1 = CpuCgroupPath(pid);
+      path.value_or("/") == "/" && v1.value_or("/") != "/") {
+    const std::uint64_t id = IdIn(CpuMount(), *v1);
+    if (id != 0) owner.cgroup = id | logformat::kCgroupOfV1;
   }
-  // The inode is the id on machines of 64 bits.
-  return status.st_ino;
+  owner.own_pid = OwnNumberIn(*status);
+  if (IsHostPidNamespace()) owner.host_pid = pid;
+  return owner;
 }
 
 std::string CgroupPathOf(std::uint64_t id, std::int32_t pid) {
-  const auto& mount = CgroupMount();
+  const bool v1 = (id & logformat::kCgroupOfV1) != 0;
+  const auto& mount = v1 ? CpuMount() : CgroupMount();
+  id &= ~logformat::kCgroupOfV1;
   if (!mount) return "";
   const base::ScopedFd root(
       open(mount->c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -130,8 +183,8 @@ std::string CgroupPathOf(std::uint64_t id, std::int32_t pid) {
     if (!path.starts_with(*mount + "/")) return "";
     return std::string(path.substr(mount->size()));
   }
-  const auto path = CgroupPath(pid);
-  return path && CgroupId(*path) == id ? *path : "";
+  const auto path = v1 ? CpuCgroupPath(pid) : CgroupPath(pid);
+  return path && IdIn(mount, *path) == id ? *path : "";
 }
 
 namespace {

@@ -1,4 +1,5 @@
-// Whose a process is: its user, its cgroup in the v2 hierarchy, its numbers in
+// Whose a process is: its user, its cgroup in the v2 hierarchy (or, in the root
+// of that, in the v1 hierarchy of the cpu controller), its numbers in
 // pid namespaces; from /proc.
 //
 // Thread: any.

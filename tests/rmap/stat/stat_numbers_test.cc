@@ -98,11 +98,13 @@ TEST_CASE("switch totals: by the state in which a dispatch ended",
   end(logformat::kSwitchDead);
   end(logformat::kSwitchRunnable);
   end(logformat::kSwitchPreempted);
+  end(logformat::kSwitchThrottled);
   end(logformat::kSwitchInterruptible, false, 10, true);  // of others
   end(0, true, 20);
   end(0, true, 100);  // cut by the end of the trace
   CHECK(totals.voluntary() == 2);
-  CHECK(totals.involuntary() == 2);
+  CHECK(totals.involuntary() == 3);
+  CHECK(totals.throttled() == 1);
   CHECK(totals.unknown(100) == 1);
   CHECK(totals.unknown(200) == 2);
 }

@@ -55,6 +55,11 @@ struct signal_struct {
 // The flags that mark a 32-bit system call (x86).
 struct thread_info {
   unsigned status;
+  unsigned long long preempt_count;  // arm64: with need_resched above it
+};
+// One for each CPU (x86, 6.2 to 6.14).
+struct pcpu_hot {
+  int preempt_count;
 };
 
 // Registers of user code at a system call, which keep its number. "___" makes a
@@ -83,6 +88,13 @@ struct kernfs_node {
 };
 struct cgroup {
   struct kernfs_node* kn;
+  int level;  // 0: the root
+};
+struct cgroup_subsys_state {
+  struct cgroup* cgroup;
+};
+struct task_group {
+  struct cgroup_subsys_state css;
 };
 struct css_set {
   struct cgroup* dfl_cgrp;
@@ -107,6 +119,7 @@ struct task_struct {
   struct task_struct* real_parent;
   const struct cred* real_cred;
   struct css_set* cgroups;
+  struct task_group* sched_task_group;
   char comm[16];
 };
 

@@ -30,6 +30,13 @@ static __always_inline void owner_event(struct task_struct* task, int forked) {
   if (bpf_core_field_exists(task->cgroups)) {
     owner.cgroup = BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
   }
+  // In the root of v2 the cpu controller may have a v1 hierarchy of its own.
+  if (bpf_core_field_exists(task->sched_task_group) &&
+      BPF_CORE_READ(task, cgroups, dfl_cgrp, level) == 0 &&
+      BPF_CORE_READ(task, sched_task_group, css.cgroup, level) > 0) {
+    owner.cgroup =
+        BPF_CORE_READ(task, sched_task_group, css.cgroup, kn, id) | 1ULL << 63;
+  }
   const __u32 host = task->tgid;
   const struct owner* known = bpf_map_lookup_elem(&owners, &host);
   if (!forked && known && known->uid == owner.uid &&
