@@ -53,9 +53,10 @@ std::vector<std::string> PresetWords(const std::string& preset) {
   if (preset == "latency") return {"wakeups", "irq", "softirq"};
   if (preset == "syscalls") return {"syscalls"};
   // Calls that wait for a disk, its requests, and the wake-ups between.
-  if (preset == "io") return {"syscalls", "block", "wakeups"};
-  // A contended lock is a futex call that another thread's wake-up ends.
-  if (preset == "locks") return {"syscalls", "wakeups"};
+  if (preset == "io") return {"syscalls", "block", "wakeups", "irq", "softirq"};
+  // A contended lock is a futex call that another thread's wake-up ends, or a
+  // timeout.
+  if (preset == "locks") return {"syscalls", "wakeups", "irq", "softirq"};
   return {};
 }
 

@@ -138,10 +138,15 @@ class TextReport {
 
   void Remarks(const std::vector<WakerRow>& rows) {
     if (rows.empty() || report_.interrupts) return;
-    out_ +=
-        "  (interrupts were not recorded: a wake-up by one counts for the "
-        "thread that\n   it interrupted; record --kernel "
-        "wakeups,irq,softirq)\n";
+    // Its name in recordings that do not have the context of a wake-up.
+    const bool guessed = std::any_of(
+        rows.begin(), rows.end(),
+        [](const WakerRow& row) { return row.waker.kind == WakerKind::kIdle; });
+    out_ += guessed ? "  (interrupts were not recorded: a wake-up by one "
+                      "counts for the thread that\n   it interrupted; record "
+                      "--kernel wakeups,irq,softirq)\n"
+                    : "  (interrupts were not recorded, so they have no names; "
+                      "record --kernel wakeups,irq,softirq)\n";
   }
 
   void Remarks(const std::vector<PreemptorRow>& rows) {

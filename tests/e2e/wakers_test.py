@@ -67,6 +67,23 @@ class Wakers(unittest.TestCase):
         for row in pauses:
             self.assertEqual('writer:make', row['path'][0])
 
+    def test_an_interrupt_is_not_the_process_that_it_interrupted(self):
+        """Also where interrupts are not recorded, and of a command."""
+        trace = self.work / 'without.ctf'
+        run = countrace('record', '--backend', 'bpf', '--kernel',
+                        'wakeups,syscalls', '-o', trace, '--', WORKLOAD, TIMES)
+        writer = int(re.search(r' child (\d+)', run.stdout).group(1))
+        rows = json.loads(countrace('report', '--by', 'waker', '--format',
+                                    'json', trace).stdout)['wakers']
+        times = collections.Counter()
+        for row in rows:
+            if (row['pid'], row['segment']) == (writer,
+                                                'syscall:clock_nanosleep'):
+                times[row['waker']['kind']] += row['times']
+        # Or its wake-up came before its switch.
+        self.assertLessEqual(set(times), {'interrupt', 'not_told'})
+        self.assertGreaterEqual(times['interrupt'], TIMES * 3 // 4)
+
     def test_wakers_add_up_to_the_blocked_time(self):
         threads, wakers = collections.Counter(), collections.Counter()
         for row in self.report['threads']:

@@ -14,6 +14,7 @@
 #include "kernel_programs.skel.h"
 #include "runtime/recorder/kernel/bpf/load/bpf_counters.h"
 #include "runtime/recorder/kernel/bpf/load/bpf_error.h"
+#include "runtime/recorder/kernel/bpf/load/preempt_count.h"
 #include "runtime/recorder/kernel/bpf/programs/off_cpu_stack.h"
 
 namespace countrace::runtime {
@@ -171,6 +172,7 @@ int SetInputs(const BpfProgramOptions& options, std::uint64_t ring_bytes,
   }
   constants.execve_number = SYS_execve;
   constants.records_wakeups = options.wakeups ? 1 : 0;
+  if (options.wakeups) constants.preempt_count_at = PreemptCountFromRunQueue();
   for (const DynamicHook& hook : options.hooks.dynamic) {
     if (!hook.block_fields) continue;
     std::copy(hook.block_fields->begin(), hook.block_fields->end(),

@@ -5,6 +5,7 @@
 
 #include "runtime/recorder/kernel/bpf/programs/dump_rules.bpf.h"
 #include "runtime/recorder/kernel/bpf/programs/hidden_switches.bpf.h"
+#include "runtime/recorder/kernel/bpf/programs/interrupt_context.bpf.h"
 #include "runtime/recorder/kernel/bpf/programs/marked_processes.bpf.h"
 #include "runtime/recorder/kernel/bpf/programs/off_cpu.bpf.h"
 #include "runtime/recorder/kernel/bpf/programs/owner_events.bpf.h"
@@ -123,12 +124,16 @@ static __always_inline int wakeup_event(const struct task_struct* wakee) {
   struct countrace_ring_control* control = this_control();
   if (!is_recording(control) || !records_wakeups) return 0;
   note_who_runs(control);
-  const __u64 ids = current_ids();
-  if (!is_counted(ids >> 32) && !is_counted(pid_of(wakee))) return 0;
+  // A sleeping thread cannot wake itself: the same number says an interrupt.
+  const int interrupt = in_interrupt();
+  const __u64 waker = interrupt ? tid_of(wakee) : current_ids();
+  if ((interrupt || !is_counted(waker >> 32)) && !is_counted(pid_of(wakee))) {
+    return 0;
+  }
   __u64 now = 0;
   __u64* record = reserve(control, 16, &now);
   if (!record) return 0;
-  record[1] = (ids & 0xffffff) | ((__u64)tid_of(wakee) & 0xffffff) << 24 |
+  record[1] = (waker & 0xffffff) | ((__u64)tid_of(wakee) & 0xffffff) << 24 |
               (__u64)(wakee->wake_cpu & 0xffff) << 48;
   commit(record, EVENT_WAKEUP, now);
   return 0;
