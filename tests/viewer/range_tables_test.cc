@@ -93,6 +93,7 @@ TEST_CASE("range_tables: the waits of a process are those of its threads",
   std::mt19937_64 random(seed);
   std::size_t held = 0;
   std::size_t woken = 0;
+  std::size_t throttled = 0;
   for (int i = 0; i < 20; ++i) {
     const TimeRange range = AnyRange(random, built.index->duration_ns());
     CAPTURE(seed, range.begin_ns, range.end_ns);
@@ -112,6 +113,7 @@ TEST_CASE("range_tables: the waits of a process are those of its threads",
       CHECK(row.longest_ns <= row.ns);
       CHECK(row.longest_begin_ns >= range.begin_ns);
       CHECK(row.longest_begin_ns + row.longest_ns <= range.end_ns);
+      throttled += row.by == decltype(row.by)(rmap::PreemptorKind::kThrottled);
       if (row.by_thread == kNoKey) continue;
       ++(row.is_blocked() ? woken : held);
     }
@@ -120,6 +122,7 @@ TEST_CASE("range_tables: the waits of a process are those of its threads",
   }
   CHECK(held != 0);
   CHECK(woken != 0);
+  CHECK(throttled != 0);
 }
 
 TEST_CASE("range_tables: a program's provider may be named as the kernel's",

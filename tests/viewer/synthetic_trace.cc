@@ -146,7 +146,10 @@ class Maker {
         const std::uint64_t gap_ns = dispatch.begin_ns - last->end_ns;
         const std::uint32_t turn = turns[dispatch.thread]++ % 3;
         if (turn == 0) last->end_state = logformat::kSwitchInterruptible;
-        if (turn == 1) last->end_state = logformat::kSwitchPreempted;
+        if (turn == 1) {
+          last->end_state = gap_ns % 4 == 0 ? logformat::kSwitchThrottled
+                                            : logformat::kSwitchPreempted;
+        }
         if (turn < 2) {
           trace_.waits.push_back(
               {dispatch.thread,

@@ -179,6 +179,11 @@ TEST_CASE("thread_states: a stretch is what state(t) says",
           break;
         case RunState::kWaiting:
           CHECK((covering->flags & kStates) == kStateWaiting);
+          CHECK((covering->flags & kStateThrottled) == 0);
+          break;
+        case RunState::kThrottled:
+          CHECK((covering->flags & kStates) == kStateWaiting);
+          CHECK((covering->flags & kStateThrottled) != 0);
           break;
         case RunState::kBlocked: {
           CHECK((covering->flags & kStates) == kStateBlocked);
@@ -197,8 +202,8 @@ TEST_CASE("thread_states: a stretch is what state(t) says",
       seen.push_back(RunStateName(found->state));
     }
   }
-  for (const RunState state :
-       {RunState::kRunning, RunState::kWaiting, RunState::kBlocked}) {
+  for (const RunState state : {RunState::kRunning, RunState::kWaiting,
+                               RunState::kThrottled, RunState::kBlocked}) {
     CHECK(std::count(seen.begin(), seen.end(),
                      std::string_view(RunStateName(state))) > 0);
   }

@@ -1,6 +1,7 @@
 // Why a thread does not run, against the events that the index was built from.
 #include "viewer/index/range/wait_split.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdint>
 #include <map>
@@ -49,6 +50,7 @@ TEST_CASE("wait_split: each wait has its waker and the holders of its CPU",
   std::size_t slept = 0;
   std::size_t preempted = 0;
   std::size_t shared = 0;
+  std::size_t throttled = 0;
   for (const TrueWait& wait : built.trace.waits) {
     const std::uint64_t begin_ns = wait.begin_ns - built.begin_ns();
     const std::uint64_t end_ns = wait.end_ns - built.begin_ns();
@@ -83,6 +85,19 @@ TEST_CASE("wait_split: each wait has its waker and the holders of its CPU",
           DispatchOf(built, wait.thread, wait.end_ns, &TrueDispatch::begin_ns);
     }
     REQUIRE(queued != nullptr);
+    const auto throttles = [&wait](const TrueDispatch& one) {
+      return one.thread == wait.thread && one.end_ns == wait.begin_ns &&
+             logformat::IsThrottled(one.end_state);
+    };
+    if (std::any_of(built.trace.dispatches.begin(),
+                    built.trace.dispatches.end(), throttles)) {
+      ++throttled;
+      CHECK(split->throttled_ns == end_ns - begin_ns);
+      CHECK(split->holders.empty());
+      CHECK(split->preempted_by == kNoKey);
+      continue;
+    }
+    CHECK(split->throttled_ns == 0);
     CHECK(split->cpu == queued->cpu);
     auto truth = TrueHolders(built, queued->cpu, wait.begin_ns, wait.end_ns);
     CHECK(split->idle_ns == truth[kNoKey]);
@@ -111,6 +126,7 @@ TEST_CASE("wait_split: each wait has its waker and the holders of its CPU",
   CHECK(slept > 0);
   CHECK(preempted > 0);
   CHECK(shared > 0);
+  CHECK(throttled > 0);
 }
 
 TEST_CASE("wait_split: a thread that runs, and an unknown one, have no split",

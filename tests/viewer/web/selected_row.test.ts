@@ -53,7 +53,7 @@ describe('the row of what is selected', () => {
       row('waiting', 'thread', 8, null), row('waiting', 'thread', 9, null), row('waiting', 'idle', null, null),
       row('blocked', 'thread', 8, 4), row('blocked', 'thread', 8, 5), row('blocked', 'other', null, 4),
     ]} as never);
-    const waiting = {state: 'waiting', call: null, holders: [{thread: 8, ns: 3}, {thread: 9, ns: 5}], idle_ns: 4, outside_ns: 0, unknown_ns: 0, interrupts_ns: 0} as unknown as WaitAnswer;
+    const waiting = {state: 'waiting', call: null, holders: [{thread: 8, ns: 3}, {thread: 9, ns: 5}], idle_ns: 4, outside_ns: 0, unknown_ns: 0, throttled_ns: 0, interrupts_ns: 0} as unknown as WaitAnswer;
     const found = (wait: Partial<WaitAnswer>) => selectedRow(waits, 'waits', item('wait', null), {...waiting, ...wait});
     expect(found({})).toBe('1/waiting/thread/9/null');
     expect(found({idle_ns: 6})).toBe('1/waiting/idle/null/null');

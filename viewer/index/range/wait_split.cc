@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <map>
 
-#include "logformat/packet_layout.h"
-
 namespace countrace::viewer {
 namespace {
 
@@ -78,17 +76,6 @@ void SetWaker(const ThreadStretch& wait, WaitSplit& split) {
 
 }  // namespace
 
-bool IsThrottled(const IntervalRow& dispatches, TimeRange wait,
-                 std::uint64_t hint) {
-  const std::uint64_t next = dispatches.FirstBeginning(wait.end_ns, hint);
-  if (next == 0) return false;
-  const IntervalLeaf left =
-      dispatches.leaf(std::min(next, dispatches.size()) - 1);
-  return left.end_ns == wait.begin_ns &&
-         logformat::IsThrottled(
-             static_cast<std::uint16_t>(left.flags >> kLeafEndStateShift));
-}
-
 std::optional<std::uint32_t> WaitedFor(const IntervalRow& dispatches,
                                        TimeRange wait, std::uint64_t until_ns,
                                        std::uint64_t hint) {
@@ -141,6 +128,10 @@ std::optional<WaitSplit> SplitWait(const TimelineIndex& index,
   }
   SetWaker(*stretch, split);
   const IntervalRow& row = states.dispatches();
+  if ((stretch->flags & kStateThrottled) != 0) {
+    split.throttled_ns = range.end_ns - range.begin_ns;
+    return split;
+  }
   const std::uint64_t next = row.FirstBeginning(range.end_ns);
   if (!split.waker_kind && next > 0) {
     // It left its last CPU to the thread that had it then.

@@ -29,6 +29,7 @@ struct WaitSplit {
   std::vector<CpuHolder> holders;  // heaviest first, at most kMaxHolders
   std::uint64_t others_ns = 0;     // of further threads
   std::uint64_t idle_ns = 0, outside_ns = 0, unknown_ns = 0;
+  std::uint64_t throttled_ns = 0;   // all of it, or nothing
   std::uint64_t interrupts_ns = 0;  // a part of the others
 };
 
@@ -45,10 +46,6 @@ std::optional<std::uint32_t> WaitedFor(const IntervalRow& dispatches,
                                        TimeRange wait,
                                        std::uint64_t until_ns = kUnknownTime,
                                        std::uint64_t hint = 0);
-
-// Whether the thread waits because a CPU quota was used up. `hint` as above.
-bool IsThrottled(const IntervalRow& dispatches, TimeRange wait,
-                 std::uint64_t hint);
 
 // Absent: the thread runs at `time_ns`, does not live, or what it does is not
 // known.

@@ -152,7 +152,7 @@ class Waits {
                   std::uint64_t before) {
     const TimeRange wait = Inside(stretch.range);
     std::uint64_t rest_ns = wait.end_ns - wait.begin_ns;
-    if (IsThrottled(dispatches, stretch.range, before)) {
+    if ((stretch.flags & kStateThrottled) != 0) {
       Add(PreemptorKind::kThrottled, kNoKey, kNoKey, wait, rest_ns);
       return;
     }

@@ -78,8 +78,11 @@ std::uint32_t ThreadStates::CallAt(std::uint64_t time_ns, Hints& hints) const {
   return kNoKey;
 }
 
-void ThreadStates::AddGap(bool blocked, TimeRange gap, TimeRange range,
-                          Hints& hints, std::vector<ThreadStretch>& out) const {
+void ThreadStates::AddGap(bool blocked, std::uint32_t end_state, TimeRange gap,
+                          TimeRange range, Hints& hints,
+                          std::vector<ThreadStretch>& out) const {
+  const bool end_throttled =
+      logformat::IsThrottled(static_cast<std::uint16_t>(end_state));
   const auto add_rest = [&](std::uint64_t begin_ns, std::uint64_t end_ns) {
     if (begin_ns >= end_ns || end_ns <= range.begin_ns ||
         begin_ns >= range.end_ns) {
@@ -102,9 +105,11 @@ void ThreadStates::AddGap(bool blocked, TimeRange gap, TimeRange range,
         continue;
       }
       const std::uint32_t woken = wait.flags >> kWakerShift;
+      const bool throttled = end_throttled && wait.begin_ns == gap.begin_ns;
       out.push_back({{wait.begin_ns, wait.end_ns},
                      wait.key,
-                     kStateWaiting | woken << kWakerShift,
+                     kStateWaiting | (throttled ? kStateThrottled : 0u) |
+                         woken << kWakerShift,
                      kNoKey});
     }
   }
@@ -127,6 +132,7 @@ std::vector<ThreadStretch> ThreadStates::Stretches(TimeRange range) const {
                                      : row.leaf(i).begin_ns;
     if (begin_ns < end_ns) {
       AddGap(i != 0 && run_.IsBlockedAfter(i - 1, hints.wait_begin),
+             i == 0 ? 0 : row.leaf(i - 1).flags >> kLeafEndStateShift,
              {begin_ns, end_ns}, range, hints, out);
     }
     if (i == last) break;

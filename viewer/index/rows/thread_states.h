@@ -18,6 +18,7 @@ enum StateFlags : std::uint32_t {  // beside LeafFlags
   kStateWaiting = 1u << 8,
   kStateBlocked = 1u << 9,
   kStateUnknown = 1u << 10,
+  kStateThrottled = 1u << 11,  // waiting, because a CPU quota was used up
 };
 // A wait has here 1 + rmap::WakerKind of what ended the sleep before it, or 0.
 inline constexpr std::uint32_t kWakerShift = kLeafWakerShift;
@@ -57,7 +58,8 @@ class ThreadStates {
     std::vector<std::uint64_t> calls;  // by depth
   };
   // What lies between two dispatches; `blocked`: its time without waits.
-  void AddGap(bool blocked, TimeRange gap, TimeRange range, Hints& hints,
+  void AddGap(bool blocked, std::uint32_t end_state, TimeRange gap,
+              TimeRange range, Hints& hints,
               std::vector<ThreadStretch>& out) const;
   std::uint32_t CallAt(std::uint64_t time_ns, Hints& hints) const;
 

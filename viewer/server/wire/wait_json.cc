@@ -34,6 +34,7 @@ Json WaitJson(std::uint64_t thread, const WaitSplit& split) {
           {"holders", std::move(holders)},
           {"others_ns", split.others_ns},
           {"idle_ns", split.idle_ns},
+          {"throttled_ns", split.throttled_ns},
           {"outside_ns", split.outside_ns},
           {"unknown_ns", split.unknown_ns},
           {"interrupts_ns", split.interrupts_ns}};

@@ -298,6 +298,7 @@ export interface WaitAnswer {
   others_ns: number;
   idle_ns: number;
   outside_ns: number;
+  throttled_ns: number; // by a CPU quota: all of it, or nothing
   unknown_ns: number;
   interrupts_ns: number;
 }
@@ -333,6 +334,7 @@ export const LEAF_OUTSIDE = 8;
 export const STATE_WAITING = 0x100;
 export const STATE_BLOCKED = 0x200;
 export const STATE_UNKNOWN = 0x400;
+export const STATE_THROTTLED = 0x800; // also waiting
 // ColumnFlags
 export const COLUMN_MERGED = 1;
 export const COLUMN_GAP = 2;

@@ -22,6 +22,7 @@ function doing(thread: ThreadState, at: number): string {
   switch (thread.state) {
     case 'running': return `CPU ${thread.cpu ?? '?'}`;
     case 'waiting': return `waits for a CPU${since}`;
+    case 'throttled': return `its CPU quota is used up${since}`;
     case 'blocked': return `blocked${since}`;
     case 'off-cpu': return `off CPU${since}`;
     case 'ended': return 'ended';

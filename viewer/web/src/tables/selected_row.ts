@@ -45,7 +45,8 @@ function waitRow(rows: readonly WaitTotals[], process: number, wait: WaitAnswer)
   const alike = rows.filter((row) => row.process === process && row.state === wait.state && (wait.state === 'waiting' || row.call === wait.call));
   const had: [by: string, thread: number|null, ns: number][] = [
     ...wait.holders.map(({thread, ns}): [string, number, number] => ['thread', thread, ns]),
-    ['interrupts', null, wait.interrupts_ns], ['idle', null, wait.idle_ns], ['outside', null, wait.outside_ns], ['not_known', null, wait.unknown_ns],
+    ['interrupts', null, wait.interrupts_ns], ['idle', null, wait.idle_ns], ['outside', null, wait.outside_ns],
+    ['throttled', null, wait.throttled_ns], ['not_known', null, wait.unknown_ns],
   ];
   const causes = wait.state === 'blocked' ? [[wait.woken_by, wait.waker] as const] : had.sort((a, b) => b[2] - a[2]);
   for (const [by, thread] of causes) {

@@ -20,7 +20,8 @@ export function WaitPanel({core}: {core: Core}) {
     <section class="wait" aria-label="Why it waits">
       <h3>{threadName(names, wait.thread)}</h3>
       <p>
-        {wait.state === 'waiting' ? `waits for ${wait.cpu === null ? 'a CPU' : `CPU ${wait.cpu}`}` :
+        {wait.throttled_ns > 0 ? 'has used up its CPU quota, and waits' :
+            wait.state === 'waiting' ? `waits for ${wait.cpu === null ? 'a CPU' : `CPU ${wait.cpu}`}` :
             wait.call === null ? 'is blocked' : `is blocked in ${hookName(names, wait.call)}`}
         {' '}for {formatDuration(length)}{cause === null ? '' : `; ${cause}`}.
       </p>

@@ -18,6 +18,7 @@ function by(names: Names, row: WaitTotals): string {
     case 'interrupt': return 'an interrupt';
     case 'interrupts': return 'interrupts';
     case 'idle': return row.state === 'blocked' ? 'an interrupt of an idle CPU' : 'idle';
+    case 'throttled': return 'its CPU quota';
     case 'outside': return 'outside the command';
     case 'still_blocked': return 'still blocked';
     case 'other': return 'others';

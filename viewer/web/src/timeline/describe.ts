@@ -1,6 +1,6 @@
 // What is at a place of the rows, as text: for the tooltip and the live region.
 
-import {LEAF_IDLE, LEAF_INFERRED, LEAF_OUTSIDE, NO_KEY, STATE_BLOCKED, STATE_UNKNOWN, STATE_WAITING} from '../api/schema';
+import {LEAF_IDLE, LEAF_INFERRED, LEAF_OUTSIDE, NO_KEY, STATE_BLOCKED, STATE_THROTTLED, STATE_UNKNOWN, STATE_WAITING} from '../api/schema';
 import {
   COUNTER_FLAGS, COUNTER_WORDS, type CounterTile, type Item, sharesAt, type SharesTile, statesAt, type StatesTile, type StripTile, stripCount,
   threadsAt, type ThreadsTile,
@@ -169,6 +169,7 @@ function columnTip({core, row, lane, at}: Place, tile: StripTile): Tip|null {
 }
 
 function stateTitle(names: Names, key: number, flags: number): string {
+  if ((flags & STATE_THROTTLED) !== 0) return 'throttled by its CPU quota';
   if ((flags & STATE_WAITING) !== 0) return 'waiting for a CPU';
   if ((flags & STATE_UNKNOWN) !== 0) return 'off CPU, why is not known';
   if ((flags & STATE_BLOCKED) !== 0) {

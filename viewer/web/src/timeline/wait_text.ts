@@ -30,6 +30,7 @@ export function waitParts(names: Names, wait: WaitAnswer): Part[] {
   add('other threads', wait.others_ns);
   add('idle', wait.idle_ns);
   add('outside the command', wait.outside_ns);
+  add('its CPU quota', wait.throttled_ns);
   add('not known', wait.unknown_ns);
   return rows;
 }
