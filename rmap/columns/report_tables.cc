@@ -130,6 +130,22 @@ Table<CpuRow> Cpus() {
 
 }  // namespace
 
+const char* UnitName(Unit unit) {
+  switch (unit) {
+    case Unit::kNone:
+      return "text";
+    case Unit::kId:
+      return "id";
+    case Unit::kCount:
+      return "count";
+    case Unit::kNanoseconds:
+      return "ns";
+    case Unit::kQuality:
+      return "quality";
+  }
+  return "";
+}
+
 const TableList& AllTables() {
   static const TableList& tables = *new TableList(
       Processes(), Threads(), Segments(), Paths(), Hooks(), Wakers(),

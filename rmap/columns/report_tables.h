@@ -103,6 +103,9 @@ const char* TableName(ReportBy by);
 // Why it has no rows in `report`, and the remedy; "": it was recorded.
 const char* NotRecorded(ReportBy by, const Report& report);
 
+// "text", "id", "count", "ns", "quality".
+const char* UnitName(Unit unit);
+
 // The name in CSV: "wall_ns.incl".
 template <typename Row>
 std::string FullName(const Column<Row>& column) {

@@ -17,22 +17,6 @@ namespace {
 
 constexpr char kMark[] = "<!-- printed by rmap_tables_document_test -->\n";
 
-const char* UnitName(Unit unit) {
-  switch (unit) {
-    case Unit::kNone:
-      return "text";
-    case Unit::kId:
-      return "id";
-    case Unit::kCount:
-      return "count";
-    case Unit::kNanoseconds:
-      return "ns";
-    case Unit::kQuality:
-      return "quality";
-  }
-  return "";
-}
-
 // A report of a trace that has everything, with rows added up.
 Report Everything() {
   Report report;

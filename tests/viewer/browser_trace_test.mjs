@@ -72,7 +72,7 @@ try {
       const process = names.filter((item) => item.pid === row.pid).map((item) => item.process);
       const same = shown.segments.filter((item) => hook.includes(item.hook) && process.includes(item.process));
       assert.equal(same.reduce((sum, item) => sum + item.calls, 0), row.calls, row.segment);
-      assert.equal(same.reduce((sum, item) => sum + item.wall_incl_ns, 0), row.wall_ns.incl, row.segment);
+      assert.equal(same.reduce((sum, item) => sum + item.wall_ns.incl, 0), row.wall_ns.incl, row.segment);
     }
   });
 
@@ -97,6 +97,22 @@ try {
     await tab('CPUs');
     assert.match((await session.page.locator('.data tfoot').innerText()).replaceAll('\u2009', ''), /^All/);
     await session.shot(shots, 'trace-cpus');
+  });
+
+  await claims.claim('the heads of columns say what the report says of them', async () => {
+    const {columns} = await session.api('trace');
+    for (const [name, table, names] of [
+      ['Processes', 'processes', ['on_cpu_ns', 'dispatches']], ['Threads', 'threads', ['on_cpu_ns', 'wait_ns', 'dispatches']],
+      ['Segments', 'segments', ['calls', 'wall_ns.incl', 'wall_ns.excl', 'on_cpu_ns.incl', 'on_cpu_ns.excl', 'wall_ns.mean']],
+      ['CPUs', 'cpus', ['busy_ns', 'interrupts_ns', 'idle_ns', 'unattributed_ns', 'wall_ns', 'dispatches']], ['Hooks', 'hooks', ['hits']],
+    ]) {
+      await tab(name);
+      const heads = await session.page.locator('.data th').evaluateAll((all) => all.map((head) => [head.innerText.replace(/[\u25b4\u25be]/, '').trim().toLowerCase(), head.title]));
+      for (const column of names) {
+        const {title, meaning} = columns[table][column];
+        assert.ok(heads.some(([text, says]) => text === title.toLowerCase() && says === meaning), `${name}, ${column}: ${JSON.stringify(heads)}`);
+      }
+    }
   });
 
   await claims.claim('a click on a wait shows its longest', async () => {

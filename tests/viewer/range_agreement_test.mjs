@@ -315,15 +315,15 @@ async function check(trace, lossy) {
               summed(report.segments.filter((row) => !isHandler(row.segment)).map((row) => [
                 `${row.pid} ${row.segment}`, [row.calls, row.wall_ns.incl, row.wall_ns.excl]])),
               summed(page.segments.map((row) => [
-                `${pid(row)} ${hooks.get(row.hook)?.name}`, [row.calls, row.wall_incl_ns, row.wall_excl_ns]])));
+                `${pid(row)} ${hooks.get(row.hook)?.name}`, [row.calls, row.wall_ns.incl, row.wall_ns.excl]])));
       compare(`${where}: means`,
               report.segments.filter((row) => !isHandler(row.segment)).map((row) => [`${row.pid} ${row.segment}`, [Math.floor(row.wall_ns.mean)]]),
-              page.segments.map((row) => [`${pid(row)} ${hooks.get(row.hook)?.name}`, [row.mean_ns ?? 0]]));
+              page.segments.map((row) => [`${pid(row)} ${hooks.get(row.hook)?.name}`, [row.wall_ns.mean ?? 0]]));
       compare(`${where}: paths`,
               summed(report.segment_paths.filter((row) => !isHandler(row.segment)).map((row) => [
                 `${row.pid} ${row.path.join(' > ')}`, [row.calls, row.wall_ns.incl, row.wall_ns.excl]])),
               summed(page.paths.map((row) => [
-                `${pid(row)} ${row.path.map((hook) => hooks.get(hook)?.name).join(' > ')}`, [row.calls, row.wall_incl_ns, row.wall_excl_ns]])));
+                `${pid(row)} ${row.path.map((hook) => hooks.get(hook)?.name).join(' > ')}`, [row.calls, row.wall_ns.incl, row.wall_ns.excl]])));
       compare(`${where}: hooks`,
               summed(report.hooks.filter((row) => row.pid !== 0 && !calls.has(row.hook)).map((row) => [`${row.pid} ${row.hook}`, [row.hits]])),
               summed(page.hooks.map((row) => [`${pid(row)} ${hooks.get(row.hook)?.name}`, [row.hits]])));

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "logformat/packet_layout.h"
+#include "rmap/columns/report_tables.h"
 #include "tests/viewer/index_fixture.h"
 #include "viewer/index/range/cpu_totals.h"
 #include "viewer/index/range/thread_totals.h"
@@ -170,6 +171,32 @@ TEST_CASE("range_tables: tables that are wanted are paged and sorted",
       last = row[column].get<std::uint64_t>();
     }
   }
+}
+
+TEST_CASE("range_tables: columns have the report's titles and meanings",
+          "[viewer]") {
+  SyntheticTrace trace = MakeSyntheticTrace({.dispatches = 200});
+  const rmap::Report report = trace.report;
+  const BuiltIndex built = BuildIndexOf(std::move(trace));
+  const nlohmann::json columns = Ask(built, "trace")["columns"];
+  std::size_t titled = 0;
+  rmap::ForEachTable([&](const auto& table) {
+    for (const auto& column : ColumnsOf(table, report)) {
+      if (column.name[0] == "errors" || column.name[0] == "scaled") continue;
+      const nlohmann::json& one = columns[table.name][FullName(column)];
+      CAPTURE(table.name, FullName(column));
+      CHECK(one["unit"] == UnitName(column.unit));
+      CHECK(one["meaning"] == column.meaning);
+      if (column.title.empty()) continue;
+      ++titled;
+      CHECK(one["title"] == column.title);
+    }
+  });
+  CHECK(titled > 50);
+  const nlohmann::json& segments = columns["segments"];
+  CHECK(segments["on_cpu_ns.excl"]["title"] == "on-CPU self");
+  CHECK(segments["wall_ns.mean"]["title"] == "mean");
+  CHECK(columns["processes"]["parent_pid"]["title"] == "parent_pid");
 }
 
 }  // namespace countrace::viewer

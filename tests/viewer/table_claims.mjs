@@ -40,7 +40,7 @@ export async function claimTables({session, claims, run, trace, shots}) {
         assert.ok(Math.abs(sum - 100) <= 0.05 * rows.length + 1e-9, `${range}, ${name}: ${rows}`);
         assert.equal(numbers(foot[0]), 100, `${range}, ${name}`);
         const shown = await session.ask('__pv.runRows()');
-        assert.equal(shown.reduce((total, row) => total + row.onCpu, 0), all, `${range}, ${name}`);
+        assert.equal(shown.reduce((total, row) => total + row.on_cpu_ns, 0), all, `${range}, ${name}`);
         assert.equal(shown.some((row) => row.key === 'interrupts'), interrupts > 0);
         assert.equal(unselected !== undefined, range === 'condition');
         assert.equal(shown.some((row) => row.key === 'unselected'), (unselected?.[name.toLowerCase()].on_cpu_ns ?? 0) > 0);
@@ -49,7 +49,7 @@ export async function claimTables({session, claims, run, trace, shots}) {
       await tab('CPUs');
       const answer = await session.ask('__pv.aggregate()');
       for (const row of answer.cpus) {
-        assert.equal(row.busy_ns + row.idle_ns + row.outside_ns + row.interrupts_ns + row.unknown_ns, answer.to - answer.from);
+        assert.equal(row.busy_ns + row.idle_ns + row.outside_ns + row.interrupts_ns + row.unattributed_ns, answer.to - answer.from);
       }
       await tab('Waits');
       const {rows, foot} = await column('Share');
@@ -122,7 +122,7 @@ export async function claimTables({session, claims, run, trace, shots}) {
       const sorted = (all) => all.map(({process, has_callees: inner, ...row}) => row).sort((a, b) => key(a) < key(b) ? -1 : 1);
       assert.ok(total > 0 && total <= 300);
       assert.deepEqual(sorted(rows), sorted(report.segment_paths));
-      assert.equal(sums.wall_ns, report.segment_paths.reduce((sum, row) => sum + row.wall_ns.excl, 0));
+      assert.equal(sums.wall_ns.excl, report.segment_paths.reduce((sum, row) => sum + row.wall_ns.excl, 0));
       for (const [index, {path, process, has_callees: inner}] of rows.entries()) {
         const next = rows[index + 1];
         assert.equal(inner, next?.process === process && next.path.length > path.length && path.every((name, i) => next.path[i] === name), path.join(' > '));
@@ -141,7 +141,7 @@ export async function claimTables({session, claims, run, trace, shots}) {
     assert.equal(await shown(), rows.length);
     // The cells of a row: as the table of segments writes them.
     const heads = await page.locator('.calltree th .title').allInnerTexts();
-    for (const title of ['Calls', 'Wall', 'Own', 'On CPU', 'Off CPU', 'Waited', 'Blocked', 'Mean', 'Min', 'p50', 'p99', 'Max', 'page-faults']) {
+    for (const title of ['Calls', 'Wall', 'Wall self', 'On-CPU', 'On-CPU self', 'Off-CPU', 'Wait', 'Blocked', 'Mean', 'Min', 'p50', 'p99', 'Max', 'page-faults']) {
       assert.ok(heads.includes(title), `${title}: ${heads}`);
     }
     await session.shot(shots, 'trace-call-tree');

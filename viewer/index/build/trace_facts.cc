@@ -6,8 +6,34 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "rmap/columns/report_tables.h"
 
 namespace countrace::viewer {
+namespace {
+
+// Titles, units and meanings of the page's columns, by the report's tables and
+// names: a title is the report's, or "on-CPU self" of "on_cpu_ns.excl" and
+// "mean" of "wall_ns.mean".
+nlohmann::json ColumnsJson(const rmap::Report& report) {
+  nlohmann::json json;
+  rmap::ForEachTable([&](const auto& table) {
+    std::string title;
+    for (const auto& column : ColumnsOf(table, report)) {
+      const std::string& last = column.name.back();
+      title = !column.title.empty() ? column.title
+              : last == "excl"      ? title + " self"
+                                    : last;
+      // The page has no columns of these, and there may be a hundred.
+      if (column.name[0] == "errors" || column.name[0] == "scaled") continue;
+      json[table.name][FullName(column)] = {{"title", title},
+                                            {"unit", UnitName(column.unit)},
+                                            {"meaning", column.meaning}};
+    }
+  });
+  return json;
+}
+
+}  // namespace
 
 std::string TraceFacts(const rmap::Report& report,
                        const logformat::TraceInfo& info,
@@ -23,6 +49,7 @@ std::string TraceFacts(const rmap::Report& report,
   facts["records"] = report.records;
   facts["wakeups"] = report.wakeups;
   facts["finished"] = report.finished;
+  facts["columns"] = ColumnsJson(report);
   if (part_from_ns) facts["part_from_ns"] = *part_from_ns;
   facts["realtime_offset_ns"] =
       std::to_string(info.realtime_offset_ns);  // beyond 2^53

@@ -110,23 +110,21 @@ void PutSums(Json& answer, const SortedTables& tables, const Wanted& wanted,
   };
   Json& sums = answer["sums"];
   sums = Json::object();
+  const auto of_calls = [&]<typename Row>(const std::vector<Row>& rows) {
+    const bool known =
+        std::all_of(rows.begin(), rows.end(),
+                    [](const Row& row) { return row.on_cpu_known; });
+    return Json::object(
+        {{"calls", sum(rows, &Row::calls)},
+         {"wall_ns", {{"excl", sum(rows, &Row::wall_excl_ns)}}},
+         {"on_cpu_ns",
+          known ? Json::object({{"excl", sum(rows, &Row::on_cpu_excl_ns)}})
+                : Json(nullptr)}});
+  };
   if (wanted.totals.segments) {
-    const auto& rows = tables.totals.segments;
-    sums["segments"] = {
-        {"calls", sum(rows, &SegmentTotals::calls)},
-        {"wall_excl_ns", sum(rows, &SegmentTotals::wall_excl_ns)},
-        {"on_cpu_excl_ns", sum(rows, &SegmentTotals::on_cpu_excl_ns)}};
+    sums["segments"] = of_calls(tables.totals.segments);
   }
-  if (wanted.totals.paths) {
-    const auto& rows = tables.totals.paths;
-    sums["paths"] = {
-        {"calls", sum(rows, &PathTotals::calls)},
-        {"wall_excl_ns", sum(rows, &PathTotals::wall_excl_ns)},
-        {"on_cpu_excl_ns", sum(rows, &PathTotals::on_cpu_excl_ns)}};
-    for (const PathTotals& row : rows) {
-      if (!row.on_cpu_known) sums["paths"]["on_cpu_excl_ns"] = nullptr;
-    }
-  }
+  if (wanted.totals.paths) sums["paths"] = of_calls(tables.totals.paths);
   if (wanted.totals.hooks) {
     sums["hooks"] = {{"hits", sum(tables.totals.hooks, &HookTotals::hits)}};
   }
@@ -221,7 +219,7 @@ std::optional<HttpResponse> FillTables(const TimelineIndex& index,
                : ~std::size_t{0};
   };
   RangeTables totals = request.wanted.totals;
-  totals.sorted_segments = sorted("wall_excl_ns");
+  totals.sorted_segments = sorted("wall_ns.excl");
   tables.totals = TotalsIn(index, request.range, totals);
   if (request.wanted.threads) tables.threads = ThreadsIn(index, request.range);
   if (request.wanted.waits) {

@@ -80,16 +80,12 @@ HttpResponse Csv(const TimelineIndex& index, const TraceEvents& events,
 // What all rows have together, without the calls inside theirs.
 Json OwnSums(const std::vector<rmap::SegmentRow>& rows, std::size_t events) {
   std::uint64_t calls = 0, wall_ns = 0;
-  std::optional<std::uint64_t> times[4];
+  std::optional<std::uint64_t> on_cpu_ns;
   std::vector<std::optional<std::uint64_t>> counts(events);
   for (const rmap::SegmentRow& row : rows) {
     calls += row.calls;
     wall_ns += row.wall.excl;
-    const std::optional<rmap::InclusiveExclusive> parts[] = {
-        row.on_cpu, row.off_cpu, row.wait, row.blocked};
-    for (std::size_t i = 0; i < std::size(parts); ++i) {
-      if (parts[i]) times[i] = times[i].value_or(0) + parts[i]->excl;
-    }
+    if (row.on_cpu) on_cpu_ns = on_cpu_ns.value_or(0) + row.on_cpu->excl;
     for (std::size_t i = 0; i < row.counts.size() && i < events; ++i) {
       if (row.counts[i])
         counts[i] = counts[i].value_or(0) + row.counts[i]->excl;
@@ -99,11 +95,8 @@ Json OwnSums(const std::vector<rmap::SegmentRow>& rows, std::size_t events) {
     return value ? Json(*value) : Json(nullptr);
   };
   Json json = {{"calls", calls},
-               {"wall_ns", wall_ns},
-               {"on_cpu_ns", number(times[0])},
-               {"off_cpu_ns", number(times[1])},
-               {"wait_ns", number(times[2])},
-               {"blocked_ns", number(times[3])},
+               {"wall_ns", {{"excl", wall_ns}}},
+               {"on_cpu_ns", {{"excl", number(on_cpu_ns)}}},
                {"counts", Json::array()}};
   for (const auto& count : counts) json["counts"].push_back(number(count));
   return json;

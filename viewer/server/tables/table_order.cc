@@ -67,11 +67,11 @@ class Columns {
   }
   std::optional<Key> operator()(const SegmentTotals& row) const {
     if (column_ == "calls") return Of(row.calls);
-    if (column_ == "wall_incl_ns") return Of(row.wall_incl_ns);
-    if (column_ == "wall_excl_ns") return Of(row.wall_excl_ns);
-    if (column_ == "on_cpu_incl_ns") return OnCpu(row, row.on_cpu_incl_ns);
-    if (column_ == "on_cpu_excl_ns") return OnCpu(row, row.on_cpu_excl_ns);
-    if (column_ == "mean_ns") {
+    if (column_ == "wall_ns.incl") return Of(row.wall_incl_ns);
+    if (column_ == "wall_ns.excl") return Of(row.wall_excl_ns);
+    if (column_ == "on_cpu_ns.incl") return OnCpu(row, row.on_cpu_incl_ns);
+    if (column_ == "on_cpu_ns.excl") return OnCpu(row, row.on_cpu_excl_ns);
+    if (column_ == "wall_ns.mean") {
       return Key{{},
                  row.calls == 0 ? -1.0
                                 : static_cast<double>(row.begun_ns) /

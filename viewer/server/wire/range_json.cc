@@ -22,6 +22,17 @@ const char* MarkText(CountMark mark) {
                                      : ">=";
 }
 
+template <typename Row>
+Json CallsJson(const Row& row) {
+  return {{"process", row.process},
+          {"calls", row.calls},
+          {"wall_ns", {{"incl", row.wall_incl_ns}, {"excl", row.wall_excl_ns}}},
+          {"on_cpu_ns", row.on_cpu_known
+                            ? Json::object({{"incl", row.on_cpu_incl_ns},
+                                            {"excl", row.on_cpu_excl_ns}})
+                            : Json(nullptr)}};
+}
+
 }  // namespace
 
 Json RunJson(const RunTotals& run) {
@@ -33,21 +44,11 @@ Json RunJson(const RunTotals& run) {
 }
 
 Json SegmentJson(const SegmentTotals& row) {
-  Json item = {
-      {"process", row.process},
-      {"hook", row.hook_id},
-      {"calls", row.calls},
-      {"wall_incl_ns", row.wall_incl_ns},
-      {"wall_excl_ns", row.wall_excl_ns},
-      {"mean_ns", row.calls == 0
-                      ? Json(nullptr)
-                      : Json((row.begun_ns + row.calls / 2) / row.calls)},
-      {"on_cpu_incl_ns", nullptr},
-      {"on_cpu_excl_ns", nullptr}};
-  if (row.on_cpu_known) {
-    item["on_cpu_incl_ns"] = row.on_cpu_incl_ns;
-    item["on_cpu_excl_ns"] = row.on_cpu_excl_ns;
-  }
+  Json item = CallsJson(row);
+  item["hook"] = row.hook_id;
+  item["wall_ns"]["mean"] =
+      row.calls == 0 ? Json(nullptr)
+                     : Json((row.begun_ns + row.calls / 2) / row.calls);
   item["qualities"] = row.qualities.Names();
   return item;
 }
@@ -59,17 +60,8 @@ Json PathJson(const TimelineIndex& index, const PathTotals& row) {
     path.push_back(index.paths()[at].key);
   }
   std::reverse(path.begin(), path.end());
-  Json item = {{"process", row.process},
-               {"path", std::move(path)},
-               {"calls", row.calls},
-               {"wall_incl_ns", row.wall_incl_ns},
-               {"wall_excl_ns", row.wall_excl_ns},
-               {"on_cpu_incl_ns", nullptr},
-               {"on_cpu_excl_ns", nullptr}};
-  if (row.on_cpu_known) {
-    item["on_cpu_incl_ns"] = row.on_cpu_incl_ns;
-    item["on_cpu_excl_ns"] = row.on_cpu_excl_ns;
-  }
+  Json item = CallsJson(row);
+  item["path"] = std::move(path);
   return item;
 }
 
@@ -87,11 +79,12 @@ Json ThreadJson(const ThreadTotals& row) {
 
 Json CpuJson(const rmap::CpuRow& row) {
   return {{"cpu", row.cpu},
+          {"wall_ns", row.wall_ns},
           {"busy_ns", row.busy_ns},
           {"idle_ns", row.idle_ns},
           {"outside_ns", row.outside_ns},
           {"interrupts_ns", row.interrupts_ns},
-          {"unknown_ns", row.unattributed_ns},
+          {"unattributed_ns", row.unattributed_ns},
           {"dispatches", row.dispatches},
           {"qualities", row.qualities.Names()}};
 }

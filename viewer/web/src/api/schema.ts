@@ -20,6 +20,8 @@ export interface TraceInfo {
   duration_ns: number;
   cpus: number;
   events?: string[];
+  // What the report says of its columns, by table and name.
+  columns?: Record<string, Record<string, {title: string; unit: 'text'|'id'|'count'|'ns'|'quality'; meaning: string}>>;
   processes: number;
   threads: number;
   hooks: number;

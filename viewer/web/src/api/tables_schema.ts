@@ -24,15 +24,16 @@ export interface RunTotals {
 export interface ProcessTotals extends RunTotals {
   process: number;
 }
+export interface Parts {
+  incl: number;
+  excl: number;
+}
 export interface SegmentTotals {
   process: number;
   hook: number;
   calls: number;
-  wall_incl_ns: number;
-  wall_excl_ns: number;
-  mean_ns: number|null; // of a call; null: none begins in the range
-  on_cpu_incl_ns: number|null;
-  on_cpu_excl_ns: number|null;
+  wall_ns: Parts & {mean: number|null}; // of a call; null: none begins in the range
+  on_cpu_ns: Parts|null;
   qualities: Quality[];
 }
 // The calls of a segment in one call path.
@@ -40,10 +41,8 @@ export interface PathTotals {
   process: number;
   path: number[]; // hooks, outermost first
   calls: number;
-  wall_incl_ns: number;
-  wall_excl_ns: number;
-  on_cpu_incl_ns: number|null;
-  on_cpu_excl_ns: number|null;
+  wall_ns: Parts;
+  on_cpu_ns: Parts|null;
 }
 export interface HookTotals {
   process: number;
@@ -57,11 +56,12 @@ export interface ThreadTotals extends RunTotals {
 }
 export interface CpuTotals {
   cpu: number;
+  wall_ns: number;
   busy_ns: number;
   idle_ns: number;
   outside_ns: number;
   interrupts_ns: number;
-  unknown_ns: number;
+  unattributed_ns: number;
   dispatches: number;
   qualities: Quality[];
 }
@@ -77,10 +77,16 @@ export interface WaitTotals {
   longest: TimedCall;
   qualities: Quality[];
 }
+// Calls together, without those inside them.
+export interface CallSums {
+  calls: number;
+  wall_ns: {excl: number};
+  on_cpu_ns: {excl: number|null}|null;
+}
 // What all rows of a table have together; there if it was requested.
 export interface TableSums {
-  segments?: {calls: number; wall_excl_ns: number; on_cpu_excl_ns: number};
-  paths?: {calls: number; wall_excl_ns: number; on_cpu_excl_ns: number|null};
+  segments?: CallSums;
+  paths?: CallSums;
   hooks?: {hits: number};
   waits?: {ns: number; times: number};
   threads?: {on_cpu_ns: number; wait_ns: number; blocked_ns: number|null; dispatches: number; counts: number[]};
@@ -215,10 +221,6 @@ export interface ListingAnswer {
 }
 
 // A row of the report's call paths (API.md, "calltree").
-export interface Parts {
-  incl: number;
-  excl: number;
-}
 export interface PathRow {
   process: number;
   path: string[]; // outermost first
@@ -238,10 +240,5 @@ export interface CallTreeAnswer {
   total: number;
   unselected?: number; // rows for which the condition does not hold
   rows: PathRow[];
-  // All rows together, without the calls inside.
-  sums: {
-    calls: number; wall_ns: number;
-    on_cpu_ns: number|null; off_cpu_ns: number|null; wait_ns: number|null; blocked_ns: number|null;
-    counts: (number|null)[];
-  };
+  sums: CallSums & {counts: (number|null)[]};
 }

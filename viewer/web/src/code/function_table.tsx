@@ -115,7 +115,7 @@ export function FunctionTable({code}: {code: Code}) {
       {filter !== '' && <p class="condition">All rows: they lack a field of <code>{filter}</code>.</p>}
       <EventChoice code={code} answer={answer} />
       <ThreadChoice code={code} answer={answer} />
-      <Pages ranges={code.ranges} total={answer.total} />
+      <Pages from={code.ranges.offset} total={answer.total} />
       {answer.rows.length === 0 ?
         <p class="refused">No sample was taken {who === null ? '' : `of ${who} `}in {core.range.chosen.value ? 'the selection' : `the ${core.extent.name}`}.</p> :
         <DataTable columns={columnsOf(answer)} rows={answer.rows} ranges={code.ranges} rowKey={rowKey} swatch={() => null} arrows

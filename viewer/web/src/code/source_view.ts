@@ -54,12 +54,12 @@ export class SourceView {
   async loadTotals(from: number, to: number): Promise<void> {
     await this.core.requests.guard(async () => {
       const answer = await this.core.client.aggregate(
-          from, to, {table: 'segments', column: 'wall_excl_ns', down: true, offset: 0, limit: MOST_SEGMENTS});
+          from, to, {table: 'segments', column: 'wall_ns.excl', down: true, offset: 0, limit: MOST_SEGMENTS});
       this.want(answer.segments.map((row) => row.hook));
       const totals = new Map<number, LineTotal>();
       for (const row of answer.segments) {
         const sum = totals.get(row.hook) ?? {calls: 0, ownNs: 0};
-        totals.set(row.hook, {calls: sum.calls + row.calls, ownNs: sum.ownNs + row.wall_excl_ns});
+        totals.set(row.hook, {calls: sum.calls + row.calls, ownNs: sum.ownNs + row.wall_ns.excl});
       }
       this.byHook.value = totals;
     });

@@ -6,11 +6,6 @@ import {tableOf} from './range_tables';
 import {formatCount} from '../core/units';
 import {useSignal} from '../core/use_signal';
 
-// The name of the sum of a table's rows.
-export function allOf(data: Aggregate, table: 'segments'|'hooks'|'waits'): string {
-  return data.unselected?.[table] ? 'All selected' : 'All';
-}
-
 export function ConditionNote({core, data, rows}: {core: Core; data: Aggregate; rows: number}) {
   const filter = useSignal(core.focus.filter);
   if (!data.unselected || filter === '') return null;

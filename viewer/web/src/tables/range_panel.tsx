@@ -131,7 +131,7 @@ export function RangePanel({tables, others}: {tables: Tables; others: Record<'fu
               <>
                 {tab === 'segments' && <SegmentViews tables={tables} tab={tab} />}
                 <ConditionNote core={core} data={data} rows={rowsOf(data, tab) ?? 0} />
-                <Pages ranges={tables.ranges} total={rowsOf(data, tab) ?? 0} />
+                <Pages from={tables.ranges.offset} total={rowsOf(data, tab) ?? 0} />
                 <Rows tables={tables} data={data} />
               </>
             )}

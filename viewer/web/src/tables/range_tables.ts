@@ -27,7 +27,7 @@ export interface Order {
 export const FIRST_ORDER: Record<Table|'functions', Order> = {
   processes: {column: 'on_cpu_ns', down: true},
   threads: {column: 'on_cpu_ns', down: true},
-  segments: {column: 'wall_excl_ns', down: true},
+  segments: {column: 'wall_ns.excl', down: true},
   hooks: {column: 'hits', down: true},
   cpus: {column: '', down: false}, // by number
   waits: {column: 'ns', down: true},

@@ -3,31 +3,26 @@
 
 import type {Aggregate, Quality, RunTotals, ThreadTotals} from '../api/schema';
 import {formatCount} from '../core/units';
+import {without} from './report_columns';
 
 export interface RunRow {
   key: string;
   process: number|null; // null: a sum, idle, interrupts, not known
   thread: number|null; // of a row of threads
   name: string; // of a row without process
-  onCpu: number;
+  on_cpu_ns: number;
   dispatches: number|null; // null: it has none
-  wait: number|null;
-  blocked: number|null;
+  wait_ns: number|null;
+  blocked_ns: number|null;
   counts: (number|null)[];
   marks: RunTotals['marks'];
   qualities: readonly Quality[]; // none: its numbers are exact
 }
 
+const NO_RUN = {process: null, thread: null, wait_ns: null, blocked_ns: null, dispatches: null, marks: [], qualities: []};
+
 function rowOf(key: string, name: string, run: RunTotals): RunRow {
-  return {
-    key, name,
-    process: null, thread: null, wait: null, blocked: null,
-    onCpu: run.on_cpu_ns,
-    dispatches: run.dispatches,
-    counts: run.incomplete ? run.counts.map(() => null) : run.counts,
-    marks: run.marks,
-    qualities: [],
-  };
+  return {...NO_RUN, ...run, key, name, qualities: [], counts: run.incomplete ? run.counts.map(() => null) : run.counts};
 }
 
 // What no process had; rows without anything are left out.
@@ -38,8 +33,7 @@ function restRows(data: Aggregate, table: 'processes'|'threads', others: RunRow|
   };
   const time = (key: string, name: string, ns: number): void => {
     if (ns === 0) return;
-    const none = data.idle.counts.map(() => null);
-    rows.push({key, name, process: null, thread: null, onCpu: ns, dispatches: null, wait: null, blocked: null, counts: none, marks: [], qualities: []});
+    rows.push({...NO_RUN, key, name, on_cpu_ns: ns, counts: data.idle.counts.map(() => null)});
   };
   const unselected = data.unselected?.[table];
   if (unselected) add('unselected', `(${formatCount(unselected.rows)} not selected)`, unselected);
@@ -64,7 +58,7 @@ export function threadRows(data: Aggregate, processOf: (thread: number) => numbe
   return [
     ...threads.map((row): RunRow => ({
       ...rowOf(`t${row.thread}`, '', row),
-      process: processOf(row.thread), thread: row.thread, wait: row.wait_ns, blocked: row.blocked_ns, qualities: row.qualities,
+      process: processOf(row.thread), thread: row.thread, wait_ns: row.wait_ns, blocked_ns: row.blocked_ns, qualities: row.qualities,
     })),
     ...restRows(data, 'threads', otherThreads(data, threads)),
   ];
@@ -75,20 +69,16 @@ function otherThreads(data: Aggregate, threads: readonly ThreadTotals[]): RunRow
   const left = (data.threads_total ?? 0) - threads.length;
   const all = data.sums?.threads;
   if (left <= 0 || !all) return null;
-  const rest = (whole: number, of: (row: ThreadTotals) => number): number =>
-      threads.reduce((sum, row) => sum - of(row), whole);
-  return {
-    key: 'others', name: `(${formatCount(left)} other threads)`,
-    process: null, thread: null, marks: [], qualities: [],
-    onCpu: rest(all.on_cpu_ns, (row) => row.on_cpu_ns),
-    dispatches: rest(all.dispatches, (row) => row.dispatches),
-    wait: rest(all.wait_ns, (row) => row.wait_ns),
-    blocked: all.blocked_ns === null ? null : rest(all.blocked_ns, (row) => row.blocked_ns ?? 0),
-    counts: all.counts.map((count, event) => rest(count, (row) => row.counts[event] ?? 0)),
-  };
+  return {...NO_RUN, key: 'others', name: `(${formatCount(left)} other threads)`, ...without(all, threads)};
 }
 
-// The rows that have the number, together.
-export function sumOf(rows: readonly RunRow[], number: (row: RunRow) => number|null): number {
-  return rows.reduce((sum, row) => sum + (number(row) ?? 0), 0);
+// The rows together, of those that have the number; a count that a row lacks is
+// not known.
+export function sumOf(rows: readonly RunRow[]): Pick<RunRow, 'on_cpu_ns'|'dispatches'|'wait_ns'|'blocked_ns'|'counts'|'marks'> {
+  const sum = (of: (row: RunRow) => number|null|undefined): number => rows.reduce((all, row) => all + (of(row) ?? 0), 0);
+  return {
+    on_cpu_ns: sum((row) => row.on_cpu_ns), dispatches: sum((row) => row.dispatches),
+    wait_ns: sum((row) => row.wait_ns), blocked_ns: sum((row) => row.blocked_ns), marks: [],
+    counts: (rows[0]?.counts ?? []).map((_, i) => rows.some((row) => row.dispatches !== null && row.counts[i] === null) ? null : sum((row) => row.counts[i])),
+  };
 }
