@@ -16,6 +16,7 @@
 #include "rmap/pipeline.h"
 #include "rmap/report_header.h"
 #include "rmap/samples/sums/sample_sums.h"
+#include "rmap/samples/sums/sampled_processes.h"
 #include "rmap/segments/kernel_hooks.h"
 #include "rmap/segments/segment_builder.h"
 #include "rmap/state/call_paths.h"
@@ -625,12 +626,6 @@ Report Reconstruction::Finish(const logformat::TraceReader& reader,
   report.records = records_;
   report.interrupted = interrupted;
   report.hidden_switches = dispatches_.contradictions();
-  if (samples_ != nullptr) {
-    Samples samples = samples_->Take();
-    samples.of_part =
-        window_.of_range() || window_.begin_ns() != 0 || interrupted;
-    report.samples = std::make_shared<const Samples>(std::move(samples));
-  }
 
   const auto session = reader.session_discarded();
   const bool session_loss = std::ranges::any_of(
@@ -649,6 +644,13 @@ Report Reconstruction::Finish(const logformat::TraceReader& reader,
                session_loss || unplaced_loss_, report.interrupts,
                report.begin_ns, report.end_ns, rows_, window_.of_range()},
               report);
+  if (samples_ != nullptr) {
+    Samples samples = samples_->Take();
+    samples.of_part =
+        window_.of_range() || window_.begin_ns() != 0 || interrupted;
+    TakeDispatches(report, samples);
+    report.samples = std::make_shared<const Samples>(std::move(samples));
+  }
   if (interrupted) {
     ledger_.AddMessage(absl::StrFormat(
         "reading was interrupted after %d records: all numbers are of these "

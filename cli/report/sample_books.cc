@@ -1,5 +1,6 @@
 #include "cli/report/sample_books.h"
 
+#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_format.h"
@@ -80,14 +81,24 @@ std::string EventText(const rmap::Samples& samples, const SampleBooks& books) {
     return text;
   }
   const double residual = static_cast<double>(books.residual);
+  std::string where;
+  if (!rmap::ProcessLimits(samples, books).empty()) {
+    const auto of =
+        static_cast<double>(rmap::ResidualOfProcesses(samples, books));
+    where = absl::StrFormat("%s%s of it of processes, ", of < 0 ? "-" : "",
+                            rmap::SampleAmountText(event.name, std::abs(of)));
+  }
   absl::StrAppendFormat(
-      &text, "%s = counted %s %s %s residual (one period of each CPU: %s%s)\n",
+      &text,
+      "%s = counted %s %s %s residual (%sone period of each CPU: %s%s)\n",
       absl::StrJoin(parts, " + "), amount(books.counted),
       residual < 0 ? "+" : "-",
-      rmap::SampleAmountText(event.name, residual < 0 ? -residual : residual),
+      rmap::SampleAmountText(event.name, std::abs(residual)), where,
       amount(books.per_cpu),
-      rmap::MissingIn(samples, books) == 0 ? ""
-                                           : "; the upper limits include it");
+      rmap::MissingIn(samples, books) == 0
+          ? ""
+          : absl::StrFormat("; the upper limits include %s",
+                            amount(rmap::MissingIn(samples, books))));
   if (books.lost != 0) {
     absl::StrAppendFormat(
         &text, "  lost: %d samples found no room in the kernel's ring\n",

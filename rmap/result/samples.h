@@ -126,6 +126,12 @@ struct ShortWaits {
   std::uint64_t unseen = 0;  // of unknown time: begin or end were not seen
 };
 
+// What the dispatches of a process limit: the amounts of clocks in it.
+struct SampledProcess {
+  ProcessIndex process{};
+  std::uint64_t on_cpu_ns = 0;  // at most
+};
+
 struct Samples {
   std::vector<SampledEvent> events;
   std::vector<CodeFile> files;     // [0]: not known
@@ -144,6 +150,10 @@ struct Samples {
   bool ends_lost = false;           // `counts` lack a CPU that has samples
   std::vector<SampleCount> counts;  // of the whole recording
   std::vector<ShortWaits> shorts;   // likewise
+  // Their times are of what `sums` are of. Empty: not known.
+  std::vector<SampledProcess> processes;
+  std::uint64_t interrupts_ns = 0;  // recorded ones; in no process's time
+  std::uint64_t cpu_ns = 0;         // of all CPUs
   // Functions that the recorder named: by file and first address.
   std::map<std::pair<std::uint32_t, std::uint64_t>, CodeSymbol> symbols;
   std::vector<TimedSymbol> timed_symbols;

@@ -72,8 +72,8 @@ class Malloc:
 
 
 class KnownShares:
-    def __init__(self, countrace, program, folder, with_malloc=True):
-        self.countrace, self.program = countrace, program
+    def __init__(self, countrace, program, folder, with_malloc=True, options=()):
+        self.countrace, self.program, self.options = countrace, program, options
         self.trace = folder / 'trace.ctf'
         self.malloc = Malloc(program, folder) if with_malloc else None
 
@@ -84,8 +84,9 @@ class KnownShares:
     def record(self, sample, *what):
         """What the program printed, and the table of its functions."""
         library = self.malloc.words if self.malloc else []
-        words = [self.countrace, 'record', '-q', '--force', '--no-fault-records', '-o',
-                 self.trace, '--sample', sample, '--', *library, self.program, *what]
+        words = [self.countrace, 'record', '-q', '--force', '--no-fault-records',
+                 *self.options, '-o', self.trace, '--sample', sample, '--', *library,
+                 self.program, *what]
         truth = json.loads(run(*words))
         return truth, json.loads(self.report())
 
@@ -106,6 +107,23 @@ class KnownShares:
                    *(row[field] / books['processes'] for field in ('total', 'total_lo',
                                                                    'total_hi')),
                    books['samples'])
+
+
+    def times(self, seed, others):
+        """Each function's CPU time, its limits, and their half width as a part of that
+        of a binomial share. `others`: pids of the same program beside.
+        """
+        times, sample = KINDS['cpu']
+        truth, data = self.record(sample, 'cpu', times, seed)
+        books, = data['books']
+        rows = json.loads(self.report('--group-by', 'process'))['rows']
+        for name in FUNCTIONS:
+            row, = [row for row in rows
+                    if row['function'] == name + '(char)' and row['pid'] not in others]
+            half = 1.96 * books['processes'] * standard_error(
+                row['total'] / books['processes'], books['samples'])
+            low, high = row['total_lo'], row['total_hi']
+            yield truth[name], low, high, (high - low) / 2 / half
 
 
 def standard_error(share, samples):

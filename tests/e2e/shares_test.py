@@ -6,6 +6,8 @@ usage: shares_test.py COUNTRACE SHARES_WORKLOAD
 """
 import os
 import pathlib
+import statistics
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -17,6 +19,9 @@ RUNS = 10
 # Of 30 independent intervals, each of which misses the truth in 5 of 100 runs, 11
 # or more miss it in one of 7 million tests.
 MOST_MISSES = 10
+# Four kinds have as many each; 9 of the 20 or more miss in one of 7 million tests.
+TIMED_RUNS = 5
+MOST_TIMED_MISSES = 8
 
 
 class Shares(unittest.TestCase):
@@ -49,6 +54,29 @@ class Shares(unittest.TestCase):
                 wrong += not low <= true + 0.1 <= high
         self.assertLessEqual(misses, MOST_MISSES, shown)
         self.assertGreater(wrong, MOST_MISSES, shown)
+
+    def test_times_are_held_beside_idle_and_busy_cpus(self):
+        misses, shown = 0, []
+        for options in ((), ('-a',)):
+            for busy in (False, True):
+                known = self.known(with_malloc=False, options=options)
+                # As many as CPUs: the recorded one has a part of them.
+                others = [subprocess.Popen([PROGRAM, 'cpu', '1000000000', '1'])
+                          for _ in range(os.cpu_count() if busy else 0)]
+                pids, widths = {other.pid for other in others}, []
+                try:
+                    for seed in range(TIMED_RUNS):
+                        chosen = list(known.times(seed, pids))[seed % len(FUNCTIONS)]
+                        true, low, high, width = chosen
+                        shown.append((options, busy, chosen))
+                        misses += not low <= true <= high
+                        widths.append(width)
+                finally:
+                    for other in others:
+                        other.kill()
+                        other.wait()
+                self.assertLess(statistics.median(widths), 1.3, shown)
+        self.assertLessEqual(misses, MOST_TIMED_MISSES, shown)
 
     def test_periods_are_kept(self):
         """A sample at each such number of events, also by software's events."""

@@ -191,12 +191,13 @@ def compare_state(tables, state, inexact, comparison):
                               'there')
 
 
-def compare_samples(tables, report, comparison):
-    """`report --by dso --group-by thread`, and each sample with the dispatches."""
+def compare_samples(tables, report, exact, comparison):
+    """`report --by dso --group-by thread`, and each sample with the dispatches.
+    `exact`: all times of processes are."""
     samples = Samples(tables)
     comparison.rows('samples', samples.rows(), report['rows'],
                     lambda row: tuple(row[key] for key in SAMPLE_KEYS))
-    books = samples.books()
+    books = samples.books(exact)
     for book in report['books']:
         comparison.row(f'books {book["event"]}', books[book['event']], book)
     if tables.cpus and not tables.lossy:
@@ -229,7 +230,9 @@ def compare(program, path, comparison):
     compare_report(tables, report, comparison)
     if tables.trace.rates:
         compare_samples(tables, json_of('report', '--by', 'dso', '--group-by',
-                                        'thread'), comparison)
+                                        'thread'),
+                        all(row['quality'] == 'exact'
+                            for row in report['processes']), comparison)
     if tables.trace.thread_sets and not tables.lossy:
         compare_hook_sets(tables, report, comparison)
     inexact = {(row['pid'], row['tid']) for row in report['threads']

@@ -9,6 +9,7 @@ import posixpath
 from trace_text import SAMPLED
 
 OFF_CPU, WAKER = 'off-cpu', 'off-cpu-waker'
+CLOCKS = ('cpu-clock', 'task-clock')
 KEYS = ('event', 'pid', 'tid', 'in', 'dso')
 SUMS = ('self_samples', 'self', 'total_samples', 'total')
 COUNTED = ('counted', 'idle', 'outside', 'lost', 'throttled')
@@ -111,8 +112,8 @@ class Samples:
         """With how many it is sampled, each standing for all that happened."""
         return self.trace.rates[event].count(' and ') + 1
 
-    def books(self):
-        """By event."""
+    def books(self, exact):
+        """By event. `exact`: times of processes are."""
         books = {}
         for event in self.trace.rates:
             own = [sample for sample in self.taken if sample.point == event]
@@ -123,6 +124,9 @@ class Samples:
                     for name, ns in sums.items()}
             book['residual'] = (2 * book['counted'] - sum(book.values()) -
                                 counts['shorter_ns'] - counts['lost_ns'])
+            if exact and event in CLOCKS and self.tables.cpus:
+                on_cpu = sum(row.get('on_cpu_ns', 0) for row in self.tables.processes())
+                book['residual_of_processes'] = on_cpu - book['processes']
             book['samples'] = len(own)
             others = SHORTER if event == OFF_CPU else ()
             book.update({name: counts[name]

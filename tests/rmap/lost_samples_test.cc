@@ -84,9 +84,9 @@ TEST_CASE("lost samples: each lost record may be one") {
   CHECK(trace.Missing() == 70 * kPeriod);
   const Samples samples = trace.sums().Take();
   SampleTotal all = EmptyTotals(samples).at(0);
-  all.Add(samples.sums.at(0));
+  all.Add(samples.sums.at(0), samples);
   SampleWeight weight;
-  weight.Add(samples.sums.at(0));
+  weight.Add(samples.sums.at(0), samples);
   const SampledAmount amount = AmountOf(weight, all);
   CHECK(amount.value == 30 * kPeriod);
   CHECK(amount.hi >= 100 * kPeriod);
@@ -108,15 +108,16 @@ TEST_CASE("lost samples: each lost record may be one") {
 
 TEST_CASE("lost samples: where each event has a sample, sums are exact") {
   Samples samples;
+  samples.contexts.resize(1);
   samples.events.push_back({.name = "page-faults", .rate = "every 1"});
   samples.sums.push_back({.hits = 7, .periods = 7, .squared_periods = 7});
   samples.sums.push_back({.hits = 3, .periods = 3, .squared_periods = 3});
   samples.counts.push_back({.counted = 12, .idle = 1, .outside = 1});
   const auto amount_of = [&samples](std::size_t sum) {
     SampleTotal all = EmptyTotals(samples).at(0);
-    for (const SampleSum& more : samples.sums) all.Add(more);
+    for (const SampleSum& more : samples.sums) all.Add(more, samples);
     SampleWeight weight;
-    weight.Add(samples.sums.at(sum));
+    weight.Add(samples.sums.at(sum), samples);
     return AmountOf(weight, all);
   };
   CHECK(amount_of(0).exact);
@@ -166,6 +167,7 @@ TEST_CASE("lost samples: sums of waits are exact while none is lost") {
 
 TEST_CASE("lost samples: a lost wait may be of any length") {
   Samples samples;
+  samples.contexts.resize(1);
   samples.events.push_back({.name = "off-cpu", .rate = "", .off_cpu = true});
   SampleBooks books;
   books.hits = 1;

@@ -162,8 +162,13 @@ TEST_CASE("named samples: tables of any range are those of its samples") {
   for (unsigned seed = 0; seed < test_support::PropertyRuns(60u); ++seed) {
     CAPTURE(seed);
     Recording recording(seed);
-    const Samples whole = recording.Of(0, ~std::uint64_t{0}, 1000);
+    Samples whole = recording.Of(0, ~std::uint64_t{0}, 1000);
     REQUIRE(whole.timed.size() == 500);
+    whole.processes = {{ProcessIndex{0}, 1000 * seed},
+                       {ProcessIndex{1}, 20'000},
+                       {ProcessIndex{2}, 5000}};
+    whole.interrupts_ns = seed;
+    whole.cpu_ns = 13'000;
     REQUIRE(whole.stacks_lost > 0);
     NamedSamples made = NameSamples(whole, Info());
     made.samples.of_part = seed % 2 == 1;
@@ -183,6 +188,14 @@ TEST_CASE("named samples: tables of any range are those of its samples") {
       CHECK(found.of_part == (i != 0 || made.samples.of_part));
       truth.of_part = found.of_part;
       truth.lost_records = found.lost_records;
+      // The time that processes had in a range is not stored.
+      REQUIRE(found.processes.size() == (i == 0 ? 3 : 0));
+      if (i == 0) {
+        CHECK(found.processes[0].on_cpu_ns == 1000 * seed);
+        CHECK(found.processes[2].process == ProcessIndex{2});
+        CHECK(found.interrupts_ns == seed);
+        CHECK(found.cpu_ns == 13'000);
+      }
       CHECK(found.stacks_lost == truth.stacks_lost);
       SampleChoice choice;
       for (const SampleContext& context : whole.contexts) {

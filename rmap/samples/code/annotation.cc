@@ -103,9 +103,9 @@ class SampledCode {
     places_.Expect(request.chosen);
     for (const SampleSum& sum : samples.sums) {
       if (!request.chosen.empty() && !request.chosen[sum.context]) continue;
-      events_[sum.event].Add(sum);
+      events_[sum.event].Add(sum, samples);
       const std::uint32_t place = places_.Of(sum.frame).front();
-      sums_[{sum.event, place}].Add(sum);
+      sums_[{sum.event, place}].Add(sum, samples);
       const auto [known, added] = sampled_.try_emplace(place);
       if (!added) continue;
       known->second = {samples.frames[sum.frame].file,
@@ -159,11 +159,8 @@ class SampledCode {
         if (own_terms) address = *own_terms;
       }
       if (IsChosen(out, place)) {
-        self[event].hits += weight.hits;
-        self[event].periods += weight.periods;
-        SampleWeight& line = lines[{event, place.source, place.line}];
-        line.hits += weight.hits;
-        line.periods += weight.periods;
+        self[event].Add(weight);
+        lines[{event, place.source, place.line}].Add(weight);
       }
       out.addresses.push_back({event, address, place.function, place.inlined,
                                place.source, place.line,

@@ -181,6 +181,14 @@ void ReadTables(Reader& in, NamedSamples& out) {
     }
     return waits;
   });
+  samples.interrupts_ns = in.Number();
+  samples.cpu_ns = in.Number();
+  in.List(samples.processes, [&] {
+    SampledProcess process;
+    process.process = static_cast<ProcessIndex>(in.Below(kAll32));
+    process.on_cpu_ns = in.Number();
+    return process;
+  });
   in.List(out.keys, [&] {
     SampleKey key;
     key.event = in.Below(samples.events.size());
@@ -245,6 +253,12 @@ std::string EncodeNamedSamples(const NamedSamples& named) {
       out.Number(number);
     }
   });
+  out.Number(samples.interrupts_ns);
+  out.Number(samples.cpu_ns);
+  out.List(samples.processes, [&](const SampledProcess& process) {
+    out.Number(static_cast<std::uint32_t>(process.process));
+    out.Number(process.on_cpu_ns);
+  });
   out.List(named.keys, [&](const SampleKey& key) {
     for (const std::uint32_t number : {key.event, key.context, key.frame}) {
       out.Number(number);
@@ -294,7 +308,10 @@ absl::StatusOr<NamedSamples> DecodeNamedSamples(
 Samples SamplesOfRange(const NamedSamples& named, std::uint64_t from_ns,
                        std::uint64_t until_ns) {
   Samples out = named.samples;
-  out.of_part |= from_ns > named.begin_ns || until_ns != ~std::uint64_t{0};
+  if (from_ns > named.begin_ns || until_ns != ~std::uint64_t{0}) {
+    out.of_part = true;
+    out.processes.clear();
+  }
   std::vector<SampleSum> sums(named.keys.size());
   for (const StoredSample& sample : named.stored) {
     if (sample.time_ns < from_ns || sample.time_ns >= until_ns) continue;

@@ -32,7 +32,7 @@ class TreeBuilder {
     places_.Expect(request_.choice.chosen);
     for (const SampleSum& sum : samples_.sums) {
       if (!request_.choice.Has(sum.context)) continue;
-      events_[sum.event].Add(sum);
+      events_[sum.event].Add(sum, samples_);
       Add(sum);
     }
     SampleTable tree;
@@ -82,12 +82,12 @@ class TreeBuilder {
       for (auto place = begin; place != end; ++place) {
         at = Descend(sum, at, *place);
         // The samples are of the function that the tree begins at.
-        if (place == begin) nodes_[at].self.Add(sum);
+        if (place == begin) nodes_[at].self.Add(sum, samples_);
       }
       return;
     }
     while (end != begin) at = Descend(sum, at, *--end);
-    nodes_[at].self.Add(sum);
+    nodes_[at].self.Add(sum, samples_);
   }
 
   std::uint32_t Descend(const SampleSum& sum, std::uint32_t parent,
@@ -106,7 +106,7 @@ class TreeBuilder {
       nodes_[parent].children.push_back(found->second);
       nodes_.push_back(std::move(node));
     }
-    nodes_[found->second].total.Add(sum);
+    nodes_[found->second].total.Add(sum, samples_);
     return found->second;
   }
 

@@ -179,14 +179,15 @@ SampleTable MakeDataTable(const Report& report,
   for (const DataSum& sum : samples.data_sums) {
     if (!choice.Has(sum.context)) continue;
     SampleSum plain;
+    plain.context = sum.context;
     plain.hits = sum.hits;
     plain.periods = sum.periods;
     plain.squared_periods = sum.squared_periods;
-    events[sum.event].Add(plain);
+    events[sum.event].Add(plain, samples);
     Sum& row = sums[{sum.event, choice.GroupOf(sum.context),
                      choice.without_in ? std::string() : contexts[sum.context],
                      places.Of(sum)}];
-    row.weight.Add(plain);
+    row.weight.Add(plain, samples);
     row.weights += sum.weights;
   }
   SampleTable table;

@@ -23,19 +23,19 @@ SampleTable MakePlaceTable(const Samples& samples,
   std::set<std::uint32_t> seen;
   for (const SampleSum& sum : samples.sums) {
     if (!choice.Has(sum.context)) continue;
-    events[sum.event].Add(sum);
+    events[sum.event].Add(sum, samples);
     const std::uint32_t group = choice.GroupOf(sum.context);
     const std::string context =
         choice.without_in ? std::string() : in[sum.context];
     sums[{sum.event, group, context, places.Of(sum.frame).front()}].self.Add(
-        sum);
+        sum, samples);
     seen.clear();
     for (std::uint32_t frame = sum.frame;;
          frame = samples.frames[frame].parent) {
       if (frame == 0 && sum.frame != 0) break;  // the root of a stack
       for (const std::uint32_t place : places.Of(frame)) {
         if (!seen.insert(place).second) continue;
-        sums[{sum.event, group, context, place}].total.Add(sum);
+        sums[{sum.event, group, context, place}].total.Add(sum, samples);
       }
       if (frame == 0) break;
     }

@@ -23,6 +23,9 @@ NamedSamples NameSamples(const Samples& samples,
   out.samples.contexts = samples.contexts;
   out.samples.counts = samples.counts;
   out.samples.shorts = samples.shorts;
+  out.samples.processes = samples.processes;
+  out.samples.interrupts_ns = samples.interrupts_ns;
+  out.samples.cpu_ns = samples.cpu_ns;
   out.samples.of_part = samples.of_part;
   out.samples.lost_records = samples.lost_records;
   out.samples.ends_lost = samples.ends_lost;

@@ -30,6 +30,10 @@ Json BooksJson(const Samples& samples, const SampleBooks& books) {
     one["counted"] = books.counted;
     one["residual"] = books.residual;
   }
+  one["residual_of_processes"] = nullptr;
+  if (!ProcessLimits(samples, books).empty()) {
+    one["residual_of_processes"] = ResidualOfProcesses(samples, books);
+  }
   one["processes"] = books.processes;
   one["idle"] = books.idle;
   one["outside"] = books.outside;

@@ -1,12 +1,29 @@
 #include "rmap/samples/sums/event_books.h"
 
 #include <algorithm>
+#include <cmath>
+
+#include "rmap/state/unseen_state.h"
 
 namespace countrace::rmap {
 namespace {
 
 // A damaged trace has any periods, and their sums more than an integer holds.
 constexpr double kMostPeriod = 1e18;
+
+bool IsClock(const SampledEvent& event) {
+  return event.name == "cpu-clock" || event.name == "task-clock";
+}
+
+// The kernel's clocks go on in its own code where only user code is sampled.
+bool IsOfUserCode(const SampledEvent& event) {
+  return event.rate.ends_with("user code");
+}
+
+bool HasProcessLimits(const Samples& samples, const SampledEvent& event) {
+  return IsClock(event) && !IsOfUserCode(event) && !samples.counts.empty() &&
+         !samples.processes.empty();
+}
 
 }  // namespace
 
@@ -65,11 +82,58 @@ std::vector<SampleBooks> SampleBooksOf(const Samples& samples) {
   return all;
 }
 
-std::uint64_t MissingIn(const Samples& samples, const SampleBooks& books) {
-  // The kernel's clocks go on in its own code where only user code is sampled.
+std::map<ProcessIndex, ProcessLimit> ProcessLimits(const Samples& samples,
+                                                   const SampleBooks& books) {
+  std::map<ProcessIndex, ProcessLimit> limits;
   const SampledEvent& event = samples.events[books.event];
-  const bool is_clock = event.name == "cpu-clock" || event.name == "task-clock";
-  if (is_clock && event.rate.ends_with("user code")) return 0;
+  if (!HasProcessLimits(samples, event)) return limits;
+  std::map<ProcessIndex, std::uint64_t> sampled;
+  for (const SampleSum& sum : samples.sums) {
+    if (sum.event != books.event) continue;
+    sampled[samples.contexts[sum.context].process] += sum.periods;
+  }
+  const double period = books.hits == 0 ? 0
+                                        : static_cast<double>(books.processes) /
+                                              static_cast<double>(books.hits);
+  // The dispatches may be recorded before the event counts.
+  const std::uint64_t before =
+      books.counted == 0 || samples.cpu_ns < books.counted
+          ? 0
+          : samples.cpu_ns - books.counted;
+  for (const SampledProcess& process : samples.processes) {
+    const auto time = static_cast<double>(process.on_cpu_ns);
+    const double usual = static_cast<double>(books.per_cpu + before) +
+                         2 * std::sqrt(time * period);
+    const std::uint64_t sampled_ns = sampled[process.process] / event.periods;
+    const double missing = time - static_cast<double>(sampled_ns);
+    limits[process.process] = {
+        process.on_cpu_ns, sampled_ns,
+        missing <= usual
+            ? 0
+            : static_cast<std::uint64_t>(std::min(kMostPeriod, missing))};
+  }
+  return limits;
+}
+
+std::int64_t ResidualOfProcesses(const Samples& samples,
+                                 const SampleBooks& books) {
+  std::uint64_t on_cpu_ns = 0;
+  for (const SampledProcess& process : samples.processes) {
+    on_cpu_ns += process.on_cpu_ns;
+  }
+  return static_cast<std::int64_t>(on_cpu_ns - books.processes);
+}
+
+std::uint64_t MissingIn(const Samples& samples, const SampleBooks& books) {
+  const SampledEvent& event = samples.events[books.event];
+  if (IsClock(event) && IsOfUserCode(event)) return 0;
+  if (HasProcessLimits(samples, event)) {
+    std::uint64_t missing = 0;
+    for (const auto& [process, limit] : ProcessLimits(samples, books)) {
+      missing = AddBounded(missing, limit.missing);
+    }
+    return missing;
+  }
   if (event.off_cpu) {
     if (samples.lost_records == 0) return books.lost_ns;
     // A lost wait may be of any length.

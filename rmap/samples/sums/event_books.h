@@ -3,6 +3,7 @@
 #define COUNTRACE_RMAP_SAMPLES_SUMS_EVENT_BOOKS_H_
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "rmap/result/samples.h"
@@ -26,9 +27,29 @@ struct SampleBooks {
 
 std::vector<SampleBooks> SampleBooksOf(const Samples& samples);
 
+// What the dispatches say of a process and a clock.
+struct ProcessLimit {
+  std::uint64_t on_cpu_ns = 0;
+  std::uint64_t sampled_ns = 0;
+  // The part of its time that no sample stands for, beyond a period of each CPU
+  // and what chance explains.
+  std::uint64_t missing = 0;
+};
+
+// Empty: the event is no clock, or the dispatches are not known. What idle CPUs
+// and programs outside lack is then no process's.
+std::map<ProcessIndex, ProcessLimit> ProcessLimits(const Samples& samples,
+                                                   const SampleBooks& books);
+
+// The processes' time beyond what samples stand for; may be below 0. Requires:
+// ProcessLimits() are known.
+std::int64_t ResidualOfProcesses(const Samples& samples,
+                                 const SampleBooks& books);
+
 // What was counted beyond the periods that each CPU has left at the end, and no
 // sample stands for: samples were lost, or never taken. If it is not known what
-// was counted, as much as there may be: each lost record may be a sample.
+// was counted, as much as there may be: each lost record may be a sample. Of a
+// clock what is missing in processes.
 std::uint64_t MissingIn(const Samples& samples, const SampleBooks& books);
 
 }  // namespace countrace::rmap

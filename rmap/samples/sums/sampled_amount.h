@@ -3,10 +3,13 @@
 #define COUNTRACE_RMAP_SAMPLES_SUMS_SAMPLED_AMOUNT_H_
 
 #include <cstdint>
+#include <map>
+#include <set>
 #include <vector>
 
 #include "rmap/result/sample_table.h"
 #include "rmap/result/samples.h"
+#include "rmap/samples/sums/event_books.h"
 
 namespace countrace::rmap {
 
@@ -16,11 +19,10 @@ void SetShare(double hits, double all, SampledAmount& amount);
 // Some of an event's samples.
 struct SampleWeight {
   std::uint64_t hits = 0, periods = 0;
+  std::vector<ProcessIndex> processes = {};  // that they are of; some twice
 
-  void Add(const SampleSum& sum) {
-    hits += sum.hits;
-    periods += sum.periods;
-  }
+  void Add(const SampleSum& sum, const Samples& samples);
+  void Add(const SampleWeight& more);
 };
 
 // All samples of an event. Samples of unequal periods are worth fewer.
@@ -31,11 +33,15 @@ struct SampleTotal {
   double periods = 0, squared_periods = 0;
   std::uint64_t counted_times = 1;  // SampledEvent::periods
   std::uint64_t missing = 0;        // MissingIn()
+  // ProcessLimits(), and sums over the processes that samples were added of,
+  // and over those without samples. Empty: not known.
+  std::map<ProcessIndex, ProcessLimit> limits = {};
+  std::set<ProcessIndex> added = {};
+  ProcessLimit sampled = {}, unsampled = {};
+  std::uint64_t interrupts_ns = 0;  // may be in any process's samples
+  bool records_lost = false;        // processes may have had less time
 
-  void Add(const SampleSum& sum) {
-    periods += static_cast<double>(sum.periods);
-    squared_periods += sum.squared_periods;
-  }
+  void Add(const SampleSum& sum, const Samples& samples);
   double effective_hits() const {
     return squared_periods > 0 ? periods * periods / squared_periods : 0;
   }

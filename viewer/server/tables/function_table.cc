@@ -169,7 +169,7 @@ Json SampledAll(const rmap::Samples& samples, const ChosenSamples& chosen) {
   const rmap::SampleChoice choice = {.chosen = ContextsOf(samples, chosen)};
   std::vector<rmap::SampleWeight> all(samples.events.size());
   for (const rmap::SampleSum& sum : samples.sums) {
-    if (choice.Has(sum.context)) all[sum.event].Add(sum);
+    if (choice.Has(sum.context)) all[sum.event].Add(sum, samples);
   }
   const std::vector<rmap::SampleTotal> totals = rmap::EmptyTotals(samples);
   Json json = Json::array();
