@@ -49,6 +49,8 @@ inline bool IsOffCpu(std::string_view event) {
 inline constexpr char kKernelCode[] = "[kernel]";
 inline constexpr char kVdsoCode[] = "[vdso]";
 inline constexpr char kJitCode[] = "[jit]";  // executable, without a file
+// What probes and BPF programs of the recording took: in no trace.
+inline constexpr char kRecordingCode[] = "[recording]";
 inline constexpr char kUnknownCode[] = "[unknown]";  // no mapping is known
 // Memory that is no file's (SamplePoint::kArea); a name of the kernel's, as
 // "[vvar]" or "/memfd:x (deleted)", is kept.

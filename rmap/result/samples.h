@@ -164,6 +164,18 @@ struct Samples {
   std::vector<TimedSample> timed;
 };
 
+// The function that the recorder named there; null: none.
+inline const CodeSymbol* RecordedSymbol(const Samples& samples,
+                                        const StackFrame& frame) {
+  auto after = samples.symbols.upper_bound({frame.file, frame.address});
+  if (after == samples.symbols.begin()) return nullptr;
+  --after;
+  const auto& [at, symbol] = *after;
+  const bool is_there =
+      at.first == frame.file && frame.address - at.second < symbol.bytes;
+  return is_there ? &symbol : nullptr;
+}
+
 }  // namespace countrace::rmap
 
 #endif  // COUNTRACE_RMAP_RESULT_SAMPLES_H_

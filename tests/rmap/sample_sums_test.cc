@@ -275,6 +275,57 @@ TEST_CASE("sample sums: what has no sample is in the upper limits") {
   }
 }
 
+TEST_CASE("sample sums: what recording took is one frame") {
+  const bool has_probes = GENERATE(false, true);
+  logformat::TraceInfo info = InfoWithPoints();
+  if (has_probes) {
+    logformat::HookInfo& probe = info.hooks.emplace_back();
+    probe.id = kFirst + 10;
+    probe.origin = logformat::HookOrigin::kProbe;
+  }
+  SampleSums sums(info);
+  Feeder feeder(sums);
+  feeder.Define(2, 0, {0}, {"-", logformat::kKernelCode});
+  const std::vector<std::string> names = {
+      "work",           "__bpf_trace_sys_enter",
+      "bpf_trace_run2", "bpf_prog_0123456789abcdef_on_syscall_enter",
+      "htab_map_hash",  "bpf_prog_0123456789abcdef_another_tool",
+      "asm_exc_int3",   "irqentry_exit_to_user_mode"};
+  for (std::uint64_t i = 0; i < names.size(); ++i) {
+    feeder.Define(3, 0, {0, 100 * i, 100}, {names[i]});
+  }
+  // The frames, each with its caller and its place in `names`.
+  const std::vector<std::pair<std::uint64_t, std::uint64_t>> frames = {
+      {0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4},  // our program
+      {1, 2}, {6, 5}, {7, 4},                  // another's
+      {1, 6}, {9, 7}};                         // a probe
+  for (std::uint64_t i = 0; i < frames.size(); ++i) {
+    feeder.Define(1, 0, {i + 1, frames[i].first, 0, 100 * frames[i].second});
+    for (std::uint64_t hit = 0; hit <= i; ++hit) {
+      feeder.Sample(0, 1, i + 1, {});
+    }
+  }
+  const Samples all = sums.Take();
+  CodePlaces places(all, SampleBy::kFunction);
+  std::map<std::string, std::uint64_t> hits;
+  std::uint64_t taken = 0;
+  for (const SampleSum& sum : all.sums) {
+    std::string chain;
+    for (std::uint32_t frame = sum.frame; frame != 0;
+         frame = all.frames[frame].parent) {
+      chain += places[places.Of(frame)[0]].function + " ";
+    }
+    hits[chain] += sum.hits;
+    taken += sum.hits;
+  }
+  CHECK(taken == 55);
+  CHECK(hits["work "] == 1);
+  CHECK(hits["[recording] work "] == 2 + 3 + 4 + 5 + (has_probes ? 9 + 10 : 0));
+  CHECK(hits["asm_exc_int3 work "] == (has_probes ? 0 : 9));
+  CHECK(hits["bpf_trace_run2 work "] == 6);
+  CHECK(hits["htab_map_hash " + names[5] + " bpf_trace_run2 work "] == 8);
+}
+
 TEST_CASE("sample sums: damaged definitions lose names, never samples") {
   SampleSums sums(InfoWithPoints());
   Feeder feeder(sums);

@@ -17,17 +17,6 @@ bool HasFunctions(SampleBy by) {
 
 }  // namespace
 
-const CodeSymbol* RecordedSymbol(const Samples& samples,
-                                 const StackFrame& frame) {
-  auto after = samples.symbols.upper_bound({frame.file, frame.address});
-  if (after == samples.symbols.begin()) return nullptr;
-  --after;
-  const auto& [at, symbol] = *after;
-  const bool is_there =
-      at.first == frame.file && frame.address - at.second < symbol.bytes;
-  return is_there ? &symbol : nullptr;
-}
-
 CodePlaces::CodePlaces(const Samples& samples, SampleBy by,
                        Symbolizer* symbolizer)
     : samples_(samples),

@@ -27,10 +27,6 @@ namespace countrace::rmap {
 inline constexpr char kStripped[] = "[stripped]";
 inline constexpr char kNoLines[] = "[no lines]";
 
-// The function that the recorder named there; null: none.
-const CodeSymbol* RecordedSymbol(const Samples& samples,
-                                 const StackFrame& frame);
-
 class CodePlaces final : public FramePlaces {
  public:
   // `by`: of code, no tree. `samples` must outlive it, and `symbolizer`;

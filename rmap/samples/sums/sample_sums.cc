@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "logformat/packet_layout.h"
+#include "rmap/samples/sums/recording_frames.h"
 #include "rmap/samples/sums/timed_frames.h"
 #include "rmap/state/unseen_state.h"
 
@@ -50,6 +51,7 @@ SampleSums::SampleSums(const logformat::TraceInfo& info, std::size_t most_timed,
       detail_(data) {
   for (const logformat::HookInfo& hook : info.hooks) {
     points_[hook.id] = logformat::SamplePointOf(hook);
+    has_probes_ |= hook.origin == logformat::HookOrigin::kProbe;
     has_timed_symbols_ |= points_[hook.id] == SamplePoint::kTimedSymbol;
     if (points_[hook.id] != SamplePoint::kSample) continue;
     data_[hook.id] = logformat::SampleDataOf(hook);
@@ -374,6 +376,7 @@ Samples SampleSums::Take() const {
               return std::tie(a.event, a.context, a.frame) <
                      std::tie(b.event, b.context, b.frame);
             });
+  JoinRecording(has_probes_, out);
   for (const auto& [key, sum] : data_sums_) {
     DataSum& one = out.data_sums.emplace_back(sum);
     one.event = key.event;

@@ -123,6 +123,7 @@ class SampleSums {
   std::uint32_t last_context_index_ = 0;
   absl::flat_hash_map<Key, Sum> sums_;
   bool has_timed_symbols_ = false;
+  bool has_probes_ = false;
   std::vector<bool> is_timed_;  // by frame: the time may decide on names
   std::vector<PendingSample> pending_;  // their time decides on their frames
   absl::flat_hash_map<DataKey, DataSum> data_sums_;
