@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "rmap/diff/balance.h"
@@ -63,7 +65,15 @@ class Comparer {
  public:
   Comparer(const std::vector<Report>& before, const std::vector<Report>& after,
            const CompareOptions& options)
-      : before_(before), after_(after), options_(options) {}
+      : before_(before), after_(after), options_(options) {
+    for (const auto* side : {&before, &after}) {
+      for (const Report& report : *side) {
+        for (const ProcessRow& process : report.processes) {
+          if (process.marked) marked_.insert(process.comm);
+        }
+      }
+    }
+  }
 
   absl::StatusOr<Diff> Run() {
     std::vector<const Report*> all;
@@ -172,6 +182,7 @@ class Comparer {
       pending.row.presence = RowChange::Presence::kOnlyBefore;
     }
     pending.row.small = IsSmall(row);
+    pending.row.marked = marked_.contains(row.process);
     bool same_calls = false;
     if (!row.path.empty()) {
       PendingMetric calls;
@@ -316,6 +327,7 @@ class Comparer {
   const std::vector<Report>& before_;
   const std::vector<Report>& after_;
   const CompareOptions& options_;
+  std::set<std::string> marked_;  // command names
   ComparedMetrics compared_;
   NumberTests tests_;
   std::vector<PendingMetric> totals_;

@@ -59,7 +59,8 @@ struct RowChange {
   std::string process;
   std::vector<std::string> path;  // empty: outside all segments
   bool interrupts = false;        // an interrupt of a CPU, in no process
-  bool small = false;  // less than a hundredth of wall and on-CPU time
+  bool small = false;   // less than a hundredth of wall and on-CPU time
+  bool marked = false;  // of a recorded command, or --mark
   Presence presence = Presence::kBoth;
   std::vector<MetricChange> metrics;
 

@@ -92,16 +92,22 @@ std::string HowMuch(double before, double after) {
   return absl::StrFormat("%.1f %% %s", 100 * (ratio - 1), word);
 }
 
+std::string HowMuchOf(double before, double after) {
+  if (before <= 0) return "";
+  const double ratio = after / before;
+  if (ratio >= 1.995) return FormatRatio(before, after) + " the ";
+  if (ratio < 0.005) return "almost no ";
+  return absl::StrFormat("%s %s ", FormatPercent(std::fabs(ratio - 1)),
+                         ratio > 1 ? "more" : "less");
+}
+
 std::string What(const RowChange& row, const MetricChange& headline) {
   if (row.presence == RowChange::Presence::kOnlyAfter) return "is new";
   if (row.presence == RowChange::Presence::kOnlyBefore) return "is gone";
   const Change& self = headline.self;
   if (row.path.empty()) {
-    return absl::StrFormat("uses %s %s time",
-                           self.after >= 1.995 * self.before
-                               ? FormatRatio(self.before, self.after) + " the"
-                               : FormatRatio(self.before, self.after),
-                           headline.metric);
+    return "uses " + HowMuchOf(self.before, self.after) + headline.metric +
+           " time";
   }
   const MetricChange* calls = row.Find("calls");
   if (calls != nullptr && calls->self.IsSure()) {
@@ -201,16 +207,21 @@ std::vector<std::string> RowLines(const Diff& diff, const std::string& headline,
                                   const MetricChange* total) {
   std::vector<std::string> lines;
   double largest = 0;
-  for (const RowChange& row : diff.rows) {
-    const MetricChange* metric = row.Find(headline);
-    if (metric == nullptr || row.interrupts || !IsSure(*metric)) continue;
+  std::vector<const RowChange*> rows;
+  for (const RowChange& row : diff.rows) rows.push_back(&row);
+  // In a recording of the whole machine others change, too.
+  std::stable_partition(rows.begin(), rows.end(),
+                        [](const RowChange* row) { return row->marked; });
+  for (const RowChange* const row : rows) {
+    const MetricChange* metric = row->Find(headline);
+    if (metric == nullptr || row->interrupts || !IsSure(*metric)) continue;
     const double size = std::fabs(metric->self.value());
     largest = std::max(largest, size);
     const double share =
         metric->share ? std::fabs(*metric->share) : size / largest;
     if (!(share >= kMinShare)) continue;  // also 0 of 0
     if (lines.size() == kMaxLines) break;
-    lines.push_back(Line(row, *metric, total, diff.IsOneRunEach()));
+    lines.push_back(Line(*row, *metric, total, diff.IsOneRunEach()));
   }
   if (!lines.empty()) return lines;
   if (diff.rows_within_noise == diff.rows.size()) {

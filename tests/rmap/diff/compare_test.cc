@@ -144,6 +144,36 @@ TEST_CASE("compare: wall time leads where waiting is what changed",
              Catch::Matchers::StartsWith("server outside its segments uses 2"));
 }
 
+TEST_CASE("compare: the recorded command leads, in English", "[rmap][diff]") {
+  TrueProgram before;
+  before.segments = {{"kworker", {"k:a"}, 1, 10, 0, 0},
+                     {"server", {"s:a"}, 1, 10, 0, 0}};
+  before.outside_ns = 1e8;
+  const auto compared = [&](double part, bool marked) {
+    TrueProgram after = before;
+    after.outside_ns = part * 1e8;
+    Random random(1);
+    auto from = SimulateRuns(5, before, kLittle, random);
+    auto to = SimulateRuns(5, after, kLittle, random);
+    for (Report& report : to) {
+      for (ProcessRow& process : report.processes) {
+        process.marked = marked && process.comm == "server";
+      }
+    }
+    return Compare(from, to, {})->explanations;
+  };
+  using Catch::Matchers::StartsWith;
+  CHECK_THAT(compared(0.001, true)[0],
+             StartsWith("server outside its segments uses almost no on-CPU"));
+  CHECK_THAT(compared(0.6, true)[0],
+             Catch::Matchers::Matches(".* uses (39|40|41) % less on-CPU .*"));
+  CHECK_THAT(compared(1.4, true)[0],
+             Catch::Matchers::Matches(
+                 "server .* uses (39|40|41) % more on-CPU time .*"));
+  const std::string second = compared(1.4, true)[1];
+  CHECK_THAT(second, StartsWith("kworker outside its segments uses "));
+}
+
 TEST_CASE("compare: one run each has no verdict, and says how many runs would",
           "[rmap][diff]") {
   TrueProgram slow = Server();
