@@ -162,6 +162,7 @@ export interface SampleBooks {
   rate: string;
   counted: number|null; // null: of a range, or not known
   residual: number|null;
+  residual_of_processes: number|null; // of a clock, with dispatches
   processes: number;
   idle: number;
   outside: number;
