@@ -138,10 +138,13 @@ class TextReport {
 
   void Remarks(const std::vector<WakerRow>& rows) {
     if (rows.empty() || report_.interrupts) return;
-    // Its name in recordings that do not have the context of a wake-up.
-    const bool guessed = std::any_of(
-        rows.begin(), rows.end(),
-        [](const WakerRow& row) { return row.waker.kind == WakerKind::kIdle; });
+    // Recordings that do not have the context of a wake-up name the thread.
+    const auto any = [&rows](WakerKind kind) {
+      return std::any_of(rows.begin(), rows.end(), [kind](const WakerRow& row) {
+        return row.waker.kind == kind;
+      });
+    };
+    const bool guessed = any(WakerKind::kIdle) || !any(WakerKind::kInterrupt);
     out_ += guessed ? "  (interrupts were not recorded: a wake-up by one "
                       "counts for the thread that\n   it interrupted; record "
                       "--kernel wakeups,irq,softirq)\n"
