@@ -1,5 +1,7 @@
 #include "rmap/columns/report_tables.h"
 
+#include <cstddef>
+
 namespace countrace::rmap {
 namespace {
 
@@ -131,19 +133,8 @@ Table<CpuRow> Cpus() {
 }  // namespace
 
 const char* UnitName(Unit unit) {
-  switch (unit) {
-    case Unit::kNone:
-      return "text";
-    case Unit::kId:
-      return "id";
-    case Unit::kCount:
-      return "count";
-    case Unit::kNanoseconds:
-      return "ns";
-    case Unit::kQuality:
-      return "quality";
-  }
-  return "";
+  constexpr const char* kNames[] = {"text", "id", "count", "ns", "quality"};
+  return kNames[static_cast<std::size_t>(unit)];
 }
 
 const TableList& AllTables() {
