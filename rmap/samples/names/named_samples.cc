@@ -116,6 +116,13 @@ class LastPeriods {
 
 constexpr std::uint64_t kAll32 = std::uint64_t{1} << 32;
 
+SampledProcess ReadProcess(Reader& in) {
+  SampledProcess process;
+  process.process = static_cast<ProcessIndex>(in.Below(kAll32));
+  process.on_cpu_ns = in.Number();
+  return process;
+}
+
 void ReadTables(Reader& in, NamedSamples& out) {
   out.begin_ns = in.Number();
   out.samples.of_part = in.Below(2) == 1;
@@ -183,12 +190,7 @@ void ReadTables(Reader& in, NamedSamples& out) {
   });
   samples.interrupts_ns = in.Number();
   samples.cpu_ns = in.Number();
-  in.List(samples.processes, [&] {
-    SampledProcess process;
-    process.process = static_cast<ProcessIndex>(in.Below(kAll32));
-    process.on_cpu_ns = in.Number();
-    return process;
-  });
+  in.List(samples.processes, [&] { return ReadProcess(in); });
   in.List(out.keys, [&] {
     SampleKey key;
     key.event = in.Below(samples.events.size());

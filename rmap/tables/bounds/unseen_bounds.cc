@@ -120,6 +120,30 @@ std::uint64_t UnseenBounds::MostUnseen() const {
   return unseen_.CountSince(0, unseen_.dispatches());
 }
 
+void UnseenBounds::SetCounts(const ThreadState& thread, ThreadRow& row) const {
+  const std::uint64_t outside_ns = thread.unseen.outside_ns;
+  const std::uint64_t life_ns = LifeNs(thread);
+  for (std::size_t i = 0; i < input_.plans.size(); ++i) {
+    if (!input_.plans[i].cpu_event || !row.counts[i]) continue;
+    const std::size_t event = *input_.plans[i].cpu_event;
+    std::uint64_t more = thread.unseen.Count(event);
+    if (outside_ns != 0) more = AddBounded(more, outside_counts_[event]);
+    if (i < row.scaled.size() && row.scaled[i]) {
+      AddScaled(i, outside_ns != 0 ? kNone : more, row);
+      continue;
+    }
+    // After exec() the counts of one interval belong to two threads.
+    Bounds bounds = thread.dispatch.split_by_exec
+                        ? Bounds()
+                        : Around(*row.counts[i], 0, more);
+    if (IsOnCpuTime(input_.plans[i].name)) {
+      bounds = Capped(bounds, *row.counts[i], life_ns);
+    }
+    bounds = CappedRuntime(i, bounds, *row.counts[i], life_ns);
+    row.bounds.Set(CountNumber(i, CountPart::kWhole), *row.counts[i], bounds);
+  }
+}
+
 void UnseenBounds::OfThread(const ThreadState& thread, ThreadRow& row) const {
   const UnseenState& unseen = thread.unseen;
   if (thread.dispatch.switch_inferred || thread.dispatch.split_by_exec) {
@@ -182,25 +206,7 @@ void UnseenBounds::OfThread(const ThreadState& thread, ThreadRow& row) const {
                    WithRoom({least_blocked, blocked + more}, blocked,
                             Less(life_ns, on + least_wait)));
   }
-  for (std::size_t i = 0; i < input_.plans.size(); ++i) {
-    if (!input_.plans[i].cpu_event || !row.counts[i]) continue;
-    const std::size_t event = *input_.plans[i].cpu_event;
-    std::uint64_t more = unseen.Count(event);
-    if (outside_ns != 0) more = AddBounded(more, outside_counts_[event]);
-    if (i < row.scaled.size() && row.scaled[i]) {
-      AddScaled(i, outside_ns != 0 ? kNone : more, row);
-      continue;
-    }
-    // After exec() the counts of one interval belong to two threads.
-    Bounds bounds = thread.dispatch.split_by_exec
-                        ? Bounds()
-                        : Around(*row.counts[i], 0, more);
-    if (IsOnCpuTime(input_.plans[i].name)) {
-      bounds = Capped(bounds, *row.counts[i], life_ns);
-    }
-    bounds = CappedRuntime(i, bounds, *row.counts[i], life_ns);
-    row.bounds.Set(CountNumber(i, CountPart::kWhole), *row.counts[i], bounds);
-  }
+  SetCounts(thread, row);
   Finish(row);
 }
 
