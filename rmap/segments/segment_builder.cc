@@ -296,6 +296,28 @@ void SegmentBuilder::AddKernelDumps(const ThreadState& thread, PathNode& node,
   }
 }
 
+namespace {
+
+// It may be none of this path's, in whole or in part.
+void DoubtCall(const Frame& frame, const CallAmounts& amounts, bool cut,
+               PathNode& node) {
+  UnseenSums& unseen = node.unseen.Write();
+  ++unseen.calls;
+  UnseenSums::Less& less = unseen.less;
+  less.calls += frame.doubtful && !cut ? 1 : 0;
+  less.wall_ns += amounts.wall_ns;
+  less.on_cpu_ns += amounts.on_cpu_ns;
+  less.switches += amounts.switches;
+  less.faults += amounts.faults;
+  if (frame.left) {
+    // It is in one of them at a time.
+    less.wait_ns += amounts.wall_ns - amounts.on_cpu_ns;
+    less.blocked_ns += amounts.wall_ns - amounts.on_cpu_ns;
+  }
+}
+
+}  // namespace
+
 [[gnu::always_inline]] inline void SegmentBuilder::CloseInnermost(
     ThreadState& thread, const ThreadNow& now, const HookDump* dump,
     std::uint64_t time_ns, bool end_known) {
@@ -311,6 +333,8 @@ void SegmentBuilder::AddKernelDumps(const ThreadState& thread, PathNode& node,
     on_cpu_ns = std::min(on_cpu_ns, wall_ns);
   }
 
+  const CallAmounts amounts{wall_ns, on_cpu_ns, now.switches - frame.switches,
+                            now.faults - frame.faults};
   const bool end_inferred = dump == nullptr && !end_known;
   if (!cut) [[likely]] {
     ++node.calls;
@@ -327,8 +351,8 @@ void SegmentBuilder::AddKernelDumps(const ThreadState& thread, PathNode& node,
       node.cut_wall_ns += wall_ns;
     }
     node.on_cpu_ns += on_cpu_ns;
-    node.switches += now.switches - frame.switches;
-    node.faults += now.faults - frame.faults;
+    node.switches += amounts.switches;
+    node.faults += amounts.faults;
     const bool exact = IsOnCpuExact(now, frame, time_ns);
     if (!exact && (thread.index == kNoThread ||
                    IsUncovered(now, frame, time_ns))) [[unlikely]] {
@@ -337,18 +361,7 @@ void SegmentBuilder::AddKernelDumps(const ThreadState& thread, PathNode& node,
       unseen.uncovered_ns += wall_ns - on_cpu_ns;
     }
     if (frame.doubtful || frame.left) [[unlikely]] {
-      ++node.unseen.Write().calls;
-      UnseenSums::Less& less = node.unseen.Write().less;
-      less.calls += frame.doubtful && !cut ? 1 : 0;
-      less.wall_ns += wall_ns;
-      less.on_cpu_ns += on_cpu_ns;
-      less.switches += now.switches - frame.switches;
-      less.faults += now.faults - frame.faults;
-      if (frame.left) {
-        // It is in one of them at a time.
-        less.wait_ns += wall_ns - on_cpu_ns;
-        less.blocked_ns += wall_ns - on_cpu_ns;
-      }
+      DoubtCall(frame, amounts, cut, node);
     }
     std::uint64_t* const dumps = stack.dumps.data() + depth * frame_words_;
     if (depth < stack.doubted) [[unlikely]] {
@@ -372,11 +385,7 @@ void SegmentBuilder::AddKernelDumps(const ThreadState& thread, PathNode& node,
   }
   if (node.hook_id == PathNode::kFolded) [[unlikely]] {
     AddFolded(thread, now, frame,
-              {{wall_ns, on_cpu_ns, now.switches - frame.switches,
-                now.faults - frame.faults},
-               end_inferred,
-               IsOnCpuExact(now, frame, time_ns),
-               cut});
+              {amounts, end_inferred, IsOnCpuExact(now, frame, time_ns), cut});
   }
   if (observer_ != nullptr) [[unlikely]] {
     ObserveCall(thread, now, frame, dump, time_ns, end_known);

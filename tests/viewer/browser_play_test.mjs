@@ -185,7 +185,7 @@ await onSyntheticPage(async ({claims, page, session, shots, truth, view, areaBox
   });
 
   // Those that run first; not those of which it is not known what they do.
-  const ranks = ['running', 'waiting', 'blocked', 'off-cpu', 'ended'];
+  const ranks = ['running', 'waiting', 'throttled', 'blocked', 'off-cpu', 'ended'];
   const listed = (threads) => threads.filter(({state}) => state !== 'unknown')
       .sort((a, b) => ranks.indexOf(a.state) - ranks.indexOf(b.state));
   await claims.claim('the now panel is the server\'s state at the playhead', async () => {
@@ -204,7 +204,8 @@ await onSyntheticPage(async ({claims, page, session, shots, truth, view, areaBox
 
   await claims.claim('the now panel says what each thread does, and what it does not run for', async () => {
     const {durationNs} = await view();
-    const words = {running: /^CPU \d/, waiting: /^waits for a CPU/, blocked: /^blocked/, 'off-cpu': /^off CPU/};
+    const words = {running: /^CPU \d/, waiting: /^waits for a CPU/, throttled: /^its CPU quota is used up/,
+                   blocked: /^blocked/, 'off-cpu': /^off CPU/};
     const seen = new Set();
     for (let i = 1; i < 12 && seen.size < 4; ++i) {
       await session.ask(`__pv.movePlayhead(${Math.floor(durationNs * i / 12)})`);

@@ -204,7 +204,8 @@ await onSyntheticPage(async ({claims, page, session, shots, truth, view, areaBox
           const state = (await session.api(`state?t=${middle}&threads=all`)).threads
                             .find((one) => one.thread === thread)?.state;
           const title = (await tip(row, item))?.title ?? '';
-          const expected = {running: /^runs on CPU/, waiting: /^waiting for a CPU/, blocked: /^blocked/,
+          const expected = {running: /^runs on CPU/, waiting: /^waiting for a CPU/, throttled: /^throttled by its CPU quota/,
+                            blocked: /^blocked/,
                             'off-cpu': /not known/, unknown: /not known/}[state];
           assert.match(title, expected ?? /^nothing$/, `${state} at ${middle}`);
           seen.add(state);

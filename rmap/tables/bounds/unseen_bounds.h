@@ -84,6 +84,7 @@ class UnseenBounds {
     std::optional<std::uint64_t> most_on_cpu_ns;
     std::vector<std::uint64_t> most_counts;  // by Report event
   };
+  class SegmentLimits;
   void SetCounts(const ThreadState& thread, ThreadRow& row) const;
   // Adds the interval of an estimate to `row`; `more`: what the row may have
   // that was counted without an owner.
