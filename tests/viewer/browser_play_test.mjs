@@ -185,9 +185,9 @@ await onSyntheticPage(async ({claims, page, session, shots, truth, view, areaBox
   });
 
   // Those that run first; not those of which it is not known what they do.
-  const ranks = ['running', 'waiting', 'throttled', 'blocked', 'off-cpu', 'ended'];
+  const ranks = {running: 0, waiting: 1, throttled: 1, blocked: 2, 'off-cpu': 3, ended: 4};
   const listed = (threads) => threads.filter(({state}) => state !== 'unknown')
-      .sort((a, b) => ranks.indexOf(a.state) - ranks.indexOf(b.state));
+      .sort((a, b) => ranks[a.state] - ranks[b.state]);
   await claims.claim('the now panel is the server\'s state at the playhead', async () => {
     const {playhead, durationNs} = await view();
     // At the end, where the replay may be, nothing is on record.
