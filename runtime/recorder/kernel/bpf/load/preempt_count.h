@@ -8,8 +8,8 @@
 
 namespace countrace::runtime {
 
-// The bytes from a CPU's `runqueues` to its `__preempt_count`, or to its
-// `pcpu_hot` (6.2 to 6.14); 0: the kernel has none of these.
+// The bytes from a CPU's `runqueues` to its `__preempt_count`, or to the one in
+// its `pcpu_hot` (6.2 to 6.14); 0: the kernel has none of these.
 std::int64_t PreemptCountFromRunQueue();
 
 }  // namespace countrace::runtime

@@ -17,13 +17,9 @@ static __always_inline int in_interrupt(void) {
   return ((__u32)task->thread_info.preempt_count & mask) != 0;
 #else
   if (!preempt_count_at || !bpf_core_field_exists(task->se.cfs_rq)) return 0;
-  __s64 at = preempt_count_at;
-  if (bpf_core_type_exists(struct pcpu_hot)) {
-    at += bpf_core_field_offset(struct pcpu_hot, preempt_count);
-  }
   __u32 count = 0;
   bpf_probe_read_kernel(&count, sizeof(count),
-                        (const char*)task->se.cfs_rq->rq + at);
+                        (const char*)task->se.cfs_rq->rq + preempt_count_at);
   return (count & mask) != 0;
 #endif
 }

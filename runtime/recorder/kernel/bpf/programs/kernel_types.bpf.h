@@ -57,10 +57,6 @@ struct thread_info {
   unsigned status;
   unsigned long long preempt_count;  // arm64: with need_resched above it
 };
-// One for each CPU (x86, 6.2 to 6.14).
-struct pcpu_hot {
-  int preempt_count;
-};
 
 // Registers of user code at a system call, which keep its number. "___" makes a
 // second definition of a kernel type for CO-RE.
