@@ -6,6 +6,7 @@ import bisect
 import collections
 import posixpath
 
+from recording import RecordingCode
 from trace_text import SAMPLED
 
 OFF_CPU, WAKER = 'off-cpu', 'off-cpu-waker'
@@ -24,10 +25,15 @@ class Samples:
     def __init__(self, tables):
         self.tables, self.trace = tables, tables.trace
         self.files, self.frames = {}, {}  # by CPU and number
+        self.symbols = set()  # of the kernel
         self.taken = []
         self.counts = collections.defaultdict(collections.Counter)  # by event
         for sample in self.trace.samples:
             self.read(sample)
+        self.recording = RecordingCode(
+            self.symbols, any(kind.startswith('probe')
+                              for kind in self.trace.hook_kinds.values()),
+            {self.stack(cpu, number) for cpu, number in self.frames})
         # Switches that no program saw: their time is computed (FORMAT.md 4.3).
         unseen = {(record.time, record.values[1])
                   for record in self.trace.records
@@ -50,6 +56,9 @@ class Samples:
             self.files[sample.cpu, values['file']] = values['path']
         elif sample.point == 'frame':
             self.frames[sample.cpu, values['id']] = sample
+        elif sample.point == 'symbol' and (
+                self.files[sample.cpu, values['file']] == '[kernel]'):
+            self.symbols.add((values['begin'], values['bytes'], values['symbol']))
         elif sample.point in ('count', 'short'):
             event = self.trace.hook_names[values['hook']][len(SAMPLED):]
             self.counts[event].update({
@@ -60,13 +69,19 @@ class Samples:
 
     def files_of(self, sample):
         """Of its frames, from the innermost on."""
-        found, at = [], sample.values['stack']
-        while at:
-            values = self.frames[sample.cpu, at].values
-            path = self.files[sample.cpu, values['file']]
-            found.append(posixpath.basename(path))
-            at = values['parent']
-        return found or [UNKNOWN]
+        if not sample.values['stack']:
+            return [UNKNOWN]
+        return [posixpath.basename(path) for path in self.recording.joined(
+            self.stack(sample.cpu, sample.values['stack']))]
+
+    def stack(self, cpu, number):
+        """(path, address) of its frames, from the outermost on."""
+        found = []
+        while number:
+            values = self.frames[cpu, number].values
+            found.append((self.files[cpu, values['file']], values['address']))
+            number = values['parent']
+        return tuple(reversed(found))
 
     def thread(self, sample):
         """The counted one that it belongs to, or None."""

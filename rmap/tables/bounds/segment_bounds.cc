@@ -31,7 +31,7 @@ class UnseenBounds::SegmentLimits {
                     std::uint64_t child) const;
   void SetOffCpu(const Pair& pair, Number incl, Number excl,
                  const PairBounds& bounds, const PairBounds& other);
-  // Of an event whose records show how often it happened.
+  // Where records show how often the event happened.
   void ByRecords(std::size_t plan, const SegmentCount& count,
                  std::uint64_t fewer, std::uint64_t later, std::uint64_t child,
                  std::uint64_t most);

@@ -28,8 +28,8 @@ std::int64_t PreemptCountFromRunQueue() {
         btf__name_by_offset(kernel.get(), variable->name_off);
     if (name == "runqueues") queue = variables[i].offset;
     if (name == "__preempt_count") count = variables[i].offset;
-    // Behind the current task (arch/x86/include/asm/current.h). A program that
-    // asks for this type where it is not in the kernel has libbpf look for it
+    // Behind the current task (arch/x86/include/asm/current.h). If a program
+    // needs this type and the kernel has none, libbpf looks for it
     // in modules, which needs CAP_SYS_ADMIN.
     if (name == "pcpu_hot") count = variables[i].offset + sizeof(void*);
   }
