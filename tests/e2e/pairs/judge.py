@@ -6,7 +6,7 @@ CPU time apart: where a host takes the CPU from this machine, the time from swit
 to switch has what it took, and the scheduler's clock, which the program reads, has
 less, also later (update_rq_clock_task takes it out of the next stretch). /proc/stat
 says how much, in hundredths of a second. So a claim of CPU time is wrong if it is
-wrong in most recordings of the same pair.
+wrong in most recordings of the same pair during which the host took nothing.
 """
 import math
 

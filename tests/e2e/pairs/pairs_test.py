@@ -26,7 +26,8 @@ from stat_judge import STAT, StatJudge
 
 KINDS = ('calls', 'waits', 'ring')
 SHOWN = 8  # of what is wrong in one recording
-TIMES_ASKED = 5  # for a claim of CPU time
+TIMES_ASKED = 5  # for a claim of CPU time, while the host takes none
+MOST_ASKED = 20
 INSIDE = '--in-own-mounts'
 
 
@@ -104,14 +105,21 @@ class Run:
         if wrong or not wrong_times:
             return wrong, text
         self.repeated += 1
-        counted = collections.Counter(wrong_times.keys())
-        for _ in range(TIMES_ASKED - 1):
-            wrong, again, text = self.record(pair, name)
+        counted, texts, asked = collections.Counter(), {}, 0
+        for _ in range(MOST_ASKED):
+            if asked == TIMES_ASKED:
+                break
+            before = taken_ticks()
+            wrong, wrong_times, text = self.record(pair, name)
             if wrong:
                 return wrong, text
-            counted.update(again.keys())
-            wrong_times = again | wrong_times
-        return [f'in {times} of {TIMES_ASKED} recordings: {wrong_times[claim]}'
+            if taken_ticks() != before:
+                time.sleep(0.5)  # the host takes CPU time for seconds
+                continue
+            asked += 1
+            counted.update(wrong_times.keys())
+            texts |= wrong_times
+        return [f'in {times} of {asked} recordings: {texts[claim]}'
                 for claim, times in counted.items() if 2 * times > TIMES_ASKED], 'again'
 
     def record(self, pair, name):
