@@ -299,7 +299,6 @@ void ThreadRegistry::Rename(ThreadState& thread, std::string_view comm,
 void ThreadRegistry::SettleProcesses() {
   for (ThreadState& thread : threads_) {
     if (thread.process != nullptr) continue;
-    thread.process_unknown = true;
     const auto found = by_pid_.find(thread.tid);
     Join(thread, found != by_pid_.end()
                      ? *found->second

@@ -156,8 +156,7 @@ struct ThreadState {
   ProcessState* process = nullptr;  // null until a record names its pid
   std::string comm;
   std::uint64_t first_seen_ns = 0, last_seen_ns = 0;
-  bool announced = false;        // the session expects it; no record yet
-  bool process_unknown = false;  // no record named it: settled by its tid
+  bool announced = false;    // the session expects it; no record yet
   bool begin_known = false;  // it forked, or existed at the begin of the trace
   bool forked = false;       // its fork record came
   bool exited = false, retired = false;

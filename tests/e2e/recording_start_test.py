@@ -193,7 +193,7 @@ class RecordingStart(Recording):
         ready.unlink()
         return names
 
-    def test_the_types_of_the_kernel_are_read_no_oftener(self):
+    def test_how_often_the_types_of_the_kernel_are_read(self):
         """Some 15 ms each time: by libbpf, and where wake-ups are recorded for the
         place of the count of interrupts.
         """

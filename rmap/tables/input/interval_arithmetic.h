@@ -13,11 +13,6 @@
 
 namespace countrace::rmap {
 
-// One of the two may have no upper bound.
-inline std::uint64_t Product(std::uint64_t a, std::uint64_t b) {
-  return a != 0 && b > Bounds::kNone / a ? Bounds::kNone : a * b;
-}
-
 inline Bounds Around(std::uint64_t value, std::uint64_t less,
                      std::uint64_t more) {
   return {Less(value, less), AddBounded(value, more)};

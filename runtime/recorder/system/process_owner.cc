@@ -10,8 +10,10 @@
 #include <cstring>
 #include <filesystem>
 #include <string_view>
+#include <vector>
 
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
 #include "base/posix/scoped_fd.h"
 #include "base/posix/small_file.h"
 #include "runtime/recorder/system/pid_namespace.h"
@@ -46,36 +48,24 @@ std::optional<std::uint32_t> RealUser(std::int32_t pid) {
 namespace {
 
 // Whether names with commas between have "cpu".
-bool HasCpu(std::string_view names) {
-  while (!names.empty()) {
-    const std::size_t end = std::min(names.find(','), names.size());
-    if (names.substr(0, end) == "cpu") return true;
-    names.remove_prefix(std::min(end + 1, names.size()));
-  }
-  return false;
+bool HasCpu(const std::string& names) {
+  const std::vector<std::string> all = absl::StrSplit(names, ',');
+  return std::find(all.begin(), all.end(), "cpu") != all.end();
 }
 
 // `v1`: of the hierarchy that has the cpu controller.
 std::optional<std::string> FindCgroupMount(bool v1) {
   const auto text = base::ReadSmallFile("/proc/self/mountinfo");
   if (!text.ok()) return std::nullopt;
-  std::string_view rest = *text;
-  while (!rest.empty()) {
-    const std::size_t end = std::min(rest.find('\n'), rest.size());
-    const std::string_view line = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-    const std::string_view options = line.substr(line.rfind(' ') + 1);
-    if (v1 ? line.find(" - cgroup ") == std::string_view::npos ||
-                 !HasCpu(options)
-           : line.find(" - cgroup2 ") == std::string_view::npos) {
-      continue;
-    }
-    // proc(5): id parent major:minor root MOUNT-POINT options ...
-    std::string_view fields = line;
-    for (int i = 0; i < 4; ++i) {
-      fields.remove_prefix(std::min(fields.find(' ') + 1, fields.size()));
-    }
-    return std::string(fields.substr(0, fields.find(' ')));
+  const std::vector<std::string> lines = absl::StrSplit(*text, '\n');
+  for (const std::string& line : lines) {
+    // proc(5): id parent major:minor root MOUNT-POINT ... - TYPE source OPTIONS
+    const std::vector<std::string> fields = absl::StrSplit(line, ' ');
+    if (fields.size() < 5) continue;
+    const bool found = v1 ? line.find(" - cgroup ") != std::string::npos &&
+                                HasCpu(fields.back())
+                          : line.find(" - cgroup2 ") != std::string::npos;
+    if (found) return fields[4];
   }
   return std::nullopt;
 }
@@ -85,22 +75,18 @@ const std::optional<std::string>& CpuMount() {
   return mount;
 }
 
-// The path below CpuMount().
-std::optional<std::string> CpuCgroupPath(std::int32_t pid) {
+// `v1`: the path below CpuMount().
+std::optional<std::string> CgroupPathIn(bool v1, std::int32_t pid) {
   const auto text =
       base::ReadSmallFile(absl::StrFormat("/proc/%d/cgroup", pid));
   if (!text.ok()) return std::nullopt;
-  // cgroups(7): NUMBER:CONTROLLERS:PATH
-  std::string_view rest = *text;
-  while (!rest.empty()) {
-    const std::size_t end = std::min(rest.find('\n'), rest.size());
-    const std::string_view line = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-    const std::size_t first = std::min(line.find(':'), line.size() - 1) + 1;
-    const std::size_t second = line.find(':', first);
-    if (second != std::string_view::npos &&
-        HasCpu(line.substr(first, second - first))) {
-      return std::string(line.substr(second + 1));
+  const std::vector<std::string> lines = absl::StrSplit(*text, '\n');
+  for (const std::string& line : lines) {
+    // cgroups(7): NUMBER:CONTROLLERS:PATH; v2 has the number 0.
+    const std::vector<std::string> fields =
+        absl::StrSplit(line, absl::MaxSplits(':', 2));
+    if (fields.size() == 3 && (v1 ? HasCpu(fields[1]) : fields[0] == "0")) {
+      return fields[2];
     }
   }
   return std::nullopt;
@@ -125,13 +111,7 @@ const std::optional<std::string>& CgroupMount() {
 }
 
 std::optional<std::string> CgroupPath(std::int32_t pid) {
-  const auto text =
-      base::ReadSmallFile(absl::StrFormat("/proc/%d/cgroup", pid));
-  if (!text.ok()) return std::nullopt;
-  const std::size_t at = text->starts_with("0::") ? 0 : text->find("\n0::") + 1;
-  if (at == 0 && !text->starts_with("0::")) return std::nullopt;
-  const std::size_t begin = at + 3;
-  return text->substr(begin, text->find('\n', begin) - begin);
+  return CgroupPathIn(/*v1=*/false, pid);
 }
 
 std::uint64_t CgroupId(const std::string& path) {
@@ -147,7 +127,7 @@ std::optional<logformat::OwnerRecord> OwnerOf(std::int32_t pid) {
       Field<std::uint32_t>(*status, "\nUid:\t").value_or(logformat::kNoUser);
   const auto path = CgroupPath(pid);
   if (path) owner.cgroup = CgroupId(*path);
-  if (const auto v1 = CpuCgroupPath(pid);
+  if (const auto v1 = CgroupPathIn(/*v1=*/true, pid);
       path.value_or("/") == "/" && v1.value_or("/") != "/") {
     const std::uint64_t id = IdIn(CpuMount(), *v1);
     if (id != 0) owner.cgroup = id | logformat::kCgroupOfV1;
@@ -183,7 +163,7 @@ std::string CgroupPathOf(std::uint64_t id, std::int32_t pid) {
     if (!path.starts_with(*mount + "/")) return "";
     return std::string(path.substr(mount->size()));
   }
-  const auto path = v1 ? CpuCgroupPath(pid) : CgroupPath(pid);
+  const auto path = CgroupPathIn(v1, pid);
   return path && IdIn(mount, *path) == id ? *path : "";
 }
 
