@@ -7,8 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
-#include "base/text/name_escape.h"
-#include "base/text/tokens.h"
+#include "base/text/token_reader.h"
 
 namespace countrace::rmap::metrics {
 namespace {
@@ -32,39 +31,24 @@ constexpr std::string_view kSigns[] = {"+", "-", "*", "/", "(",
                                        ")", ",", ".", "@"};
 constexpr base::TokenRules kRules = {.word_signs = "", .signs = kSigns};
 
-// Precedence climbing (Pratt 1973) with one token of look-ahead. The first
-// error ends parsing: every later step sees the end of the text.
-class ExpressionParser {
+// Precedence climbing (Pratt 1973).
+class ExpressionParser : base::TokenReader {
  public:
   ExpressionParser(std::string_view text, const base::SourcePlace& place)
-      : text_(text), tokens_(text, result_.place, kRules) {
+      : TokenReader(text, place, kRules) {
     result_.text = std::string(text);
     result_.place = place;
   }
 
   absl::StatusOr<Expression> Parse() {
-    if (text_.size() > kMaxExpressionBytes) {
-      Fail(0, absl::StrFormat("an expression of %d bytes; at most %d are read",
-                              text_.size(), kMaxExpressionBytes));
-    }
-    Advance();
-    if (status_.ok() && token_.kind == TokenKind::kEnd) {
-      Fail(0, "an expression is missing");
-    }
+    Begin("");
     Sum(0);
-    if (status_.ok() && token_.kind != TokenKind::kEnd) Unexpected();
-    if (!status_.ok()) return status_;
+    if (ok() && token_.kind != TokenKind::kEnd) Unexpected();
+    if (!ok()) return status_;
     return std::move(result_);
   }
 
  private:
-  void Fail(std::size_t offset, std::string_view message) {
-    if (status_.ok()) {
-      status_ = base::ErrorAt(result_.place, text_, offset, message);
-    }
-    token_ = {};
-  }
-
   void Unexpected() {
     if (token_.kind == TokenKind::kEnd) {
       Fail(text_.size(), "the expression ends too early");
@@ -72,53 +56,36 @@ class ExpressionParser {
       Fail(token_.offset,
            absl::StrFormat("`%s` is not expected here; after a value comes an "
                            "operator (+ - * /), after that a value",
-                           base::EscapeName(token_.text)));
+                           Shown()));
     }
-  }
-
-  void Advance() {
-    if (!status_.ok()) return;
-    const auto token = tokens_.Next();
-    if (!token.ok()) {
-      status_ = token.status();
-      token_ = {};
-      return;
-    }
-    token_ = *token;
-    if (token_.kind == TokenKind::kNumber) Number();
   }
 
   void Number() {
-    const std::string spelled(token_.digits());
-    if (!absl::SimpleAtod(spelled, &number_) || !std::isfinite(number_)) {
-      Fail(token_.offset, absl::StrFormat("`%s` is no number", spelled));
+    const Token number = token_;
+    Emit(Operation::kNumber, 0, number.offset);
+    Node& node = result_.nodes.back();
+    const std::string spelled(number.digits());
+    if (!absl::SimpleAtod(spelled, &node.number) ||
+        !std::isfinite(node.number)) {
+      Fail(number.offset, absl::StrFormat("`%s` is no number", spelled));
       return;
     }
-    dimensions_ = {};
-    if (token_.suffix.empty()) return;
-    const auto unit = ParseUnit(token_.suffix);
-    if (!unit.ok()) {
-      Fail(token_.offset + spelled.size(),
-           std::string(unit.status().message()));
-      return;
+    if (!number.suffix.empty()) {
+      const auto unit = ParseUnit(number.suffix);
+      if (!unit.ok()) {
+        Fail(number.offset + spelled.size(),
+             std::string(unit.status().message()));
+        return;
+      }
+      node.number *= unit->scale;
+      node.dimensions = unit->dimensions;
     }
-    number_ *= unit->scale;
-    dimensions_ = unit->dimensions;
+    Advance();
   }
 
-  bool IsSign(char sign) const {
-    return token_.kind == TokenKind::kSign && token_.text[0] == sign;
-  }
-  bool Accept(char sign) {
-    if (!IsSign(sign)) return false;
-    Advance();
-    return status_.ok();
-  }
-  void Expect(char sign) {
-    if (!status_.ok() || Accept(sign)) return;
-    if (!status_.ok()) return;
-    Fail(token_.kind == TokenKind::kEnd ? text_.size() : token_.offset,
-         absl::StrFormat("expected `%c`", sign));
+  void Expect(std::string_view sign) {
+    if (!ok() || Accept(sign) || !ok()) return;
+    Fail(Place(), absl::StrFormat("expected `%s`", sign));
   }
 
   void Emit(Operation operation, std::uint32_t operands, std::size_t offset) {
@@ -129,18 +96,11 @@ class ExpressionParser {
     result_.nodes.push_back(std::move(node));
   }
 
-  bool TooDeep(std::size_t depth) {
-    if (depth < kMaxExpressionDepth) return false;
-    Fail(token_.offset,
-         absl::StrFormat("nested more than %d deep", kMaxExpressionDepth));
-    return true;
-  }
-
   void Sum(std::size_t depth) {
-    if (!status_.ok() || TooDeep(depth)) return;
+    if (!ok() || TooDeep(depth)) return;
     Product(depth);
-    while (IsSign('+') || IsSign('-')) {
-      const bool adds = IsSign('+');
+    while (IsSign("+") || IsSign("-")) {
+      const bool adds = IsSign("+");
       const std::size_t offset = token_.offset;
       Advance();
       Product(depth);
@@ -150,8 +110,8 @@ class ExpressionParser {
 
   void Product(std::size_t depth) {
     Signed(depth);
-    while (IsSign('*') || IsSign('/')) {
-      const bool multiplies = IsSign('*');
+    while (IsSign("*") || IsSign("/")) {
+      const bool multiplies = IsSign("*");
       const std::size_t offset = token_.offset;
       Advance();
       Signed(depth);
@@ -162,7 +122,7 @@ class ExpressionParser {
   void Signed(std::size_t depth) {
     const std::size_t offset = token_.offset;
     bool negative = false;
-    while (IsSign('-')) {
+    while (IsSign("-")) {
       negative = !negative;
       Advance();
     }
@@ -171,17 +131,14 @@ class ExpressionParser {
   }
 
   void Primary(std::size_t depth) {
-    if (!status_.ok()) return;
-    if (Accept('(')) {
+    if (!ok()) return;
+    if (Accept("(")) {
       Sum(depth + 1);
-      Expect(')');
+      Expect(")");
       return;
     }
     if (token_.kind == TokenKind::kNumber) {
-      Emit(Operation::kNumber, 0, token_.offset);
-      result_.nodes.back().number = number_;
-      result_.nodes.back().dimensions = dimensions_;
-      Advance();
+      Number();
       return;
     }
     if (token_.kind == TokenKind::kWord) {
@@ -200,10 +157,10 @@ class ExpressionParser {
 
   // Parses the rest after "word(".
   void Function(const Token& word, std::size_t depth) {
-    if (!status_.ok()) return;
+    if (!ok()) return;
     if (word.text == "abs" || word.text == "sqrt") {
       Sum(depth);
-      Expect(')');
+      Expect(")");
       Emit(word.text == "abs" ? Operation::kAbsolute : Operation::kSquareRoot,
            1, word.offset);
       return;
@@ -227,15 +184,15 @@ class ExpressionParser {
       do {
         Sum(depth);
         ++operands;
-      } while (status_.ok() && Accept(','));
+      } while (ok() && Accept(","));
       if (operands > 1) {
-        Expect(')');
+        Expect(")");
         Emit(*statistic == Statistic::kMin ? Operation::kLeast
                                            : Operation::kGreatest,
              operands, word.offset);
         return;
       }
-      if (!status_.ok()) return;
+      if (!ok()) return;
       if (result_.nodes.size() != begin + 1 ||
           result_.nodes.back().operation != Operation::kName) {
         Fail(word.offset,
@@ -246,18 +203,18 @@ class ExpressionParser {
       }
       result_.nodes.back().operation = Operation::kStatistic;
     }
-    Expect(')');
-    if (!status_.ok()) return;
+    Expect(")");
+    if (!ok()) return;
     result_.nodes.back().statistic = *statistic;
     result_.nodes.back().offset = word.offset;
   }
 
   void Name(Operation operation) {
-    if (!status_.ok()) return;
+    if (!ok()) return;
     Node node;
     node.operation = operation;
     node.offset = token_.offset;
-    if (Accept('@')) {
+    if (Accept("@")) {
       if (token_.kind != TokenKind::kWord &&
           token_.kind != TokenKind::kQuoted) {
         Unexpected();
@@ -265,9 +222,9 @@ class ExpressionParser {
       }
       node.trace = std::string(token_.text);
       Advance();
-      Expect('.');
+      Expect(".");
     }
-    if (!status_.ok()) return;
+    if (!ok()) return;
     if (token_.kind != TokenKind::kWord && token_.kind != TokenKind::kQuoted) {
       Unexpected();
       return;
@@ -275,7 +232,7 @@ class ExpressionParser {
     node.name = std::string(token_.text);
     node.quoted = token_.kind == TokenKind::kQuoted;
     Advance();
-    if (!node.quoted && Accept('.')) {
+    if (!node.quoted && Accept(".")) {
       if (token_.kind != TokenKind::kWord &&
           token_.kind != TokenKind::kQuoted) {
         Unexpected();
@@ -288,13 +245,7 @@ class ExpressionParser {
     result_.nodes.push_back(std::move(node));
   }
 
-  const std::string_view text_;
   Expression result_;
-  base::Tokens tokens_;
-  Token token_;
-  double number_ = 0;      // value of token_ in base units,
-  Dimensions dimensions_;  // and its unit's dimensions
-  absl::Status status_;
 };
 
 }  // namespace

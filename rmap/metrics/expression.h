@@ -19,10 +19,6 @@
 
 namespace countrace::rmap::metrics {
 
-// Longer text is an error, so that a rule file cannot exhaust memory or stack.
-inline constexpr std::size_t kMaxExpressionBytes = 4096;
-inline constexpr std::size_t kMaxExpressionDepth = 64;
-
 enum class Operation : std::uint8_t {
   kNumber,
   kName,
@@ -75,7 +71,7 @@ struct Expression {
 //     | ("min" | "max") "(" sum "," sum {"," sum} ")"
 //     | ("abs" | "sqrt") "(" sum ")" | STATISTIC "(" name ")"
 //   name = ["@" WORD "."] [WORD "."] (WORD | quoted in ` or ' or ")
-// Errors: kInvalidArgument, those of ErrorAt().
+// Errors: kInvalidArgument, those of ErrorAt() and TokenReader.
 absl::StatusOr<Expression> ParseExpression(std::string_view text,
                                            const base::SourcePlace& place);
 

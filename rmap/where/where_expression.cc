@@ -4,8 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
-#include "base/text/name_escape.h"
-#include "base/text/tokens.h"
+#include "base/text/token_reader.h"
 
 namespace countrace::rmap::where {
 namespace {
@@ -13,7 +12,6 @@ namespace {
 using base::Token;
 using base::TokenKind;
 using base::TokenRules;
-using base::Tokens;
 
 // Includes signs that occur only in errors, for better messages.
 constexpr std::string_view kSigns[] = {"==", "!=", "<=", ">=", "=~", "!~",
@@ -27,30 +25,22 @@ constexpr TokenRules kRules = {
 constexpr const char* kComparisons[] = {
     "==", "!=", "<", "<=", ">", ">=", "=~", "!~"};
 
-const base::SourcePlace& Place() {
+const base::SourcePlace& WherePlace() {
   static const auto* const place = new base::SourcePlace{"--where", 1, 1};
   return *place;
 }
 
-// The first error ends parsing: every later step sees the end of the text.
-class WhereParser {
+class WhereParser : base::TokenReader {
  public:
   explicit WhereParser(std::string_view text)
-      : text_(text), tokens_(text, Place(), kRules) {
+      : TokenReader(text, WherePlace(), kRules) {
     result_.text = std::string(text);
   }
 
   absl::StatusOr<WhereExpression> Parse() {
-    if (text_.size() > kMaxWhereBytes) {
-      Fail(0, absl::StrFormat("an expression of %d bytes; at most %d are read",
-                              text_.size(), kMaxWhereBytes));
-    }
-    Advance();
-    if (status_.ok() && token_.kind == TokenKind::kEnd) {
-      Fail(0, "an expression is missing, such as comm == \"make\"");
-    }
+    Begin(", such as comm == \"make\"");
     Any(0);
-    if (status_.ok() && token_.kind != TokenKind::kEnd) {
+    if (ok() && token_.kind != TokenKind::kEnd) {
       Fail(token_.offset,
            IsSign("&") || IsSign("|")
                ? absl::StrFormat("write %s%s", token_.text, token_.text)
@@ -58,35 +48,11 @@ class WhereParser {
                                  "comes && or ||",
                                  Shown()));
     }
-    if (!status_.ok()) return status_;
+    if (!ok()) return status_;
     return std::move(result_);
   }
 
  private:
-  void Fail(std::size_t offset, std::string_view message) {
-    if (status_.ok()) {
-      status_ = base::ErrorAt(Place(), text_, offset, message);
-    }
-    token_ = {};
-  }
-
-  std::string Shown() const { return base::EscapeName(token_.text); }
-
-  void Advance() {
-    if (!status_.ok()) return;
-    const auto token = tokens_.Next();
-    if (token.ok()) {
-      token_ = *token;
-    } else {
-      status_ = token.status();
-      token_ = {};
-    }
-  }
-
-  bool IsSign(std::string_view sign) const {
-    return token_.kind == TokenKind::kSign && token_.text == sign;
-  }
-
   void Emit(WhereStep::Kind kind, std::size_t offset) {
     WhereStep step;
     step.kind = kind;
@@ -115,7 +81,7 @@ class WhereParser {
   }
 
   void Condition(std::size_t depth) {
-    if (!status_.ok()) return;
+    if (!ok()) return;
     std::optional<std::size_t> negation;
     bool negated = false;
     while (IsSign("!")) {
@@ -123,16 +89,12 @@ class WhereParser {
       negated = !negated;
       Advance();
     }
-    if (depth >= kMaxWhereDepth) {
-      Fail(token_.offset,
-           absl::StrFormat("nested more than %d deep", kMaxWhereDepth));
-      return;
-    }
+    if (TooDeep(depth)) return;
     if (IsSign("(")) {
       const std::size_t offset = token_.offset;
       Advance();
       Any(depth + 1);
-      if (!status_.ok()) return;
+      if (!ok()) return;
       if (!IsSign(")")) {
         if (token_.kind == TokenKind::kEnd) {
           Fail(offset, "this `(` is not closed");
@@ -152,29 +114,28 @@ class WhereParser {
     } else {
       Compare();
     }
-    if (negated && status_.ok()) Emit(WhereStep::Kind::kNot, *negation);
+    if (negated && ok()) Emit(WhereStep::Kind::kNot, *negation);
   }
 
   void Compare() {
     WhereStep step;
     step.kind = WhereStep::Kind::kCompare;
     step.left = TakeOperand();
-    if (!status_.ok()) return;
+    if (!ok()) return;
     step.offset = token_.offset;
     const auto comparison = FindComparison();
     if (!comparison) {
       if (IsSign("=")) {
         Fail(token_.offset, "write == to compare");
       } else {
-        Fail(token_.kind == TokenKind::kEnd ? text_.size() : token_.offset,
-             "a comparison is missing here: == != < <= > >= =~ or !~");
+        Fail(Place(), "a comparison is missing here: == != < <= > >= =~ or !~");
       }
       return;
     }
     step.comparison = *comparison;
     Advance();
     step.right = TakeOperand();
-    if (!status_.ok()) return;
+    if (!ok()) return;
     if (step.left.kind != Operand::Kind::kField &&
         step.right.kind != Operand::Kind::kField) {
       Fail(step.left.offset, "neither side of this is a field");
@@ -184,7 +145,7 @@ class WhereParser {
         *comparison == Comparison::kMatchesNot) {
       TakePattern(step);
     }
-    if (status_.ok()) result_.steps.push_back(std::move(step));
+    if (ok()) result_.steps.push_back(std::move(step));
   }
 
   void TakePattern(WhereStep& step) {
@@ -221,11 +182,11 @@ class WhereParser {
     if (IsSign("-")) {
       negative = true;
       Advance();
-      if (status_.ok() && token_.kind != TokenKind::kNumber) {
+      if (ok() && token_.kind != TokenKind::kNumber) {
         Fail(operand.offset, "- stands before a number only");
       }
     }
-    if (!status_.ok()) return operand;
+    if (!ok()) return operand;
     switch (token_.kind) {
       case TokenKind::kWord:
         operand.kind = Operand::Kind::kField;
@@ -264,10 +225,6 @@ class WhereParser {
     return operand;
   }
 
-  const std::string_view text_;
-  Tokens tokens_;
-  Token token_;
-  absl::Status status_;
   WhereExpression result_;
 };
 
@@ -283,7 +240,7 @@ absl::StatusOr<WhereExpression> ParseWhere(std::string_view text) {
 
 absl::Status WhereError(const WhereExpression& where, std::size_t offset,
                         std::string_view message) {
-  return base::ErrorAt(Place(), where.text, offset, message);
+  return base::ErrorAt(WherePlace(), where.text, offset, message);
 }
 
 }  // namespace countrace::rmap::where

@@ -19,9 +19,6 @@
 
 namespace countrace::rmap::where {
 
-inline constexpr std::size_t kMaxWhereBytes = 4096;
-inline constexpr std::size_t kMaxWhereDepth = 64;
-
 enum class Comparison : std::uint8_t {
   kEqual,
   kNotEqual,
@@ -63,7 +60,8 @@ struct WhereExpression {
 //   operand = FIELD | `FIELD` | ["-"] NUMBER[UNIT] | "TEXT" | 'TEXT'
 // In a text a backslash escapes a backslash or the quote; before any other
 // character it stays, for patterns.
-// Errors: kInvalidArgument, those of ErrorAt(), with the place "--where".
+// Errors: kInvalidArgument, those of ErrorAt() and TokenReader, with the place
+// "--where".
 absl::StatusOr<WhereExpression> ParseWhere(std::string_view text);
 
 // Such an error, for problems found later.

@@ -10,6 +10,7 @@
 #include <regex>
 #include <sstream>
 
+#include "base/text/token_reader.h"
 #include "rmap/columns/report_tables.h"
 #include "rmap/pipeline.h"
 #include "rmap/report/report_render.h"
@@ -361,10 +362,10 @@ TEST_CASE("where: deep and long expressions are refused", "[rmap][where]") {
     return std::string(ParseWhere(text).status().message());
   };
   CHECK_THAT(message(" "), Catch::Contains("1:1: an expression is missing"));
-  const std::string deep(kMaxWhereDepth + 1, '(');
+  const std::string deep(base::kMaxExpressionDepth + 1, '(');
   CHECK_THAT(message(deep + "pid == 1"), Catch::Contains("deep"));
   std::string longest = "pid == 1";
-  while (longest.size() <= kMaxWhereBytes) longest += " || pid == 1";
+  while (longest.size() <= base::kMaxExpressionBytes) longest += " || pid == 1";
   CHECK_THAT(message(longest), Catch::Contains("at most 4096"));
   CHECK(ParseWhere(std::string(4000, '!') + "(pid == 1)").ok());
 }
