@@ -143,7 +143,7 @@ class Reconstruction final : public logformat::ItemSink {
 
   void OnDiscardedPackets(const DiscardedPackets& lost) override {
     if (OnLoss({lost.stream_class, lost.cpu, lost.pid, lost.tid, lost.begin_ns,
-                lost.end_ns, 0, kUnbounded, "discarded_packets", false})) {
+                lost.end_ns, 0, Bounds::kNone, "discarded_packets", false})) {
       ledger_.Add(lost);
     }
   }
@@ -316,7 +316,7 @@ class Reconstruction final : public logformat::ItemSink {
     std::int32_t cpu, pid, tid;
     std::uint64_t begin_ns, end_ns;
     std::uint64_t count;    // for the observer, 0 if unknown
-    std::uint64_t records;  // for bounds, then kUnbounded
+    std::uint64_t records;  // for bounds, then Bounds::kNone
     std::string_view cause;
     bool overwritten;
   };

@@ -47,7 +47,6 @@ std::uint64_t BehindDoubt(const ThreadState& thread, const PathNode* place,
 void BlockedTime::AddWait(ThreadState& thread, std::uint64_t ns) {
   const BlockedState& blocked = thread.blocked;
   const std::uint64_t unknown_ns = std::min(ns, thread.unseen.latest_ns);
-  thread.unseen.wait_ns += unknown_ns;
   PathNode* const place = PlaceOf(thread, thread.dispatch.runnable_since_ns);
   if (place == nullptr) return;
   const std::uint64_t sure_ns =
@@ -58,7 +57,7 @@ void BlockedTime::AddWait(ThreadState& thread, std::uint64_t ns) {
   place->wait_ns += ns;
   thread.unseen.stack_wait_ns +=
       BehindDoubt(thread, place, thread.dispatch.runnable_since_ns, ns);
-  if (ns != sure_ns) place->unseen.Write().less.wait_ns += ns - sure_ns;
+  if (ns != sure_ns) place->DoubtState(ns - sure_ns);
 }
 
 void BlockedTime::Leave(ThreadState& thread, std::uint64_t time_ns,
@@ -105,7 +104,7 @@ void BlockedTime::EndPerhaps(ThreadState& thread, std::uint64_t time_ns) {
   const std::uint64_t ns = time_ns - std::min(time_ns, blocked.since_ns);
   thread.unseen.unknown_ns += ns;
   for (const Frame& frame : thread.stack.frames) {
-    frame.node->unseen.Write().unknown_ns += ns;
+    frame.node->unseen.Write().state_ns += ns;
   }
 }
 
@@ -137,7 +136,6 @@ void BlockedTime::End(ThreadState& thread, std::uint64_t time_ns,
                   !(thread.process != nullptr && thread.process->hooks_lost) &&
                   blocked.place_sure && waker.sure &&
                   !(lost_ && waker.kind == WakerKind::kNotTold);
-  thread.unseen.blocked_ns += interval.unknown_ns;
   Key& key = interval.key;
   key.process = thread.process;
   if (thread.process == nullptr || by_thread_) key.thread = &thread;
@@ -191,7 +189,7 @@ void BlockedTime::Add(Interval& interval) {
   if (key.place != nullptr) {
     key.place->blocked_ns += interval.ns;
     const std::uint64_t unsure_ns = interval.ns - interval.placed_ns;
-    if (unsure_ns != 0) key.place->unseen.Write().less.blocked_ns += unsure_ns;
+    if (unsure_ns != 0) key.place->DoubtState(unsure_ns);
   }
   if (sums_.size() >= max_rows_ && !sums_.contains(key)) {
     ++folded_;
@@ -205,9 +203,7 @@ void BlockedTime::Add(Interval& interval) {
   ++sum.times;
   sum.ns += interval.ns;
   sum.longest_ns = std::max(sum.longest_ns, interval.ns);
-  if (interval.sure) {
-    sum.longest_sure_ns = std::max(sum.longest_sure_ns, interval.ns);
-  } else {
+  if (!interval.sure) {
     ++sum.unsure_times;
     sum.unsure_ns += interval.ns;
   }

@@ -120,7 +120,7 @@ class BlockedTime {
   struct Sum {
     std::uint64_t times = 0, ns = 0, longest_ns = 0;
     // Part of it: intervals that may belong to another row.
-    std::uint64_t unsure_times = 0, unsure_ns = 0, longest_sure_ns = 0;
+    std::uint64_t unsure_times = 0, unsure_ns = 0;
   };
   const absl::flat_hash_map<Key, Sum>& sums() const { return sums_; }
   // Parts of these whose stacks are known.

@@ -142,7 +142,7 @@ std::uint64_t CountSinceCut(CpuState& cpu, CounterKind kind, std::size_t event,
   const bool known =
       counters.before_present.Has(event) && counters.before[event] <= value;
   const std::uint64_t most =
-      known ? value - counters.before[event] : kUnbounded;
+      known ? value - counters.before[event] : Bounds::kNone;
   if (const auto shown = Shown(cpu, kind, last)) {
     AddLost(cpu, kind, event, most - std::min(most, *shown), last);
     // What a clock counted of the interval is split as AttributeCountsUpTo()
@@ -181,10 +181,10 @@ void AttributeCountsUpTo(CpuState& cpu, const MeasuredDump& next,
     }
     const bool counted = next.Has(i) && record.mmcr == counters.mmcr &&
                          record.counters[i] >= from;
-    std::uint64_t most = counted ? record.counters[i] - from : kUnbounded;
+    std::uint64_t most = counted ? record.counters[i] - from : Bounds::kNone;
     // Only the record of a switch has the run time of the dispatch before it.
     if (run_time && !IsSwitch(record)) {
-      most = HasRunTime(cpu, last) ? kUnbounded : 0;
+      most = HasRunTime(cpu, last) ? Bounds::kNone : 0;
     }
     const auto shown = Shown(cpu, kinds[i], last);
     const bool stale = counters.stale.Has(i);

@@ -117,7 +117,7 @@ void DispatchTracker::Begin(CpuState& cpu, const EventRecord& record,
   if (cpu.lost()) {
     // What was counted before this dump is in no account.
     AddUnknown(cpu, cpu.since_ns(),
-               std::vector<std::uint64_t>(events_ + 1, kUnbounded));
+               std::vector<std::uint64_t>(events_ + 1, Bounds::kNone));
   }
   EndLoss(cpu, time_ns);
   BeginCounts(cpu, Measured(record), events_, dumps_.rotating());

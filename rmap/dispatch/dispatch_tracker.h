@@ -83,8 +83,8 @@ class DispatchTracker {
   void OnDoubt(std::int32_t cpu, const MeasureSet& events);
   // A fault record of `thread`, counted or not; it may run on `cpu`.
   void OnFault(std::int32_t cpu, ThreadState& thread, std::uint64_t time_ns);
-  // `records` of `cpu` (kUnbounded: unknown) were lost after the previous one,
-  // which came at seen_ns, or after `begin_ns` if there is none.
+  // `records` of `cpu` (Bounds::kNone: unknown) were lost after the previous
+  // one, which came at seen_ns, or after `begin_ns` if there is none.
   void OnLoss(std::int32_t cpu, std::uint64_t begin_ns, std::uint64_t records);
   bool AnyOpen() const;
   // A dump at `time_ns` for `reason` is the last one of its CPU.

@@ -117,7 +117,6 @@ void DispatchTracker::Hide(CpuState& cpu, std::uint64_t time_ns) {
         std::min(other.dispatch.begin_ns, time_ns) - begin_ns;
     other.thread()->unseen.hidden_ns += ns;
     other.thread()->unseen.unknown_ns += ns;
-    if (visited) other.thread()->unseen.early_ns += ns;
   }
   // At most as many dispatches as switches, which only a counter shows.
   if (std::find(kinds_.begin(), kinds_.end(), CounterKind::kSwitches) !=
@@ -125,7 +124,7 @@ void DispatchTracker::Hide(CpuState& cpu, std::uint64_t time_ns) {
     return;  // TakeUnknown() adds them
   }
   std::vector<std::uint64_t> counts(events_ + 1, 0);
-  counts[events_] = kUnbounded;
+  counts[events_] = Bounds::kNone;
   AddUnknown(cpu, begin_ns, counts);
 }
 

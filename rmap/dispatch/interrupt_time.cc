@@ -130,7 +130,7 @@ void DispatchTracker::CloseInterrupts(CpuState& cpu, std::uint64_t time_ns,
       case CounterKind::kBusy:
       case CounterKind::kOther:
         if (cpu.interrupts_counted) {
-          cpu.thread()->unseen.AddCount(i, kUnbounded);
+          cpu.thread()->unseen.AddCount(i, Bounds::kNone);
         }
         break;
       case CounterKind::kSwitches:

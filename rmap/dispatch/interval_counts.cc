@@ -211,7 +211,7 @@ void LeaveUnattributed(CpuState& cpu, std::size_t event, std::uint64_t count,
   const auto doubt = [&](const AttributedInterval& interval) {
     if (interval.thread == nullptr) return;
     (events - cpu.counters.unsplit).ForEach([&](std::size_t i) {
-      interval.thread->unseen.AddCount(i, kUnbounded);
+      interval.thread->unseen.AddCount(i, Bounds::kNone);
     });
   };
   doubt(last);

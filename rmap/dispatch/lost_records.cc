@@ -84,7 +84,7 @@ void DispatchTracker::EndLoss(CpuState& cpu, std::uint64_t end_ns) {
     // The thread that has the CPU after it may have begun inside.
     observer_->OnUnseen(
         {cpu.since_ns(), end_ns, std::nullopt,
-         1 + (counts[events_] == kUnbounded ? 0 : counts[events_])});
+         1 + (counts[events_] == Bounds::kNone ? 0 : counts[events_])});
   }
 }
 
@@ -173,7 +173,7 @@ void DispatchTracker::FinishCut(CpuState& cpu, std::uint64_t end_ns) {
   }
   ++cpu.cuts;
   // Counts after the last dump are in no account.
-  const std::vector<std::uint64_t> counts(events_ + 1, kUnbounded);
+  const std::vector<std::uint64_t> counts(events_ + 1, Bounds::kNone);
   AddUnknown(cpu, cpu.since_ns(), counts);
   EndLoss(cpu, end_ns);
   if (declared) return;

@@ -40,34 +40,19 @@ void UnseenTime::Hide(std::uint64_t begin_ns, std::uint64_t end_ns,
                       bool visited) {
   any_ = true;
   clocks_.hidden_ns += end_ns - begin_ns;
-  if (hidden_.size() >= kMaxEntries) return;
-  if (!hidden_.empty()) end_ns = std::max(end_ns, hidden_.back().end_ns);
-  hidden_.push_back({begin_ns, end_ns});
-  longest_hidden_ns_ = std::max(longest_hidden_ns_, end_ns - begin_ns);
-  if (visited) visited_.push_back(end_ns);
+  if (!visited || visited_.size() >= kMaxEntries) return;
+  if (!visited_.empty()) end_ns = std::max(end_ns, visited_.back());
+  visited_.push_back(end_ns);
+  longest_visited_ns_ = std::max(longest_visited_ns_, end_ns - begin_ns);
 }
 
 std::uint64_t UnseenTime::VisitSince(std::uint64_t time_ns) const {
-  if (hidden_.size() >= kMaxEntries) return time_ns;
+  if (visited_.size() >= kMaxEntries) return time_ns;
   const auto first =
       std::upper_bound(visited_.begin(), visited_.end(), time_ns);
   if (first == visited_.end()) return UINT64_MAX;
   // Those that ended later did not begin before it.
-  return std::max(time_ns, Less(*first, longest_hidden_ns_));
-}
-
-std::uint64_t UnseenTime::HiddenBefore(std::uint64_t time_ns,
-                                       std::uint64_t hidden_ns) const {
-  if (hidden_ns == 0 || hidden_.size() >= kMaxEntries) return hidden_ns;
-  std::uint64_t before_ns = 0;
-  for (auto each = std::upper_bound(
-           hidden_.begin(), hidden_.end(), time_ns,
-           [](std::uint64_t ns, const Hidden&h) { return ns < h.end_ns; });
-       each != hidden_.end() && each->end_ns - time_ns <= longest_hidden_ns_;
-       ++each) {
-    before_ns += time_ns - std::min(time_ns, each->begin_ns);
-  }
-  return std::min(before_ns, hidden_ns);
+  return std::max(time_ns, Less(*first, longest_visited_ns_));
 }
 
 void UnseenTime::HideUnended(ThreadState& thread, std::uint64_t ns) {
@@ -85,7 +70,7 @@ void UnseenTime::SetOutside(std::uint64_t time_ns, std::uint32_t cpus) {
 void UnseenTime::AddCounts(std::span<const std::uint64_t> counts) {
   any_ = true;
   for (std::size_t i = 0; i < amounts_; ++i) {
-    if (counts[i] == kUnbounded) {
+    if (counts[i] == Bounds::kNone) {
       ++totals_[i].unbounded;
     } else {
       totals_[i].count += counts[i];
@@ -130,11 +115,6 @@ void UnseenTime::See(ThreadState& thread, std::uint64_t time_ns) {
     unseen.outside_ns =
         Less(unseen.outside_ns + now.outside_ns, unseen.outside_at_ns);
   }
-  if (lost_ns + outside_ns != 0) {
-    for (const Frame& frame : thread.stack.frames) {
-      frame.node->unseen.Write().on_cpu_ns += lost_ns + outside_ns;
-    }
-  }
   const bool lost = unseen.in_loss || unseen.losses_begun < begins_.size();
   if (lost || (hidden_ns | left_ns) != 0) {
     std::uint64_t since_ns = unseen.known_ns;
@@ -155,9 +135,12 @@ void UnseenTime::See(ThreadState& thread, std::uint64_t time_ns) {
     unseen.latest_ns =
         std::max(unseen.latest_ns, time_ns - std::min(time_ns, visit_ns));
     unseen.unknown_ns += unseen.latest_ns;
-    unseen.early_ns += HiddenBefore(unseen.known_ns, hidden_ns);
+  }
+  if ((unseen.latest_ns | lost_ns | outside_ns) != 0) {
     for (const Frame& frame : thread.stack.frames) {
-      frame.node->unseen.Write().unknown_ns += unseen.latest_ns;
+      UnseenSums& sums = frame.node->unseen.Write();
+      sums.on_cpu_ns += lost_ns + outside_ns;
+      sums.state_ns += unseen.latest_ns;
     }
   }
   AddCountsTo(unseen);
@@ -193,8 +176,7 @@ void UnseenTime::ForgetSums(ThreadState& thread) const {
   unseen.lost_at_ns = unseen.hidden_at_ns = unseen.outside_at_ns = 0;
   unseen.counts_known = static_cast<std::uint32_t>(sums_.size() - 1);
   unseen.lost_ns = unseen.hidden_ns = unseen.outside_ns = 0;
-  unseen.unknown_ns = unseen.wait_ns = unseen.blocked_ns = 0;
-  unseen.early_ns = unseen.late_ns = unseen.latest_ns = 0;
+  unseen.unknown_ns = unseen.late_ns = unseen.latest_ns = 0;
   unseen.counts.clear();
   if (unseen.stack_since_ns == UnseenState::kNever) return;
   unseen.stack_since_ns = std::max(unseen.stack_since_ns, range_begin_ns_);

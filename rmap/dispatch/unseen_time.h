@@ -59,7 +59,6 @@ class UnseenTime {
   static void HideDead(ThreadState& thread, std::uint64_t ns) {
     thread.unseen.hidden_ns += ns;
     thread.unseen.unknown_ns += ns;
-    thread.unseen.early_ns += ns;
   }
   // `thread` may have had `ns` of its CPU, in interrupts without their exits.
   void HideUnended(ThreadState& thread, std::uint64_t ns);
@@ -119,7 +118,7 @@ class UnseenTime {
   std::uint64_t CountSince(std::uint32_t entry, std::size_t event) const {
     const Sum& then = sums_[entry][event];
     return totals_[event].unbounded != then.unbounded
-               ? kUnbounded
+               ? Bounds::kNone
                : totals_[event].count - then.count;
   }
 
@@ -134,10 +133,6 @@ class UnseenTime {
   // A thread that left its CPU at `time_ns` is in an unknown state since then;
   // UINT64_MAX: it is as it left.
   std::uint64_t VisitSince(std::uint64_t time_ns) const;
-  // The part before `time_ns` of the hidden intervals that ended after it; at
-  // most `hidden_ns`, which is what a thread that was seen then has of them.
-  std::uint64_t HiddenBefore(std::uint64_t time_ns,
-                             std::uint64_t hidden_ns) const;
 
   std::size_t amounts_;
   bool kernel_segments_;
@@ -150,12 +145,9 @@ class UnseenTime {
   // For each loss, in the order in which they were noticed: the earliest begin
   // of it and of later ones. So they ascend.
   std::vector<std::uint64_t> begins_;
-  struct Hidden {
-    std::uint64_t begin_ns, end_ns;
-  };
-  std::vector<Hidden> hidden_;  // ascending by end_ns
-  std::uint64_t longest_hidden_ns_ = 0;
-  std::vector<std::uint64_t> visited_;  // their ends
+  // Hidden intervals that a thread may have visited: their ends, ascending.
+  std::vector<std::uint64_t> visited_;
+  std::uint64_t longest_visited_ns_ = 0;
   std::vector<Sum> totals_;
   // What `totals_` were after each interval; the last one is their present
   // value, up to kMaxEntries.

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "rmap/state/unseen_state.h"
+#include "rmap/result/limits.h"
 
 namespace countrace::rmap {
 namespace {

@@ -8,7 +8,7 @@
 #include "base/text/glob.h"
 #include "rmap/counters/event_set_dumps.h"
 #include "rmap/dispatch/interval_counts.h"
-#include "rmap/state/unseen_state.h"
+#include "rmap/result/limits.h"
 
 namespace countrace::rmap {
 namespace {
@@ -249,7 +249,7 @@ void AddDeviation(const RowBounds& bounds, Number number, std::uint64_t value,
   if (!interval) return;
   sum.less = AddBounded(sum.less, value - std::min(value, interval->lo));
   sum.more = AddBounded(sum.more, interval->hi == Bounds::kNone
-                                      ? kUnbounded
+                                      ? Bounds::kNone
                                       : interval->hi - value);
 }
 
@@ -286,8 +286,9 @@ void OverTime::TakeBounds(const Report& report) {
         !row.bounds.Of(Number::kThreads)) {
       continue;
     }
-    series_.selected_.more = kUnbounded;
-    for (Deviation& count : series_.selected_counts_) count.more = kUnbounded;
+    series_.selected_.more = Bounds::kNone;
+    for (Deviation& count : series_.selected_counts_)
+      count.more = Bounds::kNone;
   }
   for (const SegmentRow& row : report.segments) {
     if (!segments_.contains(row.segment)) continue;

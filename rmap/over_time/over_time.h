@@ -58,7 +58,7 @@ struct IntervalCalls {
 };
 
 // How much the rows of a report may have too much, and what they may lack,
-// kUnbounded: no limit.
+// Bounds::kNone: no limit.
 struct Deviation {
   std::uint64_t less = 0, more = 0;
 };

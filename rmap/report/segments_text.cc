@@ -73,7 +73,6 @@ void SegmentTable(TextTables& tables, const std::string& title,
     marks |= !TextTables::QualityMarks(rows[i]).empty();
   }
   if (marks) table.AddColumn("", Align::kLeft);
-  const auto limits = tables.AddLimits(used, rows, limit, table);
   table.AddColumn("segment", Align::kLeft);
   for (std::size_t i = 0; i < limit; ++i) {
     const SegmentRow& row = rows[i];
@@ -90,7 +89,6 @@ void SegmentTable(TextTables& tables, const std::string& title,
                           : FormatCell(column->value(row), column->unit));
     }
     if (marks) cells.push_back(TextTables::QualityMarks(row));
-    tables.AddLimitCells(limits, row, cells);
     cells.push_back(name_of(row));
     table.AddRow(std::move(cells));
   }

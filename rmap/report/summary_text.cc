@@ -8,7 +8,7 @@
 namespace countrace::rmap {
 namespace {
 
-// How wide the intervals are.
+// How many numbers have limits, why, and how wide they are.
 std::string LimitsLine(const Report& report) {
   const BoundsSummary bounds = SummaryOfBounds(report);
   if (bounds.numbers == 0) return "";
@@ -17,14 +17,19 @@ std::string LimitsLine(const Report& report) {
   const std::uint64_t limited = bounds.numbers - bounds.without_limit;
   if (limited != 0) {
     line +=
-        absl::StrFormat("; the intervals of %s are %.1f %% wide on average",
+        absl::StrFormat("; the limits of %s are %.1f %% apart on average",
                         base::FormatCount(limited), 100 * bounds.mean_width);
   }
   if (bounds.without_limit != 0) {
     line += absl::StrFormat(", %s have no upper limit",
                             base::FormatCount(bounds.without_limit));
   }
-  return line + "\n";
+  line += "\n";
+  if (!bounds.bounded) return line;
+  for (const BoundsReason& reason : BoundsReasons(report)) {
+    line += absl::StrFormat("  b: %s: %s\n", reason.what, reason.remedy);
+  }
+  return line;
 }
 
 }  // namespace

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "absl/strings/str_join.h"
+#include "rmap/tables/bounds/bounds_summary.h"
+
 namespace countrace::rmap {
 
 std::string FormatCell(const Cell& cell, Unit unit) {
@@ -59,37 +62,6 @@ std::size_t TextTables::RowLimit(std::size_t rows) const {
   return options_.max_rows == 0 ? rows : std::min(rows, options_.max_rows);
 }
 
-// Why numbers of this trace are bounded.
-const char* TextTables::BoundedBecause() const {
-  const Loss& loss = report_.loss;
-  const bool lost =
-      loss.discarded_events - loss.overwritten + loss.discarded_packets != 0;
-  if (lost && report_.hidden_switches != 0) {
-    return "records were lost, and switches were not shown";
-  }
-  if (report_.hidden_switches != 0) {
-    return "the kernel did not show a switch";
-  }
-  const bool probes =
-      std::any_of(report_.segments.begin(), report_.segments.end(),
-                  [](const SegmentRow& row) { return row.probes.has_value(); });
-  if (lost && probes) {
-    return "records were lost, and the cost of probes is estimated";
-  }
-  if (probes) return "the cost of probes is estimated";
-  if (lost) return "records were lost";
-  const bool unseen = std::any_of(
-      report_.segments.begin(), report_.segments.end(),
-      [](const SegmentRow& row) {
-        return std::any_of(row.counts.begin(), row.counts.end(),
-                           [](const std::optional<SegmentCount>& count) {
-                             return count && count->estimate.Read().of_unseen;
-                           });
-      });
-  return unseen ? "calls that were not counted may differ"
-                : "the owner of counts is not known";
-}
-
 void TextTables::Finish(const base::TextTable& table, std::size_t rows,
                         std::size_t shown, bool marks) {
   out_ += table.Render(options_.width, options_.color);
@@ -101,8 +73,11 @@ void TextTables::Finish(const base::TextTable& table, std::size_t rows,
     out_ += absl::StrFormat(
         "  (s: scaled, multiplexed counters; b: bounded, %s;\n   i: "
         "inferred, an enter, exit or switch was not recorded%s)\n",
-        BoundedBecause(),
-        options_.bounds ? "" : "; --bounds prints the intervals");
+        absl::StrJoin(BoundsReasons(report_), " and ",
+                      [](std::string* out, const BoundsReason& reason) {
+                        *out += reason.what;
+                      }),
+        options_.bounds ? "" : "; --bounds prints the limits");
   }
 }
 

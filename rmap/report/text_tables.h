@@ -87,7 +87,6 @@ class TextTables {
       marks |= !QualityMarks(rows[i]).empty();
     }
     if (marks) table.AddColumn("", Align::kLeft);
-    const auto limits = AddLimits(used, rows, limit, table);
     for (std::size_t i = 0; i < limit; ++i) {
       std::vector<std::string> cells;
       for (const Column<Row>* column : used) {
@@ -97,7 +96,6 @@ class TextTables {
                                                    UnitOf(*column, rows[i])));
       }
       if (marks) cells.push_back(QualityMarks(rows[i]));
-      AddLimitCells(limits, rows[i], cells);
       table.AddRow(std::move(cells));
     }
     Finish(table, rows.size(), limit, marks);
@@ -120,55 +118,6 @@ class TextTables {
     }
     constexpr bool kHasEstimates = requires { row.scaled; };
     return QualityLetters(qualities, kHasEstimates);
-  }
-
-  // --- Intervals, where there is room: the first columns to go ---------------
-
-  using LimitColumns = std::vector<std::pair<rmap::Number, Unit>>;
-
-  // Adds a column for each number in `used` that is not exact in some row. An
-  // estimate shows its own interval.
-  template <typename Row>
-  LimitColumns AddLimits(const std::vector<const Column<Row>*>& used,
-                         const std::vector<Row>& rows, std::size_t limit,
-                         base::TextTable& table) const {
-    LimitColumns limits;
-    if constexpr (requires(const Row& row) { row.bounds; }) {
-      if (options_.bounds) return limits;  // they have a table
-      for (const Column<Row>* column : used) {
-        const auto number = NumberNamed(report_.events, FullName(*column));
-        const auto has = [&](const Row& row) {
-          return number && row.bounds.Of(*number) &&
-                 EstimateText(*column, row).empty();
-        };
-        if (std::none_of(rows.begin(),
-                         rows.begin() + static_cast<std::ptrdiff_t>(limit),
-                         has)) {
-          continue;
-        }
-        limits.emplace_back(*number, column->unit);
-        table.AddColumn(base::EscapeName(column->title) + " [lo, hi]",
-                        Align::kRight, /*optional=*/true);
-      }
-    }
-    return limits;
-  }
-
-  template <typename Row>
-  void AddLimitCells(const LimitColumns& limits, const Row& row,
-                     std::vector<std::string>& cells) const {
-    if constexpr (requires { row.bounds; }) {
-      for (const auto& [number, unit] : limits) {
-        const std::optional<Bounds> bounds = row.bounds.Of(number);
-        cells.push_back(
-            !bounds ? ""
-                    : absl::StrFormat(
-                          "[%s, %s]", FormatCell(Cell(bounds->lo), unit),
-                          bounds->hi == Bounds::kNone
-                              ? "none"
-                              : FormatCell(Cell(bounds->hi), unit)));
-      }
-    }
   }
 
   bool IsScaled(const std::string& event) const {
@@ -225,7 +174,7 @@ class TextTables {
   }
 
  private:
-  const char* BoundedBecause() const;
+  std::string BoundedBecause() const;
 
   const Report& report_;
   const RenderOptions& options_;

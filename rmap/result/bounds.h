@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "rmap/result/event_columns.h"
+#include "rmap/result/limits.h"
 #include "rmap/result/rare.h"
 
 namespace countrace::rmap {
@@ -41,11 +42,6 @@ class Qualities {
     return 1u << static_cast<unsigned>(quality);
   }
   std::uint8_t bits_ = 0;
-};
-
-struct Bounds {
-  static constexpr std::uint64_t kNone = ~std::uint64_t{0};
-  std::uint64_t lo = 0, hi = kNone;  // hi kNone: there is no upper bound
 };
 
 // The numbers of rows. A count of an event: kCounts + 3 * event + a CountPart.

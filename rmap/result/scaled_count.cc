@@ -130,18 +130,18 @@ std::optional<ScaledCount> EstimateCalls(const CallSlices& slices) {
   return scaled;
 }
 
-std::optional<ScaledCount::Interval> ScaledCount::Interval95() const {
+std::optional<Bounds> ScaledCount::Interval95() const {
   if (!standard_error) return std::nullopt;
-  if (*standard_error == 0) return Interval{value, value};
+  if (*standard_error == 0) return Bounds{value, value};
   if (value == 0 && running != 0 && running < enabled) {
-    return Interval{0, Whole(MostMissed(running, enabled))};
+    return Bounds{0, Whole(MostMissed(running, enabled))};
   }
   const double estimate = std::max(1.0, static_cast<double>(value));
   // The counts N with (N - value)^2 = (t * standard error)^2 * N / value.
   const double half = TwoSidedQuantile(kMiss, freedom) * *standard_error;
   const double shift = half * half / (2 * estimate);
   const double reach = std::sqrt(half * half + shift * shift);
-  Interval interval;
+  Bounds interval;
   const double fewer = estimate * static_cast<double>(between) /
                        static_cast<double>(std::max<std::uint64_t>(enabled, 1));
   interval.lo =

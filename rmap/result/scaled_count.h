@@ -26,6 +26,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "rmap/result/limits.h"
+
 namespace countrace::rmap {
 
 // An estimate and what it rests on.
@@ -46,9 +48,6 @@ struct ScaledCount {
   // the standard error is that of a rule of three.
   bool of_unseen = false;
 
-  struct Interval {
-    std::uint64_t lo = 0, hi = 0;
-  };
   // Holds the true count in 95 % of cases; absent like the standard error. The
   // variance of a count grows with the count, so that of a few events reaches
   // further up than down (Wilson's score interval). It never excludes what was
@@ -56,7 +55,9 @@ struct ScaledCount {
   // are missed in 5 % of cases, 3 / f for a small part f of the time (rule of
   // three). This holds for events that come one by one. Between two sets there
   // may have been fewer: that time is the recorder's in part.
-  std::optional<Interval> Interval95() const;
+  std::optional<Bounds> Interval95() const;
+  // The same; of an unknown one, what was counted, at least.
+  Bounds Limits() const { return Interval95().value_or(Bounds{.lo = counted}); }
 };
 
 // What a row did in one rotation.

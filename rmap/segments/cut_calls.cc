@@ -29,7 +29,7 @@ void SegmentBuilder::BeginRange(const ThreadState& thread,
     frame.counters = nullptr;
   }
   for (LeftCall& call : stack.left_calls) {
-    call = {call.node, coverage_.range_begin_ns, 0, 0, 0};
+    call = {call.node, coverage_.range_begin_ns, 0, 0};
   }
   std::fill(stack.dumps.begin(), stack.dumps.end(), 0);
 }

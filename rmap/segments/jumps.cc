@@ -105,8 +105,7 @@ void SegmentBuilder::NoteLeft(ThreadState& thread, const ThreadNow& now,
                               std::uint64_t time_ns) {
   std::vector<LeftCall>& left = thread.stack.left_calls;
   if (left.size() >= kMaxLeft) left.erase(left.begin());
-  left.push_back({thread.stack.Top(), time_ns, now.OnCpuAt(time_ns),
-                  now.switches, now.faults});
+  left.push_back({thread.stack.Top(), time_ns, now.switches, now.faults});
 }
 
 bool SegmentBuilder::EndLeft(ThreadState& thread, const ThreadNow& now,
@@ -119,18 +118,14 @@ bool SegmentBuilder::EndLeft(ThreadState& thread, const ThreadNow& now,
   if (call == left.rend()) return false;
   ++late_exits_[hook_id];
   const std::uint64_t ns = time_ns - std::min(time_ns, call->end_ns);
-  const std::uint64_t on_cpu_ns = now.OnCpuAt(time_ns);
   UnseenSums& unseen = call->node->unseen.Write();
   ++unseen.late_exits;
   ++unseen.calls;
-  unseen.wall_ns += ns;
-  unseen.unknown_ns += ns;
-  unseen.on_cpu_ns += on_cpu_ns - std::min(on_cpu_ns, call->on_cpu_ns);
-  unseen.switches += now.switches - call->switches;
-  unseen.faults += now.faults - call->faults;
+  unseen.more_ns += ns;
+  unseen.events += now.switches - call->switches + now.faults - call->faults;
   // That time may not be of the calls that seem to go on alone.
   for (const Frame& frame : thread.stack.frames) {
-    frame.node->unseen.Write().kernel_ns +=
+    frame.node->unseen.Write().inner_ns +=
         std::min(ns, time_ns - std::min(time_ns, frame.begin_ns));
   }
   left.erase(std::next(call).base());

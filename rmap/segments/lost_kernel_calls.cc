@@ -29,7 +29,7 @@ void SegmentBuilder::EndKernelDoubt(ThreadState& thread, std::uint64_t time_ns,
   thread.process->kernel_unknown_ns += ns;
   std::vector<Frame>& frames = thread.stack.frames;
   for (const Frame& frame : frames) {
-    frame.node->unseen.Write().kernel_ns += ns;
+    frame.node->unseen.Write().inner_ns += ns;
   }
 
   const auto in_kernel = [this](const Frame& frame) {
@@ -42,12 +42,11 @@ void SegmentBuilder::EndKernelDoubt(ThreadState& thread, std::uint64_t time_ns,
   if (goes_on) {
     for (auto frame = frames.rbegin();
          frame != frames.rend() && in_kernel(*frame); ++frame) {
-      ++frame->node->unseen.Write().calls;
-      auto& less = frame->node->unseen.Write().less;
-      less.wall_ns += ns;
-      less.on_cpu_ns += Less(now.OnCpuAt(time_ns), unseen.stack_on_cpu_ns);
-      less.switches += now.switches - unseen.stack_switches;
-      less.faults += now.faults - unseen.stack_faults;
+      UnseenSums& sums = frame->node->unseen.Write();
+      ++sums.calls;
+      sums.less_ns += ns;
+      sums.events += now.switches - unseen.stack_switches + now.faults -
+                     unseen.stack_faults;
       // The counts at its enter do not belong to those at its exit.
       frame->present = 0;
       if (kernel_events_ != 0) {
@@ -88,9 +87,6 @@ void SegmentBuilder::MoveWaits(ThreadState& thread,
     const UnseenState& unseen = thread.unseen;
     node.wait_ns += sign * unseen.stack_wait_ns;
     node.blocked_ns += sign * unseen.stack_blocked_ns;
-    UnseenSums::Less& less = node.unseen.Write().less;
-    less.wait_ns += sign * unseen.stack_wait_ns;
-    less.blocked_ns += sign * unseen.stack_blocked_ns;
   };
   add(*from->node, ~std::uint64_t{0});
   if (goes_on != thread.stack.frames.rend()) add(*goes_on->node, 1);
@@ -103,12 +99,12 @@ void SegmentBuilder::DoubtEnd(ThreadState& thread, std::uint64_t seen_ns,
   for (const Frame& frame : thread.stack.frames) {
     UnseenSums& unseen = frame.node->unseen.Write();
     ++unseen.calls;
-    unseen.wall_ns += latest_ns - std::min(latest_ns, time_ns);
-    unseen.less.wall_ns +=
+    unseen.more_ns += latest_ns - std::min(latest_ns, time_ns);
+    unseen.less_ns +=
         time_ns - std::clamp(std::max(frame.begin_ns, coverage_.range_begin_ns),
                              std::min(seen_ns, time_ns), time_ns);
     // It may have left the CPU for the last time before that.
-    unseen.less.switches += now.switches != frame.switches ? 1 : 0;
+    unseen.events += now.switches != frame.switches ? 1 : 0;
   }
 }
 

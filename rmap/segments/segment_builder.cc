@@ -303,17 +303,9 @@ void DoubtCall(const Frame& frame, const CallAmounts& amounts, bool cut,
                PathNode& node) {
   UnseenSums& unseen = node.unseen.Write();
   ++unseen.calls;
-  UnseenSums::Less& less = unseen.less;
-  less.calls += frame.doubtful && !cut ? 1 : 0;
-  less.wall_ns += amounts.wall_ns;
-  less.on_cpu_ns += amounts.on_cpu_ns;
-  less.switches += amounts.switches;
-  less.faults += amounts.faults;
-  if (frame.left) {
-    // It is in one of them at a time.
-    less.wait_ns += amounts.wall_ns - amounts.on_cpu_ns;
-    less.blocked_ns += amounts.wall_ns - amounts.on_cpu_ns;
-  }
+  unseen.fewer_calls += frame.doubtful && !cut ? 1 : 0;
+  unseen.less_ns += amounts.wall_ns;
+  unseen.events += amounts.switches + amounts.faults;
 }
 
 }  // namespace
@@ -356,9 +348,7 @@ void DoubtCall(const Frame& frame, const CallAmounts& amounts, bool cut,
     const bool exact = IsOnCpuExact(now, frame, time_ns);
     if (!exact && (thread.index == kNoThread ||
                    IsUncovered(now, frame, time_ns))) [[unlikely]] {
-      UnseenSums& unseen = node.unseen.Write();
-      unseen.on_cpu_ns += wall_ns - on_cpu_ns;
-      unseen.uncovered_ns += wall_ns - on_cpu_ns;
+      node.unseen.Write().on_cpu_ns += wall_ns - on_cpu_ns;
     }
     if (frame.doubtful || frame.left) [[unlikely]] {
       DoubtCall(frame, amounts, cut, node);

@@ -36,8 +36,7 @@ void DoubtElsewhere(SegmentStack& stack, std::uint64_t time_ns) {
     const std::uint64_t ns = time_ns - std::min(stack.left.time_ns, time_ns);
     UnseenSums& unseen = frame.node->unseen.Write();
     ++unseen.calls;
-    unseen.wall_ns += ns;
-    unseen.on_cpu_ns += ns;
+    unseen.more_ns += ns;
   }
 }
 
@@ -109,12 +108,12 @@ void SegmentBuilder::GoTo(ThreadState& thread, const ThreadNow& now,
   const std::uint64_t away_ns = time_ns - std::min(stack.left.time_ns, time_ns);
   // What the thread did meanwhile is not the call's.
   const auto go_on = [&clocks, &left = stack.left](auto& call) {
-    call.on_cpu_ns += clocks.on_cpu_ns - left.on_cpu_ns;
     call.switches += clocks.switches - left.switches;
     call.faults += clocks.faults - left.faults;
   };
   for (Frame& frame : stack.frames) {
     go_on(frame);
+    frame.on_cpu_ns += clocks.on_cpu_ns - stack.left.on_cpu_ns;
     frame.away_ns += away_ns;
     frame.unseen += clocks.unseen - stack.left.unseen;
     // As if the enter had no dump: others were counted meanwhile.

@@ -10,7 +10,7 @@
 #include "base/text/quantity_format.h"
 #include "logformat/perf_event_names.h"
 #include "rmap/columns/report_columns.h"
-#include "rmap/tables/input/interval_arithmetic.h"
+#include "rmap/result/limits.h"
 
 namespace countrace::rmap {
 namespace {
@@ -129,7 +129,7 @@ std::string DoubtOf(const BooksDoubt& doubt) {
 void SetEstimate(const ScaledCount& count, StatNumber& number) {
   number.value = count.value;
   number.quality = Quality::kScaled;
-  number.bounds = IntervalOf(count);
+  number.bounds = count.Limits();
   number.standard_error = count.standard_error;
   if (count.enabled != 0) {
     number.counted_share =

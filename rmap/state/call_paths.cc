@@ -22,11 +22,11 @@ void FitTimes(PathNode& node) {
   if (inner_wall_ns > node.wall_ns()) {
     const std::uint64_t more_ns = inner_wall_ns - node.wall_ns();
     node.cut_wall_ns += more_ns;
-    node.unseen.Write().less.wall_ns += more_ns;
+    node.unseen.Write().less_ns += more_ns;
     node.unseen.Write().calls += node.calls;
   }
   if (inner_on_cpu_ns > node.on_cpu_ns) {
-    node.unseen.Write().less.on_cpu_ns += inner_on_cpu_ns - node.on_cpu_ns;
+    node.unseen.Write().less_ns += inner_on_cpu_ns - node.on_cpu_ns;
     node.on_cpu_ns = inner_on_cpu_ns;
   }
   const std::uint64_t wall_ns = node.wall_ns() - inner_wall_ns;
@@ -41,11 +41,7 @@ void FitTimes(PathNode& node) {
   if (over_ns == 0) return;
   node.wait_ns = inner_wait_ns + wait_ns;
   node.blocked_ns = inner_blocked_ns + blocked_ns;
-  for (PathNode* at = &node; at->parent != nullptr; at = at->parent) {
-    at->unseen.Write().unknown_ns += over_ns;
-  }
-  node.unseen.Write().less.wait_ns += std::min(wait_ns, over_ns);
-  node.unseen.Write().less.blocked_ns += std::min(blocked_ns, over_ns);
+  node.DoubtState(over_ns);
 }
 
 }  // namespace
@@ -106,10 +102,6 @@ void CallPaths::IncludeChildren() {
     FitTimes(*node);
     node->parent->wait_ns += node->wait_ns;
     node->parent->blocked_ns += node->blocked_ns;
-    if (!node->unseen) continue;
-    UnseenSums::Less& outer = node->parent->unseen.Write().less;
-    outer.wait_ns += node->unseen->less.wait_ns;
-    outer.blocked_ns += node->unseen->less.blocked_ns;
   }
 }
 

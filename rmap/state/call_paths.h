@@ -76,47 +76,34 @@ struct DumpSum {
   CallSlices Calls(std::uint64_t calls) const;
 };
 
-// How far the sums of a path may be from the truth, because records were lost.
+// How far the sums of a path may be from the truth, because records were lost
+// or switches not shown: times in which they may be wrong, in either direction.
 struct UnseenSums {
-  // It may have more on-CPU time: its threads were on no known CPU meanwhile.
-  // `uncovered_ns`: part of it that a call around it has.
-  std::uint64_t on_cpu_ns = 0, uncovered_ns = 0;
-  // Time in which its threads may have waited or blocked otherwise, and in
-  // which they may have been in kernel segments inside it.
-  std::uint64_t unknown_ns = 0, kernel_ns = 0;
-  // Its calls may have ended later: what they may have besides.
-  std::uint64_t wall_ns = 0, switches = 0, faults = 0;
-  std::uint64_t late_exits =
-      0;  // part of the inferred ends: later, there is one
-  // Its calls that may have taken another time than was recorded, or were none.
-  std::uint64_t calls = 0;
-  // The parts of its sums that may belong to others.
-  struct Less {
-    std::uint64_t calls = 0, wall_ns = 0, on_cpu_ns = 0, switches = 0;
-    std::uint64_t faults = 0, wait_ns = 0, blocked_ns = 0;
-
-    void Add(const Less& more) {
-      calls += more.calls;
-      wall_ns += more.wall_ns;
-      on_cpu_ns += more.on_cpu_ns;
-      switches += more.switches;
-      faults += more.faults;
-      wait_ns += more.wait_ns;
-      blocked_ns += more.blocked_ns;
-    }
-  } less;
+  // Its threads may have run besides; may have waited or been blocked
+  // otherwise.
+  std::uint64_t on_cpu_ns = 0, state_ns = 0;
+  // Its calls had this time and may not have had it; or may have had it
+  // besides.
+  std::uint64_t less_ns = 0, more_ns = 0;
+  // Its threads may have been in other segments inside it.
+  std::uint64_t inner_ns = 0;
+  // Switches and faults that were recorded in less_ns and more_ns.
+  std::uint64_t events = 0;
+  // Its calls that may have taken another time, and part of them: perhaps none.
+  std::uint64_t calls = 0, fewer_calls = 0;
+  // Part of the inferred ends: later, there is one.
+  std::uint64_t late_exits = 0;
 
   void Add(const UnseenSums& more) {
     on_cpu_ns += more.on_cpu_ns;
-    uncovered_ns += more.uncovered_ns;
-    unknown_ns += more.unknown_ns;
-    wall_ns += more.wall_ns;
-    switches += more.switches;
-    faults += more.faults;
-    late_exits += more.late_exits;
+    state_ns += more.state_ns;
+    less_ns += more.less_ns;
+    more_ns += more.more_ns;
+    inner_ns += more.inner_ns;
+    events += more.events;
     calls += more.calls;
-    kernel_ns += more.kernel_ns;
-    less.Add(more.less);
+    fewer_calls += more.fewer_calls;
+    late_exits += more.late_exits;
   }
 };
 
@@ -172,6 +159,13 @@ struct PathNode {
 
   // Inclusive.
   std::uint64_t wall_ns() const { return wall.sum() + cut_wall_ns; }
+  // It is not known whether its thread waited or was blocked in `ns` of it and
+  // of the calls around it.
+  void DoubtState(std::uint64_t ns) {
+    for (PathNode* at = this; at->parent != nullptr; at = at->parent) {
+      at->unseen.Write().state_ns += ns;
+    }
+  }
   FoldedCalls& Folded(std::uint32_t segment) {
     if (folded == nullptr) folded = std::make_unique<FoldedBySegment>();
     return (*folded)[segment];

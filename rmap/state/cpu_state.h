@@ -204,7 +204,7 @@ struct CpuState : CpuOccupancy {
 
   bool outside_unknown = false;  // a thread without a fork record, perhaps
   std::uint64_t seen_ns = 0;     // time of the latest record
-  // While it is lost: kUnbounded: unknown; and of losses that are over.
+  // While it is lost: Bounds::kNone: unknown; and of losses that are over.
   std::uint64_t lost_records = 0, all_lost_records = 0;
   // Interrupts may be open that were not recorded, since then; 0: none.
   std::uint64_t interrupts_unknown_since_ns = 0;

@@ -60,7 +60,7 @@ struct Frame {
 // A call that ended with one around it, and the clocks of its thread then.
 struct LeftCall {
   PathNode* node;
-  std::uint64_t end_ns, on_cpu_ns, switches, faults;
+  std::uint64_t end_ns, switches, faults;
 };
 
 // An open call whose scope lies in a coroutine's frame. It is over if the frame

@@ -108,8 +108,8 @@ ProcessState& ThreadRegistry::ProcessOf(std::int32_t pid,
   // After a loss, perhaps only the known threads of the earlier process ended;
   // this thread may still belong to it.
   if (before != nullptr && loss_) {
-    LoseHooksOf(*before, {time_ns, time_ns, 1, kUnbounded});
-    LoseHooksOf(process, {time_ns, time_ns, 1, kUnbounded});
+    LoseHooksOf(*before, {time_ns, time_ns, 1, Bounds::kNone});
+    LoseHooksOf(process, {time_ns, time_ns, 1, Bounds::kNone});
   }
   return process;
 }
@@ -118,7 +118,7 @@ void ThreadRegistry::Join(ThreadState& thread, ProcessState& process) {
   thread.process = &process;
   process.threads.push_back(&thread);
   if (thread.hooks_lost) {
-    LoseHooksOf(process, {thread.first_seen_ns, 0, 1, kUnbounded});
+    LoseHooksOf(process, {thread.first_seen_ns, 0, 1, Bounds::kNone});
   }
   ++process.live_threads;
   if (process.comm.empty()) process.comm = thread.comm;
@@ -212,7 +212,7 @@ void ThreadRegistry::SetOwner(std::int32_t pid, const ProcessOwner& owner) {
 
 void ThreadRegistry::LoseAllHooks(std::uint64_t begin_ns) {
   for (ProcessState& process : processes_) {
-    LoseHooksOf(process, {begin_ns, begin_ns, 1, kUnbounded});
+    LoseHooksOf(process, {begin_ns, begin_ns, 1, Bounds::kNone});
   }
 }
 

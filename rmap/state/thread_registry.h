@@ -99,7 +99,7 @@ class ThreadRegistry {
   // Marks chosen now spread by forks and names. Some of those are lost: a
   // process that does not count may descend from one that does.
   bool may_lack_marks() const { return loss_ && gate_.has_own_marks(); }
-  // `records` (kUnbounded: unknown) of hooks of a thread of `pid` were lost
+  // `records` (Bounds::kNone: unknown) of hooks of a thread of `pid` were lost
   // between the two instants. This concerns each process that had the pid then,
   // including those not seen yet. Returns false if none is known.
   bool LoseHooks(std::int32_t pid, std::uint64_t begin_ns, std::uint64_t end_ns,

@@ -54,7 +54,7 @@ struct ProcessState {
   std::vector<ThreadState*> threads;
   PathNode* paths = nullptr;  // root of its call paths
   // Hook records of its threads were lost: from then on, in how many losses,
-  // and how many (kUnbounded: unknown).
+  // and how many (Bounds::kNone: unknown).
   bool hooks_lost = false;
   std::uint64_t hooks_lost_since_ns = 0, hook_losses = 0;
   std::uint64_t hook_records_lost = 0;

@@ -8,17 +8,9 @@
 #include <cstdint>
 #include <vector>
 
-namespace countrace::rmap {
+#include "rmap/result/limits.h"
 
-// The sum of two amounts, of which one may have no upper bound.
-inline constexpr std::uint64_t kUnbounded = ~std::uint64_t{0};
-constexpr std::uint64_t AddBounded(std::uint64_t a, std::uint64_t b) {
-  return a > kUnbounded - b ? kUnbounded : a + b;
-}
-// No amount is negative.
-constexpr std::uint64_t Less(std::uint64_t a, std::uint64_t b) {
-  return a > b ? a - b : 0;
-}
+namespace countrace::rmap {
 
 struct UnseenState {
   static constexpr std::uint64_t kNever = ~std::uint64_t{0};
@@ -35,12 +27,8 @@ struct UnseenState {
   // the kernel did not show, and as a thread whose fork was lost.
   std::uint64_t lost_ns = 0, hidden_ns = 0, outside_ns = 0;
   // Time in which it may have waited or blocked otherwise than the records
-  // show, and the parts of its waiting and blocked time in it.
+  // show.
   std::uint64_t unknown_ns = 0;
-  std::uint64_t wait_ns = 0, blocked_ns = 0;
-  // Part of unknown_ns before the latest record of the thread when it was
-  // noticed: the two above may lack it.
-  std::uint64_t early_ns = 0;
   // Unknown time in a loss that was noticed after later records of the thread:
   // any part of its numbers may be of that time.
   std::uint64_t late_ns = 0;

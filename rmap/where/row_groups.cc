@@ -14,7 +14,7 @@
 #include "base/text/name_escape.h"
 #include "base/text/nearest_name.h"
 #include "rmap/columns/report_tables.h"
-#include "rmap/state/unseen_state.h"
+#include "rmap/result/limits.h"
 #include "rmap/where/row_fields.h"
 #include "rmap/where/row_sums.h"
 

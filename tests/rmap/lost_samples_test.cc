@@ -101,7 +101,7 @@ TEST_CASE("lost samples: each lost record may be one") {
     CHECK(trace.Missing() == 0);
   }
   SECTION("an unknown number of records") {
-    trace.sums().OnLoss(kUnbounded);
+    trace.sums().OnLoss(Bounds::kNone);
     CHECK(trace.Missing() > 1'000'000'000'000);
   }
 }

@@ -13,7 +13,7 @@
 #include "rmap/over_time/interval_bounds.h"
 #include "rmap/over_time/over_time.h"
 #include "rmap/pipeline.h"
-#include "rmap/state/unseen_state.h"
+#include "rmap/result/limits.h"
 #include "tests/rmap/lost_records.h"
 #include "tests/rmap/simulated_machine.h"
 #include "tests/support/property_runs.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "rmap/state/unseen_state.h"
+#include "rmap/result/limits.h"
 
 namespace countrace::rmap {
 namespace {

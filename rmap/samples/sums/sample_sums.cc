@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "logformat/packet_layout.h"
+#include "rmap/result/limits.h"
 #include "rmap/samples/sums/recording_frames.h"
 #include "rmap/samples/sums/timed_frames.h"
-#include "rmap/state/unseen_state.h"
 
 namespace countrace::rmap {
 

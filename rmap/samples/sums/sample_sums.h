@@ -35,7 +35,7 @@ class SampleSums {
   // Returns its innermost frame (Samples::frames); 0: no stack.
   std::uint32_t Add(const logformat::EventRecord& record,
                     const SampleContext& context);
-  // Records of a CPU are lost (kUnbounded: unknown how many).
+  // Records of a CPU are lost (Bounds::kNone: unknown how many).
   void OnLoss(std::uint64_t records);
   // Forgets the samples, not what was defined: the tables begin here.
   void Drop();

@@ -1,6 +1,7 @@
 #include "rmap/tables/bounds/bounds_summary.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace countrace::rmap {
 
@@ -9,6 +10,7 @@ BoundsSummary SummaryOfBounds(const Report& report) {
   double widths = 0;
   const auto add = [&](const auto& rows) {
     for (const auto& row : rows) {
+      summary.bounded |= row.qualities.Has(Quality::kBounded);
       for (const auto& [number, bounds] : row.bounds.entries()) {
         static_cast<void>(number);
         ++summary.numbers;
@@ -33,6 +35,40 @@ BoundsSummary SummaryOfBounds(const Report& report) {
         widths / static_cast<double>(summary.numbers - summary.without_limit);
   }
   return summary;
+}
+
+std::vector<BoundsReason> BoundsReasons(const Report& report) {
+  const Loss& loss = report.loss;
+  std::vector<BoundsReason> reasons;
+  if (loss.discarded_events - loss.overwritten + loss.discarded_packets != 0) {
+    reasons.push_back(
+        {"records were lost", "the notes name where, and what helps"});
+  }
+  if (report.hidden_switches != 0) {
+    reasons.push_back({"the kernel did not show a switch",
+                       "in a longer recording its part is smaller"});
+  }
+  const auto any = [&report](const auto& of) {
+    return std::any_of(report.segments.begin(), report.segments.end(), of);
+  };
+  if (any([](const SegmentRow& row) { return row.probes.has_value(); })) {
+    reasons.push_back({"the cost of probes is estimated",
+                       "fewer probes, or hooks in the code, cost less"});
+  }
+  const auto estimated = [](const std::optional<SegmentCount>& count) {
+    return count && count->estimate.Read().of_unseen;
+  };
+  if (any([&](const SegmentRow& row) {
+        return std::any_of(row.counts.begin(), row.counts.end(), estimated);
+      })) {
+    reasons.push_back({"calls that were not counted may differ",
+                       "fewer event sets count more of them"});
+  }
+  if (reasons.empty()) {
+    reasons.push_back({"the owner of counts is not known at an edge",
+                       "in a longer recording its part is smaller"});
+  }
+  return reasons;
 }
 
 }  // namespace countrace::rmap

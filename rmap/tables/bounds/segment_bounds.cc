@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "rmap/result/limits.h"
 #include "rmap/tables/bounds/unseen_bounds.h"
-#include "rmap/tables/input/interval_arithmetic.h"
 
 namespace countrace::rmap {
 namespace {
@@ -13,27 +13,36 @@ constexpr std::uint64_t kNone = Bounds::kNone;
 
 }  // namespace
 
-// Sets the limits of one row, in this order: each needs those before it.
+// Sets the limits of one row, in this order: each needs those before it. A lost
+// record is one of a CPU or a thread, between two that are there. So a number
+// differs by no more than
+//   calls    the records that were lost in the process's life
+//   wall     the time of the calls that a loss touched, or that were in it
+//   on-CPU   that, and more by the time in which its threads may have run
+//   waits    that, and the time in which it is not known if they waited
+// and one without inner segments by what those may have besides.
 class UnseenBounds::SegmentLimits {
  public:
   SegmentLimits(const UnseenBounds& bounds, const ProcessState& process,
                 const SegmentUnseen& unseen, SegmentRow& row);
   void OfCalls();
+  void OfWall();
   void OfDurations(const DurationStatistics& durations);
   void OfCpuTime();
   void OfWaits();
   void OfCounts();
 
  private:
-  using Pair = std::optional<InclusiveExclusive>;
-  using PairBounds = std::pair<Bounds, Bounds>;
-  PairBounds OffCpu(const Pair& pair, std::uint64_t fewer,
-                    std::uint64_t child) const;
-  void SetOffCpu(const Pair& pair, Number incl, Number excl,
-                 const PairBounds& bounds, const PairBounds& other);
+  // The limits of a time that is at most its wall time.
+  struct Pair {
+    Bounds incl, excl;
+  };
+  Pair LimitsOf(const InclusiveExclusive& time, std::uint64_t fewer_ns,
+                std::uint64_t further_ns) const;
+  void SetOffCpu(const std::optional<InclusiveExclusive>& time, Number incl,
+                 Number excl, const std::optional<Pair>& other);
   // Where records show how often the event happened.
   void ByRecords(std::size_t plan, const SegmentCount& count,
-                 std::uint64_t fewer, std::uint64_t later, std::uint64_t child,
                  std::uint64_t most);
   void BySource(std::size_t plan, const SegmentCount& count);
   void OfEstimate(std::size_t plan, SegmentCount& count);
@@ -43,24 +52,25 @@ class UnseenBounds::SegmentLimits {
   const SegmentUnseen& unseen_;
   SegmentRow& row_;
   const OfAll& all_;
-  const UnseenSums& own_;
-  const UnseenSums::Less& less_;
   const bool interrupts_;
-  const std::uint64_t hidden_ns_;
   // Hook records of its process were lost: calls are missing, and others may
   // be in the wrong path.
   const bool hooks_;
-  std::uint64_t hooks_ns_ = 0;
   // What its paths had before is known of a single thread: how much others had
   // added by then depends on the order of reading.
   const CertainSums certain_;
   // Calls of kernel segments that were not recorded.
   const bool kernel_;
-  const std::uint64_t kernel_ns_;
-  // Switches and faults that its own CPU time and waiting time have, too.
-  const bool absent_, doubtful_;
-  Bounds calls_, wall_, wall_excl_, on_, on_excl_;
-  std::uint64_t wall_ns_ = 0, late_ns_ = 0;
+  // No kernel record shows where one of its threads was.
+  const bool absent_;
+  const std::uint64_t records_;  // that may be its own
+  std::uint64_t less_ns_, more_ns_;
+  // Others may be inside it; it may have what those inside it have.
+  std::uint64_t inner_ns_, outer_ns_;
+  const std::uint64_t hidden_ns_, on_cpu_ns_, state_ns_;
+  std::uint64_t certain_less_ns_ = 0;
+  Bounds calls_;
+  Pair wall_, on_;
 };
 
 UnseenBounds::SegmentLimits::SegmentLimits(const UnseenBounds& bounds,
@@ -72,58 +82,65 @@ UnseenBounds::SegmentLimits::SegmentLimits(const UnseenBounds& bounds,
       unseen_(unseen),
       row_(row),
       all_(bounds.Known(process)),
-      own_(unseen.own),
-      less_(unseen.own.less),
       interrupts_(&process == &bounds.input_.in.registry.interrupts()),
-      hidden_ns_(interrupts_ ? bounds.everywhere_ns_ : all_.hidden_ns),
       hooks_((process.hooks_lost || bounds.input_.in.session_loss) &&
              (!unseen.in_kernel || unseen.path)),
       certain_(process.threads.size() == 1 ? unseen.certain : CertainSums()),
       kernel_(unseen.in_kernel && process.kernel_unknown_ns != 0),
-      kernel_ns_(kernel_ ? process.kernel_unknown_ns : 0),
       absent_(all_.absent && !interrupts_),
-      doubtful_(own_.on_cpu_ns + own_.unknown_ns + hidden_ns_ != 0 || kernel_) {
+      records_(interrupts_ ? bounds.MostUnseen() : all_.records),
+      less_ns_(unseen.own.less_ns),
+      more_ns_(unseen.own.more_ns),
+      inner_ns_(unseen.own.inner_ns),
+      outer_ns_(unseen.children.less_ns),
+      hidden_ns_(interrupts_ ? bounds.everywhere_ns_ : all_.hidden_ns),
+      on_cpu_ns_(unseen.own.on_cpu_ns + hidden_ns_),
+      state_ns_(unseen.own.state_ns + hidden_ns_) {
   const TableSources& in = bounds.input_.in;
+  // Other kernel segments than those recorded.
+  const std::uint64_t late_ns = in.kernel_dumps ? all_.late_ns : 0;
+  inner_ns_ += late_ns;
+  outer_ns_ += late_ns;
+  if (kernel_) {
+    less_ns_ += late_ns;
+    more_ns_ += process.kernel_unknown_ns;
+  }
   if (hooks_) {
-    hooks_ns_ = in.session_loss
-                    ? kNone
-                    : process.hook_losses *
-                          Less(in.end_ns, process.hooks_lost_since_ns);
+    certain_less_ns_ = std::exchange(less_ns_, kNone);
+    inner_ns_ = outer_ns_ = kNone;
+    more_ns_ =
+        in.session_loss
+            ? kNone
+            : more_ns_ + process.hook_losses *
+                             Less(in.end_ns, process.hooks_lost_since_ns);
   }
 }
 
 void UnseenBounds::SegmentLimits::OfCalls() {
-  const std::uint64_t records =
-      interrupts_ ? bounds_.MostUnseen() : all_.records;
-  calls_ =
-      Around(row_.calls, unseen_.path ? less_.calls : 0, kernel_ ? records : 0);
+  calls_ = Around(row_.calls, unseen_.path ? unseen_.own.fewer_calls : 0,
+                  kernel_ ? records_ : 0);
   if (hooks_) {
-    calls_ = unseen_.path ? Bounds{certain_.calls, kNone}
-                          : Around(row_.calls, 0,
-                                   bounds_.input_.in.session_loss
-                                       ? kNone
-                                       : process_.hook_records_lost);
+    const std::uint64_t more =
+        bounds_.input_.in.session_loss ? kNone : process_.hook_records_lost;
+    // One of another path may be of this one.
+    calls_ = unseen_.path
+                 ? Bounds{certain_.calls, AddBounded(unseen_.most_calls, more)}
+                 : Around(row_.calls, 0, more);
   }
   row_.bounds.Set(Number::kCalls, row_.calls, calls_);
-  wall_ns_ = AddBounded(kernel_ns_, own_.wall_ns);
-  // Other kernel segments than those recorded.
-  late_ns_ = bounds_.input_.in.kernel_dumps ? all_.late_ns : 0;
-  wall_ = Around(row_.wall.incl, less_.wall_ns + (kernel_ ? late_ns_ : 0),
-                 wall_ns_);
-  wall_excl_ = Around(
-      row_.wall.excl, less_.wall_ns + own_.kernel_ns + late_ns_,
-      AddBounded(wall_ns_, AddBounded(unseen_.children.wall_ns, late_ns_)));
+}
+
+void UnseenBounds::SegmentLimits::OfWall() {
+  const std::uint64_t most = interrupts_ ? kNone : all_.lives_ns;
+  wall_ = LimitsOf({row_.wall.incl, row_.wall.excl}, 0, 0);
+  wall_.incl = Capped(wall_.incl, row_.wall.incl, most);
   if (hooks_) {
-    wall_ = {std::min(wall_.lo, certain_.wall_ns),
-             AddBounded(wall_.hi, hooks_ns_)};
-    wall_excl_ = {0, AddBounded(wall_excl_.hi, hooks_ns_)};
+    wall_.incl.lo =
+        Less(std::min(row_.wall.incl, certain_.wall_ns), certain_less_ns_);
   }
-  if (!interrupts_) {
-    wall_ = Capped(wall_, row_.wall.incl, all_.lives_ns);
-    wall_excl_ = Capped(wall_excl_, row_.wall.excl, all_.lives_ns);
-  }
-  row_.bounds.Set(Number::kWallIncl, row_.wall.incl, wall_);
-  row_.bounds.Set(Number::kWallExcl, row_.wall.excl, wall_excl_);
+  wall_.excl = Capped(wall_.excl, row_.wall.excl, wall_.incl.hi);
+  row_.bounds.Set(Number::kWallIncl, row_.wall.incl, wall_.incl);
+  row_.bounds.Set(Number::kWallExcl, row_.wall.excl, wall_.excl);
 }
 
 void UnseenBounds::SegmentLimits::OfDurations(
@@ -135,18 +152,18 @@ void UnseenBounds::SegmentLimits::OfDurations(
   std::uint64_t most_ns =
       interrupts_ ? Less(bounds_.input_.in.end_ns, bounds_.input_.in.begin_ns)
                   : all_.longest_ns;
-  most_ns = std::min(most_ns, wall_.hi);
-  if (local) most_ns = std::min(most_ns, AddBounded(row_.wall.max, wall_ns_));
+  most_ns = std::min(most_ns, wall_.incl.hi);
+  if (local) most_ns = std::min(most_ns, AddBounded(row_.wall.max, more_ns_));
   const auto limits = [&](double fraction) {
-    return durations.PercentileLimits(fraction, missing, own_.calls, most_ns);
+    return durations.PercentileLimits(fraction, missing, unseen_.own.calls,
+                                      most_ns);
   };
   const Bounds longest = limits(1);
   Bounds mean{0, longest.hi};
   if (local) {
     const std::uint64_t sum_ns = durations.sum();
-    mean.lo =
-        Less(sum_ns, less_.wall_ns) / std::max<std::uint64_t>(1, calls_.hi);
-    mean.hi = std::min(mean.hi, AddBounded(sum_ns, wall_ns_) /
+    mean.lo = Less(sum_ns, less_ns_) / std::max<std::uint64_t>(1, calls_.hi);
+    mean.hi = std::min(mean.hi, AddBounded(sum_ns, more_ns_) /
                                         std::max<std::uint64_t>(1, calls_.lo) +
                                     1);
   }
@@ -159,91 +176,86 @@ void UnseenBounds::SegmentLimits::OfDurations(
   row_.bounds.Set(Number::kWallP99, row_.wall.p99, limits(0.99));
 }
 
+UnseenBounds::SegmentLimits::Pair UnseenBounds::SegmentLimits::LimitsOf(
+    const InclusiveExclusive& time, std::uint64_t fewer_ns,
+    std::uint64_t further_ns) const {
+  const std::uint64_t less = AddBounded(less_ns_, fewer_ns);
+  const std::uint64_t more = AddBounded(more_ns_, further_ns);
+  return {Around(time.incl, less, more),
+          Around(time.excl, AddBounded(less, inner_ns_),
+                 AddBounded(more, outer_ns_))};
+}
+
 void UnseenBounds::SegmentLimits::OfCpuTime() {
   if (!row_.on_cpu) return;
-  std::uint64_t most_ns = all_.most_on_cpu_ns.value_or(kNone);
-  if (interrupts_) most_ns = kNone;
-  const std::uint64_t more = own_.on_cpu_ns + hidden_ns_ + kernel_ns_;
-  const std::uint64_t fewer = less_.on_cpu_ns + all_.unbooked_ns +
-                              bounds_.input_.in.dispatches.cut_ns();
-  on_ = Around(row_.on_cpu->incl, fewer, AddBounded(more, hooks_ns_));
-  on_excl_ = Around(
-      row_.on_cpu->excl, fewer + own_.kernel_ns + unseen_.uncovered_ns,
-      AddBounded(AddBounded(more, unseen_.children.on_cpu_ns), hooks_ns_));
+  // On a known CPU it surely ran.
+  const std::uint64_t fewer_ns =
+      all_.unbooked_ns + bounds_.input_.in.dispatches.cut_ns();
+  on_ = LimitsOf(*row_.on_cpu, fewer_ns, on_cpu_ns_);
   if (hooks_) {
-    on_.lo = std::min(on_.lo, certain_.on_cpu_ns);
-    on_excl_.lo = 0;
+    on_.incl.lo = Less(std::min(row_.on_cpu->incl, certain_.on_cpu_ns),
+                       certain_less_ns_ + fewer_ns);
   }
   // At most its wall time, and the process's on-CPU time.
-  const std::uint64_t cap = std::max(row_.on_cpu->incl, most_ns);
-  on_ = AtMost(on_, std::min(wall_.hi, cap));
-  on_excl_ = AtMost(on_excl_, std::min(wall_excl_.hi, cap));
-  row_.bounds.Set(Number::kOnCpuIncl, row_.on_cpu->incl, on_);
-  row_.bounds.Set(Number::kOnCpuExcl, row_.on_cpu->excl, on_excl_);
-  row_.bounds.Set(Number::kOffCpuIncl, row_.off_cpu->incl, Rest(wall_, on_));
+  const std::uint64_t most =
+      interrupts_
+          ? kNone
+          : std::max(row_.on_cpu->incl, all_.most_on_cpu_ns.value_or(kNone));
+  on_.incl = AtMost(on_.incl, std::min(wall_.incl.hi, most));
+  on_.excl = AtMost(on_.excl, std::min(wall_.excl.hi, most));
+  row_.bounds.Set(Number::kOnCpuIncl, row_.on_cpu->incl, on_.incl);
+  row_.bounds.Set(Number::kOnCpuExcl, row_.on_cpu->excl, on_.excl);
+  row_.bounds.Set(Number::kOffCpuIncl, row_.off_cpu->incl,
+                  Rest(wall_.incl, on_.incl));
   row_.bounds.Set(Number::kOffCpuExcl, row_.off_cpu->excl,
-                  Rest(wall_excl_, on_excl_));
+                  Rest(wall_.excl, on_.excl));
 }
 
-UnseenBounds::SegmentLimits::PairBounds UnseenBounds::SegmentLimits::OffCpu(
-    const Pair& pair, std::uint64_t fewer, std::uint64_t child) const {
-  PairBounds bounds;
-  if (!pair) return bounds;
-  std::uint64_t more = AddBounded(own_.unknown_ns + hidden_ns_, kernel_ns_);
-  more = absent_ ? kNone : AddBounded(more, hooks_ns_);
-  const bool any = hooks_ || process_.hooks_lost;
-  fewer = any ? kNone : AddBounded(fewer, hidden_ns_);
-  bounds.first =
-      Around(pair->incl, AddBounded(fewer, kernel_ ? late_ns_ : 0), more);
-  bounds.second =
-      Around(pair->excl, AddBounded(fewer, own_.kernel_ns + late_ns_),
-             AddBounded(more, AddBounded(child, late_ns_)));
-  return bounds;
-}
-
-void UnseenBounds::SegmentLimits::SetOffCpu(const Pair& pair, Number incl,
-                                            Number excl,
-                                            const PairBounds& bounds,
-                                            const PairBounds& other) {
-  if (!pair) return;
-  row_.bounds.Set(incl, pair->incl,
-                  WithRoom(bounds.first, pair->incl,
-                           Rest(Rest(wall_, on_), other.first).hi));
-  row_.bounds.Set(excl, pair->excl,
-                  WithRoom(bounds.second, pair->excl,
-                           Rest(Rest(wall_excl_, on_excl_), other.second).hi));
+void UnseenBounds::SegmentLimits::SetOffCpu(
+    const std::optional<InclusiveExclusive>& time, Number incl, Number excl,
+    const std::optional<Pair>& other) {
+  if (!time) return;
+  Pair limits = LimitsOf(*time, state_ns_, state_ns_);
+  if (absent_) limits.incl.hi = limits.excl.hi = kNone;
+  if (process_.hooks_lost) limits.incl.lo = limits.excl.lo = 0;
+  const Pair others = other.value_or(Pair());
+  const Bounds whole =
+      WithRoom(limits.incl, time->incl,
+               Rest(Rest(wall_.incl, on_.incl), others.incl).hi);
+  const Bounds rest = Rest(Rest(wall_.excl, on_.excl), others.excl);
+  row_.bounds.Set(incl, time->incl, whole);
+  row_.bounds.Set(
+      excl, time->excl,
+      WithRoom(limits.excl, time->excl, std::min(rest.hi, whole.hi)));
 }
 
 // It waits or is blocked in the rest of the time, one at a time.
 void UnseenBounds::SegmentLimits::OfWaits() {
-  const auto wait = OffCpu(row_.wait, less_.wait_ns, unseen_.children.wait_ns);
-  const auto blocked =
-      OffCpu(row_.blocked, less_.blocked_ns, unseen_.children.blocked_ns);
-  SetOffCpu(row_.wait, Number::kWaitIncl, Number::kWaitExcl, wait,
-            row_.blocked ? blocked : PairBounds());
-  SetOffCpu(row_.blocked, Number::kBlockedIncl, Number::kBlockedExcl, blocked,
-            row_.wait ? wait : PairBounds());
+  const auto limits = [this](const std::optional<InclusiveExclusive>& time) {
+    return time ? std::optional(LimitsOf(*time, state_ns_, state_ns_))
+                : std::nullopt;
+  };
+  const auto wait = limits(row_.wait), blocked = limits(row_.blocked);
+  SetOffCpu(row_.wait, Number::kWaitIncl, Number::kWaitExcl, blocked);
+  SetOffCpu(row_.blocked, Number::kBlockedIncl, Number::kBlockedExcl, wait);
 }
 
-void UnseenBounds::SegmentLimits::ByRecords(
-    std::size_t plan, const SegmentCount& count, std::uint64_t fewer,
-    std::uint64_t later, std::uint64_t child, std::uint64_t most) {
-  const Number incl = CountNumber(plan, CountPart::kIncl);
-  const Number excl = CountNumber(plan, CountPart::kExcl);
-  const std::uint64_t more =
-      absent_ ? kNone : AddBounded(later, doubtful_ ? all_.records : 0);
-  Bounds whole = Around(count.incl, fewer, more);
-  Bounds part = Around(count.excl, own_.kernel_ns != 0 ? kNone : fewer,
-                       AddBounded(more, child));
-  if (kernel_) whole.hi = part.hi = AddBounded(most, all_.records);
-  if (kernel_ && interrupts_) whole.hi = part.hi = kNone;
-  if (hooks_) whole = part = {0, AddBounded(most, all_.records)};
-  if (late_ns_ != 0) {
-    if (kernel_) whole.lo = 0;
-    part.lo = 0;
+void UnseenBounds::SegmentLimits::ByRecords(std::size_t plan,
+                                            const SegmentCount& count,
+                                            std::uint64_t most) {
+  const std::uint64_t events = unseen_.own.events;
+  const std::uint64_t records =
+      (on_cpu_ns_ | state_ns_) != 0 || kernel_ || hooks_ ? records_ : 0;
+  const std::uint64_t more = absent_ ? kNone : AddBounded(events, records);
+  Bounds whole = Around(count.incl, events, more);
+  Bounds part = Around(count.excl, inner_ns_ != 0 ? kNone : events,
+                       AddBounded(more, unseen_.children.events));
+  if (kernel_ || hooks_) {
+    whole.hi = part.hi = AddBounded(most, records);
   }
-  row_.bounds.Set(incl, count.incl, whole);
-  row_.bounds.Set(excl, count.excl, part);
+  if (hooks_ || (kernel_ && all_.late_ns != 0)) whole.lo = 0;
+  row_.bounds.Set(CountNumber(plan, CountPart::kIncl), count.incl, whole);
+  row_.bounds.Set(CountNumber(plan, CountPart::kExcl), count.excl, part);
 }
 
 void UnseenBounds::SegmentLimits::BySource(std::size_t plan,
@@ -254,16 +266,14 @@ void UnseenBounds::SegmentLimits::BySource(std::size_t plan,
     case SegmentSource::kNone:
       break;
     case SegmentSource::kOnCpuTime:
-      row_.bounds.Set(incl, count.incl, on_);
-      row_.bounds.Set(excl, count.excl, on_excl_);
+      row_.bounds.Set(incl, count.incl, on_.incl);
+      row_.bounds.Set(excl, count.excl, on_.excl);
       break;
     case SegmentSource::kSwitches:
-      ByRecords(plan, count, less_.switches, own_.switches,
-                unseen_.children.switches, all_.switches);
+      ByRecords(plan, count, interrupts_ ? bounds_.switches_ : all_.switches);
       break;
     case SegmentSource::kFaults:
-      ByRecords(plan, count, less_.faults, own_.faults, unseen_.children.faults,
-                all_.faults);
+      ByRecords(plan, count, interrupts_ ? bounds_.faults_ : all_.faults);
       break;
     case SegmentSource::kThreadDumps:
       if (count.quality < Quality::kBounded && !hooks_) break;
@@ -273,11 +283,14 @@ void UnseenBounds::SegmentLimits::BySource(std::size_t plan,
       break;
     case SegmentSource::kKernelDumps: {
       const bool lacks = count.quality >= Quality::kBounded;
-      if (!lacks && !doubtful_ && !hooks_ && own_.kernel_ns == 0) break;
+      if (!lacks && (on_cpu_ns_ | state_ns_) == 0 && !kernel_ && !hooks_ &&
+          inner_ns_ == 0) {
+        break;
+      }
       const std::uint64_t most = interrupts_ || plan >= all_.most_counts.size()
                                      ? kNone
                                      : all_.most_counts[plan];
-      const bool whole = less_.calls + less_.wall_ns == 0 && !hooks_;
+      const bool whole = unseen_.own.less_ns == 0 && !hooks_;
       row_.bounds.Set(incl, count.incl,
                       {whole ? count.incl : 0, std::max(most, count.incl)});
       row_.bounds.Set(excl, count.excl, {0, std::max(most, count.incl)});
@@ -291,8 +304,8 @@ void UnseenBounds::SegmentLimits::OfEstimate(std::size_t plan,
   const Number incl = CountNumber(plan, CountPart::kIncl);
   const Number excl = CountNumber(plan, CountPart::kExcl);
   const bool missing = row_.bounds.Of(incl).has_value();
-  Bounds whole = IntervalOf(InclusiveOf(count));
-  Bounds part = IntervalOf(ExclusiveOf(count));
+  Bounds whole = InclusiveOf(count).Limits();
+  Bounds part = ExclusiveOf(count).Limits();
   if (missing) whole.hi = part.hi = kNone;
   row_.bounds.Set(incl, count.incl, whole);
   row_.bounds.Set(excl, count.excl, part);
@@ -328,6 +341,7 @@ void UnseenBounds::OfSegment(const ProcessState& process,
                              SegmentRow& row) const {
   SegmentLimits limits(*this, process, unseen, row);
   limits.OfCalls();
+  limits.OfWall();
   if (row.bounds.Of(Number::kCalls) || row.bounds.Of(Number::kWallIncl)) {
     limits.OfDurations(durations);
   }

@@ -4,8 +4,8 @@
 #include <numeric>
 
 #include "logformat/perf_event_names.h"
+#include "rmap/result/limits.h"
 #include "rmap/tables/input/account_sums.h"
-#include "rmap/tables/input/interval_arithmetic.h"
 
 namespace countrace::rmap {
 namespace {
@@ -36,15 +36,15 @@ void UnseenBounds::AddScaled(std::size_t plan, std::uint64_t more,
                              Row& row) const {
   if (plan >= row.scaled.size() || !row.scaled[plan]) return;
   row.qualities.Add(Quality::kScaled);
-  Bounds bounds = IntervalOf(*row.scaled[plan]);
+  Bounds bounds = row.scaled[plan]->Limits();
   if (more == kNone) {
     bounds.hi = kNone;
   } else if (more != 0) {
     // It may have all that is estimated to have no owner.
     const auto unattributed = ScaleAccount(input_, &CpuState::unattributed,
                                            *input_.plans[plan].cpu_event);
-    bounds.hi = AddBounded(bounds.hi,
-                           unattributed ? IntervalOf(*unattributed).hi : kNone);
+    bounds.hi =
+        AddBounded(bounds.hi, unattributed ? unattributed->Limits().hi : kNone);
   }
   row.bounds.Set(CountNumber(plan, CountPart::kWhole), row.scaled[plan]->value,
                  bounds);
@@ -154,21 +154,19 @@ void UnseenBounds::OfThread(const ThreadState& thread, ThreadRow& row) const {
       unseen.lost_ns + unseen.hidden_ns + outside_ns;
   const std::uint64_t life_ns = LifeNs(thread);
   const std::uint64_t unknown_ns =
-      unseen.unknown_ns + outside_ns + EarlierNs(thread);
+      unseen.unknown_ns + unseen.late_ns + outside_ns + EarlierNs(thread);
   // It runs, waits or is blocked, one at a time.
   const std::uint64_t on = row.on_cpu_ns.value_or(0);
   const std::uint64_t wait = row.wait_ns.value_or(0);
   const std::uint64_t blocked = row.blocked_ns.value_or(0);
-  const std::uint64_t late_ns = unseen.early_ns + unseen.late_ns;
-  const std::uint64_t least_wait = Less(wait, unseen.wait_ns + late_ns);
-  const std::uint64_t least_blocked =
-      Less(blocked, unseen.blocked_ns + late_ns);
+  const Bounds waiting = Around(wait, unknown_ns, unknown_ns);
+  const Bounds sleeping = Around(blocked, unknown_ns, unknown_ns);
   if (!row.on_cpu_ns) {
     if (input_.has_kernel) row.bounds.Set(Number::kOnCpu, 0, {0, life_ns});
   } else {
     row.bounds.Set(Number::kOnCpu, on,
                    WithRoom(Around(on, 0, on_cpu_ns), on,
-                            Less(life_ns, least_wait + least_blocked)));
+                            Less(life_ns, waiting.lo + sleeping.lo)));
   }
   std::uint64_t dispatches = AddBounded(unseen.Count(unseen_.dispatches()),
                                         thread.dispatch.unseen_switches);
@@ -182,29 +180,20 @@ void UnseenBounds::OfThread(const ThreadState& thread, ThreadRow& row) const {
   row.bounds.Set(Number::kMigrations, row.migrations,
                  Around(row.migrations, moved, AddBounded(dispatches, moved)));
   if (row.wait_ns) {
-    const std::uint64_t more =
-        Less(unknown_ns, Less(unseen.wait_ns, unseen.early_ns)) +
-        unseen.late_ns;
     row.bounds.Set(Number::kWait, wait,
-                   WithRoom({least_wait, wait + more}, wait,
-                            Less(life_ns, on + least_blocked)));
+                   WithRoom(waiting, wait, Less(life_ns, on + sleeping.lo)));
   }
   if (row.throttled_ns) {
     // Any unknown time of it, also if it counts as waiting for another reason.
-    const std::uint64_t unsure = unseen.wait_ns + late_ns;
     const Bounds all =
         row.bounds.Of(Number::kWait).value_or(Bounds{wait, wait});
-    Bounds some = Around(*row.throttled_ns, unsure, unsure + unknown_ns);
+    Bounds some = Around(*row.throttled_ns, unknown_ns, unknown_ns);
     some.hi = std::min(some.hi, std::max(all.hi, *row.throttled_ns));
     row.bounds.Set(Number::kThrottled, *row.throttled_ns, some);
   }
   if (row.blocked_ns) {
-    const std::uint64_t more =
-        Less(unknown_ns, Less(unseen.blocked_ns, unseen.early_ns)) +
-        unseen.late_ns;
     row.bounds.Set(Number::kBlocked, blocked,
-                   WithRoom({least_blocked, blocked + more}, blocked,
-                            Less(life_ns, on + least_wait)));
+                   WithRoom(sleeping, blocked, Less(life_ns, on + waiting.lo)));
   }
   SetCounts(thread, row);
   Finish(row);
@@ -314,6 +303,8 @@ void UnseenBounds::OfProcess(const ProcessState& process, ProcessRow& row) {
     all.most_counts[i] = bounds.hi;
   }
   Finish(row);
+  switches_ += all.switches;
+  faults_ += all.faults;
   processes_[&process] = std::move(all);
 }
 
@@ -360,13 +351,8 @@ void UnseenBounds::OfCpu(const CpuState& cpu, CpuRow& row) const {
   Finish(row);
 }
 
-void UnseenBounds::OfWaker(const BlockedOwner& owner, const WakerUnseen& unsure,
-                           const WakerUnseen& all, WakerRow& row) const {
-  // Losses that were noticed late: every interval may be another row's.
-  const bool late = input_.in.dispatches.cut_ns() != 0;
-  const WakerUnseen own =
-      late ? WakerUnseen{row.times, row.blocked_ns, 0} : unsure;
-  std::uint64_t unknown_ns = late ? kNone : 0, lives_ns = 0;
+void UnseenBounds::OfWaker(const BlockedOwner& owner, WakerRow& row) const {
+  std::uint64_t unknown_ns = 0, lives_ns = 0;
   const auto add = [&](const ThreadState& thread) {
     unknown_ns = AddBounded(
         unknown_ns, thread.unseen.unknown_ns + thread.unseen.outside_ns);
@@ -382,20 +368,19 @@ void UnseenBounds::OfWaker(const BlockedOwner& owner, const WakerUnseen& unsure,
       for (const ThreadState* thread : process->threads) add(*thread);
     }
   }
-  // Unsure intervals of other rows may be this one's.
-  std::uint64_t times = all.times - unsure.times;
-  if (unknown_ns != 0) times = AddBounded(times, MostUnseen());
+  // An interval that may belong to another row may be any row's.
+  std::uint64_t times = owner.unsure_times, ns = owner.unsure_ns;
+  // Losses that were noticed late: every interval may be another row's.
+  if (input_.in.dispatches.cut_ns() != 0) times = ns = unknown_ns = kNone;
+  const std::uint64_t unseen = unknown_ns == 0 ? 0 : MostUnseen();
   const Bounds blocked =
-      Capped(Around(row.blocked_ns, own.ns,
-                    AddBounded(all.ns - unsure.ns, unknown_ns)),
+      Capped(Around(row.blocked_ns, ns, AddBounded(ns, unknown_ns)),
              row.blocked_ns, lives_ns);
   row.bounds.Set(Number::kTimes, row.times,
-                 Around(row.times, own.times, times));
+                 Around(row.times, times, AddBounded(times, unseen)));
   row.bounds.Set(Number::kBlocked, row.blocked_ns, blocked);
-  const Bounds longest{std::min(own.longest_sure_ns, row.longest_ns),
-                       blocked.hi};
   if (blocked.lo != row.blocked_ns || blocked.hi != row.blocked_ns) {
-    row.bounds.Set(Number::kLongest, row.longest_ns, longest);
+    row.bounds.Set(Number::kLongest, row.longest_ns, {0, blocked.hi});
   }
   Finish(row);
 }

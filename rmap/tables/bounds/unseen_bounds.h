@@ -28,23 +28,19 @@ namespace countrace::rmap {
 // its paths.
 struct SegmentUnseen {
   UnseenSums own;
-  UnseenSums::Less children;       // of the segments directly inside
-  std::uint64_t uncovered_ns = 0;  // of those, too
-  CertainSums certain;             // if hook records of its process were lost
-  bool path = false;               // of one path, not of a segment
-  bool in_kernel = false;          // a system call, a fault, an interrupt
-};
-
-// Intervals of a row of wakers that may belong to another row, or be others.
-struct WakerUnseen {
-  std::uint64_t times = 0, ns = 0;
-  std::uint64_t longest_sure_ns = 0;  // of the others
+  UnseenSums children;           // of the segments directly inside
+  CertainSums certain;           // if hook records of its process were lost
+  std::uint64_t most_calls = 0;  // the same: of all its paths together
+  bool path = false;             // of one path, not of a segment
+  bool in_kernel = false;        // a system call, a fault, an interrupt
 };
 
 // Whose blocked time a row has: a thread's, or that of all of some processes.
 struct BlockedOwner {
   const ThreadState* thread = nullptr;
   std::set<const ProcessState*> processes;
+  // In all its rows: intervals that may belong to another one, or be others.
+  std::uint64_t unsure_times = 0, unsure_ns = 0;
 };
 
 class UnseenBounds {
@@ -60,9 +56,7 @@ class UnseenBounds {
   // `durations`: of the row's calls.
   void OfSegment(const ProcessState& process, const SegmentUnseen& unseen,
                  const DurationStatistics& durations, SegmentRow& row) const;
-  // `all`: the sums over all rows of `owner`.
-  void OfWaker(const BlockedOwner& owner, const WakerUnseen& unsure,
-               const WakerUnseen& all, WakerRow& row) const;
+  void OfWaker(const BlockedOwner& owner, WakerRow& row) const;
 
  private:
   // What may be missing in the numbers of a process, and the limits of those of
@@ -115,6 +109,7 @@ class UnseenBounds {
   std::uint64_t outside_ns_ = 0, outside_account_ns_ = 0;
   std::vector<std::uint64_t> outside_counts_;  // by kernel event
   std::map<const ProcessState*, OfAll> processes_;
+  std::uint64_t switches_ = 0, faults_ = 0;  // of all of them
 };
 
 }  // namespace countrace::rmap

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "logformat/perf_event_names.h"
-#include "rmap/state/unseen_state.h"
+#include "rmap/result/limits.h"
 
 namespace countrace::rmap {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "rmap/tables/input/interval_arithmetic.h"
+#include "rmap/result/limits.h"
 
 namespace countrace::rmap {
 namespace {

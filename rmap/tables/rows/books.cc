@@ -5,8 +5,8 @@
 #include <iterator>
 #include <optional>
 
+#include "rmap/result/limits.h"
 #include "rmap/tables/input/account_sums.h"
-#include "rmap/tables/input/interval_arithmetic.h"
 #include "rmap/tables/input/report_events.h"
 
 namespace countrace::rmap {

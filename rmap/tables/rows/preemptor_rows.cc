@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "rmap/dispatch/queue_time.h"
-#include "rmap/tables/input/interval_arithmetic.h"
+#include "rmap/result/limits.h"
 #include "rmap/tables/input/row_owner.h"
 
 namespace countrace::rmap {

@@ -121,13 +121,9 @@ class SegmentRows {
     SegmentUnseen unseen;
     unseen.own = node.unseen.Read();
     for (const PathNode::Child& child : node.children) {
-      if (!child.node->unseen) continue;
-      unseen.children.Add(child.node->unseen->less);
-      unseen.uncovered_ns += child.node->unseen->uncovered_ns;
+      unseen.children.Add(child.node->unseen.Read());
     }
     if (node.certain != nullptr) unseen.certain = *node.certain;
-    unseen.path = true;
-    unseen.in_kernel = IsInKernel(node.hook_id);
     return unseen;
   }
 
@@ -188,6 +184,11 @@ class SegmentRows {
   void BuildSegmentsOf(const ProcessState& process) {
     if (process.paths->children.empty()) return;
     std::map<std::uint32_t, SegmentSum> by_hook;
+    most_calls_ = 0;
+    if (process.hooks_lost || input_.in.session_loss) {
+      ForEachNode(*process.paths,
+                  [&](const PathNode& node) { most_calls_ += node.calls; });
+    }
     const std::size_t begin = report_.segment_paths.size();
     Collect(process, *process.paths, {}, by_hook, report_.segment_paths);
     path_groups_.push_back({begin, report_.segment_paths.size()});
@@ -374,6 +375,7 @@ class SegmentRows {
     SegmentUnseen unseen = sum.unseen;
     unseen.path = true;
     unseen.in_kernel = IsInKernel(group.hook_id());
+    unseen.most_calls = most_calls_;
     SetCalls(process, sum, unseen, row);
     if (sum.inferred) Lower(Quality::kInferred, row);
     if (sum.probes.any()) sum.probes.TakeOut(input_.plans, row);
@@ -394,7 +396,6 @@ class SegmentRows {
     const SegmentUnseen unseen = UnseenOf(node);
     sum.unseen.own.Add(unseen.own);
     sum.unseen.children.Add(unseen.children);
-    sum.unseen.uncovered_ns += unseen.uncovered_ns;
     sum.unseen.certain.calls += unseen.certain.calls;
     sum.unseen.certain.wall_ns += inner ? 0 : unseen.certain.wall_ns;
     sum.unseen.certain.on_cpu_ns += inner ? 0 : unseen.certain.on_cpu_ns;
@@ -449,6 +450,7 @@ class SegmentRows {
   const UnseenBounds& bounds_;
   Report& report_;
   std::vector<PathGroupRows> path_groups_;
+  std::uint64_t most_calls_ = 0;  // of the process at hand, after lost hooks
 };
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include <tuple>
 #include <utility>
 
-#include "rmap/state/unseen_state.h"
+#include "rmap/result/limits.h"
 
 namespace countrace::rmap {
 namespace {

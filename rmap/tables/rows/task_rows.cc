@@ -5,8 +5,8 @@
 #include <tuple>
 #include <utility>
 
+#include "rmap/result/limits.h"
 #include "rmap/state/call_paths.h"
-#include "rmap/tables/input/interval_arithmetic.h"
 
 namespace countrace::rmap {
 

@@ -42,15 +42,11 @@ class WakerSums {
     total.times += sum.times;
     total.ns += sum.ns;
     total.longest_ns = std::max(total.longest_ns, sum.longest_ns);
-    total.unsure_times += sum.unsure_times;
-    total.unsure_ns += sum.unsure_ns;
-    total.longest_sure_ns =
-        std::max(total.longest_sure_ns, sum.longest_sure_ns);
-    Whole& whole = wholes_[joined.owner.key];
-    whole.who.processes.insert(ProcessOf(key));
-    if (of_ == RowsOf::kThread) whole.who.thread = key.thread;
-    whole.unseen.times += sum.unsure_times;
-    whole.unseen.ns += sum.unsure_ns;
+    BlockedOwner& owner = owners_[joined.owner.key];
+    owner.processes.insert(ProcessOf(key));
+    if (of_ == RowsOf::kThread) owner.thread = key.thread;
+    owner.unsure_times += sum.unsure_times;
+    owner.unsure_ns += sum.unsure_ns;
   }
 
   void AddStack(const BlockedTime::Key& key, std::uint32_t stack,
@@ -64,11 +60,7 @@ class WakerSums {
     std::vector<WakerRow> rows;
     for (const auto& [place, joined] : joined_) {
       WakerRow row = RowOf(place, joined);
-      const BlockedTime::Sum& sum = joined.sum;
-      const Whole& whole = wholes_[joined.owner.key];
-      bounds.OfWaker(whole.who,
-                     {sum.unsure_times, sum.unsure_ns, sum.longest_sure_ns},
-                     whole.unseen, row);
+      bounds.OfWaker(owners_[joined.owner.key], row);
       rows.push_back(std::move(row));
     }
     std::sort(rows.begin(), rows.end(), RowLess);
@@ -84,10 +76,6 @@ class WakerSums {
   };
   using Place = std::tuple<RowOwner::Key, const PathNode*, WakerKind,
                            RowOwner::Key, std::uint32_t>;
-  struct Whole {
-    BlockedOwner who;
-    WakerUnseen unseen;
-  };
 
   static const ProcessState* ProcessOf(const BlockedTime::Key& key) {
     return key.process != nullptr ? key.process : key.thread->process;
@@ -133,7 +121,7 @@ class WakerSums {
   const TableSources& sources_;
   const RowsOf of_;
   std::map<Place, Joined> joined_;
-  std::map<RowOwner::Key, Whole> wholes_;
+  std::map<RowOwner::Key, BlockedOwner> owners_;
 };
 
 }  // namespace

@@ -1,17 +1,27 @@
-// Sums and limits of intervals that hold a truth, for the bounds of rows.
+// Intervals that hold a truth: the limits of a number, and sums of them.
 //
-// Bounds::kNone is no upper limit, and stays it. Thread: any; no state.
-#ifndef COUNTRACE_RMAP_TABLES_INPUT_INTERVAL_ARITHMETIC_H_
-#define COUNTRACE_RMAP_TABLES_INPUT_INTERVAL_ARITHMETIC_H_
+// Thread: any; no state.
+#ifndef COUNTRACE_RMAP_RESULT_LIMITS_H_
+#define COUNTRACE_RMAP_RESULT_LIMITS_H_
 
 #include <algorithm>
 #include <cstdint>
 
-#include "rmap/result/bounds.h"
-#include "rmap/result/scaled_count.h"
-#include "rmap/state/unseen_state.h"
-
 namespace countrace::rmap {
+
+struct Bounds {
+  // As a limit or an amount: there is none. It stays that in all sums.
+  static constexpr std::uint64_t kNone = ~std::uint64_t{0};
+  std::uint64_t lo = 0, hi = kNone;
+};
+
+constexpr std::uint64_t AddBounded(std::uint64_t a, std::uint64_t b) {
+  return a > Bounds::kNone - b ? Bounds::kNone : a + b;
+}
+// No amount is negative.
+constexpr std::uint64_t Less(std::uint64_t a, std::uint64_t b) {
+  return a > b ? a - b : 0;
+}
 
 inline Bounds Around(std::uint64_t value, std::uint64_t less,
                      std::uint64_t more) {
@@ -42,13 +52,6 @@ inline Bounds Rest(Bounds whole, Bounds part) {
           whole.hi == Bounds::kNone ? Bounds::kNone : Less(whole.hi, part.lo)};
 }
 
-// What was counted, at least.
-inline Bounds IntervalOf(const ScaledCount& scaled) {
-  const auto interval = scaled.Interval95();
-  if (!interval) return {scaled.counted, Bounds::kNone};
-  return {interval->lo, interval->hi};
-}
-
 }  // namespace countrace::rmap
 
-#endif  // COUNTRACE_RMAP_TABLES_INPUT_INTERVAL_ARITHMETIC_H_
+#endif  // COUNTRACE_RMAP_RESULT_LIMITS_H_
