@@ -35,8 +35,10 @@ std::vector<Column<PreemptorRow>> OccupantColumns(RowsOf of) {
       {{"preemptor", "kind"},
        "",
        Unit::kNone,
-       "What had its CPU: thread, interrupts, idle, outside (not counted), "
-       "throttled (by a CPU quota), not_known, other (of more kinds than are "
+       "What had its CPU: thread, interrupts, idle, idle_allowed (a CPU on "
+       "which it might run was idle for more than 0.5 ms), outside (not "
+       "counted), throttled (by a CPU quota), not_known, other (of more kinds "
+       "than are "
        "kept).",
        [](const R& r) -> Cell {
          return std::string(PreemptorKindName(r.preemptor.kind));
@@ -118,6 +120,8 @@ std::vector<Column<PreemptorRow>> PreemptorTextColumns(
              return "[interrupts]";
            case PreemptorKind::kIdle:
              return "[idle]";
+           case PreemptorKind::kIdleAllowed:
+             return "[idle] although allowed there";
            case PreemptorKind::kOutside:
              return "[outside]";
            case PreemptorKind::kThrottled:

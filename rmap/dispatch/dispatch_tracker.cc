@@ -46,7 +46,7 @@ DispatchTracker::DispatchTracker(const logformat::TraceInfo& info,
       interrupts_recorded_(HasHooksOf(info, logformat::HookOrigin::kInterrupt)),
       blocked_(BlockedTime::kMaxRows, rows.wakers_of == RowsOf::kThread,
                observer, rows.samples),
-      queues_(rows.preemptors),
+      queues_(cpus_, rows),
       unseen_(events_, HasHooksOf(info, logformat::HookOrigin::kKernel)) {
   if (switches_ < events_ && dumps_.rotating().Has(switches_)) {
     switches_ = events_;
@@ -272,7 +272,7 @@ void DispatchTracker::OnDoubt(std::int32_t cpu_number,
 }
 
 void DispatchTracker::SwitchIn(ThreadState& thread, std::int32_t cpu,
-                               std::uint64_t time_ns) {
+                               std::uint64_t time_ns, bool any_cpu) {
   if (thread.dispatch.running_cpu >= 0) [[unlikely]]
     LeaveOther(thread, cpu, time_ns);
   See(thread, time_ns);
@@ -286,19 +286,20 @@ void DispatchTracker::SwitchIn(ThreadState& thread, std::int32_t cpu,
     ++thread.dispatch.migrations;
   thread.dispatch.last_cpu = cpu;
   if (thread.dispatch.waiting && time_ns > thread.dispatch.runnable_since_ns) {
-    EndWait(thread, time_ns);
+    EndWait(thread, time_ns, any_cpu);
   }
   thread.dispatch.waiting = false;
   blocked_.Enter(thread, time_ns);
 }
 
-void DispatchTracker::EndWait(ThreadState& thread, std::uint64_t time_ns) {
+void DispatchTracker::EndWait(ThreadState& thread, std::uint64_t time_ns,
+                              bool any_cpu) {
   const std::uint64_t ns = time_ns - thread.dispatch.runnable_since_ns;
   thread.dispatch.wait_ns += ns;
   if (thread.dispatch.throttled) thread.dispatch.throttled_ns += ns;
   blocked_.AddWait(thread, ns);
   if (queues_.wanted()) [[unlikely]]
-    queues_.OnWait(thread, thread.dispatch.running_cpu, time_ns);
+    queues_.OnWait(thread, thread.dispatch.running_cpu, time_ns, any_cpu);
   if (observer_ != nullptr) {
     observer_->OnWait(
         {thread.index, thread.dispatch.runnable_since_ns, time_ns});
@@ -306,7 +307,8 @@ void DispatchTracker::EndWait(ThreadState& thread, std::uint64_t time_ns) {
 }
 
 void DispatchTracker::SwitchOut(ThreadState& thread, std::int32_t cpu,
-                                std::uint64_t time_ns, std::uint16_t state) {
+                                std::uint64_t time_ns, std::uint16_t bits) {
+  const std::uint16_t state = bits & kStateOfSwitch;
   SeeRunning(thread, time_ns);
   ++thread.dispatch.switches_out;
   ThreadRegistry::See(thread, time_ns);
@@ -320,6 +322,9 @@ void DispatchTracker::SwitchOut(ThreadState& thread, std::int32_t cpu,
   saw_throttled_ |= thread.dispatch.throttled;
   thread.dispatch.runnable_since_ns = time_ns;
   thread.dispatch.queued_cpu = cpu;
+  // Elsewhere it is not known which CPUs are idle.
+  thread.dispatch.any_cpu =
+      (bits & kPrevAnyCpu) != 0 && registry_.gate().counts_idle();
   blocked_.Leave(thread, time_ns, state);
   unseen_.Leave(thread, time_ns);
   if (state & logformat::kSwitchDead) {
@@ -330,12 +335,14 @@ void DispatchTracker::SwitchOut(ThreadState& thread, std::int32_t cpu,
 }
 
 void DispatchTracker::Occupy(CpuState& cpu, std::int32_t tid,
-                             std::uint64_t time_ns, bool inferred) {
+                             std::uint64_t time_ns, bool inferred,
+                             bool any_cpu) {
   cpu.Occupy(Resolve(tid, time_ns), tid,
              tid != 0 || !registry_.gate().counts_idle());
   if (cpu.thread() != nullptr) {
     ++cpu.dispatches;
-    SwitchIn(*cpu.thread(), static_cast<std::int32_t>(cpu.cpu), time_ns);
+    SwitchIn(*cpu.thread(), static_cast<std::int32_t>(cpu.cpu), time_ns,
+             any_cpu);
   }
   cpu.dispatch.begin_ns = time_ns;
   cpu.dispatch.inferred = inferred;
@@ -368,7 +375,8 @@ void DispatchTracker::OnDispatch(const EventRecord& record,
     ++malformed_;
     return;
   }
-  const auto [prev, next, state] = *tids;
+  const auto [prev, next, bits] = *tids;
+  const std::uint16_t state = bits & kStateOfSwitch;
 
   CloseInterrupts(*cpu, time_ns, /*switches=*/true);
   if (cpu->interrupts_unknown_since_ns != 0) [[unlikely]] {
@@ -380,7 +388,7 @@ void DispatchTracker::OnDispatch(const EventRecord& record,
   if (!cpu->begun()) {
     Begin(*cpu, record, time_ns);
     ThreadState* left = Resolve(prev, time_ns);
-    if (left != nullptr) SwitchOut(*left, record.cpu, time_ns, state);
+    if (left != nullptr) SwitchOut(*left, record.cpu, time_ns, bits);
   } else {
     // In a recording of marked processes, what lies between two dispatches of
     // other processes is outside. After a loss, a fork may be among the lost
@@ -411,17 +419,17 @@ void DispatchTracker::OnDispatch(const EventRecord& record,
         }
       }
       if (no_thread_known) NoteLoss(time_ns);  // may concern any thread
-      if (left != nullptr) SwitchOut(*left, record.cpu, time_ns, state);
+      if (left != nullptr) SwitchOut(*left, record.cpu, time_ns, bits);
     } else {
       Attribute(*cpu, record, time_ns, true);
       EmitDispatch(*cpu, cpu->last_ns, state, false);
       if (cpu->thread() != nullptr) {
-        SwitchOut(*cpu->thread(), record.cpu, time_ns, state);
+        SwitchOut(*cpu->thread(), record.cpu, time_ns, bits);
       }
     }
   }
   EmitCounters(*cpu, record, time_ns);
-  Occupy(*cpu, next, time_ns, false);
+  Occupy(*cpu, next, time_ns, false, (bits & kNextAnyCpu) != 0);
 }
 
 bool DispatchTracker::IsEnd(std::uint32_t reason, std::uint64_t time_ns) const {

@@ -201,18 +201,22 @@ class DispatchTracker {
   void NoteWentBack(const CpuState& cpu, const MeasureSet& events,
                     const AttributedInterval& last);
   void Occupy(CpuState& cpu, std::int32_t tid, std::uint64_t time_ns,
-              bool inferred);
+              bool inferred, bool any_cpu = false);
   // Ends open interrupts. `switches`: a switch shows that they are over, so
   // that their exits are missing.
   void CloseInterrupts(CpuState& cpu, std::uint64_t time_ns, bool switches);
   void AttributePart(CpuState& cpu, const logformat::EventRecord& record,
                      std::uint64_t time_ns);
-  void SwitchIn(ThreadState& thread, std::int32_t cpu, std::uint64_t time_ns);
+  // `any_cpu`: it might run on every recorded one.
+  void SwitchIn(ThreadState& thread, std::int32_t cpu, std::uint64_t time_ns,
+                bool any_cpu = false);
   // What woke the thread, as far as the trace shows.
   Waker WakerOf(const logformat::EventRecord& record, std::int32_t waker_tid,
                 std::int32_t wakee_tid) const;
   // Requires: `thread` has waited since before `time_ns`.
-  void EndWait(ThreadState& thread, std::uint64_t time_ns);
+  void EndWait(ThreadState& thread, std::uint64_t time_ns,
+               bool any_cpu = false);
+  // `state`: with the flags of kernel_layout.h.
   void SwitchOut(ThreadState& thread, std::int32_t cpu, std::uint64_t time_ns,
                  std::uint16_t state);
   // The switch at `time_ns` was computed.

@@ -36,6 +36,8 @@ void QueueTime::OnTime(const CpuState& cpu,
   const ThreadState* const thread =
       kind == PreemptorKind::kThread ? interval.thread : nullptr;
   const bool sure = !cpu.outside_unknown;
+  if (interval.ns != 0 && kind == PreemptorKind::kNotKnown)
+    Doubt(interval.begin_ns, interval.end_ns);
   // What is not known is what no span covers.
   if (interval.ns != 0 && kind != PreemptorKind::kNotKnown) {
     std::deque<Span>& spans = queue.spans;
@@ -45,7 +47,7 @@ void QueueTime::OnTime(const CpuState& cpu,
       spans.back().end_ns = interval.end_ns;
     } else {
       spans.push_back({interval.begin_ns, interval.end_ns, kind, thread, sure});
-      if (spans.size() > max_spans_) spans.pop_front();
+      if (spans.size() > kMaxSpans) spans.pop_front();
     }
   }
   if (queue.pending.empty() || cpu.open_interrupts != 0 ||
@@ -65,6 +67,7 @@ void QueueTime::DoubtInterrupts(const CpuState& cpu, std::uint64_t since_ns) {
        span != spans.rend() && span->begin_ns >= since_ns; ++span) {
     if (span->kind == PreemptorKind::kInterrupts) span->sure = false;
   }
+  Doubt(since_ns, cpu.last_ns);
 }
 
 void QueueTime::TakeBack(const CpuState& cpu, std::uint64_t since_ns) {
@@ -74,13 +77,21 @@ void QueueTime::TakeBack(const CpuState& cpu, std::uint64_t since_ns) {
     if (span->kind == PreemptorKind::kInterrupts) continue;
     span->end_ns = std::max(span->begin_ns, since_ns);
   }
+  Doubt(since_ns, cpu.last_ns);
 }
 
 void QueueTime::OnWait(const ThreadState& thread, std::int32_t cpu,
-                       std::uint64_t end_ns) {
+                       std::uint64_t end_ns, bool any_cpu) {
   // As for blocked time: records lost meanwhile may show that it ran.
-  const Wait wait{&thread, thread.dispatch.runnable_since_ns, end_ns,
-                  thread.unseen.latest_ns == 0};
+  const std::uint64_t begin_ns = thread.dispatch.runnable_since_ns;
+  const bool is_long =
+      end_ns - begin_ns > least_idle_ns_ && !thread.dispatch.throttled;
+  const bool movable = is_long && thread.dispatch.any_cpu && any_cpu;
+  // After a loss, what its begin or its end is not known to say.
+  const bool perhaps = is_long && !movable && unknown_until_ns_ != 0 &&
+                       (thread.dispatch.any_cpu || !thread.blocked.left_cpu);
+  const Wait wait{&thread, begin_ns, end_ns,
+                  thread.unseen.latest_ns == 0 && !perhaps, movable};
   if (thread.dispatch.throttled) {  // whatever had the CPU, it was not why
     Add(wait, PreemptorKind::kThrottled, nullptr, end_ns - wait.begin_ns, true);
     return;
@@ -96,30 +107,103 @@ void QueueTime::OnWait(const ThreadState& thread, std::int32_t cpu,
 
 void QueueTime::Split(const Wait& wait, const Queue& queue) {
   std::uint64_t not_known_ns = wait.end_ns - wait.begin_ns;
+  const std::vector<Range> idle =
+      wait.movable ? IdleDuring(wait) : std::vector<Range>();
+  for (const auto& [from_ns, to_ns] : idle) {
+    not_known_ns -= to_ns - from_ns;
+    Add(wait, PreemptorKind::kIdleAllowed, nullptr, to_ns - from_ns, true);
+  }
   for (auto span = queue.spans.rbegin();
        span != queue.spans.rend() && span->end_ns > wait.begin_ns; ++span) {
-    const std::uint64_t begin_ns = std::max(span->begin_ns, wait.begin_ns);
+    std::uint64_t begin_ns = std::max(span->begin_ns, wait.begin_ns);
     const std::uint64_t end_ns = std::min(span->end_ns, wait.end_ns);
-    if (begin_ns >= end_ns) continue;
-    not_known_ns -= end_ns - begin_ns;
-    Add(wait, span->kind, span->thread, end_ns - begin_ns, span->sure);
+    const auto add_until = [&](std::uint64_t until_ns) {
+      if (begin_ns >= until_ns) return;
+      not_known_ns -= until_ns - begin_ns;
+      Add(wait, span->kind, span->thread, until_ns - begin_ns, span->sure);
+    };
+    for (const auto& [from_ns, to_ns] : idle) {
+      add_until(std::min(end_ns, from_ns));
+      begin_ns = std::max(begin_ns, to_ns);
+    }
+    add_until(end_ns);
   }
   if (not_known_ns != 0) {
     Add(wait, PreemptorKind::kNotKnown, nullptr, not_known_ns, false);
   }
 }
 
+std::vector<QueueTime::Range> QueueTime::IdleDuring(const Wait& wait) const {
+  std::vector<Range> found;
+  for (const CpuState& cpu : cpus_) {
+    std::uint64_t begin_ns = wait.end_ns, end_ns = wait.end_ns;
+    if (cpu.occupant() == CpuState::Occupant::kIdle && cpu.open_interrupts == 0)
+      begin_ns = std::min(cpu.last_ns, end_ns);
+    const auto keep = [&] {
+      const Range part(std::max(begin_ns, wait.begin_ns),
+                       std::min(end_ns, wait.end_ns));
+      if (part.first + least_idle_ns_ < part.second) found.push_back(part);
+    };
+    const std::deque<Span> none;
+    const std::deque<Span>& spans =
+        cpu.cpu < queues_.size() ? queues_[cpu.cpu].spans : none;
+    for (auto span = spans.rbegin();
+         span != spans.rend() && span->end_ns > wait.begin_ns; ++span) {
+      if (span->kind != PreemptorKind::kIdle) continue;
+      if (span->end_ns != begin_ns) {
+        keep();
+        end_ns = span->end_ns;
+      }
+      begin_ns = span->begin_ns;
+    }
+    keep();
+  }
+  std::sort(found.begin(), found.end());
+  std::vector<Range> all;
+  for (const Range& range : found) {
+    if (all.empty() || all.back().second < range.first) all.push_back(range);
+    all.back().second = std::max(all.back().second, range.second);
+  }
+  return all;
+}
+
+void QueueTime::Doubt(std::uint64_t begin_ns, std::uint64_t end_ns) {
+  unknown_until_ns_ = std::max(unknown_until_ns_, end_ns);
+  const auto doubt = [](Sum& sum, std::uint64_t ns) {
+    ++sum.unsure_times;
+    sum.unsure_ns = std::min(sum.unsure_ns + ns, sum.ns);
+    sum.longest_sure_ns = 0;
+  };
+  if (begin_ns < forgot_until_ns_)
+    for (auto& [key, sum] : sums_) doubt(sum, sum.ns);
+  std::erase_if(doubtful_, [&](const Doubtful& part) {
+    if (part.wait_end_ns <= begin_ns) return false;
+    doubt(sums_[part.key], part.ns);
+    return true;
+  });
+}
+
 void QueueTime::Add(const Wait& wait, PreemptorKind kind, const ThreadState* by,
                     std::uint64_t ns, bool sure) {
   Key key{wait.thread, kind, by};
-  if (sums_.size() >= max_rows_ && !sums_.contains(key)) {
+  if (sums_.size() >= kMaxRows && !sums_.contains(key)) {
     key = {wait.thread, PreemptorKind::kOther, nullptr};
   }
   Sum& sum = sums_[key];
   ++sum.times;
   sum.ns += ns;
   sum.longest_ns = std::max(sum.longest_ns, ns);
-  if (wait.sure && sure) {
+  sure = sure && wait.sure;
+  if (sure && wait.movable) {
+    sure = wait.begin_ns >= unknown_until_ns_;
+    if (sure) doubtful_.push_back({wait.end_ns, key, ns});
+    if (doubtful_.size() > kMaxSpans) {
+      forgot_until_ns_ =
+          std::max(forgot_until_ns_, doubtful_.front().wait_end_ns);
+      doubtful_.pop_front();
+    }
+  }
+  if (sure) {
     sum.longest_sure_ns = std::max(sum.longest_sure_ns, ns);
   } else {
     ++sum.unsure_times;

@@ -7,6 +7,9 @@
 // to the wait. On another CPU the occupants are known later: the wait is kept
 // until then, and while an interrupt is open, whose end may be missing.
 //
+// Whatever had that CPU is not why the thread waited while it might have run on
+// one that is idle, for longer than a move takes: those parts are kIdleAllowed.
+//
 // In: intervals of CPUs, waits of threads. Memory: kMaxSpans for each CPU,
 // kMaxRows kinds of parts. Thread: one.
 #ifndef COUNTRACE_RMAP_DISPATCH_QUEUE_TIME_H_
@@ -16,6 +19,7 @@
 #include <cstdint>
 #include <deque>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -32,9 +36,10 @@ class QueueTime {
   // Further kinds are folded into one of PreemptorKind::kOther for each thread.
   static constexpr std::size_t kMaxRows = 65536;
 
-  explicit QueueTime(bool wanted, std::size_t max_spans = kMaxSpans,
-                     std::size_t max_rows = kMaxRows)
-      : wanted_(wanted), max_spans_(max_spans), max_rows_(max_rows) {}
+  QueueTime(const std::deque<CpuState>& cpus, const WantedRows& rows)
+      : cpus_(cpus),
+        wanted_(rows.preemptors),
+        least_idle_ns_(rows.least_idle_ns) {}
 
   bool wanted() const { return wanted_; }
 
@@ -45,13 +50,14 @@ class QueueTime {
   // The interrupts of `cpu` since then may have been over: no exit was seen.
   void DoubtInterrupts(const CpuState& cpu, std::uint64_t since_ns);
   // `thread` waited until `end_ns`, since DispatchState::runnable_since_ns, and
-  // then got `cpu` (-1: none is known).
-  void OnWait(const ThreadState& thread, std::int32_t cpu,
-              std::uint64_t end_ns);
+  // then got `cpu` (-1: none is known). `any_cpu`: it might use every one then.
+  void OnWait(const ThreadState& thread, std::int32_t cpu, std::uint64_t end_ns,
+              bool any_cpu);
   void Finish();
   // The tables' range begins: drops the waits so far.
   void ForgetSums() {
     sums_.clear();
+    doubtful_.clear();
     for (Queue& queue : queues_) queue.pending.clear();
   }
 
@@ -84,6 +90,16 @@ class QueueTime {
     const ThreadState* thread;
     std::uint64_t begin_ns, end_ns;
     bool sure;
+    // It might have run on any CPU, and is longer than least_idle_ns_.
+    bool movable;
+  };
+  using Range = std::pair<std::uint64_t, std::uint64_t>;
+  // A part of a movable wait: a loss that a later record shows may hide that a
+  // CPU was idle, or was not.
+  struct Doubtful {
+    std::uint64_t wait_end_ns;
+    Key key;
+    std::uint64_t ns;
   };
   struct Queue {
     std::deque<Span> spans;     // in time order
@@ -92,12 +108,20 @@ class QueueTime {
 
   Queue& QueueOf(std::size_t cpu);
   void Split(const Wait& wait, const Queue& queue);
+  // When any CPU was idle for longer than least_idle_ns_ of the wait, in order.
+  std::vector<Range> IdleDuring(const Wait& wait) const;
+  // It is not known who had a CPU in this time.
+  void Doubt(std::uint64_t begin_ns, std::uint64_t end_ns);
   void Add(const Wait& wait, PreemptorKind kind, const ThreadState* by,
            std::uint64_t ns, bool sure);
 
+  const std::deque<CpuState>& cpus_;
   bool wanted_;
-  std::size_t max_spans_, max_rows_;
-  std::vector<Queue> queues_;  // by CPU
+  std::uint64_t least_idle_ns_;
+  std::vector<Queue> queues_;           // by CPU
+  std::deque<Doubtful> doubtful_;       // the latest ones
+  std::uint64_t forgot_until_ns_ = 0;   // latest wait_end_ns of others
+  std::uint64_t unknown_until_ns_ = 0;  // latest end of a Doubt()
   absl::flat_hash_map<Key, Sum> sums_;
 };
 

@@ -43,6 +43,8 @@ const char* PreemptorKindName(PreemptorKind kind) {
       return "interrupts";
     case PreemptorKind::kIdle:
       return "idle";
+    case PreemptorKind::kIdleAllowed:
+      return "idle_allowed";
     case PreemptorKind::kOutside:
       return "outside";
     case PreemptorKind::kThrottled:

@@ -256,11 +256,12 @@ struct WakerRow {
 enum class PreemptorKind : std::uint8_t {
   kThread,
   kInterrupts,
-  kIdle,       // nothing: from the wake-up to the switch
-  kOutside,    // a process that the report does not count, or idle
-  kThrottled,  // none of these: the CPU quota of its cgroup was used up
-  kNotKnown,   // lost records, or its CPU is not known
-  kOther       // several kinds together, beyond the limit of rows
+  kIdle,         // nothing: from the wake-up to the switch
+  kIdleAllowed,  // any of the CPUs on which it might run: nothing, for long
+  kOutside,      // a process that the report does not count, or idle
+  kThrottled,    // none of these: the CPU quota of its cgroup was used up
+  kNotKnown,     // lost records, or its CPU is not known
+  kOther         // several kinds together, beyond the limit of rows
 };
 const char* PreemptorKindName(PreemptorKind kind);  // "thread", ...
 
@@ -434,6 +435,9 @@ enum class RowsOf : std::uint8_t { kThread, kProcess };
 // Rows that cost time, or that there are several kinds of.
 struct WantedRows {
   bool preemptors = false;
+  // Idle time of a CPU that is said (kIdleAllowed) is longer: Linux's estimate
+  // of what moving a thread costs (sched_migration_cost_ns).
+  std::uint64_t least_idle_ns = 500'000;
   RowsOf wakers_of = RowsOf::kProcess;
   RowsOf preemptors_of = RowsOf::kThread;
   bool fold_recursion = false;  // call paths: a > b > b is a > b

@@ -108,7 +108,8 @@ struct DispatchState {
   bool throttled = false;  // while waiting: by a CPU quota
   std::uint64_t runnable_since_ns = 0, wait_ns = 0, throttled_ns = 0;
   std::int32_t queued_cpu = -1;  // while waiting: the one it left; -1: woken
-  std::uint64_t faults = 0;      // fault records
+  bool any_cpu = false;  // as it left its CPU last, it might run on every one
+  std::uint64_t faults = 0;  // fault records
   // Times that its switch-in or switch-out is missing without a counted loss.
   std::uint32_t unseen_switches = 0;
   bool switch_inferred = false;  // the time of a switch was computed

@@ -111,6 +111,7 @@ class Cpu:
 
     def dispatch(self, record):
         prev, after, state, *values = record.values
+        state &= 0x3ff  # without the flags: who may use any CPU
         self.end_interrupts(record.time)
         if not self.running:
             return

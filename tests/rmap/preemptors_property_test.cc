@@ -23,9 +23,9 @@ using test_support::SimulationOptions;
 using test_support::TruePreemption;
 
 Report MustReconstruct(logformat::TraceReader& reader,
-                       RowsOf of = RowsOf::kThread) {
-  auto report =
-      Reconstruct(reader, {.rows = {.preemptors = true, .preemptors_of = of}});
+                       std::uint64_t least_idle_ns = 500'000) {
+  auto report = Reconstruct(
+      reader, {.rows = {.preemptors = true, .least_idle_ns = least_idle_ns}});
   REQUIRE(report.ok());
   return *std::move(report);
 }
@@ -33,6 +33,8 @@ Report MustReconstruct(logformat::TraceReader& reader,
 SimulationOptions OptionsOf(std::uint32_t seed) {
   SimulationOptions options = RandomOptions(seed);
   options.wakeups = seed % 4 != 0;
+  options.affinities = seed % 3 != 0;
+  options.least_idle_ns = 50 + seed % 10 * 100;
   if (seed % 6 == 0) {
     options.unplug = SimulationOptions::Unplug::kWithLastDump;
     options.replug = seed % 12 == 0;
@@ -76,8 +78,9 @@ TEST_CASE("preemptors: equal the simulated machine's, exactly",
   std::map<PreemptorKind, int> seen;
   for (std::uint32_t seed = 0; seed < PropertyRuns(1000u); ++seed) {
     CAPTURE(seed);
-    Simulation run = Simulate(OptionsOf(seed));
-    const Report report = MustReconstruct(*run.trace);
+    const SimulationOptions options = OptionsOf(seed);
+    Simulation run = Simulate(options);
+    const Report report = MustReconstruct(*run.trace, options.least_idle_ns);
     CheckSums(report);
     std::vector<Row> rows, true_rows;
     for (const PreemptorRow& row : report.preemptors) {
@@ -94,8 +97,9 @@ TEST_CASE("preemptors: equal the simulated machine's, exactly",
   }
   for (const PreemptorKind kind :
        {PreemptorKind::kThread, PreemptorKind::kInterrupts,
-        PreemptorKind::kIdle, PreemptorKind::kOutside,
-        PreemptorKind::kThrottled, PreemptorKind::kNotKnown}) {
+        PreemptorKind::kIdle, PreemptorKind::kIdleAllowed,
+        PreemptorKind::kOutside, PreemptorKind::kThrottled,
+        PreemptorKind::kNotKnown}) {
     CAPTURE(PreemptorKindName(kind));
     CHECK(seen[kind] > PropertyRuns(100));
   }
@@ -106,8 +110,9 @@ TEST_CASE("preemptors: a trace that lacks nothing has exact rows",
   std::uint64_t exact = 0;
   for (std::uint32_t seed = 0; seed < PropertyRuns(100u); ++seed) {
     CAPTURE(seed);
-    Simulation run = Simulate(OptionsOf(seed));
-    const Report report = MustReconstruct(*run.trace);
+    const SimulationOptions options = OptionsOf(seed);
+    Simulation run = Simulate(options);
+    const Report report = MustReconstruct(*run.trace, options.least_idle_ns);
     std::map<std::int32_t, bool> not_known;
     for (const PreemptorRow& row : report.preemptors) {
       not_known[row.tid] |= row.preemptor.kind == PreemptorKind::kNotKnown;
@@ -128,11 +133,12 @@ TEST_CASE("preemptors: add up to the wait whatever is lost",
   std::uint64_t bounded = 0, exact = 0;
   for (std::uint32_t seed = 0; seed < PropertyRuns(300u); ++seed) {
     CAPTURE(seed);
-    Simulation run = Simulate(OptionsOf(seed));
+    const SimulationOptions options = OptionsOf(seed);
+    Simulation run = Simulate(options);
     std::mt19937 random(seed);
     run.trace->Remove([&](std::size_t) { return random() % 40 == 0; },
                       /*declare=*/seed % 2 == 0);
-    const Report report = MustReconstruct(*run.trace);
+    const Report report = MustReconstruct(*run.trace, options.least_idle_ns);
     CheckSums(report);
     for (const PreemptorRow& row : report.preemptors) {
       (row.quality == Quality::kExact ? exact : bounded)++;
@@ -147,12 +153,13 @@ TEST_CASE("preemptors: intervals hold the truth after losses",
   std::uint64_t checked = 0, narrow = 0;
   for (std::uint32_t seed = 0; seed < PropertyRuns(400u); ++seed) {
     CAPTURE(seed);
-    Simulation run = Simulate(OptionsOf(seed));
+    const SimulationOptions options = OptionsOf(seed);
+    Simulation run = Simulate(options);
     std::mt19937 random(seed);
     const std::size_t one_in = 40 + seed % 3 * 100;
     run.trace->Remove([&](std::size_t) { return random() % one_in == 0; },
                       /*declare=*/true);
-    const Report report = MustReconstruct(*run.trace);
+    const Report report = MustReconstruct(*run.trace, options.least_idle_ns);
     // Without their forks, threads with one tid are one row.
     const auto reused = [&](std::int32_t tid) {
       return run.truth.reused_tids.contains(tid);

@@ -51,9 +51,12 @@ struct SimThread {
   bool live = true;
   bool tid_used_before = false;
   int cpu = -1, last_cpu = -1;
-  bool runnable = true;      // can be picked
-  bool counts_wait = false;  // left while runnable, or was woken
-  bool throttled = false;    // and has no CPU because of a quota
+  bool runnable = true;          // can be picked
+  bool counts_wait = false;      // left while runnable, or was woken
+  bool throttled = false;        // and has no CPU because of a quota
+  bool any_cpu = true;           // it may use every one
+  bool any_cpu_since = false;    // and so since it left its CPU
+  bool any_cpu_changed = false;  // since it left its CPU
   bool blocked = false;
   bool ended_before = false;  // before the range
   std::uint64_t blocked_since_ns = 0;
@@ -71,6 +74,7 @@ class Machine {
       : options_(options),
         random_(options.seed),
         jump_random_(options.seed),
+        affinity_random_(options.seed),
         trace_(std::make_unique<MemoryTrace>(options.threads_first)) {}
 
   Simulation Run();
@@ -179,12 +183,16 @@ class Machine {
   void Unpark(SimThread& thread);
   void ExitThread(std::uint32_t cpu);
   std::optional<int> PickRunnable();
+  // Some thread may use other CPUs from now on.
+  void ChangeAffinity();
+  std::uint16_t StateAndFlags(int prev, int next, std::uint16_t state) const;
   std::vector<SimulatedQueues::Occupant> Occupants() const;
   void TellPreemptions();
 
   SimulationOptions options_;
   std::mt19937 random_;
   std::mt19937 jump_random_;  // the machine is the same without these records
+  std::mt19937 affinity_random_;
   std::unique_ptr<MemoryTrace> trace_;
   Truth truth_;
   SimulatedQueues queues_;
@@ -583,7 +591,8 @@ void Machine::Switch(std::uint32_t cpu, int next, std::uint16_t state) {
   if (next < 0) run_time_ns_[cpu] = 0;
   if (IsRecorded(prev) || IsRecorded(next)) {
     trace_->Dispatch(now_ns_, static_cast<std::int32_t>(cpu), TidOf(prev),
-                     TidOf(next), state, Values(cpu));
+                     TidOf(next), StateAndFlags(prev, next, state),
+                     Values(cpu));
   }
   if (prev >= 0) {
     SimThread& thread = threads_[static_cast<std::size_t>(prev)];
@@ -592,6 +601,8 @@ void Machine::Switch(std::uint32_t cpu, int next, std::uint16_t state) {
       sums.switches_excl += excl;
     });
     thread.cpu = -1;
+    thread.any_cpu_since = options_.affinities && thread.any_cpu;
+    thread.any_cpu_changed = false;
     thread.counts_wait = logformat::IsRunnable(state);
     thread.throttled = logformat::IsThrottled(state);
     thread.runnable = thread.counts_wait;
@@ -603,8 +614,9 @@ void Machine::Switch(std::uint32_t cpu, int next, std::uint16_t state) {
   }
   running_[cpu] = next;
   if (next >= 0) {
-    queues_.End(next, static_cast<int>(cpu));
     SimThread& thread = threads_[static_cast<std::size_t>(next)];
+    queues_.End(next, static_cast<int>(cpu),
+                thread.any_cpu_since ? options_.least_idle_ns : 0);
     ++thread.truth.dispatches;
     if (thread.last_cpu >= 0 && thread.last_cpu != static_cast<int>(cpu)) {
       ++thread.truth.migrations;
@@ -620,6 +632,30 @@ void Machine::Switch(std::uint32_t cpu, int next, std::uint16_t state) {
   }
   // As in the kernel: counted after the tracepoint, for the thread switched in.
   Count(cpu, 3, 1);
+}
+
+void Machine::ChangeAffinity() {
+  if (!options_.affinities || affinity_random_() % 4 != 0) return;
+  SimThread& thread = threads_[affinity_random_() % threads_.size()];
+  if (thread.any_cpu_changed) return;
+  thread.any_cpu_changed = thread.cpu < 0;
+  thread.any_cpu = !thread.any_cpu;
+  thread.any_cpu_since &= thread.any_cpu;
+}
+
+std::uint16_t Machine::StateAndFlags(int prev, int next,
+                                     std::uint16_t state) const {
+  if (!options_.affinities) return state;
+  const auto flag = [&](int thread, std::uint16_t bit) {
+    return thread >= 0 && threads_[static_cast<std::size_t>(thread)].any_cpu
+               ? bit
+               : std::uint16_t{0};
+  };
+  const int flags = flag(prev, 0x400) | flag(next, 0x800);
+  if (flags != 0 && state == logformat::kSwitchRunnable) {
+    state = logformat::kSwitchPreempted;
+  }
+  return static_cast<std::uint16_t>(flags | state);
 }
 
 void Machine::Record(const SimThread& thread, std::uint32_t segment,
@@ -992,6 +1028,7 @@ Simulation Machine::Run() {
     }
     AdvanceTo(now_ns_ + 1 + Pick(Pick(10) == 0 ? 5000 : 50));
     WakeSome();
+    ChangeAffinity();
     if (step == options_.steps / 2) {
       if (options_.clock_step_ns != 0) {
         AdvanceTo(now_ns_ + options_.clock_step_ns, /*counting=*/false);

@@ -61,7 +61,9 @@ struct TrueBlocked {
 // What had the CPU of a thread while it waited.
 struct TruePreemption {
   std::int32_t pid = 0, tid = 0;
-  std::string kind;  // "thread", "idle", "interrupts", "outside", "not_known"
+  // "thread", "idle", "idle_allowed", "interrupts", "outside", "throttled",
+  // "not_known"
+  std::string kind;
   std::int32_t by_pid = -1, by_tid = -1;
   std::uint64_t times = 0, ns = 0, longest_ns = 0;
 };
@@ -147,6 +149,10 @@ struct SimulationOptions {
   bool parks = false;
   // Some threads leave because a CPU quota is used up.
   bool quotas = false;
+  // Some threads may not use every CPU, which changes now and then. A CPU that
+  // a waiting one might use is idle for long after `least_idle_ns`.
+  bool affinities = false;
+  std::uint64_t least_idle_ns = 500'000;
   // The second event is exec-runtime: of threads alone, known at switches and
   // last dumps. It lacks the end of some dispatches, which the next thread has.
   bool run_time = false;

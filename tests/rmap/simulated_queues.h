@@ -8,6 +8,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <string>
 #include <vector>
@@ -46,20 +47,46 @@ class SimulatedQueues {
       }
     }
   }
-  // It gets a CPU; -1: the run ends.
-  void End(int thread, int cpu) {
+  // It gets a CPU; -1: the run ends. It might have run on any CPU that was idle
+  // for more than `least_idle_ns`; 0: it might not, perhaps.
+  void End(int thread, int cpu, std::uint64_t least_idle_ns = 0) {
     const auto found = waits_.find(thread);
     if (found == waits_.end()) return;
     const Wait wait = found->second;
     waits_.erase(found);
     if (wait.stays.empty()) return;
     const int own = wait.left_cpu >= 0 ? wait.left_cpu : cpu;
-    std::uint64_t not_known_ns = 0;
+    // What every nanosecond of it is, merged where it stays the same.
+    std::map<std::uint64_t, Occupant> from;
+    std::uint64_t at_ns = 0, not_known_ns = 0;
     for (const Stay& stay : wait.stays[own < 0 ? 0 : std::size_t(own)]) {
-      if (own < 0 || stay.by.kind == "not_known") {
-        not_known_ns += stay.ns;
+      from[at_ns] = own < 0 ? Occupant{"not_known"} : stay.by;
+      at_ns += stay.ns;
+    }
+    const std::uint64_t end_ns = at_ns;
+    for (const std::vector<Stay>& of_cpu : wait.stays) {
+      at_ns = 0;
+      for (const Stay& stay : of_cpu) {
+        const std::uint64_t until_ns = at_ns + stay.ns;
+        if (least_idle_ns != 0 && stay.ns > least_idle_ns &&
+            stay.by.kind == "idle") {
+          const Occupant behind = std::prev(from.upper_bound(until_ns))->second;
+          from.erase(from.lower_bound(at_ns), from.upper_bound(until_ns));
+          from[at_ns] = {"idle_allowed"};
+          if (until_ns != end_ns) from[until_ns] = behind;
+        }
+        at_ns = until_ns;
+      }
+    }
+    for (auto part = from.begin(); part != from.end();) {
+      const auto [since_ns, by] = *part;
+      while (part != from.end() && part->second == by) ++part;
+      const std::uint64_t ns =
+          (part == from.end() ? end_ns : part->first) - since_ns;
+      if (by.kind == "not_known") {
+        not_known_ns += ns;
       } else {
-        Add({thread, stay.by}, stay.ns);
+        Add({thread, by}, ns);
       }
     }
     if (not_known_ns != 0) Add({thread, {"not_known"}}, not_known_ns);

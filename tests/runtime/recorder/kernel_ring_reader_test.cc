@@ -250,13 +250,23 @@ TEST_CASE("kernel ring: states of a switch are those of the format",
   KernelRingReader reader = writer.Reader(0, 1000);
   writer.Dispatch(1000, logformat::PackDispatch(7, 8, 0x100), {});
   writer.Dispatch(1001, logformat::PackDispatch(7, 8, 0x20), {});
+  // Flags: who may use every CPU.
+  writer.Dispatch(1002, logformat::PackDispatch(7, 8, 0xc01), {});
+  writer.Dispatch(1003, logformat::PackDispatch(7, 8, 0x700), {});
+  writer.Dispatch(1004, logformat::PackDispatch(7, 8, 0x800), {});
   RecordBatch batch;
   reader.Drain(batch);
-  REQUIRE(batch.size() == 2);
+  REQUIRE(batch.size() == 5);
   CHECK(*batch.Words(batch.records()[0]) ==
         logformat::PackDispatch(7, 8, logformat::kSwitchPreempted));
   CHECK(*batch.Words(batch.records()[1]) ==
         logformat::PackDispatch(7, 8, logformat::kSwitchDead));
+  CHECK(*batch.Words(batch.records()[2]) ==
+        logformat::PackDispatch(7, 8, 0xc01));
+  CHECK(*batch.Words(batch.records()[3]) ==
+        logformat::PackDispatch(7, 8, logformat::kSwitchThrottled | 0x400));
+  CHECK(*batch.Words(batch.records()[4]) ==
+        logformat::PackDispatch(7, 8, logformat::kSwitchPreempted | 0x800));
 }
 
 }  // namespace countrace::runtime

@@ -170,6 +170,11 @@ int SetInputs(const BpfProgramOptions& options, std::uint64_t ring_bytes,
     constants.cpu_slot[options.cpus[slot]] =
         static_cast<std::uint16_t>(slot + 1);
   }
+  constants.possible_cpus =
+      static_cast<std::uint32_t>(libbpf_num_possible_cpus());
+  for (const std::uint32_t cpu : options.cpus) {
+    if (options.cpus.back() < 64) constants.recorded_cpus |= 1ull << cpu;
+  }
   constants.execve_number = SYS_execve;
   constants.records_wakeups = options.wakeups ? 1 : 0;
   if (options.wakeups) constants.preempt_count_at = PreemptCountFromRunQueue();

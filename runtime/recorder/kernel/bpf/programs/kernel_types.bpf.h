@@ -14,12 +14,18 @@ struct rq {
 };
 struct cfs_rq {
   struct rq* rq;
-  int throttle_count;  // it or one above is throttled; CONFIG_CFS_BANDWIDTH
+  int throttle_count;   // it or one above is throttled; CONFIG_CFS_BANDWIDTH
+  int runtime_enabled;  // it has a quota of its own
 };
+struct cpumask {
+  unsigned long bits[1];
+};
+typedef struct cpumask cpumask_t;
 struct sched_entity {
   unsigned long long exec_start;        // last update, by `clock_task`
   unsigned long long sum_exec_runtime;  // ns on a CPU until then
   struct cfs_rq* cfs_rq;                // CONFIG_FAIR_GROUP_SCHED
+  struct sched_entity* parent;
 };
 // CONFIG_SCHED_INFO; not kept for idle.
 struct sched_info {
@@ -110,6 +116,9 @@ struct task_struct {
   int wake_cpu;
   int exit_state;
   int prio;  // below 100: real time
+  int nr_cpus_allowed;
+  cpumask_t cpus_mask;
+  unsigned short migration_disabled;
   unsigned in_execve : 1;
   _Bool throttled;  // by a CPU quota, since 6.18
   struct task_struct* real_parent;

@@ -29,6 +29,38 @@ static __always_inline int is_throttled(const struct task_struct* prev) {
          prev->prio >= 100 && prev->se.cfs_rq->throttle_count > 0;
 }
 
+// The mask is 0 if there are others than the first 64.
+const volatile __u32 possible_cpus = 0;
+const volatile __u64 recorded_cpus = 0;
+
+// Whether any quota may stop `task` in a way that is_throttled() does not show:
+// before 6.18, while it waits.
+static __always_inline int may_be_stopped(const struct task_struct* task) {
+  if (task->prio < 100) return 1;
+  if (bpf_core_field_exists(task->throttled) ||
+      !bpf_core_field_exists(task->se.cfs_rq->runtime_enabled))
+    return 0;
+  const struct sched_entity* entity = &task->se;
+#pragma unroll
+  for (int level = 0; level < 8; ++level) {
+    if (entity->cfs_rq->runtime_enabled) return 1;
+    entity = entity->parent;
+    if (!entity) return 0;
+  }
+  return 1;
+}
+
+// Whether the scheduler may run `task` on every recorded CPU.
+static __always_inline int may_use_any_cpu(const struct task_struct* task) {
+  if (!bpf_core_field_exists(task->migration_disabled) ||
+      task->migration_disabled || may_be_stopped(task)) {
+    return 0;
+  }
+  return (__u32)task->nr_cpus_allowed >= possible_cpus ||
+         (recorded_cpus &&
+          (task->cpus_mask.bits[0] & recorded_cpus) == recorded_cpus);
+}
+
 // Returns prev_state as the tracepoint prints it
 // (include/trace/events/sched.h), and 0x300 of a throttled thread.
 static __always_inline __u64 switch_state(int preempt, __u32 prev_state,
@@ -106,7 +138,9 @@ int BPF_PROG(on_switch, _Bool preempt, struct task_struct* prev,
   if (record) {
     record[1] = ((__u64)left & 0xffffff) |
                 ((__u64)control->tid & 0xffffff) << 24 |
-                switch_state(preempt, prev_state, prev) << 48;
+                (switch_state(preempt, prev_state, prev) |
+                 may_use_any_cpu(prev) << 10 | may_use_any_cpu(next) << 11)
+                    << 48;
     store_counters(control, record + 2, now);
     commit(record, EVENT_DISPATCH, now);
   }

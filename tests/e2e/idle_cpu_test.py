@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""A thread that waits while a CPU is idle: said where it might have run there,
+as the records show, and never of one that is pinned elsewhere.
+
+usage: idle_cpu_test.py COUNTRACE
+"""
+import collections
+import os
+import re
+import sys
+
+import trace_checks
+
+LEAST_NS = 500_000
+# Two processes compete for one CPU; each round they may use all for a while,
+# until the kernel moves one of them.
+HOGS = ('import os, sys, time\n'
+        'rounds, wide = int(sys.argv[1]), int(sys.argv[2])\n'
+        'cpus = sorted(os.sched_getaffinity(0))\n'
+        'def spin(seconds):\n'
+        '    end = time.monotonic() + seconds\n'
+        '    while time.monotonic() < end: pass\n'
+        'os.sched_setaffinity(0, cpus[:1])\n'
+        'children = [os.fork() for _ in range(2)] if wide < 2 else []\n'
+        'for _ in range(rounds):\n'
+        '    os.sched_setaffinity(0, cpus[:1])\n'
+        '    spin(0.02)\n'
+        '    if wide: os.sched_setaffinity(0, cpus)\n'
+        '    spin(0.02)\n')
+RECORD = re.compile(r'^\[(\d+)\.(\d+)\] cpu-(\d+) (dispatch|counters|wakeup): '
+                    r'\{ (.*?)[,}]? ?\}?$')
+FIELD = re.compile(r'(\w+) = (\d+)')
+
+
+def overlaps(waits, idle):
+    """By tid: time of its waits in which a CPU was idle for long."""
+    sums = collections.Counter()
+    for tid, begin, end in waits:
+        parts = sorted(
+            (max(begin, since), min(end, until)) for stays in idle.values()
+            for since, until in stays
+            if min(end, until) - max(begin, since) > LEAST_NS)
+        covered = begin
+        for since, until in parts:
+            sums[tid] += max(0, until - max(since, covered))
+            covered = max(covered, until)
+    return sums
+
+
+class IdleCpu(trace_checks.Recording):
+    def setUp(self):
+        super().setUp()
+        self.needs_root()
+        self.needs_back_end('bpf')
+        if len(os.sched_getaffinity(0)) < 2:
+            self.skipTest('SKIPPED: needs two CPUs')
+
+    def record(self, rounds, wide):
+        self.countrace('record', '-a', '--backend', 'bpf', '--force', '-q',
+                       '--kernel', 'wakeups', '-e', 'task-clock', '-o',
+                       self.trace, '--', sys.executable, '-c', HOGS,
+                       rounds, wide)
+
+    def said(self):
+        sums = collections.Counter()
+        for row in self.report('--by', 'preemptor', '--rows', '0')['preemptors']:
+            if row['preemptor']['kind'] == 'idle_allowed':
+                sums[row['tid']] += row['wait_ns']
+        return sums
+
+    def truth(self):
+        """From the records alone."""
+        idle = collections.defaultdict(list)
+        since, waiting, free, waits = {}, {}, {}, []
+        script = self.countrace('script', self.trace).stdout
+        for line in script.splitlines():
+            found = RECORD.match(line)
+            if not found:
+                continue
+            seconds, ns, cpu, event, text = found.groups()
+            time = int(seconds) * 10**9 + int(ns)
+            fields = {name: int(value) for name, value in FIELD.findall(text)}
+            if event == 'wakeup':
+                tid = fields['wakee_tid']
+                if tid not in free or free[tid][1] and tid not in waiting:
+                    waiting.setdefault(tid, time)
+                continue
+            if event == 'counters':
+                if fields['reason'] == 0 and fields['running_tid'] == 0:
+                    since[cpu] = time
+                elif fields['reason'] == 1 and cpu in since:
+                    idle[cpu].append((since.pop(cpu), time))
+                continue
+            left, entered = fields['prev_tid'], fields['next_tid']
+            state = fields['prev_state']
+            if left == 0 and cpu in since:
+                idle[cpu].append((since.pop(cpu), time))
+            if left:
+                free[left] = state & 0x400, True  # might use any, is off CPU
+                waiting.pop(left, None)
+                if state & 0x100 or not state & 0x3ff:
+                    waiting[left] = time
+                    if state & 0x200:  # throttled
+                        free[left] = 0, True
+            if entered:
+                begun = waiting.pop(entered, None)
+                if begun is not None and free.get(entered, (0,))[0] and (
+                        state & 0x800):
+                    waits.append((entered, begun, time))
+                free[entered] = 0, False
+            else:
+                since[cpu] = time
+        return overlaps(waits, idle)
+
+    def test_it_is_said_where_the_records_show_it(self):
+        for _ in range(5):
+            self.record(20, 1)
+            truth = self.truth()
+            self.assertEqual(+self.said(), +truth)
+            hogs = [row['tid'] for row in self.report('--by', 'thread')['threads']
+                    if row['comm'].startswith('python')]
+            if any(truth[tid] for tid in hogs):
+                break
+        else:
+            self.skipTest('SKIPPED: needs a CPU that is idle beside the test')
+        text = self.countrace('report', '--by', 'preemptor', '--rows', '0',
+                              self.trace).stdout
+        self.assertIn('[idle] although allowed there', text)
+
+    def test_it_is_not_said_of_pinned_threads(self):
+        self.record(10, 0)
+        threads = [row for row in self.report('--by', 'thread')['threads']
+                   if row['comm'].startswith('python')]
+        # They waited for each other, whatever the other CPUs did.
+        self.assertGreater(sum(row['wait_ns'] for row in threads), 100_000_000)
+        said = self.said()
+        self.assertEqual([said[row['tid']] for row in threads],
+                         [0] * len(threads))
+
+
+if __name__ == '__main__':
+    IdleCpu.countrace_program = sys.argv.pop(1)
+    trace_checks.unittest.main(verbosity=2)
