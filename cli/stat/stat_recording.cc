@@ -7,6 +7,7 @@
 
 #include "base/posix/errno_status.h"
 #include "base/posix/temporary_directory.h"
+#include "base/text/name_escape.h"
 #include "cli/stat/cpu_times.h"
 #include "logformat/read/trace_reader.h"
 #include "rmap/pipeline.h"
@@ -155,6 +156,11 @@ absl::StatusOr<StatRun> RunOnce(const StatCommandLine& line,
     // Among the default events; it is on-cpu.
     if (record.events.empty() && number.name == "task-clock") continue;
     run.numbers.push_back(std::move(number));
+  }
+  for (const runtime::QuotaStops& stops : run.recorded.quota_stops) {
+    run.numbers.push_back({.name = "nr_throttled",
+                           .value = stops.times,
+                           .note = base::EscapeName(StopsText(stops))});
   }
   if (of_command) {
     AddUsage(*run.recorded.command_usage, run.numbers);

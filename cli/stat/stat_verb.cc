@@ -52,6 +52,8 @@ void AddNotes(const StatRun& run, std::vector<std::string>& notes) {
                                      ? ": what records held is in the intervals"
                                      : ""));
   }
+  notes.insert(notes.end(), run.report.not_known.begin(),
+               run.report.not_known.end());
   for (std::string& note : rmap::NotCountedNotes(run.report)) {
     notes.push_back(std::move(note));
   }

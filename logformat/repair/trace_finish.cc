@@ -93,6 +93,9 @@ class Finisher {
       left_out.push_back(AfterRecorderDied());
     }
     result_.not_recorded = left_out;
+    std::vector<std::string>& not_known = description_.info.not_known;
+    not_known.insert(not_known.end(), options_.not_known.begin(),
+                     options_.not_known.end());
     for (const std::string& name : directory_.temporaries) Remove(name);
     bool changed = false;
     // The listed ones come first: of two that hold the same packets, a later

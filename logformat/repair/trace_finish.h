@@ -21,6 +21,8 @@ struct FinishOptions {
   // (the process's next store would be a SIGBUS); cover unwritten tails with an
   // empty packet instead.
   bool processes_may_be_alive = false;
+  // Added to TraceInfo::not_known.
+  std::vector<std::string> not_known = {};
   // The recorder did not end the recording: an unfinished trace lacks what came
   // after its death, and says so.
   bool recorder_died = false;

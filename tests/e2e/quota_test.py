@@ -4,10 +4,11 @@
 
 usage: quota_test.py COUNTRACE
 """
-import pathlib
+import os
 import re
 import sys
 
+import cpu_quota
 import trace_checks
 
 # Joins the cgroup with all its files read: the kernel counts a throttled group,
@@ -22,57 +23,24 @@ BURN = ('import os, sys, time\n'
 QUOTA_US, PERIOD_US = 10000, 1000000
 
 
-def mounts(kind, option=None):
-    with open('/proc/self/mounts', encoding='utf-8') as file:
-        for line in file:
-            fields = line.split()
-            if fields[2] == kind and (option is None or
-                                      option in fields[3].split(',')):
-                yield pathlib.Path(fields[1])
-
-
 class Quota(trace_checks.Recording):
     def setUp(self):
         super().setUp()
         self.needs_root()
-        self.cgroup = self.make_cgroup()
-        self.addCleanup(self.cgroup.rmdir)
-
-    def make_cgroup(self):
-        name = f'countrace-{self.work.name}'
-        for mount in mounts('cgroup2'):
-            if 'cpu' not in (mount / 'cgroup.subtree_control').read_text(
-                    ).split():
-                continue
-            (mount / name).mkdir()
-            (mount / name / 'cpu.max').write_text(f'{QUOTA_US} {PERIOD_US}')
-            (mount / name / 'cpu.weight').write_text('10000')
-            self.scale = 1000
-            return mount / name
-        for mount in mounts('cgroup', 'cpu'):
-            (mount / name).mkdir()
-            (mount / name / 'cpu.cfs_period_us').write_text(str(PERIOD_US))
-            (mount / name / 'cpu.cfs_quota_us').write_text(str(QUOTA_US))
-            # It gets a CPU at once, before other programs.
-            (mount / name / 'cpu.shares').write_text('262144')
-            self.scale = 1
-            return mount / name
-        self.skipTest('SKIPPED: no cgroup hierarchy with the cpu controller')
-        return None
-
-    def stat(self):
-        """Throttled time in ns, and how often."""
-        values = dict(line.split() for line in (
-            self.cgroup / 'cpu.stat').read_text().splitlines())
-        time = values.get('throttled_time', values.get('throttled_usec'))
-        return int(time) * self.scale, int(values['nr_throttled'])
+        try:
+            self.quota = cpu_quota.CpuQuota(f'countrace-{self.work.name}',
+                                            QUOTA_US, PERIOD_US)
+        except LookupError as error:
+            self.skipTest(f'SKIPPED: {error}')
+        self.addCleanup(self.quota.remove)
+        self.cgroup = self.quota.folder
 
     def record(self, back_end, *options):
         self.needs_back_end(back_end)
         self.countrace('record', '--backend', back_end, '--force', *options,
                        '-o', self.trace, '--', sys.executable, '-c', BURN,
                        self.cgroup / 'cgroup.procs')
-        return self.stat()
+        return self.quota.stat()
 
     def test_its_throttled_time_is_the_cgroups(self):
         truth, times = self.record('bpf', '--kernel', 'wakeups')
@@ -100,10 +68,47 @@ class Quota(trace_checks.Recording):
         self.needs_back_end('bpf')
         numbers = self.countrace('stat', '--', sys.executable, '-c', BURN,
                                  self.cgroup / 'cgroup.procs').stderr
-        time, times = self.stat()
+        time, times = self.quota.stat()
         self.assertRegex(numbers, r'(?m)^ +[\d.]+ m?s +throttled\b')
         throttles = re.search(r'(?m)^ +(\d+) +throttles\b', numbers)
         self.assertLessEqual(abs(int(throttles.group(1)) - times), 1)
+
+    def within(self, *arguments):
+        """countrace in the cgroup, as in a container with a quota."""
+        procs = self.cgroup / 'cgroup.procs'
+        self.quota.limit(10000, 50000)  # for the recorder, too
+        before = self.quota.stat()
+        done = self.countrace(*arguments, '--', sys.executable, '-c', BURN,
+                              procs, preexec_fn=lambda: procs.write_text(
+                                  str(os.getpid())))
+        after = self.quota.stat()
+        return done, after[0] - before[0], after[1] - before[1]
+
+    def test_stat_has_what_the_cgroup_counts(self):
+        done, _, times = self.within('stat')
+        said = re.search(r'(?m)^ +(\d+) +nr_throttled .*'
+                         + re.escape(f'/{self.cgroup.name}'), done.stderr)
+        self.assertIsNotNone(said, done.stderr)
+        # At most those of the whole life of countrace.
+        self.assertLessEqual(int(said.group(1)), times)
+        self.assertGreater(int(said.group(1)), 0)
+
+    def test_what_no_record_shows_is_a_note(self):
+        for back_end in ('perf', 'bpf'):
+            with self.subTest(back_end=back_end):
+                self.needs_back_end(back_end)
+                self.within('record', '-q', '--force', '--backend', back_end,
+                            '-o', self.trace)
+                text = self.countrace('report', self.trace).stdout
+                note = re.search(
+                    r'not known: throttled ([\d.]+) (m?s) by its CPU quota '
+                    r'\(cpu\.stat of /(.*)\); this recording does not show',
+                    text)
+                if back_end == 'bpf':
+                    self.assertIsNone(note, text)
+                    continue
+                self.assertIsNotNone(note, text)
+                self.assertEqual(note.group(3), self.cgroup.name)
 
     def test_perf_does_not_say_it(self):
         self.record('perf')

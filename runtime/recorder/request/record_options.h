@@ -12,6 +12,7 @@
 #include "logformat/mark_spec.h"
 #include "logformat/rules/gating.h"
 #include "logformat/session_layout.h"
+#include "runtime/recorder/system/cpu_quota.h"
 
 namespace countrace::runtime {
 
@@ -127,6 +128,8 @@ struct RecordResult {
   // read.
   bool failed = false;
   std::vector<std::string> snapshots;
+  // The command's cgroup and those above, where a quota stopped them.
+  std::vector<QuotaStops> quota_stops;
   std::vector<std::string> messages;  // missing privileges, losses, remedies
 };
 

@@ -111,6 +111,9 @@ class Recording {
   void Notice(const std::string& text) const;
   void CloseKernel();
   bool WaitForProcesses();
+  void WatchQuotas();
+  // What stopped the recorded cgroups, where no record shows it.
+  std::vector<std::string> UnseenQuotaStops() const;
   void AddNotRecorded(std::vector<logformat::NotRecorded> left_out);
   void FollowRename();
   // Those that live: of the session, that had joined, and marked ones.
@@ -147,6 +150,7 @@ class Recording {
   std::optional<FlightKeeper> flight_;
   std::optional<TriggerWatcher> watcher_;  // with triggers
   std::optional<PriorityGuard> priority_;
+  CpuQuotas quotas_;
   bool preloaded_ = false;
   std::string program_;  // the command's file, if known
   std::vector<std::string> named_events_;

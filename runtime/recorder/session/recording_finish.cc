@@ -309,6 +309,7 @@ void Recording::DescribeDiscards(std::uint32_t last_errno) {
 }
 
 RecordResult Recording::Finish() {
+  result_.quota_stops = quotas_.Stops();
   const std::vector<std::int32_t> attached = session_.AttachedProcesses();
   FollowRename();
   // Hooks first, so that all their records lie within the kernel's coverage.
@@ -352,6 +353,7 @@ RecordResult Recording::Finish() {
   auto finished = logformat::FinishTrace(
       directory_.path(),
       {.processes_may_be_alive = !all_left,
+       .not_known = UnseenQuotaStops(),
        .now_ns = MonotonicNs(),
        .clock =
            ClockSince(clock_, SuspendedNs() > suspended_ns_ + kMillisecond)},

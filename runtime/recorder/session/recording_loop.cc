@@ -175,6 +175,9 @@ void Recording::Run() {
       }
       next_progress = now + kProgressNs;
       LookAtPrograms();
+      // It may have joined another cgroup.
+      if (command_ != nullptr && !result_.command_usage)
+        quotas_.Watch(command_->pid(), /*late=*/true);
     }
   }
   if (options_.ended) options_.ended();

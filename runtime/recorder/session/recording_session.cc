@@ -9,6 +9,7 @@
 #include "runtime/recorder/directory/disk_room.h"
 #include "runtime/recorder/events/event_set_choice.h"
 #include "runtime/recorder/events/rotation_schedule.h"
+#include "runtime/recorder/kernel/process_marks.h"
 #include "runtime/recorder/session/record_check.h"
 #include "runtime/recorder/session/recorded_gating.h"
 #include "runtime/recorder/session/recording.h"
@@ -27,6 +28,22 @@ using logformat::SessionScope;
 std::vector<std::int32_t> Recording::RootPids() const {
   if (!options_.pids.empty() || command_ == nullptr) return options_.pids;
   return {command_->pid()};
+}
+
+void Recording::WatchQuotas() {
+  for (const std::int32_t pid : RootPids()) quotas_.Watch(pid);
+  if (const auto marks = ProcessMarks::Resolve(options_.marks); marks.ok())
+    for (const auto& cgroup : marks->cgroups()) quotas_.Watch(cgroup.path);
+}
+
+std::vector<std::string> Recording::UnseenQuotaStops() const {
+  std::vector<std::string> texts;
+  if (kernel_ != nullptr && kernel_->records_hooks()) return texts;  // BPF
+  for (const QuotaStops& stops : result_.quota_stops) {
+    texts.push_back("throttled " + StopsText(stops) +
+                    "; this recording does not show where");
+  }
+  return texts;
 }
 
 absl::Status Recording::FillSession() {

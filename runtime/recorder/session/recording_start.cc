@@ -70,6 +70,7 @@ absl::Status Recording::StartOrFail(const ClockPair& clock) {
   unjoined_.emplace(directory_.path(), invites);
   if (invites) InviteProcesses();
   if (options_.begun) options_.begun();
+  WatchQuotas();
   if (command_ != nullptr) {
     command_begin_ns_ = MonotonicNs();
     status = command_->Start();

@@ -114,6 +114,14 @@ std::optional<std::string> CgroupPath(std::int32_t pid) {
   return CgroupPathIn(/*v1=*/false, pid);
 }
 
+std::optional<CgroupPlace> CpuCgroupOf(std::int32_t pid) {
+  const bool v1 = CpuMount().has_value();
+  const std::optional<std::string>& mount = v1 ? CpuMount() : CgroupMount();
+  const auto path = CgroupPathIn(v1, pid);
+  if (!mount || !path || !path->starts_with("/")) return std::nullopt;
+  return CgroupPlace{*mount, *path};
+}
+
 std::uint64_t CgroupId(const std::string& path) {
   return IdIn(CgroupMount(), path);
 }

@@ -27,6 +27,11 @@ std::optional<std::uint32_t> RealUser(std::int32_t pid);
 const std::optional<std::string>& CgroupMount();
 // The path of a process's cgroup below the mount: the line "0::/path".
 std::optional<std::string> CgroupPath(std::int32_t pid);
+// Where a process's cgroup of the cpu controller is, in v1 or v2.
+struct CgroupPlace {
+  std::string mount, path;
+};
+std::optional<CgroupPlace> CpuCgroupOf(std::int32_t pid);
 // The id of the cgroup at a path below the mount; 0: there is none.
 std::uint64_t CgroupId(const std::string& path);
 // Inverse, also for a cgroup without processes; empty if it is gone or outside
