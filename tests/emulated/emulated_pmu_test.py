@@ -22,6 +22,7 @@ from counted_guest import (
     taking_turns,
 )
 from machines import MACHINES
+from quota_guest import Arm64Quota
 from sampled_guest import Arm64Sampled
 
 # QEMU's PMU counts each of these on any counter; more than it has counters.
@@ -468,7 +469,7 @@ class Ppc64elPower9(Counted):
 
 
 CLASSES = {
-    "arm64": (Arm64Max, Arm64CortexA57, Arm64Sampled),
+    "arm64": (Arm64Max, Arm64CortexA57, Arm64Sampled, Arm64Quota),
     "ppc64el": (Ppc64elPower9,),
 }
 

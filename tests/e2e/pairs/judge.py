@@ -109,6 +109,8 @@ class Judge:
         self.judge_children()
         if 'wakeups' in self.pair.kernel:
             self.judge_waits()
+        if self.pair.has('quota'):
+            self.judge_quota()
         if 'faults' in self.pair.kernel:
             self.judge_fault_calls()
         if self.pair.has('sample') or (
@@ -247,7 +249,9 @@ class Judge:
                     row['pid'] == self.main['pid']]
             # All of them may be among what was lost.
             if rows or not self.loss['is_loss']:
-                self.meets(f'calls of {name}', self.total(rows, 'calls'), (calls, calls))
+                # The shell that joins the cgroup makes one getppid, too.
+                self.meets(f'calls of {name}', self.total(rows, 'calls'),
+                           (calls, calls + self.pair.has('quota')))
 
         if self.pair.has('usdt'):
             provider = next(iter(truth['segments'])).split(':')[0]
@@ -306,6 +310,37 @@ class Judge:
             if not self.loss['is_loss']:
                 self.meets(f'blocked in {name} by what does not end it',
                            (others, others), (0, whole // 10))
+
+    def judge_quota(self):
+        """Throttled time is a part of waiting, each of it has one row, and all
+        of it is at least the kernel's, which counts a group on a CPU once.
+        """
+        if self.recording.kind != 'waits':  # which needs little of a CPU
+            self.meets('throttles', (self.recording.throttles,) * 2, (1, 2**63))
+        rows = [row for row in self.recording.report('--by', 'thread', '--rows', '0')[
+            'threads'] if row['pid'] in self.pids]
+        if self.pair.has('perf'):
+            self.meets('threads with throttled time', (sum(
+                row['throttled_ns'] is not None for row in rows),) * 2, (0, 0))
+            return
+        known = [row for row in rows if row['throttled_ns'] is not None]
+        if not known and self.loss['is_loss']:
+            return  # each record of such a switch may be lost
+        waits = self.total(rows, 'wait_ns')
+        throttled = self.total(known, 'throttled_ns')
+        if None not in (waits[1], throttled[1]) and not self.loss['is_loss']:
+            self.meets('throttled time that is no waiting',
+                       (max(0, throttled[0] - waits[1]),) * 2, (0, 0))
+            kept = [row for row in self.recording.report(
+                '--by', 'preemptor', '--rows', '0')['preemptors']
+                if row['pid'] in self.pids]
+            by_quota = [row for row in kept if row['preemptor']['kind'] == 'throttled']
+            self.meets('rows of the quota', (sum(row['wait_ns'] for row in by_quota),) * 2,
+                       throttled)
+            self.meets('rows of all waiting', (sum(row['wait_ns'] for row in kept),) * 2,
+                       waits)
+        most = self.recording.throttled_ns
+        self.meets('throttled time', throttled, (most - most // 10, 2**63), EXIT_NS)
 
     def judge_fault_calls(self):
         rows = [row for row in self.segments if row['pid'] == self.main['pid'] and

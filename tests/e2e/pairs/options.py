@@ -22,6 +22,9 @@ class Option:
 SETS = 'exec-runtime,{page-faults},{minor-faults}'
 HOOK_SETS = 'page-faults,{minor-faults},{context-switches,task-clock}'
 
+# In a cgroup with a CPU quota: the program joins it, as a container's would.
+JOIN = ('sh', '-c', 'echo $$ >{quota}/cgroup.procs; exec "$@"', 'sh')
+
 OPTIONS = (
     *(Option(word, kernel=(word,)) for word in
       ('syscalls', 'faults', 'irq', 'softirq', 'block', 'wakeups')),
@@ -46,6 +49,7 @@ OPTIONS = (
     Option('small-ring', single=(('--kernel-ring', '16K'),)),
     Option('wait-all', single=(('--wait-all', ''),)),
     Option('perf', single=(('--backend', 'perf'),)),
+    Option('quota', prefix=JOIN),
     Option('namespace', prefix=('unshare', '-pfm', '--kill-child', '--mount-proc')),
 )
 BY_NAME = {option.name: option for option in OPTIONS}
@@ -165,6 +169,7 @@ def every_pair():
         yield Pair((first,))
         for second in names[i + 1:]:
             yield Pair((first, second))
+    yield Pair(('syscalls', 'wakeups', 'small-ring', 'quota'))
     # Losses concern what two kernel words say of one thread.
     words = [option.name for option in OPTIONS if option.kernel]
     for i, first in enumerate(words):
@@ -191,6 +196,10 @@ CHOICE = (
     # Losses: D4, T6.
     ('syscalls,small-ring', 'waits ring'),
     ('syscalls,wakeups,small-ring', 'waits ring calls'),
+    # CPU quotas, without losses and with: K3.
+    ('wakeups,quota', 'calls waits ring'),
+    ('syscalls,wakeups,small-ring,quota', 'calls waits ring'),
+    ('perf,quota', 'calls'),
     # The others, once at least.
     ('a,wakeups', 'waits calls'),
     ('irq,softirq', 'calls waits'),

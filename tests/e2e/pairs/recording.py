@@ -6,10 +6,16 @@ import os
 import pathlib
 import shutil
 import subprocess
+import sys
 import time
+
+sys.path.append(str(pathlib.Path(__file__).parents[1]))
+from cpu_quota import CpuQuota  # noqa: E402
 
 TIMEOUT = 120
 TRIALS = 5
+# Half of a CPU, in parts that leave some throttles to a short program.
+QUOTA_US, PERIOD_US = 10_000, 20_000
 PROVIDERS = {'calls': 'pairs', 'waits': 'waits', 'ring': 'ring'}
 
 
@@ -30,13 +36,34 @@ class Recording:
         self.truth = None
         self.err = ''
         self.tables = {}
+        self.quota_folder = ''
+        self.throttled_ns = self.throttles = None  # of the cgroup
 
     @property
     def words(self):
         return [str(self.countrace), 'record', '--force', '-o', str(self.trace),
                 *self.pair.words(self.program, PROVIDERS[self.kind])]
 
+    @property
+    def prefix(self):
+        return [word.format(quota=self.quota_folder) for word in self.pair.prefix]
+
     def run(self):
+        if not self.pair.has('quota'):
+            self.run_free()
+            return
+        try:
+            quota = CpuQuota(f'countrace-{self.folder.name}', QUOTA_US, PERIOD_US)
+        except LookupError as error:
+            raise NotHere(str(error)) from None
+        self.quota_folder = quota.folder
+        try:
+            self.run_free()
+            self.throttled_ns, self.throttles = quota.stat()
+        finally:
+            quota.remove()
+
+    def run_free(self):
         for _ in range(TRIALS):
             shutil.rmtree(self.trace, ignore_errors=True)
             status, text = (self.attached() if self.pair.scope == 'pid'
@@ -56,7 +83,7 @@ class Recording:
 
     def started(self):
         done = subprocess.run(
-            [*self.words, '--', *self.pair.prefix, str(self.program)], text=True,
+            [*self.words, '--', *self.prefix, str(self.program)], text=True,
             capture_output=True, timeout=TIMEOUT, check=False, cwd=self.folder,
             stdin=subprocess.DEVNULL)
         self.err = done.stderr
@@ -71,7 +98,7 @@ class Recording:
         output = self.folder / 'output'
         with open(output, 'w', encoding='utf-8') as file:
             program = subprocess.Popen(
-                [*self.pair.prefix, str(self.program), str(gate)],
+                [*self.prefix, str(self.program), str(gate)],
                 stdin=subprocess.DEVNULL, stdout=file, cwd=self.folder,
                 env=dict(os.environ, LD_PRELOAD=str(self.runtime)))
         recorder = subprocess.Popen(
