@@ -59,7 +59,7 @@ class Reconstruction final : public logformat::ItemSink {
         registry_(
             paths_,
             std::min(EventSetDumps(info.cpu_sets()).measures(), kMaxMeasures),
-            Gate(info, options.gating)),
+            Gate(info, options.gating), observer_),
         dispatches_(info, registry_, observer_, rows_),
         cpu_counters_(info.cpu_counter_limits, dispatches_.dumps().measures(),
                       dispatches_.dumps().rotating()),

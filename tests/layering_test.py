@@ -41,6 +41,8 @@ THIRD_PARTY = {
     "lttng/": {"hooks", "tests"},
     "perfmon/": {"runtime"},
     "re2/": {"rmap"},
+    "sqlite3.h": {"rmap"},
+    "protozero/": {"rmap"},
     "toml++/": {"base"},
     "traceevent/": {"logformat"},
 }
@@ -81,6 +83,8 @@ ONLY_IN = {("examples", "absl/"): "examples/own_analysis/",
            ("rmap", "babeltrace2/"): "rmap/babeltrace_plugin/",
            ("rmap", "boost/"): "rmap/result/",
            ("rmap", "re2/"): "rmap/where/",
+           ("rmap", "sqlite3.h"): "rmap/export/",
+           ("rmap", "protozero/"): "rmap/export/",
            ("logformat", "traceevent/"): "logformat/import/perf/"}
 
 

@@ -19,6 +19,7 @@ extern const char kReportHelp[];
 extern const char kScriptHelp[];
 extern const char kSnapshotHelp[];
 extern const char kStatHelp[];
+extern const char kQueryHelp[];
 extern const char kStateHelp[];
 extern const char kVerifyHelp[];
 extern const char kVersionHelp[];

@@ -29,6 +29,7 @@ extern const Verb kStatVerb;
 extern const Verb kReportVerb;
 extern const Verb kAnnotateVerb;
 extern const Verb kDiffVerb;
+extern const Verb kQueryVerb;
 extern const Verb kStateVerb;
 extern const Verb kViewVerb;
 extern const Verb kReplayVerb;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "base/posix/temporary_directory.h"
 #include "cli/program/exit_status.h"
 #include "cli/program/help_texts.h"
@@ -14,6 +15,7 @@
 #include "cli/program/range_options.h"
 #include "cli/program/verb.h"
 #include "cli/program/verb_parser.h"
+#include "cli/trace/table_export.h"
 #include "cli/trace/trace_input.h"
 #include "viewer/index/open/open_or_build.h"
 #include "viewer/offline/index_module.h"
@@ -43,35 +45,22 @@ absl::Status CheckOutput(const std::string& output, bool force) {
   return absl::OkStatus();
 }
 
-int RunExport(const Arguments& arguments) {
-  VerbParser parser(kExportVerb);
-  TraceOptions options;
-  TraceInput input(kExportVerb.name, options);
-  std::string format, output;
-  RangeOptions wanted;
+struct ExportOptions {
+  TraceOptions trace;
+  RangeOptions range;
+  TableExport tables;
   bool force = false;
-  parser.AddReadTrace(options);
-  parser.AddChoice("--to", format, {"html"});
-  AddRangeOptions(parser, wanted, kUntil);
-  parser.AddText("--output", output);
-  parser.AddFlag("--force", force);
-  parser.AddNoProgress(options.no_progress);
-  if (const auto status = parser.Parse(arguments)) return *status;
-  if (format.empty()) return parser.UsageError("say what to make: --to html");
-  if (output.empty()) {
-    return parser.UsageError("say which file to make: -o FILE");
-  }
-  if (const absl::Status range = CheckRangeOptions(parser, wanted, kUntil);
-      !range.ok()) {
-    return parser.UsageError(std::string(range.message()));
-  }
-  if (const absl::Status free = CheckOutput(output, force); !free.ok()) {
-    return ReportFailure(kExportVerb.name, free);
-  }
+};
 
-  const auto reader = input.Open(options.trace);
+// --to html.
+int ExportPage(const VerbParser& parser, const ExportOptions& options,
+               TraceInput& input) {
+  const std::string& trace = options.trace.trace;
+  const RangeOptions& wanted = options.range;
+  const std::string& output = options.tables.output;
+  const auto reader = input.Open(trace);
   if (!reader.ok()) return ReportFailure(kExportVerb.name, reader.status());
-  const auto directory = input.Directory(options.trace);
+  const auto directory = input.Directory(trace);
   if (!directory.ok()) {
     return ReportFailure(kExportVerb.name, directory.status());
   }
@@ -95,17 +84,16 @@ int RunExport(const Arguments& arguments) {
     if (!made.ok()) return ReportFailure(kExportVerb.name, made.status());
     folder = *std::move(made);
   }
-  ProgressBar indexing("indexing " + options.trace, input.show_progress());
-  const auto index = folder == nullptr
-                         ? viewer::OpenOrBuildIndex(
-                               *directory, indexing.Callback(), options.trace)
-                         : viewer::BuildIndexOfRange(
-                               *directory, range, folder->path() + "/part.pvx",
-                               indexing.Callback(), options.trace);
+  ProgressBar indexing("indexing " + trace, input.show_progress());
+  const auto index =
+      folder == nullptr
+          ? viewer::OpenOrBuildIndex(*directory, indexing.Callback(), trace)
+          : viewer::BuildIndexOfRange(*directory, range,
+                                      folder->path() + "/part.pvx",
+                                      indexing.Callback(), trace);
   indexing.Clear();
   if (!index.ok()) return ReportFailure(kExportVerb.name, index.status());
-  ProgressBar sampling("naming functions of " + options.trace,
-                       input.show_progress());
+  ProgressBar sampling("naming functions of " + trace, input.show_progress());
   auto samples = viewer::SamplesForPage(**reader, range, sampling.Callback());
   sampling.Clear();
   if (!samples.ok()) return ReportFailure(kExportVerb.name, samples.status());
@@ -116,6 +104,68 @@ int RunExport(const Arguments& arguments) {
                                       .samples = *std::move(samples),
                                       .progress = writing.Callback()});
   writing.Clear();
+  if (!written.ok()) return ReportFailure(kExportVerb.name, written);
+  return kExitOk;
+}
+
+// Errors: INVALID_ARGUMENT: options that do not belong together.
+absl::Status CheckOptions(const VerbParser& parser,
+                          const ExportOptions& options) {
+  const TableExport& tables = options.tables;
+  const bool text = tables.is_text_table();
+  std::string message;
+  if (tables.format.empty()) {
+    message =
+        "say what to make: --to html, sqlite, csv, jsonl, folded, pprof "
+        "or callgrind";
+  } else if (tables.output.empty() && !text && tables.format != "folded" &&
+             tables.format != "callgrind") {
+    message = "say which file to make: -o FILE";
+  } else if (text && tables.table.empty()) {
+    message = "say which table: --table with one of " +
+              absl::StrJoin(TableNames(), ", ");
+  } else if (!text && !tables.table.empty()) {
+    message = "--table is for --to csv and jsonl, which hold one";
+  } else if (tables.is_profile() == tables.weight.empty()) {
+    message =
+        "--weight is for --to folded, pprof and callgrind, which need "
+        "it: on-cpu, off-cpu, wall, blocked or an event";
+  } else if (tables.format != "html" && options.range.given()) {
+    message = "--from, --until and --at are for --to html";
+  } else {
+    return CheckRangeOptions(parser, options.range, kUntil);
+  }
+  return absl::InvalidArgumentError(message);
+}
+
+int RunExport(const Arguments& arguments) {
+  VerbParser parser(kExportVerb);
+  ExportOptions options;
+  TraceInput input(kExportVerb.name, options.trace);
+  parser.AddReadTrace(options.trace);
+  parser.AddChoice(
+      "--to", options.tables.format,
+      {"html", "sqlite", "csv", "jsonl", "folded", "pprof", "callgrind"});
+  parser.AddChoice("--table", options.tables.table, TableNames());
+  parser.AddText("--weight", options.tables.weight);
+  AddRangeOptions(parser, options.range, kUntil);
+  parser.AddText("--output", options.tables.output);
+  parser.AddFlag("--force", options.force);
+  parser.AddNoProgress(options.trace.no_progress);
+  if (const auto status = parser.Parse(arguments)) return *status;
+  if (const absl::Status fits = CheckOptions(parser, options); !fits.ok()) {
+    return parser.UsageError(std::string(fits.message()));
+  }
+  const std::string& output = options.tables.output;
+  if (!output.empty()) {
+    const absl::Status free = CheckOutput(output, options.force);
+    if (!free.ok()) return ReportFailure(kExportVerb.name, free);
+  }
+  if (options.tables.format == "html") {
+    return ExportPage(parser, options, input);
+  }
+  const absl::Status written =
+      ExportAsTables(options.trace.trace, options.tables, input);
   if (!written.ok()) return ReportFailure(kExportVerb.name, written);
   return kExitOk;
 }

@@ -32,6 +32,7 @@ struct Column {
   Unit unit = Unit::kNone;
   std::string meaning;
   std::function<Cell(const Row&)> value;
+  bool is_real = false;  // cells are doubles
 };
 
 }  // namespace countrace::rmap

@@ -57,17 +57,17 @@ void AddScaledCounts(const Report& report, std::vector<Column<Row>>& columns) {
   for (std::size_t i = 0; i < report.events.size(); ++i) {
     if (!report.events[i].scaled) continue;
     for (const Part& part : kParts) {
-      const auto cell = part.cell;
       columns.push_back({{"scaled", report.events[i].name, part.name},
                          "",
                          part.unit,
                          part.meaning,
-                         [i, cell](const Row& row) -> Cell {
+                         [i, cell = part.cell](const Row& row) -> Cell {
                            if (i >= row.scaled.size() || !row.scaled[i]) {
                              return std::monostate();
                            }
                            return cell(*row.scaled[i]);
-                         }});
+                         },
+                         std::string(part.name) == "stderr"});
     }
   }
 }

@@ -111,7 +111,8 @@ void AddShare(const std::string& name, SampledAmount R::*amount,
                      name + " of all",
                      Unit::kCount,
                      "Part (0 to 1) of all samples of the event.",
-                     Field(amount, &SampledAmount::share)});
+                     Field(amount, &SampledAmount::share),
+                     true});
 }
 
 bool IsAmount(const Column<R>& column) {

@@ -63,7 +63,8 @@ void AddSegmentCounts(const Report& report,
                              return std::monostate();
                            }
                            return cell(*row.counts[i]);
-                         }});
+                         },
+                         std::string(part.name).ends_with("stderr")});
     }
   }
 }

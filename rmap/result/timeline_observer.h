@@ -163,12 +163,14 @@ struct UnseenCount {
 class TimelineObserver {
  public:
   virtual ~TimelineObserver() = default;
-  // These two are called once, before the first record.
+  // These two are called before the first record.
   virtual bool WantsCallCounts() const { return false; }
   // True: between two records of the kernel, spans of one thread may come
   // before earlier ones of another, which is cheaper to read. A reading that is
   // stopped has then read some threads further than others.
   virtual bool TakesThreadRuns() const { return false; }
+  // Before anything else of this thread.
+  virtual void OnThread(ThreadIndex, std::int32_t /*tid*/) {}
   virtual void OnTime(const AttributedTime&) {}
   virtual void OnCounts(const AttributedCount&) {}
   virtual void OnUnseen(const UnseenCount&) {}

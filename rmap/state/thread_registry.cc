@@ -25,6 +25,7 @@ ThreadState& ThreadRegistry::NewThread(std::int32_t tid,
   thread.first_seen_ns = thread.last_seen_ns = time_ns;
   thread.kernel.counts.resize(cpu_events_, 0);
   by_tid_[tid] = &thread;
+  if (observer_ != nullptr) observer_->OnThread(thread.index, tid);
   return thread;
 }
 

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "rmap/result/timeline_observer.h"
 #include "rmap/state/call_paths.h"
 #include "rmap/state/gate.h"
 #include "rmap/state/thread_state.h"
@@ -35,8 +36,13 @@ struct ThreadIdentity {
 
 class ThreadRegistry {
  public:
-  ThreadRegistry(CallPaths& paths, std::size_t cpu_events, Gate gate)
-      : paths_(paths), cpu_events_(cpu_events), gate_(std::move(gate)) {
+  // `observer`: null, or gets each new thread.
+  ThreadRegistry(CallPaths& paths, std::size_t cpu_events, Gate gate,
+                 TimelineObserver* observer = nullptr)
+      : paths_(paths),
+        cpu_events_(cpu_events),
+        gate_(std::move(gate)),
+        observer_(observer) {
     interrupts_.index = ProcessIndex{0xffffffffu};
     interrupts_.comm = "[interrupts]";
     interrupts_.paths = paths.NewRoot();
@@ -138,6 +144,7 @@ class ThreadRegistry {
   CallPaths& paths_;
   std::size_t cpu_events_;
   Gate gate_;
+  TimelineObserver* const observer_;
   bool from_kernel_ = true;  // the current record comes from the kernel
   bool any_mark_ = false;
   bool loss_ = false;

@@ -304,6 +304,15 @@ def reading_rows(build, work, records):
     tenth = trace('tenth.ctf', records // 10, 20)
     row(f'peak memory, {what}', peak_megabytes(report(long)), 'MB',
         'of a tenth as many', peak_megabytes(report(tenth)), '1')
+    for what_to, goal in ((['sqlite'], '<= 60 s for 10 M'),
+                          (['csv', '--table', 'calls'], '<= 20 s for 10 M')):
+        exported = [build / 'cli/countrace', 'export', '--to', *what_to, '--force',
+                    '-o', work / 'exported', long]
+        begin = time.monotonic()
+        peak = peak_megabytes(exported)
+        row(f'export --to {what_to[0]}, {what}, {peak:.0f} MB',
+            time.monotonic() - begin, 's', '', 0, goal)
+        (work / 'exported').unlink()
     shutil.rmtree(long)
     many = trace('many.ctf', records // 10, 2000)
     row('full rmap of 2,000 streams', rates(many)['rmap'][1] * 1e3, 'ms',

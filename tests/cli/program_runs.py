@@ -11,7 +11,8 @@ import sys
 import tempfile
 import unittest
 
-VERBS = ["record", "report", "annotate", "diff", "state", "view", "replay", "script", "info",
+VERBS = ["record", "report", "annotate", "diff", "query", "state", "view", "replay",
+         "script", "info",
          "verify", "recover", "export", "import", "hooks", "snapshot", "stat",
          "list", "doctor", "help", "version"]
 

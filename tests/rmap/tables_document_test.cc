@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_format.h"
 #include "rmap/columns/report_tables.h"
+#include "rmap/export/streamed_tables.h"
 #include "rmap/result/samples.h"
 
 namespace countrace::rmap {
@@ -75,6 +76,21 @@ std::string OfSamples(SampleBy first, SampleBy last) {
   return out;
 }
 
+// The tables of `export` and `query` that no report has.
+std::string Streamed() {
+  std::string out;
+  for (const TableSchema& table : StreamedTables()) {
+    out +=
+        Heading(table.name.c_str(), "`export`, `query`", table.meaning.c_str());
+    for (const TableColumn& column : table.columns) {
+      CHECK_FALSE(column.meaning.empty());
+      out += absl::StrFormat("| `%s` | %s | | %s |\n", column.name,
+                             UnitName(column.unit), column.meaning);
+    }
+  }
+  return out;
+}
+
 std::string Tables() {
   std::string out;
   const Report report = Everything();
@@ -94,7 +110,7 @@ std::string Tables() {
   out += Heading("samples of data",
                  "`--by data`, `data-page`, `data-address`, `data-source`",
                  "likewise.");
-  return out + OfSamples(SampleBy::kData, SampleBy::kDataSource);
+  return out + OfSamples(SampleBy::kData, SampleBy::kDataSource) + Streamed();
 }
 
 TEST_CASE("tables: the document lists every table and column", "[rmap]") {

@@ -1,22 +1,15 @@
 #include "viewer/offline/page_file.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstdlib>
 #include <span>
 #include <string_view>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
-#include "base/posix/errno_status.h"
-#include "base/posix/scoped_fd.h"
+#include "base/posix/pending_file.h"
 #include "viewer/server/api/index_api.h"
 #include "viewer/server/http/web_assets.h"
 
@@ -76,55 +69,6 @@ Frame FrameOf(const TimelineIndex& index, const PageFileOptions& options) {
   return {page.substr(0, at), page.substr(at + kIndex.size())};
 }
 
-// Appends to a temporary file beside the page's place.
-class PageWriter {
- public:
-  explicit PageWriter(const std::string& path)
-      : path_(path), temporary_(path + ".XXXXXX.tmp") {}
-  ~PageWriter() {
-    if (file_.is_open() && !committed_) ::unlink(temporary_.c_str());
-  }
-  PageWriter(const PageWriter&) = delete;
-  PageWriter& operator=(const PageWriter&) = delete;
-
-  absl::Status Create() {
-    // A device or a pipe would be replaced.
-    struct stat status;
-    if (::lstat(path_.c_str(), &status) == 0 && !S_ISREG(status.st_mode) &&
-        !S_ISLNK(status.st_mode)) {
-      return absl::InvalidArgumentError(
-          "Cannot make " + path_ +
-          ": there is something that is no regular file; name another place");
-    }
-    file_ = base::ScopedFd(::mkostemps(temporary_.data(), 4, O_CLOEXEC));
-    return file_.is_open() ? absl::OkStatus() : Error("make");
-  }
-  absl::Status Append(std::string_view text) {
-    while (!text.empty()) {
-      const ssize_t written = ::write(file_.get(), text.data(), text.size());
-      if (written < 0 && errno != EINTR) return Error("write");
-      if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
-    }
-    return absl::OkStatus();
-  }
-  absl::Status Commit() {
-    if (::rename(temporary_.c_str(), path_.c_str()) != 0) return Error("make");
-    committed_ = true;
-    return absl::OkStatus();
-  }
-
- private:
-  absl::Status Error(const char* what) const {
-    return base::OutputStatus(errno,
-                              absl::StrFormat("Cannot %s %s", what, path_));
-  }
-
-  const std::string path_;
-  std::string temporary_;
-  base::ScopedFd file_;
-  bool committed_ = false;
-};
-
 // A gzip stream.
 class Compression {
  public:
@@ -158,7 +102,7 @@ class Compression {
 
 // `kind`: index, samples.
 absl::Status AppendPart(std::string_view kind, const std::string& bytes,
-                        PageWriter& page) {
+                        base::PendingFile& page) {
   return page.Append(absl::StrFormat(
       "<script type=\"text/plain\" class=\"%s-part\">%s</script>\n", kind,
       absl::Base64Escape(bytes)));
@@ -167,7 +111,7 @@ absl::Status AppendPart(std::string_view kind, const std::string& bytes,
 absl::Status AppendPacked(std::string_view kind,
                           std::span<const std::byte> bytes,
                           const logformat::ProgressCallback& progress,
-                          PageWriter& page) {
+                          base::PendingFile& page) {
   Compression compression;
   if (!compression.ready()) {
     return absl::ResourceExhaustedError(
@@ -216,7 +160,7 @@ absl::Status WritePageFile(const TimelineIndex& index,
         "--until)",
         bytes.size(), options.max_index_bytes));
   }
-  PageWriter page(options.path);
+  base::PendingFile page(options.path);
   if (absl::Status made = page.Create(); !made.ok()) return made;
   const Frame frame = FrameOf(index, options);
   if (absl::Status written = page.Append(frame.before); !written.ok()) {

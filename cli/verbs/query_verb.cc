@@ -1,0 +1,93 @@
+#include <unistd.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+#include "base/posix/output_width.h"
+#include "cli/program/exit_status.h"
+#include "cli/program/help_texts.h"
+#include "cli/program/interruption.h"
+#include "cli/program/progress_bar.h"
+#include "cli/program/row_table.h"
+#include "cli/program/verb.h"
+#include "cli/program/verb_parser.h"
+#include "cli/trace/trace_input.h"
+#include "cli/verbs/query_output.h"
+#include "rmap/columns/report_tables.h"
+#include "rmap/export/export_tables.h"
+#include "rmap/export/table_query.h"
+
+namespace countrace::cli {
+namespace {
+
+// Prints which tables and columns `trace` has.
+int ListTables(const std::string& trace, const std::string& format,
+               TraceInput& input) {
+  const auto reader = input.Open(trace, TimesUse::kNotNeeded);
+  if (!reader.ok()) return ReportFailure(kQueryVerb.name, reader.status());
+  const auto tables = rmap::TablesOf((*reader)->info());
+  if (!tables.ok()) return ReportFailure(kQueryVerb.name, tables.status());
+  RowTable list("countrace.tables/1", "columns",
+                {"table", "column", "type", "unit", "meaning"});
+  for (const rmap::TableSchema& table : *tables) {
+    for (const rmap::TableColumn& column : table.columns) {
+      list.Add({table.name, column.name,
+                std::string(rmap::ValueTypeName(column.type)),
+                std::string(rmap::UnitName(column.unit)), column.meaning});
+    }
+  }
+  return PrintData(kQueryVerb.name, list.Render(format));
+}
+
+int RunQuery(const Arguments& arguments) {
+  VerbParser parser(kQueryVerb);
+  TraceOptions options;
+  TraceInput input(kQueryVerb.name, options);
+  std::string sql, format;
+  bool tables = false;
+  parser.AddPositional("sql", sql);
+  parser.AddReadTrace(options);
+  parser.AddFlag("--tables", tables);
+  parser.AddFormat(format, {"text", "csv", "json", "jsonl"});
+  parser.AddNoProgress(options.no_progress);
+  if (const auto status = parser.Parse(arguments)) return *status;
+  if (tables) {
+    if (parser.is_given("trace")) {
+      return parser.UsageError("--tables takes no statement: leave it out");
+    }
+    return ListTables(sql.empty() ? options.trace : sql, format, input);
+  }
+  if (sql.empty()) {
+    return parser.UsageError(
+        "say what to select: countrace query 'SELECT comm, on_cpu_ns FROM "
+        "processes' TRACE; --tables lists tables and columns");
+  }
+  const auto reader = input.Open(options.trace);
+  if (!reader.ok()) return ReportFailure(kQueryVerb.name, reader.status());
+  const InterruptionGuard guard;
+  ProgressBar progress("reading " + options.trace, input.show_progress());
+  QueryOutput output(format, base::OutputWidth(STDOUT_FILENO));
+  const absl::Status status = rmap::QueryTables(
+      **reader, sql, progress.Callback(), [] { return IsInterrupted(); },
+      {.on_columns =
+           [&](const std::vector<std::string>& names) {
+             progress.Clear();
+             output.Columns(names);
+           },
+       .on_row =
+           [&](std::span<const rmap::Value> row) {
+             output.Row(row);
+             return output.ok();
+           }});
+  progress.Clear();
+  if (!status.ok()) return ReportFailure(kQueryVerb.name, status);
+  output.Finish();
+  return output.ok() ? kExitOk : kExitFailed;
+}
+
+}  // namespace
+
+const Verb kQueryVerb = {"query", kQueryHelp, RunQuery};
+
+}  // namespace countrace::cli

@@ -1,0 +1,124 @@
+#include "rmap/export/export_tables.h"
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "logformat/loss.h"
+#include "rmap/export/report_tables_export.h"
+#include "rmap/export/sample_tables.h"
+#include "rmap/export/stream_observer.h"
+#include "rmap/pipeline.h"
+#include "rmap/samples/names/blocked_places.h"
+#include "rmap/tables/input/report_events.h"
+
+namespace countrace::rmap {
+namespace {
+
+// Calls add(key, value) for each fact.
+template <typename Add>
+void ForEachFact(const Report& report, const Add& add) {
+  add("schema", kTablesSchema);
+  add("path", report.path);
+  add("scope", report.scope);
+  add("count", report.count);
+  add("command", report.command);
+  add("hostname", report.hostname);
+  add("kernel_release", report.kernel_release);
+  add("source", report.source);
+  add("begin_ns", std::to_string(report.begin_ns));
+  add("end_ns", std::to_string(report.end_ns));
+  add("cpus", std::to_string(report.cpus));
+  add("records", std::to_string(report.records));
+  add("finished", report.finished ? "1" : "0");
+  for (const std::string& text : report.not_known) add("not_known", text);
+  const logformat::LossStatement loss = logformat::StateLoss(report.loss);
+  add("loss", loss.text);
+  for (const auto& [name, number] : loss.numbers) {
+    add(std::string("loss.") + name, std::to_string(number));
+  }
+  for (const auto& [cause, records] : report.loss.by_cause) {
+    add("loss.by_cause." + cause, std::to_string(records));
+  }
+}
+
+void WriteMeta(const Report& report, RowWriter* rows) {
+  if (rows == nullptr) return;
+  ForEachFact(report, [rows](const std::string& key, const std::string& value) {
+    rows->Write(
+        std::array<Value, 2>{std::string_view(key), TextOrAbsent(value)});
+  });
+}
+
+// "processes, threads, ..."
+std::string NamesOf(const Report& report) {
+  std::string names;
+  for (const TableSchema& table : ReportTablesOf(report, true)) {
+    names += table.name + ", ";
+  }
+  for (const TableSchema& table : StreamedTables()) names += table.name + ", ";
+  return names.substr(0, names.size() - 2);
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<TableSchema>> TablesOf(
+    const logformat::TraceInfo& info) {
+  auto report = EmptyReport(info, {});
+  if (!report.ok()) return report.status();
+  report->wanted.preemptors = report->wanted.samples = true;
+  std::vector<TableSchema> schemas = ReportTablesOf(*report, false);
+  schemas.insert(schemas.end(), StreamedTables().begin(),
+                 StreamedTables().end());
+  return schemas;
+}
+
+absl::StatusOr<std::string> ExportTables(
+    logformat::TraceReader& reader, const logformat::ProgressCallback& progress,
+    TableWriter& writer) {
+  auto empty = EmptyReport(reader.info(), {});
+  if (!empty.ok()) return empty.status();
+  std::vector<std::string> events;
+  for (const auto& event : empty->events) events.push_back(event.name);
+  StreamObserver observer(reader.info(), std::move(events), writer);
+  RowWriter* const samples = observer.Rows(Streamed::kSamples);
+  RowWriter* const frames = observer.Rows(Streamed::kFrames);
+  bool streams = samples != nullptr;  // its rows have tids
+  for (const Streamed table :
+       {Streamed::kDispatches, Streamed::kCalls, Streamed::kPoints,
+        Streamed::kWaits, Streamed::kWakeups, Streamed::kCounts,
+        Streamed::kLosses}) {
+    streams = streams || observer.Rows(table) != nullptr;
+  }
+  const bool wakers = writer.Takes("wakers");
+  auto report = Reconstruct(
+      reader,
+      {.observer = streams ? &observer : nullptr,
+       .rows = {.preemptors = writer.Takes("preemptors"),
+                .samples = samples != nullptr || frames != nullptr || wakers},
+       .most_timed_samples = samples != nullptr ? kMostSamples : 0,
+       .progress = [&](const logformat::Progress& done) {
+         return writer.status().ok() && (!progress || progress(done));
+       }});
+  if (!writer.status().ok()) return writer.status();
+  if (!report.ok()) return report.status();
+  Report& named = *report;
+  if (wakers) NameBlockedPlaces(named);
+  WriteReportTables(named, writer);
+  if (samples != nullptr) {
+    const absl::Status whole = WriteSamples(named, observer, *samples);
+    if (!whole.ok()) return whole;
+  }
+  if (frames != nullptr) WriteFrames(*named.samples, *frames);
+  WriteMeta(named, observer.Rows(Streamed::kMeta));
+  const absl::Status status = writer.Finish();
+  if (status.ok()) return NamesOf(named);
+  if (!absl::IsNotFound(status)) return status;
+  return absl::NotFoundError(absl::StrFormat("%s; the trace has %s",
+                                             status.message(), NamesOf(named)));
+}
+
+}  // namespace countrace::rmap
