@@ -153,6 +153,7 @@ int RunExport(const Arguments& arguments) {
   parser.AddFlag("--force", options.force);
   parser.AddNoProgress(options.trace.no_progress);
   if (const auto status = parser.Parse(arguments)) return *status;
+  if (options.tables.output == "-") options.tables.output.clear();
   if (const absl::Status fits = CheckOptions(parser, options); !fits.ok()) {
     return parser.UsageError(std::string(fits.message()));
   }

@@ -126,6 +126,17 @@ std::string DoubtOf(const BooksDoubt& doubt) {
                          time(doubt.wrapped_ns));
 }
 
+// Why a count of some processes has an upper limit, and what helps.
+std::string NoteOfHomeless(std::uint64_t amount, bool unattributed,
+                           bool is_time) {
+  return absl::StrFormat(
+      "up to %s more, which are nobody's: %s; -r 5 shows how often",
+      is_time ? base::FormatNanoseconds(static_cast<double>(amount))
+              : base::FormatCount(amount),
+      unattributed ? "the kernel hid a switch, or records were lost"
+                   : "counts were lost");
+}
+
 void SetEstimate(const ScaledCount& count, StatNumber& number) {
   number.value = count.value;
   number.quality = Quality::kScaled;
@@ -160,6 +171,8 @@ std::optional<StatNumber> EventNumber(const Report& report, std::size_t event) {
   } else if (homeless != 0) {
     number.bounds = {number.value, AddBounded(number.value, homeless)};
     number.quality = Quality::kBounded;
+    number.note =
+        NoteOfHomeless(homeless, books.unattributed != 0, number.is_time);
   }
   if (books.doubt.any()) {
     number.bounds = {number.value, Bounds::kNone};

@@ -363,11 +363,16 @@ class Refused(Tables):
                           ("SELECT readfile('/etc/passwd')", "no such function")):
             self.refused(1, says, "query", sql, "web.ctf")
 
+    def test_a_dash_is_standard_output(self):
+        words = ["export", "--to", "folded", "--weight", "wall", "web.ctf"]
+        self.assertEqual(self.done(*words, "-o", "-"), self.done(*words))
+
     def test_usage(self):
         for words, says in (
                 (["--to", "csv"], "say which table: --table with one of processes"),
                 (["--to", "csv", "--table", "nothing"], "calls"),
                 (["--to", "sqlite"], "say which file to make"),
+                (["--to", "sqlite", "-o", "-"], "say which file to make"),
                 (["--to", "sqlite", "--table", "calls", "-o", "x"], "--table is for"),
                 (["--to", "sqlite", "--from", "1ms", "-o", "x"], "are for --to html"),
                 (["--to", "folded"], "--weight is for --to folded"),

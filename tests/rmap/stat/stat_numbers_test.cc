@@ -78,6 +78,28 @@ TEST_CASE("user and system: samples at clock ticks are within the interval",
   CHECK(UserAndSystem(1, 1, 0).empty());
 }
 
+TEST_CASE("stat numbers: a count that is bounded always says why",
+          "[rmap][stat]") {
+  for (const std::uint64_t unattributed : {0u, 7u}) {
+    for (const std::int64_t residual : {0, 5}) {
+      Report report;
+      report.scope = "command";
+      report.events.resize(1);
+      report.events[0].name = "page-faults";
+      report.books.resize(1);
+      report.books[0].known = true;
+      report.books[0].processes = 100;
+      report.books[0].unattributed = unattributed;
+      report.books[0].residual = residual;
+      const StatNumber number = StatNumbersOf(report, SwitchTotals()).back();
+      REQUIRE(number.name == "page-faults");
+      CHECK((number.quality == Quality::kBounded) ==
+            (unattributed + residual != 0));
+      CHECK(number.note.empty() == (number.quality == Quality::kExact));
+    }
+  }
+}
+
 TEST_CASE("switch totals: by the state in which a dispatch ended",
           "[rmap][stat]") {
   SwitchTotals totals;
