@@ -130,7 +130,7 @@ std::string DoubtOf(const BooksDoubt& doubt) {
 std::string NoteOfHomeless(std::uint64_t amount, bool unattributed,
                            bool is_time) {
   return absl::StrFormat(
-      "up to %s more, which are nobody's: %s; -r 5 shows how often",
+      "up to %s more, whose thread is not known: %s; -r 5 shows how often",
       is_time ? base::FormatNanoseconds(static_cast<double>(amount))
               : base::FormatCount(amount),
       unattributed ? "the kernel hid a switch, or records were lost"
