@@ -31,6 +31,14 @@ struct Story {
   std::vector<std::int32_t> children;
 };
 
+// Without what BPF says besides: which threads may run on every CPU. A runnable
+// thread then counts as preempted.
+std::uint16_t StateOf(const StoredRecord& record) {
+  std::uint16_t state = record.state() & 0x3ff;
+  if (state == logformat::kSwitchRunnable) state = logformat::kSwitchPreempted;
+  return state;
+}
+
 Story StoryOf(const TraceContents& trace, std::int32_t tid) {
   struct Entry {
     std::uint64_t time_ns;
@@ -50,7 +58,7 @@ Story StoryOf(const TraceContents& trace, std::int32_t tid) {
   for (const Entry& entry : entries) {
     const StoredRecord& record = *entry.record;
     if (record.event == CpuEvent::kDispatch && record.prev_tid() == tid) {
-      story.switches.emplace_back(entry.cpu, record.state());
+      story.switches.emplace_back(entry.cpu, StateOf(record));
     } else if (record.event == CpuEvent::kFault) {
       const auto fault = record.As<logformat::FaultRecord>();
       if (fault.tid == tid) story.faults.push_back(fault.address);
