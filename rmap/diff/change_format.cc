@@ -36,14 +36,22 @@ std::string FormatSigned(double value, bool is_time) {
   return (value > 0 ? "+" : "") + FormatAmount(value, is_time);
 }
 
-std::string FormatInterval(const std::optional<Interval>& interval,
-                           bool is_time) {
-  if (!interval) return "";
+// Few runs that differ much say nothing of how much it may be.
+constexpr double kMostRatio = 1e6;
+
+std::string FormatInterval(const Change& change, bool is_time) {
+  if (!change.interval) return "";
   const auto end = [&](double value) -> std::string {
-    if (std::isinf(value)) return value > 0 ? "any" : "-any";
-    return FormatSigned(value, is_time);
+    if (!(change.before > 0)) {
+      if (std::isinf(value)) return value > 0 ? "any" : "-any";
+      return FormatSigned(value, is_time);
+    }
+    if (change.before + value <= 0) return "-100 %";
+    if (value > kMostRatio * change.before) return "any";
+    return FormatRatio(change.before, change.before + value);
   };
-  return "[" + end(interval->low) + ", " + end(interval->high) + "]";
+  return "[" + end(change.interval->low) + ", " + end(change.interval->high) +
+         "]";
 }
 
 std::string FormatRatio(double before, double after) {

@@ -3,7 +3,6 @@
 #ifndef COUNTRACE_RMAP_DIFF_CHANGE_FORMAT_H_
 #define COUNTRACE_RMAP_DIFF_CHANGE_FORMAT_H_
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,10 +17,9 @@ std::string FormatEstimate(double value, const SamplingError& error,
                            bool is_time);
 // Like FormatAmount(), with its sign: "+12.3 ms"; "0".
 std::string FormatSigned(double value, bool is_time);
-// "[+11.5 ms, +13.0 ms]"; "" without an interval; "unbounded" for an infinite
-// one.
-std::string FormatInterval(const std::optional<Interval>& interval,
-                           bool is_time);
+// As parts of before, which the interval is one of: "[+11 %, 2.1x]"; of what
+// was not there before: "[+11.5 ms, +13.0 ms]". "any": no end. "": no interval.
+std::string FormatInterval(const Change& change, bool is_time);
 // "+4.2 %", "2.11x" from twice up, "new", "gone", "0 %".
 std::string FormatRatio(double before, double after);
 // "95 %"

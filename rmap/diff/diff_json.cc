@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -36,6 +37,11 @@ Json ChangeObject(const Change& change) {
   if (change.interval) {
     object["interval"] = {Bound(change.interval->low),
                           Bound(change.interval->high)};
+    if (change.before > 0) {
+      object["ratio_interval"] = {
+          std::max(0.0, change.interval->low / change.before + 1),
+          Bound(change.interval->high / change.before + 1)};
+    }
   }
   return object;
 }

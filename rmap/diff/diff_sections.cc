@@ -56,9 +56,8 @@ std::vector<std::string> Cells(const MetricChange& metric) {
           FormatEstimate(self.before, self.error_before, metric.is_time),
           FormatEstimate(self.after, self.error_after, metric.is_time),
           FormatRatio(self.before, self.after),
+          self.constant ? "always equal" : FormatInterval(self, metric.is_time),
           FormatSigned(self.value(), metric.is_time),
-          self.constant ? "always equal"
-                        : FormatInterval(self.interval, metric.is_time),
           Share(metric),
           PerCall(metric),
           DetectableCell(self),
@@ -67,8 +66,8 @@ std::vector<std::string> Cells(const MetricChange& metric) {
 
 std::vector<Section::Column> Columns() {
   return {
-      {"metric", true},     {"before"},   {"after"}, {"ratio"},
-      {"change"},           {"interval"}, {"share"}, {"per call", false, true},
+      {"metric", true},     {"before"}, {"after"}, {"ratio"},
+      {"interval"},         {"change"}, {"share"}, {"per call", false, true},
       {"MDE", false, true}, {"", true}};
 }
 
@@ -230,12 +229,6 @@ Section ThresholdsSection(const Diff& diff) {
       {"change"},          {"interval"}, {"MDE"},    {"verdict", true}};
   section.groups.emplace_back();
   for (const ThresholdResult& result : diff.thresholds) {
-    std::optional<Interval> relative;
-    if (result.change.interval && result.change.before > 0) {
-      relative = result.change.interval;
-      relative->low *= 100 / result.change.before;
-      relative->high *= 100 / result.change.before;
-    }
     std::string verdict = "holds";
     if (result.verdict == ThresholdVerdict::kRegression) {
       verdict = "REGRESSION";
@@ -243,11 +236,6 @@ Section ThresholdsSection(const Diff& diff) {
       verdict = "undecided: the interval holds the threshold";
     }
     if (diff.IsOneRunEach()) verdict += ", one run each: noise not known";
-    std::string interval;
-    if (relative) {
-      interval = absl::StrFormat("[%+.1f %%, %+.1f %%]", relative->low,
-                                 relative->high);
-    }
     section.groups.back().rows.push_back(
         {result.text,
          result.subject + " " + result.metric +
@@ -256,7 +244,8 @@ Section ThresholdsSection(const Diff& diff) {
                         result.is_time),
          FormatEstimate(result.change.after, result.change.error_after,
                         result.is_time),
-         FormatRatio(result.change.before, result.change.after), interval,
+         FormatRatio(result.change.before, result.change.after),
+         FormatInterval(result.change, result.is_time),
          DetectableCell(result.change), verdict});
   }
   DropUnused(section);

@@ -18,6 +18,7 @@ struct Change {
   double before = 0, after = 0;  // means
   // For after - before: noise between runs, errors of estimates, and what may
   // be missing; absent if there is none of them. One run each: without noise.
+  // Where `before` is above 0 it is that of the ratio, times `before`.
   std::optional<Interval> interval;
   // How often noise alone makes such a difference; absent with one run each.
   std::optional<double> p;

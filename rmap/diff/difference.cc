@@ -92,7 +92,9 @@ const char* VerdictName(Verdict verdict) {
 
 Difference::Difference(const Sample& before, const Sample& after,
                        double scale) {
-  value_ = after.Mean() - scale * before.Mean();
+  const double mean = after.Mean();
+  base_ = scale * before.Mean();
+  value_ = place_ = mean - base_;
   below_ = after.below + scale * before.above;
   above_ = after.above + scale * before.below;
 
@@ -108,28 +110,43 @@ Difference::Difference(const Sample& before, const Sample& after,
     return;
   }
   noise_known_ = true;
-  const double squares_before = scale * scale * SquaredDeviations(before);
-  const double squares_after = SquaredDeviations(after);
+  is_ratio_ = base_ > 0 && mean > 0;
+  // What errors are parts of: their own side's mean, or nothing.
+  const double unit_before = is_ratio_ ? before.Mean() : 1 / scale;
+  const double unit_after = is_ratio_ ? mean : 1;
+  if (is_ratio_) {
+    place_ = std::log(mean / base_);
+    below_ = std::log1p(scale * before.above / base_) -
+             std::log1p(-std::min(1.0, after.below / mean));
+    above_ = std::log1p(after.above / mean) -
+             std::log1p(-std::min(1.0, scale * before.below / base_));
+  }
+  const double squares_before =
+      SquaredDeviations(before) / (unit_before * unit_before);
+  const double squares_after =
+      SquaredDeviations(after) / (unit_after * unit_after);
+  const double least_before =
+      LeastVariance(before) / (unit_before * unit_before);
+  const double least_after = LeastVariance(after) / (unit_after * unit_after);
   if (runs_before == 1 || runs_after == 1) {
     // A single run has no deviation.
     df_ = runs_before + runs_after - 2;
     const double several = runs_before == 1 ? squares_after : squares_before;
     error_ = std::sqrt(several / df_ * (1 / runs_before + 1 / runs_after));
     // With several runs, their spread contains an unknown error.
-    const Sample& single = runs_before == 1 ? before : after;
-    const Sample& others = runs_before == 1 ? after : before;
-    const double of_single = single.of_turns.StandardError();
-    const double of_others = std::sqrt(LeastVariance(others));
-    error_ = std::max(error_, runs_before == 1
-                                  ? std::hypot(scale * of_single, of_others)
-                                  : std::hypot(of_single, scale * of_others));
+    const double of_single = runs_before == 1
+                                 ? before.of_turns.StandardError() / unit_before
+                                 : after.of_turns.StandardError() / unit_after;
+    const double of_others =
+        std::sqrt(runs_before == 1 ? least_after : least_before);
+    error_ = std::max(error_, std::hypot(of_single, of_others));
     return;
   }
   // Welch's t with Satterthwaite's degrees of freedom.
-  const double b = std::max(squares_before / (runs_before - 1) / runs_before,
-                            scale * scale * LeastVariance(before));
-  const double a = std::max(squares_after / (runs_after - 1) / runs_after,
-                            LeastVariance(after));
+  const double b =
+      std::max(squares_before / (runs_before - 1) / runs_before, least_before);
+  const double a =
+      std::max(squares_after / (runs_after - 1) / runs_after, least_after);
   error_ = std::sqrt(a + b);
   const double quartic = a * a / (runs_after - 1) + b * b / (runs_before - 1);
   df_ = quartic > 0 ? (a + b) * (a + b) / quartic
@@ -137,7 +154,7 @@ Difference::Difference(const Sample& before, const Sample& after,
 }
 
 double Difference::TailOf(double missing) const {
-  const double least = std::fabs(value_) - missing;
+  const double least = std::fabs(place_) - missing;
   if (!(least > 0) || std::isinf(error_)) return 1;
   return error_ > 0 ? TwoSidedTail(least / error_, df_) : 0;
 }
@@ -155,7 +172,7 @@ std::optional<double> Difference::Detectable(double tail) const {
   const double detectable =
       std::max(below_, above_) + error * DetectableShift(tail, df_);
   if (!noise_known_ || !std::isfinite(detectable)) return std::nullopt;
-  return detectable;
+  return is_ratio_ ? base_ * std::expm1(detectable) : detectable;
 }
 
 Interval Difference::At(double tail) const {
@@ -165,10 +182,15 @@ Interval Difference::At(double tail) const {
   } else if (error_ > 0) {
     reach = error_ * TwoSidedQuantile(tail, df_);
   }
-  // Infinite bounds stay infinite; inf - inf cannot occur, since `value_` is
+  // Infinite bounds stay infinite; inf - inf cannot occur, since `place_` is
   // finite.
-  return {below_ == kInfinite ? -kInfinite : value_ - below_ - reach,
-          above_ == kInfinite ? kInfinite : value_ + above_ + reach};
+  Interval interval{below_ == kInfinite ? -kInfinite : place_ - below_ - reach,
+                    above_ == kInfinite ? kInfinite : place_ + above_ + reach};
+  if (is_ratio_) {
+    return {base_ * std::expm1(interval.low),
+            base_ * std::expm1(interval.high)};
+  }
+  return interval;
 }
 
 std::size_t Discoveries(std::vector<double> p_values, double rate) {

@@ -8,6 +8,11 @@
 // is unknown. The spread of the calls inside a run does not show it, since they
 // share the luck of the run.
 //
+// Times and counts cannot be negative. So where both means are above 0, Welch's
+// t is that of the logarithm of their ratio, whose error is about the root of
+// the sum of both squared relative errors (delta method): no interval reaches
+// below -100 %.
+//
 // Estimates from multiplexed event sets have standard errors. One run each: the
 // interval of the difference reaches from the ends of one side's interval to
 // those of the other's, so that it contains 0 if the two overlap. Several runs:
@@ -101,9 +106,12 @@ class Difference {
 
  private:
   double TailOf(double missing) const;
-  double TailBeyondLoss() const { return TailOf(value_ > 0 ? below_ : above_); }
+  double TailBeyondLoss() const { return TailOf(place_ > 0 ? below_ : above_); }
 
-  double value_ = 0;
+  double value_ = 0, base_ = 0;  // `base_`: scale * before
+  // The numbers below are of log(after / base), not of after - base.
+  bool is_ratio_ = false;
+  double place_ = 0;
   double error_ = 0, df_ = 1;  // standard error, degrees of freedom
   double below_ = 0, above_ = 0;
   bool noise_known_ = false;

@@ -19,27 +19,93 @@ Sample Runs(std::vector<double> values) {
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 TEST_CASE("difference: Welch's t of samples worked by hand", "[rmap][diff]") {
-  // Means 20 and 30, variances 10 and 40 of 5 runs each: the standard error is
-  // sqrt(10), t = sqrt(10), df = 100 / (4 / 4 + 64 / 4) = 5.882.
+  // Means 20 and 30, variances 10 and 40 of 5 runs each: relative squared
+  // errors of the means 2 / 400 and 8 / 900, of the log ratio 5 / 360; df =
+  // (5 / 360)^2 / ((2 / 400)^2 / 4 + (8 / 900)^2 / 4) = 7.418.
   const Difference difference(Runs({16, 18, 20, 22, 24}),
                               Runs({22, 26, 30, 34, 38}));
   CHECK(difference.value() == 10);
   CHECK(difference.noise_known());
-  CHECK(difference.p() == Approx(0.0199).margin(2e-4));
+  // t = ln 1.5 / sqrt(5 / 360) = 3.4405.
+  CHECK(difference.p() == Approx(0.0098).margin(2e-4));
   const Interval interval = difference.At(0.05);
-  // t for 5.882 degrees at 5 %: 2.459.
-  CHECK(interval.low == Approx(10 - 2.459 * std::sqrt(10)).margin(2e-3));
-  CHECK(interval.high == Approx(10 + 2.459 * std::sqrt(10)).margin(2e-3));
+  // t for 7.418 degrees at 5 %: 2.338.
+  const double factor = std::exp(2.338 * std::sqrt(5 / 360.0));
+  CHECK(interval.low == Approx(30 / factor - 20).margin(5e-3));
+  CHECK(interval.high == Approx(30 * factor - 20).margin(5e-3));
+}
+
+TEST_CASE("difference: what was not there before has no ratio",
+          "[rmap][diff]") {
+  // Variance 1 of 3 runs, and that of rounding: df 2 and 2.
+  const Difference difference(Runs({0, 0, 0}), Runs({9, 10, 11}));
+  const double error = std::sqrt(1 / 3.0 + 1 / 36.0);
+  const double quartic = (1 / 9.0 + 1 / 1296.0) / 2;
+  const double df = error * error * error * error / quartic;
+  CHECK(df == Approx(2.331).margin(1e-3));
+  // t for 2.331 degrees at 5 %: 3.771.
+  CHECK(difference.At(0.05).high == Approx(10 + 3.771 * error).margin(2e-2));
+  CHECK(difference.At(0.05).low == Approx(10 - 3.771 * error).margin(2e-2));
+}
+
+TEST_CASE("difference: no interval reaches below -100 %",
+          "[rmap][diff][property]") {
+  std::mt19937_64 random(5);
+  std::lognormal_distribution<double> value(0, 1.5);
+  for (int i = 0; i < 5000; ++i) {
+    Sample before, after;
+    before.values.resize(1 + random() % 6);
+    after.values.resize(1 + random() % 6);
+    for (double& run : before.values) run = 1000 * value(random);
+    for (double& run : after.values) run = 100 * value(random);
+    if (i % 3 == 0) before.above = 100 * value(random);
+    if (i % 5 == 0) after.below = 100 * value(random);
+    if (i % 7 == 0) after.of_turns = SamplingError::Of(50, 10);
+    const Difference difference(before, after);
+    if (!difference.noise_known()) continue;  // a difference of two estimates
+    CHECK(difference.At(0.01).low >= -before.Mean() * 1.0000001);
+  }
+}
+
+TEST_CASE("difference: 95 % of the intervals hold the true ratio",
+          "[rmap][diff][property]") {
+  std::mt19937_64 random(6);
+  for (const double ratio : {0.2, 0.5, 1.0, 3.0}) {
+    for (const double deviation : {0.05, 0.3, 1.0}) {
+      for (const std::size_t runs : {2, 5, 10}) {
+        const double sigma = std::sqrt(std::log1p(deviation * deviation));
+        std::lognormal_distribution<double> noise(-sigma * sigma / 2, sigma);
+        constexpr int kComparisons = 4000;
+        int holds = 0;
+        for (int i = 0; i < kComparisons; ++i) {
+          Sample before, after;
+          for (std::size_t run = 0; run < runs; ++run) {
+            before.values.push_back(1e6 * noise(random));
+            after.values.push_back(ratio * 1e6 * noise(random));
+          }
+          const Interval interval = Difference(before, after).At(0.05);
+          const double change = (ratio - 1) * before.Mean();
+          holds += interval.low <= change && change <= interval.high;
+        }
+        CAPTURE(ratio, deviation, runs);
+        CHECK(holds >= kComparisons * (deviation < 1 ? 0.94 : 0.92));
+        CHECK(holds <= kComparisons * 0.985);
+      }
+    }
+  }
 }
 
 TEST_CASE("difference: one run against several takes their spread for both",
           "[rmap][diff]") {
   const Difference difference(Runs({10, 12, 14}), Runs({30}));
-  // s = 2, error 2 * sqrt(1 + 1/3), two degrees of freedom: 4.303.
+  // s = 2 of 12, relative error sqrt(1 + 1/3) / 6, two degrees of freedom:
+  // 4.303.
+  const double factor = std::exp(4.30265 / 6 * std::sqrt(4 / 3.0));
   const Interval interval = difference.At(0.05);
-  CHECK(interval.low == Approx(18 - 4.30265 * 2 * std::sqrt(4 / 3.0)));
+  CHECK(interval.low == Approx(30 / factor - 12));
+  CHECK(interval.high == Approx(30 * factor - 12));
   CHECK(Difference(Runs({30}), Runs({10, 12, 14})).At(0.05).high ==
-        Approx(-interval.low));
+        Approx(12 * factor - 30));
 }
 
 TEST_CASE("difference: one run each shows no noise, so there is no verdict",
@@ -144,19 +210,25 @@ TEST_CASE("difference: what may be missing widens the interval",
   before.above = 7;  // so the difference can be 7 less
   after.above = 3;
   const Difference difference(before, after);
-  CHECK(difference.At(0.05).low == Approx(sure.low - 7));
-  CHECK(difference.At(0.05).high == Approx(sure.high + 3));
+  // By the ratio: before is 107 at most, after 123.
+  CHECK(difference.At(0.05).low == Approx((sure.low + 100) / 1.07 - 100));
+  CHECK(difference.At(0.05).high ==
+        Approx((sure.high + 100) * 123 / 120 - 100));
   // A change must be larger by what may be missing to be found.
   const Sample whole = Runs({100, 102, 98});
   CHECK(*difference.Detectable(0.05) ==
-        Approx(*Difference(whole, Runs({120, 122, 118})).Detectable(0.05) + 7));
+        Approx(
+            (*Difference(whole, Runs({120, 122, 118})).Detectable(0.05) + 100) *
+                1.07 -
+            100));
   before.above = 25;
   CHECK(Difference(before, after).p() == 1);
   CHECK(Difference(before, after).VerdictAt(0.05) == Verdict::kMayBeLoss);
   before.above = kInfinite;
   CHECK_FALSE(Difference(before, after).Detectable(0.05));
-  CHECK(Difference(before, after).At(0.05).low == -kInfinite);
-  CHECK(Difference(before, after).At(0.05).high == Approx(sure.high + 3));
+  CHECK(Difference(before, after).At(0.05).low == -100);
+  CHECK(Difference(before, after).At(0.05).high ==
+        Approx((sure.high + 100) * 123 / 120 - 100));
 }
 
 TEST_CASE("difference: runs that agree exactly are known to the resolution",
@@ -164,13 +236,13 @@ TEST_CASE("difference: runs that agree exactly are known to the resolution",
   // Two runs that counted 3, two that counted 4: no proof.
   CHECK(Difference(Runs({3, 3}), Runs({4, 4})).p() > 0.05);
   CHECK(Difference(Runs({3, 3, 3, 3, 3}), Runs({4, 4, 4, 4, 4})).p() < 0.001);
-  CHECK(Difference(Runs({3, 3, 3}), Runs({411, 411, 411})).p() < 1e-6);
+  CHECK(Difference(Runs({3, 3, 3}), Runs({411, 411, 411})).p() < 1e-3);
   CHECK(Difference(Runs({5, 5}), Runs({5, 5})).p() == 1);
 }
 
 TEST_CASE(
     "difference: an interval holds 0 exactly if p says noise; sides "
-    "exchanged change the sign only",
+    "exchanged give the reciprocal",
     "[rmap][diff]") {
   std::mt19937_64 random(3);
   std::normal_distribution<double> normal;
@@ -190,9 +262,15 @@ TEST_CASE(
     const Interval interval = forth.At(tail), mirror = back.At(tail);
     const bool holds_0 = interval.low <= 0 && interval.high >= 0;
     CHECK(holds_0 == !(forth.p() < tail));
-    CHECK(forth.p() == back.p());
-    CHECK(mirror.low == -interval.high);
-    CHECK(mirror.high == -interval.low);
+    CHECK(forth.p() == Approx(back.p()));
+    // The ratio's reciprocal.
+    const double a = before.Mean(), b = after.Mean();
+    if (interval.high < 1e6 * a) {
+      CHECK((a + interval.high) / a == Approx(b / (b + mirror.low)));
+    }
+    if (mirror.high < 1e6 * b) {
+      CHECK((b + mirror.high) / b == Approx(a / (a + interval.low)));
+    }
   }
 }
 

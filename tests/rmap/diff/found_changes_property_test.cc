@@ -1,5 +1,6 @@
 // How small a change is found, and whether the comparison states that.
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <cstdio>
 #include <vector>
 
@@ -62,19 +63,19 @@ TEST_CASE("compare: a change of the detectable size is found in about 80 %",
     for (int i = 0; i < kComparisons; ++i) {
       const Change change = experiment.Compared(1, random);
       REQUIRE(change.detectable);
-      sum += *change.detectable / change.before;
+      sum += std::log1p(*change.detectable / change.before);
     }
-    const double detectable = sum / kComparisons;
+    const double detectable = std::expm1(sum / kComparisons);
     // Noise grows with the time.
     const double found =
         (experiment.FoundIn(1 + detectable, kComparisons, random) +
-         experiment.FoundIn(1 - detectable, kComparisons, random)) /
+         experiment.FoundIn(1 / (1 + detectable), kComparisons, random)) /
         2;
     std::printf("%zu runs a side: %.1f %% is detectable, and found in %.3f\n",
                 runs, 100 * detectable, found);
     CAPTURE(runs, detectable);
     CHECK(found > 0.7);
-    CHECK(found < 0.95);
+    CHECK(found < (runs < 5 ? 0.97 : 0.9));  // of few runs it is rough
   }
 }
 
