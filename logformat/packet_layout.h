@@ -252,6 +252,11 @@ enum SwitchState : std::uint16_t {
   // sees a preempted thread.
   kSwitchThrottled = 0x0300,
 };
+// Beside the state stand flags: which of both threads might run on every
+// recorded CPU.
+inline constexpr std::uint16_t kSwitchStateBits = 0x03ff;
+inline constexpr std::uint16_t kSwitchPrevAnyCpu = 0x0400;
+inline constexpr std::uint16_t kSwitchNextAnyCpu = 0x0800;
 
 // It waits from here on for its next dispatch.
 constexpr bool IsRunnable(std::uint16_t state) noexcept {

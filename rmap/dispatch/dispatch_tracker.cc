@@ -308,7 +308,7 @@ void DispatchTracker::EndWait(ThreadState& thread, std::uint64_t time_ns,
 
 void DispatchTracker::SwitchOut(ThreadState& thread, std::int32_t cpu,
                                 std::uint64_t time_ns, std::uint16_t bits) {
-  const std::uint16_t state = bits & kStateOfSwitch;
+  const std::uint16_t state = bits & logformat::kSwitchStateBits;
   SeeRunning(thread, time_ns);
   ++thread.dispatch.switches_out;
   ThreadRegistry::See(thread, time_ns);
@@ -323,8 +323,8 @@ void DispatchTracker::SwitchOut(ThreadState& thread, std::int32_t cpu,
   thread.dispatch.runnable_since_ns = time_ns;
   thread.dispatch.queued_cpu = cpu;
   // Elsewhere it is not known which CPUs are idle.
-  thread.dispatch.any_cpu =
-      (bits & kPrevAnyCpu) != 0 && registry_.gate().counts_idle();
+  thread.dispatch.any_cpu = (bits & logformat::kSwitchPrevAnyCpu) != 0 &&
+                            registry_.gate().counts_idle();
   blocked_.Leave(thread, time_ns, state);
   unseen_.Leave(thread, time_ns);
   if (state & logformat::kSwitchDead) {
@@ -376,7 +376,7 @@ void DispatchTracker::OnDispatch(const EventRecord& record,
     return;
   }
   const auto [prev, next, bits] = *tids;
-  const std::uint16_t state = bits & kStateOfSwitch;
+  const std::uint16_t state = bits & logformat::kSwitchStateBits;
 
   CloseInterrupts(*cpu, time_ns, /*switches=*/true);
   if (cpu->interrupts_unknown_since_ns != 0) [[unlikely]] {
@@ -429,7 +429,8 @@ void DispatchTracker::OnDispatch(const EventRecord& record,
     }
   }
   EmitCounters(*cpu, record, time_ns);
-  Occupy(*cpu, next, time_ns, false, (bits & kNextAnyCpu) != 0);
+  Occupy(*cpu, next, time_ns, false,
+         (bits & logformat::kSwitchNextAnyCpu) != 0);
 }
 
 bool DispatchTracker::IsEnd(std::uint32_t reason, std::uint64_t time_ns) const {

@@ -216,7 +216,7 @@ class DispatchTracker {
   // Requires: `thread` has waited since before `time_ns`.
   void EndWait(ThreadState& thread, std::uint64_t time_ns,
                bool any_cpu = false);
-  // `state`: with the flags of kernel_layout.h.
+  // `state`: with the flags of a dispatch record.
   void SwitchOut(ThreadState& thread, std::int32_t cpu, std::uint64_t time_ns,
                  std::uint16_t state);
   // The switch at `time_ns` was computed.

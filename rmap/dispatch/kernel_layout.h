@@ -36,11 +36,6 @@ inline std::optional<Tids> TidsOf(const logformat::EventRecord& record) {
   return TidsOf(layout.tids_and_state);
 }
 
-// The state of the thread switched out (logformat::SwitchState), and which of
-// both threads might run on every recorded CPU (FORMAT.md section 4.3).
-inline constexpr std::uint16_t kStateOfSwitch = 0x03ff;
-inline constexpr std::uint16_t kPrevAnyCpu = 0x0400, kNextAnyCpu = 0x0800;
-
 // The first dump of a CPU.
 inline bool IsBegin(const logformat::EventRecord& record) {
   logformat::CountersRecord dump;

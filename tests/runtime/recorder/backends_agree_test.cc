@@ -34,7 +34,7 @@ struct Story {
 // Without what BPF says besides: which threads may run on every CPU. A runnable
 // thread then counts as preempted.
 std::uint16_t StateOf(const StoredRecord& record) {
-  std::uint16_t state = record.state() & 0x3ff;
+  std::uint16_t state = record.state() & logformat::kSwitchStateBits;
   if (state == logformat::kSwitchRunnable) state = logformat::kSwitchPreempted;
   return state;
 }

@@ -149,8 +149,9 @@ void KernelRingReader::AddRecord(std::byte* at, std::uint16_t event_id,
     const auto bits = static_cast<std::uint16_t>(body[0] >> 48);
     // FORMAT.md section 4.3: who may run on every CPU. A runnable thread then
     // has 0x100, by which older readers know it.
-    const std::uint16_t any_cpu = bits & 0x0c00;
-    std::uint16_t state = MapSwitchState(bits & 0x03ffu);
+    const std::uint16_t any_cpu =
+        bits & (logformat::kSwitchPrevAnyCpu | logformat::kSwitchNextAnyCpu);
+    std::uint16_t state = MapSwitchState(bits & logformat::kSwitchStateBits);
     if (any_cpu != 0 && state == 0) state = logformat::kSwitchPreempted;
     state |= any_cpu;
     body[0] = (body[0] & 0xffff'ffff'ffff) | std::uint64_t{state} << 48;
