@@ -94,7 +94,7 @@ Difference::Difference(const Sample& before, const Sample& after,
                        double scale) {
   const double mean = after.Mean();
   base_ = scale * before.Mean();
-  value_ = place_ = mean - base_;
+  value_ = effect_ = mean - base_;
   below_ = after.below + scale * before.above;
   above_ = after.above + scale * before.below;
 
@@ -115,7 +115,7 @@ Difference::Difference(const Sample& before, const Sample& after,
   const double unit_before = is_ratio_ ? before.Mean() : 1 / scale;
   const double unit_after = is_ratio_ ? mean : 1;
   if (is_ratio_) {
-    place_ = std::log(mean / base_);
+    effect_ = std::log(mean / base_);
     below_ = std::log1p(scale * before.above / base_) -
              std::log1p(-std::min(1.0, after.below / mean));
     above_ = std::log1p(after.above / mean) -
@@ -154,7 +154,7 @@ Difference::Difference(const Sample& before, const Sample& after,
 }
 
 double Difference::TailOf(double missing) const {
-  const double least = std::fabs(place_) - missing;
+  const double least = std::fabs(effect_) - missing;
   if (!(least > 0) || std::isinf(error_)) return 1;
   return error_ > 0 ? TwoSidedTail(least / error_, df_) : 0;
 }
@@ -182,10 +182,10 @@ Interval Difference::At(double tail) const {
   } else if (error_ > 0) {
     reach = error_ * TwoSidedQuantile(tail, df_);
   }
-  // Infinite bounds stay infinite; inf - inf cannot occur, since `place_` is
+  // Infinite bounds stay infinite; inf - inf cannot occur, since `effect_` is
   // finite.
-  Interval interval{below_ == kInfinite ? -kInfinite : place_ - below_ - reach,
-                    above_ == kInfinite ? kInfinite : place_ + above_ + reach};
+  Interval interval{below_ == kInfinite ? -kInfinite : effect_ - below_ - reach,
+                    above_ == kInfinite ? kInfinite : effect_ + above_ + reach};
   if (is_ratio_) {
     return {base_ * std::expm1(interval.low),
             base_ * std::expm1(interval.high)};

@@ -106,12 +106,14 @@ class Difference {
 
  private:
   double TailOf(double missing) const;
-  double TailBeyondLoss() const { return TailOf(place_ > 0 ? below_ : above_); }
+  double TailBeyondLoss() const {
+    return TailOf(effect_ > 0 ? below_ : above_);
+  }
 
   double value_ = 0, base_ = 0;  // `base_`: scale * before
   // The numbers below are of log(after / base), not of after - base.
   bool is_ratio_ = false;
-  double place_ = 0;
+  double effect_ = 0;
   double error_ = 0, df_ = 1;  // standard error, degrees of freedom
   double below_ = 0, above_ = 0;
   bool noise_known_ = false;

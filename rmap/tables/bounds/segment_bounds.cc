@@ -39,6 +39,9 @@ class UnseenBounds::SegmentLimits {
   };
   Pair LimitsOf(const InclusiveExclusive& time, std::uint64_t fewer_ns,
                 std::uint64_t further_ns) const;
+  Pair OffCpu(const InclusiveExclusive& time) const {
+    return LimitsOf(time, state_ns_, state_ns_);
+  }
   void SetOffCpu(const std::optional<InclusiveExclusive>& time, Number incl,
                  Number excl, const std::optional<Pair>& other);
   // Where records show how often the event happened.
@@ -215,7 +218,7 @@ void UnseenBounds::SegmentLimits::SetOffCpu(
     const std::optional<InclusiveExclusive>& time, Number incl, Number excl,
     const std::optional<Pair>& other) {
   if (!time) return;
-  Pair limits = LimitsOf(*time, state_ns_, state_ns_);
+  Pair limits = OffCpu(*time);
   if (absent_) limits.incl.hi = limits.excl.hi = kNone;
   if (process_.hooks_lost) limits.incl.lo = limits.excl.lo = 0;
   const Pair others = other.value_or(Pair());
@@ -232,8 +235,7 @@ void UnseenBounds::SegmentLimits::SetOffCpu(
 // It waits or is blocked in the rest of the time, one at a time.
 void UnseenBounds::SegmentLimits::OfWaits() {
   const auto limits = [this](const std::optional<InclusiveExclusive>& time) {
-    return time ? std::optional(LimitsOf(*time, state_ns_, state_ns_))
-                : std::nullopt;
+    return time ? std::optional(OffCpu(*time)) : std::nullopt;
   };
   const auto wait = limits(row_.wait), blocked = limits(row_.blocked);
   SetOffCpu(row_.wait, Number::kWaitIncl, Number::kWaitExcl, blocked);
