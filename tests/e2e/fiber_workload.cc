@@ -136,7 +136,7 @@ void Resume(std::size_t which) {
 void OnSignal(int) {
   COUNTRACE_SEGMENT("fiber", "handler");
   Clock clock(g_handler);
-  Compute(5);
+  Compute(40);
   clock.Stop();
 }
 

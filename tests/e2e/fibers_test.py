@@ -41,13 +41,15 @@ class Fibers(Recording):
                 if row['path'][-1].startswith('fiber:')}
 
     def check_times(self):
-        """The program's clock stops before each switch and each inner call, and
-        the reading of it is a system call of its own."""
+        """The program's clock stops before each switch and each inner call. It
+        counts half of each system call that reads it, which the trace has as a
+        call of its own: no segment is so short that a host's stop of 0.3 ms in
+        one of them matters."""
         for name, row in self.rows.items():
             calls, known_ns = self.known[name]
             self.assertEqual(row['calls'], calls, name)
             excl_ns = row['on_cpu_ns']['excl']
-            self.assertGreater(excl_ns, 0.9 * known_ns, name)
+            self.assertGreater(excl_ns, 0.8 * known_ns, name)
             # A call with another one's work in it has twice as much, or more.
             self.assertLess(excl_ns, 1.3 * known_ns + 20_000 * calls, name)
 
