@@ -67,7 +67,14 @@ std::string EventText(const rmap::Samples& samples, const SampleBooks& books) {
   if (event.off_cpu)
     return text +
            OffCpuBooksText(event.name, books, samples.lost_records, parts);
-  if (books.counted == 0) {
+  const bool has_limits = !rmap::ProcessLimits(samples, books).empty();
+  const std::string missing =
+      rmap::MissingIn(samples, books) == 0
+          ? ""
+          : absl::StrFormat("; the upper limits include %s",
+                            amount(rmap::MissingIn(samples, books)));
+  const bool of_part = books.counted == 0;  // the time on a CPU is known
+  if (of_part && !has_limits) {
     text +=
         absl::StrJoin(parts, " + ") + "; how much was counted is not known\n";
     if (rmap::MissingIn(samples, books) != 0) {
@@ -80,25 +87,25 @@ std::string EventText(const rmap::Samples& samples, const SampleBooks& books) {
     }
     return text;
   }
-  const double residual = static_cast<double>(books.residual);
-  std::string where;
-  if (!rmap::ProcessLimits(samples, books).empty()) {
-    const auto of =
-        static_cast<double>(rmap::ResidualOfProcesses(samples, books));
-    where = absl::StrFormat("%s%s of it of processes, ", of < 0 ? "-" : "",
-                            rmap::SampleAmountText(event.name, std::abs(of)));
-  }
+  const std::int64_t of =
+      has_limits ? rmap::ResidualOfProcesses(samples, books) : 0;
+  const auto size = [&](std::int64_t residual) {
+    return rmap::SampleAmountText(event.name,
+                                  std::abs(static_cast<double>(residual)));
+  };
+  const std::string where = of_part || !has_limits
+                                ? ""
+                                : absl::StrFormat("%s%s of it of processes, ",
+                                                  of < 0 ? "-" : "", size(of));
+  const std::int64_t residual = of_part ? of : books.residual;
   absl::StrAppendFormat(
-      &text,
-      "%s = counted %s %s %s residual (%sone period of each CPU: %s%s)\n",
-      absl::StrJoin(parts, " + "), amount(books.counted),
-      residual < 0 ? "+" : "-",
-      rmap::SampleAmountText(event.name, std::abs(residual)), where,
-      amount(books.per_cpu),
-      rmap::MissingIn(samples, books) == 0
-          ? ""
-          : absl::StrFormat("; the upper limits include %s",
-                            amount(rmap::MissingIn(samples, books))));
+      &text, "%s = %s %s %s %s residual (%sone period of each CPU: %s%s)\n",
+      absl::StrJoin(parts, " + "), of_part ? "on a CPU" : "counted",
+      amount(of_part ? books.processes + static_cast<std::uint64_t>(of)
+                     : books.counted),
+      residual < 0 ? "+" : "-", size(residual), where, amount(books.per_cpu),
+      missing);
+  if (of_part) return text;
   if (books.lost != 0) {
     absl::StrAppendFormat(
         &text, "  lost: %d samples found no room in the kernel's ring\n",

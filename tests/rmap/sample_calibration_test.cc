@@ -30,6 +30,15 @@ struct Machine {
   double idle_samples = 1;        // part of them that is taken
   double dispatch_ns = 5e6;       // mean
   double late = 0;                // part of the samples of programs that is not
+  // What the report is of, as --from and --to have it.
+  std::uint64_t from = 0, until = kTime;
+
+  // The part of [begin, end) that is in it.
+  std::uint64_t Part(std::uint64_t begin, std::uint64_t end) const {
+    begin = std::max(begin, from);
+    end = std::min(end, until);
+    return begin < end ? end - begin : 0;
+  }
 };
 
 // One recording: the samples, and the truth.
@@ -43,6 +52,7 @@ Recording Record(const Machine& machine, std::mt19937& random) {
   Recording out;
   Samples& samples = out.samples;
   samples.events.push_back({.name = "cpu-clock", .rate = "1000 Hz"});
+  samples.of_part = machine.Part(0, kTime) != kTime;
   samples.contexts.resize(2);
   samples.contexts[kOther].process = ProcessIndex{1};
   std::array<std::array<SampleSum, kFunctions>, 2> sums{};
@@ -68,15 +78,16 @@ Recording Record(const Machine& machine, std::mt19937& random) {
       const std::uint64_t until =
           std::min(kTime, now + length(machine.dispatch_ns));
       if (account != kIdle) {
-        processes[account].on_cpu_ns += until - now;
+        processes[account].on_cpu_ns += machine.Part(now, until);
       }
       while (now < until) {
         const std::uint64_t end = std::min(until, now + length(5e4));
         const double at = std::uniform_real_distribution<>(0, 1)(random);
         const std::uint32_t function =
             at < kShares[0] ? 0 : (at < kShares[0] + kShares[1] ? 1 : 2);
-        if (account == kProgram) out.truth[function] += end - now;
+        if (account == kProgram) out.truth[function] += machine.Part(now, end);
         for (; next < end; next += kPeriod) {
+          if (machine.Part(next, next + 1) == 0) continue;
           if (account == kIdle) {
             if (chance(machine.idle_samples)) count.outside += kPeriod;
           } else if (!chance(machine.late)) {
@@ -89,7 +100,7 @@ Recording Record(const Machine& machine, std::mt19937& random) {
       }
     }
     samples.counts.push_back(count);
-    samples.cpu_ns += kTime;
+    samples.cpu_ns += machine.Part(0, kTime);
   }
   for (std::uint32_t account : {kProgram, kOther}) {
     const bool counted = account == kProgram || machine.other_is_counted;
@@ -176,6 +187,22 @@ TEST_CASE("sample calibration: 95 of 100 intervals of a clock hold the truth") {
         .other_is_counted = true,
         .dispatch_ns = 1e5,
         .late = 0.02}},
+      {"a range of a busy CPU", {.from = kTime / 4, .until = kTime / 4 * 3}},
+      {"a range, a second CPU is idle and gives no sample",
+       {.cpus = 2,
+        .program = 0.5,
+        .idle_samples = 0.01,
+        .from = kTime / 10,
+        .until = kTime / 10 * 6}},
+      {"a range of the whole machine, timers are late",
+       {.cpus = 2,
+        .program = 0.45,
+        .other = 0.25,
+        .other_is_counted = true,
+        .idle_samples = 0.3,
+        .dispatch_ns = 1e5,
+        .late = 0.02,
+        .from = kTime / 3}},
   }));
   const Coverage found = Measure(machine);
   INFO(name << ": " << found.held << " and " << found.shares_held

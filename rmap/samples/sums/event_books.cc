@@ -22,7 +22,7 @@ bool IsOfUserCode(const SampledEvent& event) {
 
 bool HasProcessLimits(const Samples& samples, const SampledEvent& event) {
   return IsClock(event) && !IsOfUserCode(event) && !samples.counts.empty() &&
-         !samples.processes.empty() && !samples.of_part;
+         !samples.processes.empty();
 }
 
 }  // namespace

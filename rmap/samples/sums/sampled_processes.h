@@ -10,6 +10,9 @@ namespace countrace::rmap {
 // Takes it from the report's other tables.
 void TakeDispatches(const Report& report, Samples& samples);
 
+// Drops it if a process with samples has no limit: what is missing may be its.
+void DropUnlessOfAll(Samples& samples);
+
 }  // namespace countrace::rmap
 
 #endif  // COUNTRACE_RMAP_SAMPLES_SUMS_SAMPLED_PROCESSES_H_
