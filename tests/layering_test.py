@@ -37,7 +37,7 @@ THIRD_PARTY = {
     "boost/": {"rmap", "viewer", "tests"},
     "babeltrace2/": {"logformat", "rmap", "tests"},
     "catch2/": {"tests"},
-    "nlohmann/": {"cli", "rmap", "viewer", "tests"},
+    "nlohmann/": {"cli", "logformat", "rmap", "viewer", "tests"},
     "lttng/": {"hooks", "tests"},
     "perfmon/": {"runtime"},
     "re2/": {"rmap"},
@@ -85,6 +85,7 @@ ONLY_IN = {("examples", "absl/"): "examples/own_analysis/",
            ("rmap", "re2/"): "rmap/where/",
            ("rmap", "sqlite3.h"): "rmap/export/",
            ("rmap", "protozero/"): "rmap/export/",
+           ("logformat", "nlohmann/"): "logformat/import/ctf/",
            ("logformat", "traceevent/"): "logformat/import/perf/"}
 
 

@@ -22,7 +22,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <new>
 #include <string>
@@ -38,6 +37,7 @@
 #include "base/posix/scoped_fd.h"
 #include "logformat/import/ctf/conversion.h"
 #include "logformat/import/ctf/message_graph.h"
+#include "logformat/import/ctf/older_metadata.h"
 #include "logformat/import/ctf/process_peek.h"
 #include "logformat/import/mapping/mapping_file.h"
 #include "logformat/import/perf/perf_conversion.h"
@@ -52,6 +52,7 @@ using countrace::base::ScopedFd;
 using countrace::importer::Conversion;
 using countrace::importer::FileRequest;
 using countrace::importer::Mapping;
+using countrace::importer::OlderMetadata;
 using countrace::importer::TraceOutput;
 using countrace::importer::TraceOutputOptions;
 
@@ -90,11 +91,14 @@ void SayLine(const std::string& line) {
 
 using ProgressLine = std::function<void(std::uint64_t, std::uint64_t)>;
 
-void EnterJail(const Arguments& arguments) {
+void EnterJail(const Arguments& arguments,
+               const std::vector<std::string>& also_readable = {}) {
   // A file may pass the limit a little before its size is looked at.
   constexpr std::uint64_t kMore = std::uint64_t{256} << 20;
+  std::vector<std::string> readable = arguments.directories;
+  readable.insert(readable.end(), also_readable.begin(), also_readable.end());
   const countrace::base::Jail jail{
-      .readable = arguments.directories,
+      .readable = std::move(readable),
       .file_bytes =
           std::max(arguments.max_output, arguments.max_output + kMore),
   };
@@ -191,32 +195,6 @@ std::uint64_t BytesOf(const std::vector<std::string>& directories) {
   return bytes;
 }
 
-// CTF 2 metadata is a sequence of JSON texts, each after a record separator.
-bool IsCtf2(const std::string& directory) {
-  std::ifstream metadata(directory + "/metadata", std::ios::binary);
-  char begin[2] = {};
-  return metadata.read(begin, sizeof(begin)) && begin[0] == '\x1e' &&
-         begin[1] == '{';
-}
-
-// `failed`, or what is to be done if the library is too old for the trace.
-absl::Status Explain(const Arguments& arguments, const absl::Status& failed) {
-  const auto& directories = arguments.directories;
-  const auto ctf2 =
-      std::find_if(directories.begin(), directories.end(), IsCtf2);
-  const unsigned major = bt_version_get_major();
-  const unsigned minor = bt_version_get_minor();
-  if (ctf2 == directories.end() ||
-      std::pair(major, minor) >= std::pair(2u, 1u)) {
-    return failed;
-  }
-  return absl::InvalidArgumentError(absl::StrFormat(
-      "Cannot read %s: it is a CTF 2 trace, and the installed libbabeltrace2 "
-      "%d.%d reads CTF 1.8 only. babeltrace2 2.1 or later writes it as CTF "
-      "1.8: babeltrace2 %s -c sink.ctf.fs -p 'path=\"OUT\",ctf-version=\"1\"'",
-      *ctf2, major, minor, *ctf2));
-}
-
 // The library keeps a file of each stream open; the output has the others.
 absl::Status ShareFiles(const Arguments& arguments, std::size_t streams,
                         TraceOutput& output) {
@@ -248,11 +226,18 @@ absl::Status ImportCtf(const Arguments& arguments, const Mapping& mapping,
     return loaded;
   }
   const std::uint64_t bytes = BytesOf(arguments.directories);
+  std::vector<std::string> directories = arguments.directories;
+  OlderMetadata metadata;
+  if (absl::Status made = metadata.Prepare(arguments.output, directories);
+      !made.ok()) {
+    return made;
+  }
   LimitOpening(arguments, bytes);
-  EnterJail(arguments);
+  EnterJail(arguments, directories);
+  if (absl::Status written = metadata.Write(); !written.ok()) return written;
   Conversion conversion(output, mapping, progress);
   conversion.SetSourceBytes(bytes);
-  const auto extent = countrace::importer::FindExtent(arguments.directories);
+  const auto extent = countrace::importer::FindExtent(directories);
   g_opening.store(false, std::memory_order_relaxed);
   if (absl::Status enough = ShareFiles(arguments, extent.streams, output);
       !enough.ok()) {
@@ -263,12 +248,12 @@ absl::Status ImportCtf(const Arguments& arguments, const Mapping& mapping,
     return RequestFile(kInnerSocketFd, FileRequest::kObject, path);
   });
   for (const auto& [tid, pid] :
-       countrace::importer::PeekProcesses(arguments.directories)) {
+       countrace::importer::PeekProcesses(directories)) {
     conversion.SetProcess(tid, pid);
   }
   const absl::Status status =
-      countrace::importer::ReadMessages(arguments.directories, conversion);
-  return status.ok() ? conversion.Finish() : Explain(arguments, status);
+      countrace::importer::ReadMessages(directories, conversion);
+  return status.ok() ? conversion.Finish() : status;
 }
 
 absl::Status Import(const Arguments& arguments) {

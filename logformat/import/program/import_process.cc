@@ -12,10 +12,14 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
 #include "base/jail/inner_program.h"
 #include "base/posix/scoped_fd.h"
+#include "logformat/import/ctf/older_metadata.h"
 #include "logformat/import/program/file_service.h"
 #include "logformat/import/program/import_talk.h"
 #include "logformat/import/trace_output.h"
@@ -141,6 +145,18 @@ absl::Status OfDeath(const ImportRequest& request, const ImportLimits& limits,
       what, reader, signal, signal == 0 ? "none" : strsignal(signal),
       WIFEXITED(status) ? WEXITSTATUS(status) : 0, said,
       perf ? "program" : "library", perf ? "perf script" : "babeltrace2"));
+}
+
+// `text` with the traces that were given in place of OlderMetadata's.
+std::string OfSources(const ImportRequest& request,
+                      const std::vector<std::string>& directories,
+                      std::string text) {
+  const std::string made = request.output + "/" + kOlderTraces + "/";
+  // From the last: 1 is the begin of 10.
+  for (std::size_t i = directories.size(); i-- > 0;) {
+    absl::StrReplaceAll({{made + std::to_string(i), directories[i]}}, &text);
+  }
+  return text;
 }
 
 absl::Status NameMetadata(const std::string& directory) {
@@ -338,6 +354,8 @@ absl::Status ImportTrace(const ImportRequest& request) {
   const absl::Status stopped = running.Serve();
   const int status = running.End(/*killed=*/!stopped.ok());
   const ImportTalk& talk = running.talk();
+  std::error_code no_matter;
+  std::filesystem::remove_all(request.output + "/" + kOlderTraces, no_matter);
   if (!talk.unconfined.empty() && request.say != nullptr) {
     request.say(
         "the program that reads traces of other tools has more rights "
@@ -347,9 +365,12 @@ absl::Status ImportTrace(const ImportRequest& request) {
   if (!stopped.ok()) return stopped;
   if (talk.error) {
     const std::string log = FirstLog(talk.first_errors);
-    if (log.empty()) return *talk.error;
-    return absl::Status(talk.error->code(),
-                        absl::StrFormat("%s (%s)", talk.error->message(), log));
+    return absl::Status(
+        talk.error->code(),
+        OfSources(request, traces->directories,
+                  log.empty() ? std::string(talk.error->message())
+                              : absl::StrFormat("%s (%s)",
+                                                talk.error->message(), log)));
   }
   if (talk.done && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
     return NameMetadata(request.output);
