@@ -97,8 +97,9 @@ std::string Address(std::uint64_t time_ns) {
 absl::Status NoInstant(std::string_view text) {
   return absl::InvalidArgumentError(absl::StrFormat(
       "not an instant: %s; want 1.5s or 12ms since the beginning, 50%%, begin, "
-      "end, trigger, @SECONDS as script prints them, ns on CLOCK_MONOTONIC, or "
-      "a date such as 2026-01-31T12:00:00Z",
+      "end, trigger, @SECONDS as script prints them, ns on CLOCK_MONOTONIC, a "
+      "local time of day such as 03:12, or a date such as "
+      "2026-01-31T12:00:00Z",
       base::EscapeName(text)));
 }
 
@@ -117,6 +118,7 @@ class InstantParser final {
     if (text == "end") return extent_.end_ns();
     if (TakePrefix(text, "trigger")) return Trigger(text);
     if (IsDate(text)) return Date();
+    if (const auto days = TimeOfDay()) return OfDay(*days);
     if (TakeSuffix(text, " after the beginning")) {
       // `info` prints a trigger's time so, in a snapshot too.
       if (const auto ns = ParseDuration(text)) {
@@ -183,15 +185,50 @@ class InstantParser final {
           base::EscapeName(text_)));
     }
     std::int64_t clock_ns = 0;
-    if (extent_.realtime_offset_ns == 0) {
-      return absl::InvalidArgumentError(
-          "the trace does not say which date its clock began at");
-    }
+    if (extent_.realtime_offset_ns == 0) return NoDates();
     if (__builtin_sub_overflow(*ns, extent_.realtime_offset_ns, &clock_ns) ||
         clock_ns < 0) {
       return std::uint64_t{0};
     }
     return static_cast<std::uint64_t>(clock_ns);
+  }
+
+  // In the trace; nullopt: the text is no time of day.
+  std::optional<std::vector<std::int64_t>> TimeOfDay() const {
+    const std::int64_t offset_ns = extent_.realtime_offset_ns;
+    std::int64_t from_ns = 0, to_ns = 0;
+    if (__builtin_add_overflow(extent_.begin_ns, offset_ns, &from_ns) ||
+        __builtin_add_overflow(extent_.known_until_ns(), offset_ns, &to_ns)) {
+      from_ns = to_ns = offset_ns;  // a damaged trace
+    }
+    return ParseTimeOfDay(text_, from_ns, to_ns);
+  }
+
+  Clock OfDay(const std::vector<std::int64_t>& days) const {
+    const std::int64_t offset_ns = extent_.realtime_offset_ns;
+    if (offset_ns == 0) return NoDates();
+    if (days.size() == 1) {
+      return static_cast<std::uint64_t>(days[0] - offset_ns);
+    }
+    if (days.size() > 1) {
+      return absl::InvalidArgumentError(absl::StrFormat(
+          "%s means %d instants of this trace, from %s to %s: write the one's "
+          "date, too",
+          base::EscapeName(text_), days.size(), FormatWallClock(days.front()),
+          FormatWallClock(days.back())));
+    }
+    const auto date = [&](std::uint64_t time_ns) {
+      return FormatWallClock(static_cast<std::int64_t>(time_ns) + offset_ns);
+    };
+    return absl::OutOfRangeError(absl::StrFormat(
+        "%s (local time) is not in the trace, which goes from %s to %s",
+        base::EscapeName(text_), date(extent_.begin_ns),
+        date(extent_.end_ns())));
+  }
+
+  static absl::Status NoDates() {
+    return absl::InvalidArgumentError(
+        "the trace does not say which date its clock began at");
   }
 
   Clock Percent(std::string_view text) const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <ctime>
+#include <set>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_format.h"
@@ -111,6 +112,44 @@ std::optional<std::int64_t> ParseWallClock(std::string_view text) {
     return std::nullopt;
   }
   return ns;
+}
+
+std::optional<std::vector<std::int64_t>> ParseTimeOfDay(std::string_view text,
+                                                        std::int64_t from_ns,
+                                                        std::int64_t to_ns) {
+  constexpr std::time_t kDay = 24 * 60 * 60;
+  Taker take(text);
+  const int hour = take.Number(2, 23);
+  take.Expect(":");
+  const int minute = take.Number(2, 59);
+  const int second = take.Take(":") ? take.Number(2, 59) : 0;
+  const std::int64_t fraction_ns = take.Fraction();
+  if (!take.ok() || !take.at_end()) return std::nullopt;
+  std::set<std::int64_t> found;
+  const std::time_t first = from_ns / kSecondNs - kDay;
+  const std::time_t last = to_ns / kSecondNs + kDay;
+  for (std::time_t day = first; day <= last; day += kDay) {
+    for (const int summer : {0, 1}) {
+      std::tm parts{};
+      if (localtime_r(&day, &parts) == nullptr) continue;
+      parts.tm_hour = hour;
+      parts.tm_min = minute;
+      parts.tm_sec = second;
+      parts.tm_isdst = summer;
+      const std::time_t at = std::mktime(&parts);
+      // A time that the clocks leave out, or of the other half of the year,
+      // comes back as another one.
+      if (parts.tm_hour != hour || parts.tm_min != minute ||
+          parts.tm_isdst != summer) {
+        continue;
+      }
+      std::int64_t ns = 0;
+      if (__builtin_mul_overflow(at, kSecondNs, &ns)) continue;
+      ns += fraction_ns;
+      if (ns >= from_ns && ns <= to_ns) found.insert(ns);
+    }
+  }
+  return std::vector<std::int64_t>(found.begin(), found.end());
 }
 
 bool IsDate(std::string_view text) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace countrace::cli {
 
@@ -20,6 +21,14 @@ std::string FormatWallClock(std::int64_t ns);
 std::optional<std::int64_t> ParseWallClock(std::string_view text);
 // True if `text` looks like a date, readable or not.
 bool IsDate(std::string_view text);
+
+// Reads a local time of day, "03:12", "03:12:45.5", as the machine's time zone
+// or TZ has it. Returns: all instants in [from_ns, to_ns], since 1970, that
+// have it, in order: one for each day, and two where clocks are set back;
+// nullopt for anything else.
+std::optional<std::vector<std::int64_t>> ParseTimeOfDay(std::string_view text,
+                                                        std::int64_t from_ns,
+                                                        std::int64_t to_ns);
 
 }  // namespace countrace::cli
 

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -18,6 +19,7 @@
 #include "base/text/quantity_format.h"
 #include "cli/program/exit_status.h"
 #include "cli/program/verb.h"
+#include "cli/program/wall_clock.h"
 #include "cli/record/record_exit.h"
 #include "cli/stat/cpu_times.h"
 #include "rmap/columns/report_columns.h"
@@ -88,6 +90,12 @@ class Lines {
   }
 
  private:
+  static std::string DateNow() {
+    timespec now = {};
+    clock_gettime(CLOCK_REALTIME, &now);
+    return FormatWallClock(std::int64_t{now.tv_sec} * 1'000'000'000 +
+                           now.tv_nsec);
+  }
   static int Width(const Value& value) {
     return static_cast<int>(std::max(value.name.size(), kLeastWidth));
   }
@@ -115,7 +123,8 @@ class Lines {
     Json json = {{"schema", "countrace.stat-interval/1"},
                  {"what", *what == '\0' ? "interval" : what},
                  {"begin_ns", begin_ns},
-                 {"end_ns", end_ns}};
+                 {"end_ns", end_ns},
+                 {"date", DateNow()}};
     Json& counts = json["counts"] = Json::object();
     Json scaled = Json::array();
     for (const Value& value : values) {
@@ -130,14 +139,14 @@ class Lines {
                       const char* what) {
     std::string text;
     if (printed_++ == 0) {
-      text = "what,time_ns";
+      text = "what,time_ns,date";
       for (const Value& value : values) {
         text += "," + base::CsvField(base::EscapeName(value.name));
       }
       text += "\n";
     }
-    absl::StrAppendFormat(&text, "%s,%d", *what == '\0' ? "interval" : what,
-                          end_ns);
+    absl::StrAppendFormat(&text, "%s,%d,%s", *what == '\0' ? "interval" : what,
+                          end_ns, DateNow());
     for (const Value& value : values) {
       text += value.known ? absl::StrFormat(",%d", value.value) : ",";
     }

@@ -2,9 +2,13 @@
 
 #include <catch2/catch.hpp>
 #include <cstdint>
+#include <cstdlib>
+#include <ctime>
 #include <random>
 #include <string>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_format.h"
 #include "base/text/quantity_format.h"
 #include "base/text/quantity_parse.h"
 #include "cli/program/wall_clock.h"
@@ -196,6 +200,65 @@ TEST_CASE("instant: a date needs its zone, and has to exist",
       "2023-11-14T23:15:20ZZ", "9999-11-14T23:15:20Z", "2023-11-00T23:15:20Z");
   CAPTURE(text);
   CHECK(absl::IsInvalidArgument(ParseInstant(text, kSnapshot).status()));
+}
+
+TEST_CASE("instant: a local time of day", "[cli][instant]") {
+  const auto in_zone = [](const char* zone) {
+    setenv("TZ", zone, 1);
+    tzset();
+  };
+  TraceExtent extent = kSnapshot;
+  const auto text_of = [&](std::uint64_t since_ns) {
+    const std::int64_t ns =
+        static_cast<std::int64_t>(extent.begin_ns + since_ns) + kBootNs;
+    const std::time_t seconds = ns / 1'000'000'000;
+    std::tm parts{};
+    localtime_r(&seconds, &parts);
+    char text[16];
+    std::strftime(text, sizeof(text), "%H:%M:%S", &parts);
+    return absl::StrFormat("%s.%09d", text, ns % 1'000'000'000);
+  };
+  std::mt19937_64 random(5);
+  constexpr const char* kBerlin = "CET-1CEST,M3.5.0,M10.5.0/3";
+  for (const char* zone : {"UTC0", kBerlin, "<+0545>-5:45",
+                           "NST3:30NDT,M3.2.0,M11.1.0", "<+14>-14"}) {
+    in_zone(zone);
+    extent.duration_ns = 30'000'000'000;
+    for (int i = 0; i < 50; ++i) {
+      const std::uint64_t since_ns = random() % extent.duration_ns;
+      INFO(zone << " " << text_of(since_ns));
+      CHECK(At(text_of(since_ns), extent) == since_ns);
+    }
+    const std::string later = text_of(extent.duration_ns + 1);
+    CHECK(ParseInstant(later, extent).status().code() ==
+          absl::StatusCode::kOutOfRange);
+    // Two days have it twice.
+    const std::string begin = text_of(1);
+    extent.duration_ns = 2 * 86'400 * std::uint64_t{1'000'000'000};
+    const auto many = ParseInstant(begin, extent);
+    CHECK(absl::StrContains(std::string(many.status().message()),
+                            "means 2 instants"));
+  }
+  // Clocks in Berlin went from 3:00 back to 2:00, and from 2:00 on to 3:00.
+  in_zone(kBerlin);
+  const auto instants = [](const char* text, const char* from, const char* to) {
+    return ParseTimeOfDay(text, *ParseWallClock(from), *ParseWallClock(to))
+        ->size();
+  };
+  CHECK(instants("02:30", "2023-10-28T22:00:00Z", "2023-10-29T22:00:00Z") == 2);
+  CHECK(instants("03:30", "2023-10-28T22:00:00Z", "2023-10-29T22:00:00Z") == 1);
+  CHECK(instants("02:30", "2023-03-25T23:00:00Z", "2023-03-26T21:00:00Z") == 0);
+  CHECK(instants("03:30", "2023-03-25T23:00:00Z", "2023-03-26T21:00:00Z") == 1);
+  for (const char* text : {"24:00", "3:12", "03:60", "03:12:", "03:12:45.",
+                           "03:12x", "03:12:45.1234567891"}) {
+    CHECK_FALSE(ParseTimeOfDay(text, 0, 1));
+    CHECK_FALSE(ParseInstant(text, extent).ok());
+  }
+  extent.realtime_offset_ns = 0;
+  CHECK(ParseInstant("03:12", extent).status().code() ==
+        absl::StatusCode::kInvalidArgument);
+  unsetenv("TZ");
+  tzset();
 }
 
 TEST_CASE("instant: another date is outside the trace", "[cli][instant]") {

@@ -4,6 +4,7 @@
 
 usage: stat_test.py COUNTRACE STAT_WORKLOAD REFUSED_EVENT
 """
+import datetime
 import json
 import os
 import pathlib
@@ -379,7 +380,12 @@ class Live(unittest.TestCase):
             process.send_signal(signal.SIGINT)
             lines += process.communicate(timeout=60)[0].splitlines(keepends=True)
         self.assertEqual(0, process.returncode)
-        self.assertTrue(heading.startswith('what,time_ns,user,system,context-switches,'))
+        self.assertTrue(heading.startswith('what,time_ns,date,user,system,context-switches,'))
+        # Python 3.11 reads no nanoseconds.
+        dates = [datetime.datetime.fromisoformat(line.split(',')[2][:26] + '+00:00')
+                 for line in lines]
+        self.assertEqual(dates, sorted(dates))
+        self.assertLess(abs(dates[0].timestamp() - time.time()), 60)
         self.assertEqual({heading.count(',')}, {line.count(',') for line in lines})
         self.assertTrue(lines[-1].startswith('all,'))
 
