@@ -20,7 +20,7 @@ void AddRecordOptions(VerbParser& parser, RecordCommandLine& line) {
   parser.AddFormat(line.format, {"text", "json", "jsonl", "csv"});
   parser.AddText("--hooks", record.hook_filter);
   parser.AddChoice("--mode", line.mode, {"stream", "discard"});
-  parser.AddBytes("--flight", line.flight_bytes);
+  parser.AddText("--flight", line.flight);
   parser.AddBytes("--snapshots", line.snapshot_bytes);
   parser.AddTexts("--trigger", record.triggers);
   parser.AddBytes("--size", record.max_bytes);

@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <set>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "base/text/name_escape.h"
 #include "base/text/quantity_parse.h"
 #include "cli/program/gating_options.h"
 #include "runtime/recorder/events/event_set_choice.h"
@@ -85,18 +88,8 @@ absl::Status CheckCombination(const VerbParser& parser,
         "nothing to record: give a command, -p PID for a running process, or "
         "-a for the whole machine");
   }
-  if (line.flight_bytes != 0 &&
-      (parser.is_given("--mode") || parser.is_given("--size"))) {
-    return InvalidArgumentError(
-        "--flight is a mode with its own size: leave out --mode and --size");
-  }
-  if (line.flight_bytes != 0 && line.flight_bytes < kLeastFlightBytes) {
-    return InvalidArgumentError(absl::StrFormat(
-        "--flight %d: less than one packet for each of four streams: want %dK "
-        "or more",
-        line.flight_bytes, kLeastFlightBytes >> 10));
-  }
-  if (line.mode == "stream" && parser.is_given("--size")) {
+  if (line.mode == "stream" && parser.is_given("--size") &&
+      !parser.is_given("--flight")) {
     return InvalidArgumentError(
         "--size limits `--mode discard`; in stream mode the trace grows");
   }
@@ -149,20 +142,57 @@ absl::Status SetRotation(const RecordCommandLine& line, RecordOptions& record) {
   return absl::OkStatus();
 }
 
-void SetMode(const VerbParser& parser, const RecordCommandLine& line,
-             RecordOptions& record) {
-  record.mode = line.mode == "discard" ? logformat::SessionMode::kDiscard
-                                       : logformat::SessionMode::kStream;
-  if (line.snapshot_bytes != 0) record.snapshot_bytes = line.snapshot_bytes;
-  if (line.flight_bytes == 0) return;
+// --flight SIZE, or --flight TIME with a limit of bytes.
+absl::Status SetFlight(const VerbParser& parser, const RecordCommandLine& line,
+                       RecordOptions& record) {
+  if (parser.is_given("--mode")) {
+    return InvalidArgumentError("--flight is a mode: leave out --mode");
+  }
   record.mode = logformat::SessionMode::kFlight;
-  record.max_bytes = line.flight_bytes;
+  if (const auto bytes = base::ParseBytes(line.flight)) {
+    if (parser.is_given("--size")) {
+      return InvalidArgumentError(
+          "--flight SIZE has its own size: leave out --size");
+    }
+    record.max_bytes = *bytes;
+  } else if (const auto age_ns = base::ParseDurationNs(line.flight)) {
+    record.flight_ns = *age_ns;
+    if (!parser.is_given("--size")) {
+      std::error_code error;
+      const std::filesystem::path output(record.output);
+      const auto disk = std::filesystem::space(
+          output.has_parent_path() ? output.parent_path() : ".", error);
+      record.max_bytes = std::max<std::uint64_t>(error ? 0 : disk.available / 4,
+                                                 RecordOptions().max_bytes);
+    }
+  } else {
+    return InvalidArgumentError(
+        absl::StrFormat("--flight %s: no size (64M) and no time (1h)",
+                        base::EscapeName(line.flight)));
+  }
+  if (record.max_bytes < kLeastFlightBytes) {
+    return InvalidArgumentError(absl::StrFormat(
+        "--flight %s: %d bytes are less than one packet for each of four "
+        "streams: want %dK or more",
+        base::EscapeName(line.flight), record.max_bytes,
+        kLeastFlightBytes >> 10));
+  }
   // Small against the whole, so that storing a record overwrites little more
   // than one record.
   if (!parser.is_given("--sub-buffer-size")) {
     record.sub_buffer_bytes = std::clamp<std::uint64_t>(
-        line.flight_bytes / 64, kLeastPacketBytes, 1 << 20);
+        record.max_bytes / 64, kLeastPacketBytes, 1 << 20);
   }
+  return absl::OkStatus();
+}
+
+absl::Status SetMode(const VerbParser& parser, const RecordCommandLine& line,
+                     RecordOptions& record) {
+  record.mode = line.mode == "discard" ? logformat::SessionMode::kDiscard
+                                       : logformat::SessionMode::kStream;
+  if (line.snapshot_bytes != 0) record.snapshot_bytes = line.snapshot_bytes;
+  return parser.is_given("--flight") ? SetFlight(parser, line, record)
+                                     : absl::OkStatus();
 }
 
 }  // namespace
@@ -202,7 +232,7 @@ absl::StatusOr<RecordOptions> MakeRecordRequest(const VerbParser& parser,
     return status;
   }
 
-  SetMode(parser, line, record);
+  if (auto status = SetMode(parser, line, record); !status.ok()) return status;
   record.events = runtime::SplitEvents(line.events);
   record.hook_events = runtime::SplitEvents(line.hook_events);
   record.sub_buffers = static_cast<std::uint32_t>(line.sub_buffers);

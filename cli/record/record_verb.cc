@@ -59,6 +59,13 @@ int Record(runtime::RecordOptions record, bool quiet, bool fail_on_loss) {
                               ? "recording the whole machine; Ctrl-C ends"
                               : "recording until the processes end or Ctrl-C");
   }
+  if (record.flight_ns != 0 && !quiet) {
+    Say(kRecordVerb.name,
+        absl::StrFormat(
+            "keeping the newest %s, at most %s of records (--size)",
+            base::FormatNanoseconds(static_cast<double>(record.flight_ns)),
+            base::FormatBytes(record.max_bytes)));
+  }
   // While a command runs, the terminal belongs to the command.
   const bool shown = ShowProgress() && record.command.empty() && !quiet;
   ProgressBar progress("recording", shown);

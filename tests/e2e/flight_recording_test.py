@@ -114,6 +114,31 @@ class Flight(running.Running):
                 if size == 64:
                     self.assertEqual(kept, emitted)
 
+    def test_newest_of_a_time_stay(self):
+        """What is older than 2 s goes, nothing that is younger."""
+        process, recorder = self.ticking('--flight', '2s')
+        self.wait_for_overwriting(recorder)
+        time.sleep(3)
+        errors = self.end(recorder)
+        self.assertIsNone(process.poll())
+        self.check_sound(self.trace)
+        self.assertIn('keeping the newest 2.00 s, at most ', errors)
+        self.assertNotIn('has less than the newest', errors)
+        rows = report(self.trace)
+        self.assertGreater(rows['loss']['discarded_events'], 0)
+        if 'no_sub_buffer' not in errors:
+            self.assertGreaterEqual(
+                rows['trace']['end_ns'] - rows['trace']['begin_ns'], 1_900_000_000)
+
+    def test_a_time_that_does_not_fit_is_said(self):
+        _, recorder = self.ticking('--flight', '1h', '--size', '1M')
+        self.wait_for_overwriting(recorder)
+        errors = self.end(recorder)
+        self.assertIn('keeping the newest 3600 s', errors)
+        self.assertIn('has less than the newest', errors)
+        self.assertIn('more than 1.0 MiB; a larger --size keeps them', errors)
+        self.check_sound(self.trace)
+
     def test_newest_stay(self):
         process, recorder = self.ticking('--flight', '2M')
         self.wait_for_overwriting(recorder)
@@ -328,6 +353,8 @@ class Flight(running.Running):
                 (1, 'is finished', ('snapshot', self.trace)),
                 (1, 'no trace', ('snapshot', self.work / 'none')),
                 (1, 'no process', ('snapshot', '99999999')),
+                (2, 'no size (64M) and no time (1h)', ('record', '--flight', '1x', '--', 'true')),
+                (2, '--size', ('record', '--flight', '1M', '--size', '2M', '--', 'true')),
                 (2, '--mode', ('record', '--flight', '1M', '--mode', 'discard',
                                '--', 'true'))):
             with self.subTest(arguments=arguments):

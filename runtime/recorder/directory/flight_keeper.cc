@@ -4,7 +4,9 @@
 
 #include "absl/strings/str_format.h"
 #include "base/posix/errno_status.h"
+#include "base/text/quantity_format.h"
 #include "logformat/description/trace_directory.h"
+#include "runtime/recorder/system/monotonic_clock.h"
 
 namespace countrace::runtime {
 
@@ -27,7 +29,7 @@ void FlightKeeper::FindStreams() {
   for (auto& [name, stream] : streams_) Note(stream.FindClosed());
 }
 
-bool FlightKeeper::DropOne() {
+FlightStream* FlightKeeper::Oldest() {
   FlightStream* oldest = nullptr;
   for (auto& [name, stream] : streams_) {
     if (stream.oldest_end_ns() == ~std::uint64_t{0}) continue;
@@ -35,12 +37,15 @@ bool FlightKeeper::DropOne() {
       oldest = &stream;
     }
   }
-  if (oldest == nullptr) return false;
+  return oldest;
+}
+
+bool FlightKeeper::DropOldest(FlightStream& stream) {
   const absl::Status known = hooks_.Refresh();
   Note(known);
   if (!known.ok()) return false;
-  const bool cpu = oldest->stream_class() == StreamClass::kCpu;
-  const auto bytes = oldest->DropOldest(hooks_.table(oldest->stream_class()));
+  const bool cpu = stream.stream_class() == StreamClass::kCpu;
+  const auto bytes = stream.DropOldest(hooks_.table(stream.stream_class()));
   Note(bytes.status());
   if (!bytes.ok() || *bytes == 0) return false;
   // Relaxed: a quota of the threads; it orders nothing.
@@ -48,22 +53,35 @@ bool FlightKeeper::DropOne() {
   return true;
 }
 
+std::uint64_t FlightKeeper::closed_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const auto& [name, stream] : streams_) bytes += stream.closed_bytes();
+  return bytes;
+}
+
 void FlightKeeper::Keep() {
   FindStreams();
-  std::uint64_t kept = 0;
-  for (const auto& [name, stream] : streams_) kept += stream.closed_bytes();
-  while (kept > limit_bytes_) {
-    const std::uint64_t before = kept;
-    if (!DropOne()) return;
-    kept = 0;
-    for (const auto& [name, stream] : streams_) kept += stream.closed_bytes();
-    if (kept >= before) return;
+  const std::uint64_t now_ns = MonotonicNs();
+  const std::uint64_t from_ns =
+      age_ns_ == 0 || age_ns_ > now_ns ? 0 : now_ns - age_ns_;
+  while (FlightStream* const oldest = Oldest()) {
+    const bool is_old = oldest->oldest_end_ns() < from_ns;
+    if (!is_old && closed_bytes() <= limit_bytes_) return;
+    if (!DropOldest(*oldest)) return;
+    is_short_ |= !is_old && age_ns_ != 0;
   }
 }
 
 std::vector<std::string> FlightKeeper::Finish() {
   FindStreams();
   for (auto& [name, stream] : streams_) Note(stream.Renumber());
+  if (is_short_) {
+    messages_.push_back(absl::StrFormat(
+        "The flight recording has less than the newest %s: these need more "
+        "than %s; a larger --size keeps them",
+        base::FormatNanoseconds(static_cast<double>(age_ns_)),
+        base::FormatBytes(limit_bytes_)));
+  }
   return std::exchange(messages_, {});
 }
 

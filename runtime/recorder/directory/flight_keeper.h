@@ -1,5 +1,6 @@
-// Keeps a flight recording at its size limit: overwrites the packets of all
-// streams that were left longest ago (logformat/write/flight_stream.h).
+// Keeps a flight recording at its limits of size and age: overwrites the
+// packets of all streams that were left longest ago
+// (logformat/write/flight_stream.h).
 //
 // Thread: one, the recorder's.
 #ifndef COUNTRACE_RUNTIME_RECORDER_DIRECTORY_FLIGHT_KEEPER_H_
@@ -20,15 +21,18 @@ namespace countrace::runtime {
 
 class FlightKeeper {
  public:
-  // `limit_bytes`: size that is kept. `control` must outlive the object.
+  // What is kept at most: `limit_bytes`, and packets that were left in the last
+  // `age_ns`; 0: of any age. `control` must outlive the object.
   FlightKeeper(std::string trace, std::uint64_t limit_bytes,
-               logformat::SessionControl& control)
+               std::uint64_t age_ns, logformat::SessionControl& control)
       : trace_(std::move(trace)),
         limit_bytes_(limit_bytes),
+        age_ns_(age_ns),
         control_(control),
         hooks_(trace_) {}
 
-  // Overwrites packets above the limit. Cheap if there are none; call it often.
+  // Overwrites packets above the limits. Cheap if there are none; call it
+  // often.
   void Keep();
   // After the end of the recording, with all streams closed: gives the streams
   // the form of a finished trace. Returns the errors.
@@ -40,11 +44,15 @@ class FlightKeeper {
 
  private:
   void FindStreams();
-  bool DropOne();
+  // The one whose oldest packet was left first; null: none has a closed one.
+  logformat::FlightStream* Oldest();
+  bool DropOldest(logformat::FlightStream& stream);
+  std::uint64_t closed_bytes() const;
   void Note(const absl::Status& status);
 
   std::string trace_;
-  std::uint64_t limit_bytes_;
+  std::uint64_t limit_bytes_, age_ns_;
+  bool is_short_ = false;  // the size is less than what the age needs
   logformat::SessionControl& control_;
   std::map<std::string, logformat::FlightStream> streams_;  // by file name
   RegisteredHooks hooks_;

@@ -63,8 +63,10 @@ struct RecordOptions {
   // Discard mode: limit of the thread streams. Flight mode: size that is kept
   // of all streams together.
   std::uint64_t max_bytes = 64 << 20;
+  // Flight mode: what is older is not kept either; 0: of any age.
+  std::uint64_t flight_ns = 0;
   // Limit of all snapshots that the recorder takes together; absent: 16 times
-  // `max_bytes`, at least 1 GiB.
+  // `max_bytes`, once with `flight_ns`, at least 1 GiB.
   std::optional<std::uint64_t> snapshot_bytes;
   KernelBackend backend = KernelBackend::kAuto;
   std::uint64_t kernel_ring_bytes = 8 << 20;  // per CPU

@@ -70,7 +70,8 @@ absl::Status Recording::FillSession() {
     // Room for the data written between two reads, and for prepared
     // sub-buffers.
     control.max_bytes += std::max(options_.max_bytes, kFlightHeadroomBytes);
-    flight_.emplace(directory_.steady_path(), options_.max_bytes, control);
+    flight_.emplace(directory_.steady_path(), options_.max_bytes,
+                    options_.flight_ns, control);
   }
   if (kernel_ != nullptr) {
     const std::string events = StoreCpuEvents(kernel_->choice(), control);

@@ -80,8 +80,8 @@ void Recording::AnswerDumpRequests() {
 // Whether one of the trace as it is now fits into the limit.
 bool Recording::MayTakeSnapshot() {
   constexpr std::uint64_t kLeastLimit = 1 << 30;
-  const std::uint64_t limit = options_.snapshot_bytes.value_or(
-      std::max(16 * options_.max_bytes, kLeastLimit));
+  const std::uint64_t limit = options_.snapshot_bytes.value_or(std::max(
+      (options_.flight_ns == 0 ? 16 : 1) * options_.max_bytes, kLeastLimit));
   if (snapshot_bytes_ + directory_.DiskBytes() <= limit) return true;
   if (snapshots_refused_++ == 0) {
     Notice(absl::StrFormat(
