@@ -21,6 +21,8 @@ void AddRecordOptions(VerbParser& parser, RecordCommandLine& line) {
   parser.AddText("--hooks", record.hook_filter);
   parser.AddChoice("--mode", line.mode, {"stream", "discard"});
   parser.AddText("--flight", line.flight);
+  parser.AddDuration("--split", line.split_ns);
+  parser.AddDuration("--keep", line.keep_ns);
   parser.AddBytes("--snapshots", line.snapshot_bytes);
   parser.AddTexts("--trigger", record.triggers);
   parser.AddBytes("--size", record.max_bytes);

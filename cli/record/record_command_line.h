@@ -19,6 +19,7 @@ struct RecordCommandLine {
   std::string rotate, count, preset;
   std::uint64_t sub_buffers = 4;
   std::string flight;
+  std::uint64_t split_ns = 0, keep_ns = 0;
   std::uint64_t snapshot_bytes = 0;  // 0: not given
   std::string dry_run_trace, format;
   bool no_kernel = false, no_fault_records = false;

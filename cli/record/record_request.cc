@@ -89,7 +89,7 @@ absl::Status CheckCombination(const VerbParser& parser,
         "-a for the whole machine");
   }
   if (line.mode == "stream" && parser.is_given("--size") &&
-      !parser.is_given("--flight")) {
+      line.flight.empty()) {
     return InvalidArgumentError(
         "--size limits `--mode discard`; in stream mode the trace grows");
   }
@@ -142,6 +142,32 @@ absl::Status SetRotation(const RecordCommandLine& line, RecordOptions& record) {
   return absl::OkStatus();
 }
 
+// --split TIME: a flight recording with a snapshot each TIME. Each has a little
+// of the one before, as the recorder may be late.
+absl::Status SetSplit(RecordCommandLine& line, RecordOptions& record) {
+  constexpr std::uint64_t kLeastNs = 1'000'000'000;
+  if (line.keep_ns != 0) {
+    if (line.split_ns == 0 && record.triggers.empty()) {
+      return InvalidArgumentError(
+          "--keep removes old snapshots: it needs --split or --trigger");
+    }
+    record.keep_ns = line.keep_ns;
+  }
+  if (line.split_ns == 0) return absl::OkStatus();
+  if (!line.flight.empty()) {
+    return InvalidArgumentError(
+        "--split is a flight recording of its own: leave out --flight");
+  }
+  if (line.split_ns < kLeastNs) {
+    return InvalidArgumentError("--split: at least 1s");
+  }
+  line.flight = base::PrintDurationNs(line.split_ns +
+                                      std::max(line.split_ns / 10, kLeastNs));
+  record.triggers.push_back("every " + base::PrintDurationNs(line.split_ns));
+  if (!record.keep_ns) record.keep_ns = ~std::uint64_t{0};
+  return absl::OkStatus();
+}
+
 // --flight SIZE, or --flight TIME with a limit of bytes.
 absl::Status SetFlight(const VerbParser& parser, const RecordCommandLine& line,
                        RecordOptions& record) {
@@ -178,10 +204,11 @@ absl::Status SetFlight(const VerbParser& parser, const RecordCommandLine& line,
         kLeastFlightBytes >> 10));
   }
   // Small against the whole, so that storing a record overwrites little more
-  // than one record.
+  // than one record; and what is a little older than a time.
   if (!parser.is_given("--sub-buffer-size")) {
-    record.sub_buffer_bytes = std::clamp<std::uint64_t>(
-        record.max_bytes / 64, kLeastPacketBytes, 1 << 20);
+    record.sub_buffer_bytes =
+        std::clamp<std::uint64_t>(record.max_bytes / 64, kLeastPacketBytes,
+                                  record.flight_ns == 0 ? 1 << 20 : 256 << 10);
   }
   return absl::OkStatus();
 }
@@ -191,15 +218,17 @@ absl::Status SetMode(const VerbParser& parser, const RecordCommandLine& line,
   record.mode = line.mode == "discard" ? logformat::SessionMode::kDiscard
                                        : logformat::SessionMode::kStream;
   if (line.snapshot_bytes != 0) record.snapshot_bytes = line.snapshot_bytes;
-  return parser.is_given("--flight") ? SetFlight(parser, line, record)
-                                     : absl::OkStatus();
+  return line.flight.empty() ? absl::OkStatus()
+                             : SetFlight(parser, line, record);
 }
 
 }  // namespace
 
-absl::StatusOr<RecordOptions> MakeRecordRequest(const VerbParser& parser,
-                                                const RecordCommandLine& line) {
+absl::StatusOr<RecordOptions> MakeRecordRequest(
+    const VerbParser& parser, const RecordCommandLine& given) {
+  RecordCommandLine line = given;
   RecordOptions record = line.record;
+  if (auto status = SetSplit(line, record); !status.ok()) return status;
   const auto rules = runtime::ParseDumpRules(record.dump_rules);
   if (!rules.ok()) return rules.status();
   const auto triggers = runtime::ParseTriggers(record.triggers);

@@ -148,9 +148,13 @@ absl::Status Parser::ParseCondition() {
     trigger_.kind = TriggerKind::kSignal;
     return ParseSignal();
   }
+  if (word == "every") {
+    trigger_.kind = TriggerKind::kTime;
+    return ParseDuration(trigger_.every_ns);
+  }
   return Error(at,
                "expected a condition: `segment server:handle > 20ms`, "
-               "`hook server:error` or `signal SIGUSR2`");
+               "`hook server:error`, `signal SIGUSR2` or `every 1h`");
 }
 
 absl::Status Parser::Once(std::size_t at, bool& seen) const {
@@ -253,6 +257,9 @@ std::string PrintTrigger(const Trigger& trigger) {
       break;
     case TriggerKind::kSignal:
       text = "signal " + TriggerSignalName(trigger.signal);
+      break;
+    case TriggerKind::kTime:
+      text = "every " + base::PrintDurationNs(trigger.every_ns);
       break;
   }
   const Trigger defaults;

@@ -4,6 +4,7 @@
 //   condition = "segment" GLOB ">" DURATION
 //             | "hook" GLOB
 //             | "signal" NAME
+//             | "every" DURATION
 //   clause    = "after" DURATION
 //             | "at most every" DURATION
 //             | "at most" N "times"
@@ -31,6 +32,7 @@ enum class TriggerKind : std::uint8_t {
   kSegment,  // a call longer than `longer_than_ns`, ended or not
   kHook,     // a point hook, or the enter of a segment
   kSignal,   // sent to the recorder
+  kTime,     // each `every_ns` of the recording
 };
 
 struct Trigger {
@@ -38,6 +40,7 @@ struct Trigger {
   std::string glob;                  // kSegment, kHook
   std::uint64_t longer_than_ns = 0;  // kSegment
   int signal = 0;                    // kSignal
+  std::uint64_t every_ns = 0;        // kTime
   // Time from the trigger's condition to the snapshot.
   std::uint64_t after_ns = 10'000'000;
   // Shortest time between two snapshots.

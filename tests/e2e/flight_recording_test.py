@@ -139,6 +139,45 @@ class Flight(running.Running):
         self.assertIn('more than 1.0 MiB; a larger --size keeps them', errors)
         self.check_sound(self.trace)
 
+    def test_a_chain_of_traces_has_no_gaps(self):
+        self.needs_root()
+        recorder = subprocess.Popen(
+            [running.COUNTRACE, 'record', '--split', '1s', '--keep', '2s', '-o',
+             str(self.trace), '--', 'sh', '-c', 'for i in $(seq 200); do sleep 0.04; done'],
+            stderr=subprocess.PIPE, text=True)
+        self.addCleanup(recorder.wait)
+        self.addCleanup(recorder.kill)
+        self.addCleanup(recorder.stderr.close)
+        seen = {}
+
+        def snapshots():
+            return sorted(self.work.glob('trace.ctf.snapshot-*'),
+                          key=lambda path: int(path.name.rsplit('-', 1)[1]))
+
+        def look():
+            for snapshot in snapshots():
+                number = int(snapshot.name.rsplit('-', 1)[1])
+                if number in seen or (snapshot / '.incomplete').exists():
+                    continue
+                try:
+                    trace = json.loads(running.countrace(
+                        'report', '--format', 'json', snapshot).stdout)['trace']
+                except AssertionError:
+                    continue  # removed meanwhile
+                seen[number] = trace['begin_ns'], trace['end_ns']
+            return len(seen) >= 6
+        running.wait_until(look, 'six snapshots')
+        errors = recorder.communicate(timeout=60)[1]
+        self.assertEqual(recorder.returncode, 0, errors)
+        self.assertIn('times 1.00 s have passed', errors)
+        for number, (begin, _) in seen.items():
+            if number - 1 in seen:
+                self.assertLessEqual(begin, seen[number - 1][1], seen)
+        left = [int(path.name.rsplit('-', 1)[1]) for path in snapshots()]
+        # One is taken each second or later; older ones go with the next one.
+        self.assertLessEqual(len(left), 4, left)
+        self.assertEqual(max(left), max(left[0] + len(left) - 1, max(seen)))
+
     def test_newest_stay(self):
         process, recorder = self.ticking('--flight', '2M')
         self.wait_for_overwriting(recorder)

@@ -68,6 +68,9 @@ struct RecordOptions {
   // Limit of all snapshots that the recorder takes together; absent: 16 times
   // `max_bytes`, once with `flight_ns`, at least 1 GiB.
   std::optional<std::uint64_t> snapshot_bytes;
+  // Removes own snapshots that are older, and the oldest instead of taking no
+  // further one. Absent: all stay.
+  std::optional<std::uint64_t> keep_ns;
   KernelBackend backend = KernelBackend::kAuto;
   std::uint64_t kernel_ring_bytes = 8 << 20;  // per CPU
   bool kernel = true;                         // false: user hooks only

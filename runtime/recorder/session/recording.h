@@ -15,6 +15,7 @@
 #include <poll.h>
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -160,6 +161,12 @@ class Recording {
   int signals_taken_ = 0;
   std::size_t triggers_noted_ = 0;
   std::uint64_t snapshot_bytes_ = 0;  // of those that were taken
+  struct KeptSnapshot {
+    std::string path;
+    std::uint64_t taken_ns, bytes;
+  };
+  std::deque<KeptSnapshot> kept_;  // with `keep_ns`
+  int last_snapshot_ = 0;          // the number in its name
   std::uint64_t snapshots_refused_ = 0;
   ClockPair clock_;  // before begin_ns_
   std::uint64_t suspended_ns_ = 0;

@@ -61,7 +61,10 @@ void Recording::Drain() {
   }
   AnswerDumpRequests();
   // Before the oldest records are overwritten.
-  if (watcher_) watcher_->Look(now_ns, flight_ ? &*flight_ : nullptr);
+  if (watcher_) {
+    watcher_->OnTime(now_ns);
+    watcher_->Look(now_ns, flight_ ? &*flight_ : nullptr);
+  }
   if (flight_) flight_->Keep();
 }
 

@@ -82,7 +82,20 @@ bool Recording::MayTakeSnapshot() {
   constexpr std::uint64_t kLeastLimit = 1 << 30;
   const std::uint64_t limit = options_.snapshot_bytes.value_or(std::max(
       (options_.flight_ns == 0 ? 16 : 1) * options_.max_bytes, kLeastLimit));
-  if (snapshot_bytes_ + directory_.DiskBytes() <= limit) return true;
+  const std::uint64_t more = directory_.DiskBytes();
+  const std::uint64_t now_ns = MonotonicNs();
+  while (!kept_.empty() &&
+         (snapshot_bytes_ + more > limit ||
+          now_ns - kept_.front().taken_ns > *options_.keep_ns)) {
+    if (const absl::Status gone = RemoveTrace(kept_.front().path); !gone.ok()) {
+      // Another program may have moved it: it is not ours any more.
+      Notice(base::StatusText(gone));
+    }
+    std::erase(result_.snapshots, kept_.front().path);
+    snapshot_bytes_ -= std::min(snapshot_bytes_, kept_.front().bytes);
+    kept_.pop_front();
+  }
+  if (snapshot_bytes_ + more <= limit) return true;
   if (snapshots_refused_++ == 0) {
     Notice(absl::StrFormat(
         "no further snapshot: those of this recording use %d bytes, and "
@@ -107,15 +120,18 @@ void Recording::DescribeSnapshots() {
 void Recording::TakeSnapshot(const std::vector<TriggerFiring>& reasons) {
   if (!MayTakeSnapshot()) return;
   const logformat::SnapshotContent content{reasons, DumpForSnapshot()};
-  for (int number = 1;; ++number) {
+  for (int number = last_snapshot_ + 1;; ++number) {
     const std::string path =
         absl::StrFormat("%s.snapshot-%d", directory_.path(), number);
     const auto taken =
         logformat::SnapshotTrace(directory_.path(), path, content);
     if (absl::IsAlreadyExists(taken.status())) continue;
     if (taken.ok()) {
+      last_snapshot_ = number;
       result_.snapshots.push_back(path);
-      snapshot_bytes_ += DiskBytesOf(path);
+      const std::uint64_t bytes = DiskBytesOf(path);
+      snapshot_bytes_ += bytes;
+      if (options_.keep_ns) kept_.push_back({path, MonotonicNs(), bytes});
       Notice("snapshot: " + path);
     } else {
       AddNotRecorded({logformat::Unavailable(absl::StrFormat(

@@ -38,7 +38,7 @@ void OpenCalls::SetHooks(const std::vector<logformat::HookInfo>& hooks) {
     for (std::size_t i = 0; i < triggers_.size(); ++i) {
       const Trigger& trigger = triggers_[i];
       const bool segment = trigger.kind == TriggerKind::kSegment;
-      if (trigger.kind == TriggerKind::kSignal ||
+      if (trigger.glob.empty() ||
           (segment && hook.kind != HookKind::kSegment) ||
           !base::GlobMatches(trigger.glob.c_str(), name.c_str())) {
         continue;

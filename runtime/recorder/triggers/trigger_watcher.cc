@@ -71,6 +71,11 @@ std::int32_t PidOf(const std::string& stream) {
   return pid;
 }
 
+bool WatchesRecords(const Trigger& trigger) {
+  return trigger.kind == TriggerKind::kSegment ||
+         trigger.kind == TriggerKind::kHook;
+}
+
 void Watch(std::uint32_t hook, WatchedStream& stream) {
   for (const std::uint32_t dump :
        {0u, std::uint32_t{logformat::kEventDumpBit}}) {
@@ -93,7 +98,8 @@ TriggerWatcher::TriggerWatcher(std::string trace, std::vector<Trigger> triggers,
       schedule_(triggers_) {
   bool segments = false;
   for (const Trigger& trigger : triggers_) {
-    watches_records_ |= trigger.kind != TriggerKind::kSignal;
+    watches_records_ |= WatchesRecords(trigger);
+    next_ns_.push_back(begin_ns_ + trigger.every_ns);
     segments |= trigger.kind == TriggerKind::kSegment;
   }
   if (!segments) return;
@@ -271,13 +277,34 @@ std::string TriggerWatcher::Describe(const Fired& fired) const {
 }
 
 void TriggerWatcher::Fire(const Fired& fired) {
-  if (!schedule_.Accept(fired.trigger, fired.time_ns)) return;
-  std::string what = Describe(fired);
-  const std::uint64_t since_ns =
-      fired.time_ns - std::min(fired.time_ns, begin_ns_);
-  notice_(absl::StrFormat("trigger at %s: %s", base::FormatInstant(since_ns),
-                          base::EscapeName(what)));
-  schedule_.Add(fired.trigger, fired.time_ns, std::move(what));
+  if (schedule_.Accept(fired.trigger, fired.time_ns)) {
+    Fire(fired.trigger, fired.time_ns, Describe(fired));
+  }
+}
+
+void TriggerWatcher::Fire(std::size_t trigger, std::uint64_t time_ns,
+                          std::string what) {
+  notice_(absl::StrFormat(
+      "trigger at %s: %s",
+      base::FormatInstant(time_ns - std::min(time_ns, begin_ns_)),
+      base::EscapeName(what)));
+  schedule_.Add(trigger, time_ns, std::move(what));
+}
+
+void TriggerWatcher::OnTime(std::uint64_t now_ns) {
+  for (std::size_t i = 0; i < triggers_.size(); ++i) {
+    const Trigger& trigger = triggers_[i];
+    if (trigger.kind != TriggerKind::kTime || now_ns < next_ns_[i]) continue;
+    // One for all that a stopped recorder missed.
+    const std::uint64_t passed = (now_ns - begin_ns_) / trigger.every_ns;
+    const std::uint64_t due_ns = begin_ns_ + passed * trigger.every_ns;
+    next_ns_[i] = due_ns + trigger.every_ns;
+    if (schedule_.Accept(i, due_ns)) {
+      Fire(i, due_ns,
+           absl::StrFormat("%d times %s have passed", passed,
+                           Duration(trigger.every_ns)));
+    }
+  }
 }
 
 bool TriggerWatcher::OnSignal(int number, std::uint64_t now_ns) {
@@ -289,10 +316,7 @@ bool TriggerWatcher::OnSignal(int number, std::uint64_t now_ns) {
     }
     ours = true;
     if (!schedule_.Accept(i, now_ns)) continue;
-    std::string what = TriggerSignalName(number) + " came";
-    notice_(absl::StrFormat("trigger at %s: %s",
-                            base::FormatInstant(now_ns - begin_ns_), what));
-    schedule_.Add(i, now_ns, std::move(what));
+    Fire(i, now_ns, TriggerSignalName(number) + " came");
   }
   return ours;
 }
@@ -314,8 +338,7 @@ std::vector<std::string> TriggerWatcher::Describe() const {
                                 Duration(trigger.min_interval_ns))
               : "at most every " + Duration(trigger.min_interval_ns));
     }
-    if (trigger.kind != TriggerKind::kSignal &&
-        (calls_.matched() >> i & 1) == 0) {
+    if (WatchesRecords(trigger) && (calls_.matched() >> i & 1) == 0) {
       text += absl::StrFormat(
           ": no %s with a matching name was recorded; hooks=%d; kernel hooks "
           "need --kernel or --hook",

@@ -40,6 +40,8 @@ class TriggerWatcher {
   // before `now_ns` are in their streams. `flight`: of a flight recording, else
   // null.
   void Look(std::uint64_t now_ns, const FlightKeeper* flight);
+  // Fires those of the time that has passed.
+  void OnTime(std::uint64_t now_ns);
   // Returns true if the signal belongs to a trigger.
   bool OnSignal(int number, std::uint64_t now_ns);
 
@@ -64,6 +66,7 @@ class TriggerWatcher {
   std::uint64_t ReadStreams(std::uint64_t now_ns, const FlightKeeper* flight);
   void ApplyUntil(std::uint64_t horizon_ns);
   void Fire(const Fired& fired);
+  void Fire(std::size_t trigger, std::uint64_t time_ns, std::string what);
   bool IsGone(std::int32_t pid, std::int32_t tid, std::uint64_t enter_ns);
   std::string Describe(const Fired& fired) const;
 
@@ -71,13 +74,14 @@ class TriggerWatcher {
   std::vector<Trigger> triggers_;
   std::uint64_t begin_ns_;
   std::function<void(const std::string&)> notice_;
-  bool watches_records_ = false;  // a trigger is not a signal
+  bool watches_records_ = false;  // a trigger is neither a signal nor a time
   RegisteredHooks hooks_;
   std::uint64_t generation_ = 0;
   absl::flat_hash_map<std::uint32_t, std::string> names_;  // of watched hooks
   WatchedStream cpu_, thread_;
   OpenCalls calls_;
   TriggerSchedule schedule_;
+  std::vector<std::uint64_t> next_ns_;       // of each trigger, for kTime
   std::map<std::string, Followed> streams_;  // by file name
   // Processes with streams that were alive when their first stream was found.
   absl::flat_hash_set<std::int32_t> seen_alive_;

@@ -20,12 +20,14 @@ std::uint64_t AnyDuration(Random& random) {
 // Any trigger that a text can express.
 Trigger RandomTrigger(Random& random) {
   Trigger trigger;
-  trigger.kind = static_cast<TriggerKind>(random() % 3);
+  trigger.kind = static_cast<TriggerKind>(random() % 4);
   if (trigger.kind == TriggerKind::kSignal) {
     constexpr int kNumbers[] = {SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH};
     trigger.signal = random() % 2 == 0
                          ? kNumbers[random() % 4]
                          : SIGRTMIN + static_cast<int>(random() % 20);
+  } else if (trigger.kind == TriggerKind::kTime) {
+    trigger.every_ns = AnyDuration(random);
   } else {
     constexpr std::string_view kAlphabet = "abz09_.-*?[]!:>";
     trigger.glob = random() % 3 == 0 ? "*" : ":";
@@ -51,6 +53,7 @@ void RequireSame(const Trigger& a, const Trigger& b) {
   REQUIRE(a.glob == b.glob);
   REQUIRE(a.longer_than_ns == b.longer_than_ns);
   REQUIRE(a.signal == b.signal);
+  REQUIRE(a.every_ns == b.every_ns);
   REQUIRE(a.after_ns == b.after_ns);
   REQUIRE(a.min_interval_ns == b.min_interval_ns);
   REQUIRE(a.limit == b.limit);
