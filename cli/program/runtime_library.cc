@@ -20,7 +20,7 @@ struct Library {
   const char* missing;   // the effect if it is missing, and the remedy
 };
 constexpr Library kRuntime = {
-    "libcountrace-runtime.so", "COUNTRACE_RUNTIME", "../runtime/inprocess",
+    "libcountrace-runtime.so.0", "COUNTRACE_RUNTIME", "../runtime/inprocess",
     "so user hooks cannot be recorded (looked at %s); reinstall countrace"};
 constexpr Library kLttng = {
     "libcountrace-lttng.so", "COUNTRACE_LTTNG", "../hooks/lttng",

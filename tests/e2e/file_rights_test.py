@@ -22,7 +22,7 @@ from trace_checks import Recording, with_tracefs
 WORKLOAD = None
 USER = 65534
 STRANGER = 65533
-LIBRARY = 'libcountrace-runtime.so'
+LIBRARY = 'libcountrace-runtime.so.0'
 IMPORTER = 'countrace-import'
 # It is in every file that the user may not read.
 SECRET = 'rosebud'

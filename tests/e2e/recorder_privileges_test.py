@@ -20,7 +20,7 @@ WORKLOAD = None
 OTHER_USER = 65534
 TICKS = 25
 PARANOID = pathlib.Path('/proc/sys/kernel/perf_event_paranoid')
-LIBRARY = 'libcountrace-runtime.so'
+LIBRARY = 'libcountrace-runtime.so.0'
 
 
 class Privileges(Recording):

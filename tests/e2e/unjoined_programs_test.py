@@ -110,7 +110,7 @@ class Unjoined(unittest.TestCase):
         self.work.chmod(0o777)
         copy = self.work / 'countrace'
         shutil.copy(COUNTRACE, copy)
-        library = self.work / 'libcountrace-runtime.so'
+        library = self.work / 'libcountrace-runtime.so.0'
         shutil.copy(next(pathlib.Path(COUNTRACE).parent.parent.rglob(
             library.name)), library)
         run = subprocess.run(
@@ -167,7 +167,7 @@ class Unjoined(unittest.TestCase):
     def test_another_user(self):
         self.build(HOOKS)
         self.work.chmod(0o755)
-        library = self.work / 'libcountrace-runtime.so'
+        library = self.work / 'libcountrace-runtime.so.0'
         shutil.copy(next(pathlib.Path(COUNTRACE).parent.parent.rglob(
             library.name)), library)
         user = ('setpriv', '--reuid', '65534', '--regid', '65534',

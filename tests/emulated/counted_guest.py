@@ -53,7 +53,7 @@ def boot(test, cpu, recordings, others=(), afterwards=()):
         "/bin/counted_loop": Place.build / "tests/emulated/counted_loop",
         "/bin/clock_test": tests / "runtime_clock_and_counters_test",
         "/bin/streams_test": tests / "runtime_thread_streams_test",
-        "/lib/libcountrace-runtime.so": versioned,
+        "/lib/libcountrace-runtime.so.0": versioned,
         # The paths at which the test programs look for them.
         str(versioned): versioned,
         str(workload): workload,
