@@ -79,6 +79,8 @@ install(FILES ${PROJECT_SOURCE_DIR}/cli/completion/countrace.bash
   RENAME countrace)
 install(FILES ${PROJECT_SOURCE_DIR}/cli/completion/_countrace
   DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+install(FILES ${PROJECT_SOURCE_DIR}/cli/completion/countrace.fish
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 
 set_target_properties(countrace_build_flags PROPERTIES EXPORT_NAME build_flags)
 set_target_properties(countrace_base PROPERTIES EXPORT_NAME base)

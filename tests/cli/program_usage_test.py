@@ -8,6 +8,7 @@ Usage: program_usage_test.py COUNTRACE HELLO_HOOKS [unittest options].
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 
 from program_runs import VERBS, InFolder, Programs, main, options_of, run
@@ -233,6 +234,25 @@ class Completion(InFolder):
                          self.complete("report", "--format", "j"))
         self.assertEqual(["markdown"],
                          self.complete("diff", "--format", "m"))
+
+    def test_fish_offers_the_same(self):
+        if shutil.which("fish") is None:
+            self.skipTest("SKIPPED: fish is not installed")
+        script = self.SCRIPT.with_suffix(".fish")
+
+        def offered(words):
+            done = subprocess.run(
+                ["fish", "--no-config", "-c", f"source '{script}'; complete -C "
+                 f"'{Programs.countrace} {words}'"], capture_output=True,
+                text=True, check=False, timeout=60,
+                env={**os.environ, "HOME": os.getcwd()})
+            self.assertEqual("", done.stderr)
+            return [line.split("\t")[0] for line in done.stdout.splitlines()]
+        self.assertEqual(sorted(VERBS), sorted(offered("")))
+        self.assertEqual(["triggers"], offered("help record t"))
+        self.assertEqual(sorted(
+            option for option in options_of("record") if option.startswith("--")),
+            sorted(offered("record --")))
 
 
 if __name__ == "__main__":
