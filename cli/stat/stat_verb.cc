@@ -48,9 +48,12 @@ void AddNotes(const StatRun& run, std::vector<std::string>& notes) {
   }
   const logformat::LossStatement loss = logformat::StateLoss(run.report.loss);
   if (!loss.complete) {
-    notes.push_back(loss.text + (run.report.loss.discarded_events != 0
-                                     ? ": what records held is in the intervals"
-                                     : ""));
+    notes.push_back(
+        loss.text +
+        (run.report.loss.discarded_events != 0
+             ? ": what records held is in the intervals; a TMPDIR with more "
+               "room, or `countrace record --sub-buffers`, loses fewer"
+             : ""));
   }
   notes.insert(notes.end(), run.report.not_known.begin(),
                run.report.not_known.end());

@@ -60,6 +60,7 @@ std::vector<RepeatedNumber> RepeatedNumbersOf(
       number->values.push_back(one.value);
       doubts[one.name].Add(one);
       number->quality = Worse(number->quality, one.quality);
+      if (number->note.empty()) number->note = one.note;
     }
   }
   for (RepeatedNumber& number : numbers) SetMean(doubts[number.name], number);

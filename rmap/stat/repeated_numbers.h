@@ -24,6 +24,7 @@ struct RepeatedNumber {
   // part of the deviation.
   std::optional<double> deviation = {}, lo = {}, hi = {};
   Quality quality = Quality::kExact;  // the worst of the runs
+  std::string note = "";              // of the first run that has one
 };
 
 // In the order of the first run; numbers of one name are one.

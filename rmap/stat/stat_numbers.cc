@@ -11,6 +11,7 @@
 #include "logformat/perf_event_names.h"
 #include "rmap/columns/report_columns.h"
 #include "rmap/result/limits.h"
+#include "rmap/tables/bounds/bounds_summary.h"
 
 namespace countrace::rmap {
 namespace {
@@ -26,6 +27,10 @@ class NumberSum {
     hi_ = AddBounded(hi_, of_row.hi);
     exact_ &= !interval;
   }
+  void AddUpTo(std::uint64_t more) {
+    hi_ = AddBounded(hi_, more);
+    exact_ = false;
+  }
   void AddTo(StatNumber& number) const {
     number.value = value_;
     if (exact_) return;
@@ -40,12 +45,6 @@ class NumberSum {
   std::uint64_t value_ = 0, lo_ = 0, hi_ = 0;
   bool exact_ = true;
 };
-
-void OpenEnd(StatNumber& number) {
-  const std::uint64_t lo = number.bounds ? number.bounds->lo : number.value;
-  number.bounds = {lo, Bounds::kNone};
-  number.quality = Quality::kBounded;
-}
 
 StatNumber OnCpu(const Report& report) {
   StatNumber number{.name = "on-cpu", .is_time = true};
@@ -64,21 +63,15 @@ StatNumber OffCpu(const Report& report, const char* name,
                   rmap::Number kind) {
   StatNumber number{.name = name, .is_time = true};
   NumberSum sum;
-  std::uint64_t silent_ns = 0;
   for (const ThreadRow& row : report.threads) {
     if (row.*time) {
       sum.Add(*(row.*time), row.bounds, kind);
     } else {
-      silent_ns += report.end_ns - report.begin_ns;
+      sum.AddUpTo(report.end_ns - report.begin_ns);
+      number.note = "threads did not run all the time: --by thread names them";
     }
   }
   sum.AddTo(number);
-  if (silent_ns != 0) {
-    const Bounds known =
-        number.bounds.value_or(Bounds{number.value, number.value});
-    number.bounds = {known.lo, AddBounded(known.hi, silent_ns)};
-    number.quality = Quality::kBounded;
-  }
   return number;
 }
 
@@ -115,26 +108,26 @@ std::string DoubtOf(const BooksDoubt& doubt) {
     return base::FormatNanoseconds(static_cast<double>(ns));
   };
   if (doubt.went_back_intervals != 0) {
-    return absl::StrFormat("reset or taken by another program for %s",
-                           time(doubt.went_back_ns));
+    return absl::StrFormat(
+        "reset or taken by another program for %s: count it alone",
+        time(doubt.went_back_ns));
   }
   if (doubt.other_mmcr_intervals != 0) {
-    return absl::StrFormat("counted something else for %s",
+    return absl::StrFormat("counted something else for %s: count it alone",
                            time(doubt.other_mmcr_ns));
   }
-  return absl::StrFormat("may have wrapped more than once in %s",
-                         time(doubt.wrapped_ns));
+  return absl::StrFormat(
+      "may have wrapped more than once in %s: --every 1s reads it more often",
+      time(doubt.wrapped_ns));
 }
 
-// Why a count of some processes has an upper limit, and what helps.
-std::string NoteOfHomeless(std::uint64_t amount, bool unattributed,
-                           bool is_time) {
-  return absl::StrFormat(
-      "up to %s more, whose thread is not known: %s; -r 5 shows how often",
-      is_time ? base::FormatNanoseconds(static_cast<double>(amount))
-              : base::FormatCount(amount),
-      unattributed ? "the kernel hid a switch, or records were lost"
-                   : "counts were lost");
+// Why numbers have limits, and what helps.
+std::string WhyBounded(const Report& report) {
+  return absl::StrJoin(BoundsReasons(report), "; ",
+                       [](std::string* out, const BoundsReason& reason) {
+                         absl::StrAppendFormat(out, "%s: %s", reason.what,
+                                               reason.remedy);
+                       });
 }
 
 void SetEstimate(const ScaledCount& count, StatNumber& number) {
@@ -171,8 +164,11 @@ std::optional<StatNumber> EventNumber(const Report& report, std::size_t event) {
   } else if (homeless != 0) {
     number.bounds = {number.value, AddBounded(number.value, homeless)};
     number.quality = Quality::kBounded;
-    number.note =
-        NoteOfHomeless(homeless, books.unattributed != 0, number.is_time);
+    number.note = absl::StrFormat(
+        "up to %s more, whose thread is not known: %s",
+        number.is_time ? base::FormatNanoseconds(static_cast<double>(homeless))
+                       : base::FormatCount(homeless),
+        WhyBounded(report));
   }
   if (books.doubt.any()) {
     number.bounds = {number.value, Bounds::kNone};
@@ -205,8 +201,15 @@ std::vector<StatNumber> StatNumbersOf(const Report& report,
       numbers.push_back(*std::move(number));
     }
   }
-  if (totals.end_is_lost()) {
-    for (StatNumber& number : numbers) OpenEnd(number);
+  for (StatNumber& number : numbers) {
+    if (totals.end_is_lost()) {
+      if (!number.bounds) number.bounds = {number.value, 0};
+      number.bounds->hi = Bounds::kNone;
+      number.quality = Quality::kBounded;
+      number.note.clear();
+    }
+    if (number.quality != Quality::kBounded || !number.note.empty()) continue;
+    number.note = WhyBounded(report);
   }
   return numbers;
 }

@@ -29,7 +29,7 @@ struct StatNumber {
   std::optional<double> standard_error = std::nullopt;  // of an estimate
   // The part of the time in which an estimate was counted, 0 to 1.
   std::optional<double> counted_share = std::nullopt;
-  std::string note = "";
+  std::string note = "";  // of a bounded number: why, and what helps
 };
 
 // In this order: on-cpu; run-queue-wait and blocked, where the trace has them;

@@ -73,9 +73,9 @@ base::TextTable OneRun(const StatResult& result) {
   for (const StatNumber& number : numbers) {
     const double value = static_cast<double>(number.value);
     std::string error, interval;
-    std::string remark = number.note;
-    if (remark.empty()) {
-      remark = Remark(result, number.name, value, elapsed_ns);
+    std::string remark = Remark(result, number.name, value, elapsed_ns);
+    if (!number.note.empty()) {
+      remark += (remark.empty() ? "" : "; ") + number.note;
     }
     if (number.standard_error) {
       error = absl::StrFormat("+- %s",
@@ -127,6 +127,7 @@ base::TextTable Repeated(const StatResult& result) {
     if (number.values.size() < result.runs.size()) {
       interval += absl::StrFormat(" of %d runs", number.values.size());
     }
+    if (!number.note.empty()) interval += "  " + number.note;
     table.AddRow(
         {MarkOf(number.quality) + Quantity(number.mean, number.is_time),
          NameText(number.name, number.is_part), share, interval});
@@ -160,6 +161,7 @@ Json JsonOf(const RepeatedNumber& number) {
                {"mean", number.mean},
                {"quality", QualityName(number.quality)},
                {"values", number.values}};
+  if (!number.note.empty()) json["note"] = number.note;
   if (number.deviation) {
     json["deviation"] = *number.deviation;
     json["lo"] = *number.lo;

@@ -40,11 +40,17 @@ BoundsSummary SummaryOfBounds(const Report& report) {
 std::vector<BoundsReason> BoundsReasons(const Report& report) {
   const Loss& loss = report.loss;
   std::vector<BoundsReason> reasons;
-  if (loss.discarded_events - loss.overwritten + loss.discarded_packets != 0) {
+  const bool lost =
+      loss.discarded_events - loss.overwritten + loss.discarded_packets != 0;
+  if (lost) {
     reasons.push_back(
         {"records were lost", "the notes name where, and what helps"});
   }
-  if (report.hidden_switches != 0) {
+  // The time of a switch may be computed, and its counts not known.
+  const bool unattributed =
+      std::any_of(report.books.begin(), report.books.end(),
+                  [](const Books& books) { return books.unattributed != 0; });
+  if (report.hidden_switches != 0 || (unattributed && !lost)) {
     reasons.push_back({"the kernel did not show a switch",
                        "in a longer recording its part is smaller"});
   }

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "catch2/catch.hpp"
@@ -42,6 +43,18 @@ TEST_CASE("repeated numbers: bounds of runs widen the interval",
   const RepeatedNumber open = of({8, Bounds::kNone});
   CHECK(open.lo);
   CHECK_FALSE(open.hi);
+  CHECK(open.note.empty());
+}
+
+TEST_CASE("repeated numbers: the reason of a bound is in the text and JSON",
+          "[rmap][stat]") {
+  StatNumber bounded{.name = "a", .value = 10, .bounds = Bounds{8, 20}};
+  bounded.quality = Quality::kBounded;
+  bounded.note = "records were lost: lose fewer";
+  StatResult result;
+  result.runs = {{{.name = "a", .value = 10}}, {bounded}};
+  CHECK_THAT(StatText(result, 200, false), Catch::Contains(bounded.note));
+  CHECK_THAT(StatJson(result), Catch::Contains(bounded.note));
 }
 
 TEST_CASE("repeated numbers: a number that not all runs have", "[rmap][stat]") {
@@ -78,24 +91,58 @@ TEST_CASE("user and system: samples at clock ticks are within the interval",
   CHECK(UserAndSystem(1, 1, 0).empty());
 }
 
-TEST_CASE("stat numbers: a count that is bounded always says why",
-          "[rmap][stat]") {
-  for (const std::uint64_t unattributed : {0u, 7u}) {
-    for (const std::int64_t residual : {0, 5}) {
-      Report report;
-      report.scope = "command";
-      report.events.resize(1);
-      report.events[0].name = "page-faults";
-      report.books.resize(1);
-      report.books[0].known = true;
-      report.books[0].processes = 100;
-      report.books[0].unattributed = unattributed;
-      report.books[0].residual = residual;
-      const StatNumber number = StatNumbersOf(report, SwitchTotals()).back();
-      REQUIRE(number.name == "page-faults");
-      CHECK((number.quality == Quality::kBounded) ==
-            (unattributed + residual != 0));
-      CHECK(number.note.empty() == (number.quality == Quality::kExact));
+// A report of one process of two threads, in which each source of doubt is
+// there or not, as the bits of `doubts` say.
+Report DoubtfulReport(unsigned doubts) {
+  const auto has = [&doubts] { return std::exchange(doubts, doubts / 2) % 2; };
+  const Bounds wide{1, 500};
+  Report report;
+  report.scope = "command";
+  report.end_ns = 1000;
+  report.wakeups = report.throttled = true;
+  report.events.emplace_back().name = "page-faults";
+  Books& books = report.books.emplace_back();
+  books.processes = 100;
+  ProcessRow& process = report.processes.emplace_back();
+  process.on_cpu_ns = 100;
+  if (has()) process.bounds.Set(Number::kOnCpu, 100, wide);
+  ThreadRow& thread = report.threads.emplace_back();
+  thread.wait_ns = thread.blocked_ns = thread.throttled_ns = 100;
+  thread.dispatches = thread.migrations = 100;
+  for (const Number number :
+       {Number::kWait, Number::kBlocked, Number::kThrottled,
+        Number::kDispatches, Number::kMigrations}) {
+    if (has()) thread.bounds.Set(number, 100, wide);
+  }
+  if (has()) report.threads.emplace_back();  // it did not run
+  if (has()) books.unattributed = 7;
+  if (has()) books.residual = 5;
+  if (has()) books.doubt.went_back_intervals = 1;
+  if (has()) books.doubt.wrapped_intervals = 1;
+  if (has()) report.hidden_switches = 1;
+  if (has()) report.loss.discarded_events = 3;
+  return report;
+}
+
+TEST_CASE("stat numbers: a number that is bounded always says why",
+          "[rmap][stat][property]") {
+  SwitchTotals lost, none;
+  lost.OnLoss({0, kNoThread, 5, 9, 3, "disk_full"});
+  for (unsigned doubts = 0; doubts < 1u << 13; ++doubts) {
+    const Report report = DoubtfulReport(doubts);
+    for (const SwitchTotals* const totals : {&none, &lost}) {
+      for (const StatNumber& number : StatNumbersOf(report, *totals)) {
+        INFO(doubts << ' ' << number.name << ": " << number.note);
+        const bool bounded = number.quality == Quality::kBounded;
+        REQUIRE(number.bounds.has_value() == bounded);
+        REQUIRE(number.note.empty() != bounded);
+        // What is so, and what helps.
+        REQUIRE((number.note.find(": ") != number.note.npos) == bounded);
+        if (report.loss.discarded_events != 0 || report.hidden_switches != 0 ||
+            report.books[0].unattributed != 0) {
+          REQUIRE(number.note.find("not known at an edge") == number.note.npos);
+        }
+      }
     }
   }
 }
