@@ -137,20 +137,24 @@ const AttributedInterval* OnlyPartThatFaults(const CpuState& cpu,
 }
 
 // True if more faults are recorded than an event of one mode (page-faults:u)
-// counts, of more than one part: which ones it counted is not recorded.
+// counts, of more than one thread: which ones it counted is not recorded.
 bool IsAmbiguous(const CpuState& cpu, const AttributedInterval& last,
                  std::uint64_t count) {
-  std::uint64_t recorded = last.faults;
-  int parts = last.faults != 0 ? 1 : 0;
-  for (const StrayFaults& stray : cpu.counters.strays) {
-    recorded += stray.faults;
-    ++parts;
-  }
-  for (const AttributedInterval& interval : cpu.counters.uncounted) {
-    recorded += interval.faults;
-    parts += interval.faults != 0 ? 1 : 0;
-  }
-  return parts > 1 && recorded > count;
+  std::uint64_t recorded = 0;
+  const ThreadState* owner = nullptr;
+  bool several = false;
+  const auto add = [&](const ThreadState* thread, std::uint64_t faults) {
+    if (faults == 0) return;
+    several |= recorded != 0 && owner != thread;
+    recorded += faults;
+    owner = thread;
+  };
+  add(last.thread, last.faults);
+  for (const StrayFaults& stray : cpu.counters.strays)
+    add(stray.thread, stray.faults);
+  for (const AttributedInterval& part : cpu.counters.uncounted)
+    add(part.thread, part.faults);
+  return several && recorded > count;
 }
 
 // True for an earlier part, cut by an interrupt, of the current dispatch.
@@ -201,6 +205,14 @@ void LeaveUnattributed(CpuState& cpu, std::size_t event, std::uint64_t count,
   if (unknown) return;  // TakeUnknown() adds it for all threads
   cpu.counters.unknown[event] -= count;
   ReportUnseen(cpu, BeginOf(cpu, last), last.end_ns, event, count);
+}
+
+// The same, also if nothing was counted: an interval is left out of the
+// estimates for its threads, not for its count.
+void LeaveUnsplit(CpuState& cpu, std::size_t event, std::uint64_t count,
+                  const AttributedInterval& last) {
+  if (cpu.counters.turn.Has(event)) cpu.counters.unsplit.Add(event);
+  LeaveUnattributed(cpu, event, count, last);
 }
 
 // Counts of the dispatches since the last dump become lower bounds.
@@ -319,13 +331,7 @@ std::uint64_t ShareRunTime(CpuState& cpu, std::size_t event,
 [[gnu::noinline, gnu::cold]] std::uint64_t TakeStrays(
     CpuState& cpu, CounterKind kind, std::size_t event, std::uint64_t count,
     const AttributedInterval& last) {
-  if (kind != CounterKind::kFaults && kind != CounterKind::kFaultsOfMode) {
-    return 0;
-  }
-  if (IsAmbiguous(cpu, last, count)) {
-    LeaveUnattributed(cpu, event, count, last);
-    return count;
-  }
+  if (!IsFaults(kind)) return 0;
   std::uint64_t taken = 0;
   for (const StrayFaults& stray : cpu.counters.strays) {
     AttributedInterval own;
@@ -334,7 +340,7 @@ std::uint64_t ShareRunTime(CpuState& cpu, std::size_t event,
     own.begin_ns = BeginOf(cpu, last);
     own.end_ns = last.end_ns;
     // Only a count of one part is less than its records.
-    const std::uint64_t share = std::min(count, stray.faults);
+    const std::uint64_t share = std::min(count - taken, stray.faults);
     own.faults = share;
     Add(cpu, own, event, share);
     taken += share;
@@ -365,7 +371,6 @@ std::uint64_t Share(CpuState& cpu, CounterKind kind, std::size_t event,
     case CounterKind::kFaultsOfMode: {
       // Every fault has a record, except those of hidden threads.
       if (OnlyLastFaults(cpu, last)) return count;
-      if (IsAmbiguous(cpu, last, count)) break;
       const std::uint64_t own = std::min(count, last.faults);
       std::uint64_t rest = count - own;
       for (const AttributedInterval& interval : cpu.counters.uncounted) {
@@ -391,10 +396,7 @@ std::uint64_t Share(CpuState& cpu, CounterKind kind, std::size_t event,
     case CounterKind::kOther:
       break;
   }
-  // Also if nothing was counted: an interval is left out of the estimates for
-  // its threads, not for its count.
-  if (cpu.counters.turn.Has(event)) cpu.counters.unsplit.Add(event);
-  LeaveUnattributed(cpu, event, count, last);
+  LeaveUnsplit(cpu, event, count, last);
   return 0;
 }
 
@@ -456,6 +458,10 @@ bool AttributeCount(CpuState& cpu, const logformat::EventRecord& record,
     words.stale &= ~bit;
     AddUnattributed(cpu, i, delta, counters.stale_since_ns[i], last.end_ns);
     ReportUnseen(cpu, counters.stale_since_ns[i], last.end_ns, i, delta);
+    return went_back;
+  }
+  if (IsFaults(kind) && IsAmbiguous(cpu, last, delta)) {
+    LeaveUnsplit(cpu, i, delta, last);
     return went_back;
   }
   if (!counters.strays.empty()) [[unlikely]]

@@ -33,6 +33,10 @@ enum class CounterKind : std::uint8_t {
   kOther,
 };
 
+inline bool IsFaults(CounterKind kind) {
+  return kind == CounterKind::kFaults || kind == CounterKind::kFaultsOfMode;
+}
+
 // The kinds of the events, then of the running times of `sets` sets: clocks.
 std::vector<CounterKind> CounterKinds(const std::vector<std::string>& events,
                                       std::size_t sets = 0);

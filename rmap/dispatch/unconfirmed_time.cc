@@ -35,10 +35,6 @@ void TakeBackInTurn(TurnCounts* row, const CpuCounters& counters,
   }
 }
 
-bool IsRecorded(CounterKind kind) {
-  return kind == CounterKind::kFaults || kind == CounterKind::kFaultsOfMode;
-}
-
 void ConfirmParts(std::vector<AttributedInterval>& parts) {
   // All that are not confirmed are one entry.
   const auto part =
@@ -148,7 +144,7 @@ void TakeBackCounts(CpuState& cpu, std::span<const CounterKind> kinds) {
   const UnconfirmedTime& from = cpu.unconfirmed;
   for (std::size_t i = 0; i < kinds.size(); ++i) {
     const std::uint64_t count =
-        from.counts[i] - (IsRecorded(kinds[i]) ? from.recorded[i] : 0);
+        from.counts[i] - (IsFaults(kinds[i]) ? from.recorded[i] : 0);
     if (count == 0) continue;
     from.account->counts[i] -= count;
     if (from.thread != nullptr) from.thread->kernel.counts[i] -= count;
@@ -229,7 +225,7 @@ std::uint64_t DispatchTracker::TakeBack(CpuState& cpu) {
   if (observer_ != nullptr) {
     MeasureSet recorded_events;
     for (std::size_t i = 0; i < kinds_.size(); ++i) {
-      if (IsRecorded(kinds_[i])) recorded_events.Add(i);
+      if (IsFaults(kinds_[i])) recorded_events.Add(i);
     }
     Release(cpu, /*unattributed=*/true, recorded_events);
   }

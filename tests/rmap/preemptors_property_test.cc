@@ -34,6 +34,8 @@ SimulationOptions OptionsOf(std::uint32_t seed) {
   SimulationOptions options = RandomOptions(seed);
   options.wakeups = seed % 4 != 0;
   options.affinities = seed % 3 != 0;
+  options.event_sets = seed % 5 == 0;
+  options.quotas |= seed % 7 == 0;
   options.least_idle_ns = 50 + seed % 10 * 100;
   if (seed % 6 == 0) {
     options.unplug = SimulationOptions::Unplug::kWithLastDump;
@@ -103,6 +105,45 @@ TEST_CASE("preemptors: equal the simulated machine's, exactly",
     CAPTURE(PreemptorKindName(kind));
     CHECK(seen[kind] > PropertyRuns(100));
   }
+}
+
+// As in older traces, and in those of other recorders.
+TEST_CASE("preemptors: without the flags of switches no idle CPU is said",
+          "[rmap][property]") {
+  using Times = std::map<Place, std::uint64_t>;
+  std::uint64_t allowed = 0;
+  for (std::uint32_t seed = 0; seed < PropertyRuns(200u); ++seed) {
+    CAPTURE(seed);
+    SimulationOptions options = OptionsOf(seed);
+    Times with, without;
+    for (const bool flags : {true, false}) {
+      options.affinities = flags;
+      Simulation run = Simulate(options);
+      std::mt19937 random(seed);
+      if (seed % 2 != 0) {
+        run.trace->Remove([&](std::size_t) { return random() % 100 == 0; },
+                          /*declare=*/true);
+      }
+      const Report report = MustReconstruct(*run.trace, options.least_idle_ns);
+      CheckSums(report);
+      for (const PreemptorRow& row : report.preemptors) {
+        (flags ? with : without)[PlaceOf(row)] += row.wait_ns;
+      }
+    }
+    // What it says of an idle CPU it takes from the other rows.
+    for (const auto& [place, ns] : without) {
+      REQUIRE(std::get<2>(place) != "idle_allowed");
+      CHECK(ns >= with[place]);
+    }
+    for (const auto& [place, ns] : with) {
+      if (std::get<2>(place) == "idle_allowed") {
+        allowed += ns;
+      } else {
+        CHECK(ns <= without[place]);
+      }
+    }
+  }
+  CHECK(allowed > PropertyRuns(1000u));
 }
 
 TEST_CASE("preemptors: a trace that lacks nothing has exact rows",
