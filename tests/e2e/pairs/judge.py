@@ -310,6 +310,17 @@ class Judge:
             if not self.loss['is_loss']:
                 self.meets(f'blocked in {name} by what does not end it',
                            (others, others), (0, whole // 10))
+        for name, truth in self.truth['segments'].items():
+            rows = [row for row in wakers if name in row['path']]
+            # All of them may be among what was lost.
+            if rows or not self.loss['is_loss']:
+                self.meets(f'waits in {name}', self.total(rows, 'times'), truth['waits'])
+            if name.startswith('disk:'):
+                # Its other processes are there to be interrupted.
+                wrong = sum(row['times'] for row in rows
+                            if row['waker'].get('pid') in self.pids)
+                self.meets(f'waits in {name} that an interrupted process ended',
+                           (wrong, wrong), (0, 0))
 
     def judge_quota(self):
         """Throttled time is a part of waiting, each of it has one row, and all

@@ -170,6 +170,11 @@ def every_pair():
         for second in names[i + 1:]:
             yield Pair((first, second))
     yield Pair(('syscalls', 'wakeups', 'small-ring', 'quota'))
+    # Limits hold the truth of all others, too.
+    for name in names:
+        if name not in ('syscalls', 'wakeups', 'small-ring', 'quota', 'dump', 'perf',
+                        'user'):
+            yield Pair(('syscalls', 'wakeups', 'small-ring', name))
     # Losses concern what two kernel words say of one thread.
     words = [option.name for option in OPTIONS if option.kernel]
     for i, first in enumerate(words):
@@ -196,8 +201,13 @@ CHOICE = (
     # Losses: D4, T6.
     ('syscalls,small-ring', 'waits ring'),
     ('syscalls,wakeups,small-ring', 'waits ring calls'),
+    ('faults,small-ring', 'disk'),
+    ('syscalls,wakeups,small-ring,sample', 'disk'),
+    ('syscalls,wakeups,small-ring,sets', 'disk'),
+    # Waits for a disk: D2.
+    ('irq,wakeups', 'disk'),
     # CPU quotas, without losses and with: K3.
-    ('wakeups,quota', 'calls waits ring'),
+    ('wakeups,quota', 'calls waits ring disk'),
     ('syscalls,wakeups,small-ring,quota', 'calls waits ring'),
     ('perf,quota', 'calls'),
     # The others, once at least.

@@ -42,10 +42,14 @@ struct Reading {
   std::int64_t wall_ns = 0;
   std::int64_t cpu_ns = 0;
   std::int64_t faults = 0;
+  std::int64_t waits = 0;  // how often the thread left its CPU to wait
 
   static Reading Now() {
     Reading now;
-    now.faults = Faults(RUSAGE_THREAD);
+    rusage used{};
+    getrusage(RUSAGE_THREAD, &used);
+    now.faults = used.ru_minflt + used.ru_majflt;
+    now.waits = used.ru_nvcsw;
     now.cpu_ns = ClockNs(CLOCK_THREAD_CPUTIME_ID);
     now.wall_ns = ClockNs(CLOCK_MONOTONIC);
     return now;
@@ -54,6 +58,7 @@ struct Reading {
     wall_ns += end.wall_ns - begin.wall_ns;
     cpu_ns += end.cpu_ns - begin.cpu_ns;
     faults += end.faults - begin.faults;
+    waits += end.waits - begin.waits;
   }
 };
 
@@ -118,6 +123,7 @@ inline void Print(const Truths& truths, const Life& life,
     print("wall_ns", truth.inside.wall_ns, truth.outside.wall_ns);
     print("cpu_ns", truth.inside.cpu_ns, truth.outside.cpu_ns);
     print("faults", truth.touched_pages, truth.outside.faults);
+    print("waits", truth.inside.waits, truth.outside.waits);
     std::printf("}");
     comma = ", ";
   }

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Each pair of recording options on programs whose truth is known.
 
-usage: pairs_test.py COUNTRACE RUNTIME CALLS WAITS RING [--full]
+usage: pairs_test.py COUNTRACE RUNTIME CALLS WAITS RING DISK [--full]
                      [--pairs A,B ...] [--only NAMES]
 
---pairs records these alone, --only on these programs (calls, waits, ring).
+--pairs records these alone, --only on these programs (calls, waits, ring, disk).
 Without --full (or COUNTRACE_TEST_FULL=1): a fixed choice that has each option,
 and each pair that ever failed. Exit: 0 if nothing was wrong.
 """
@@ -24,7 +24,7 @@ from recording import Failed, NotHere, Recording
 from rows import Rows
 from stat_judge import STAT, StatJudge
 
-KINDS = ('calls', 'waits', 'ring')
+KINDS = ('calls', 'waits', 'ring', 'disk')
 SHOWN = 8  # of what is wrong in one recording
 TIMES_ASKED = 5  # for a claim of CPU time, while the host takes none
 MOST_ASKED = 20
@@ -45,11 +45,11 @@ def parse():
     parser = argparse.ArgumentParser()
     parser.add_argument('countrace', type=pathlib.Path)
     parser.add_argument('runtime', type=pathlib.Path)
-    parser.add_argument('programs', type=pathlib.Path, nargs=3)
+    parser.add_argument('programs', type=pathlib.Path, nargs=len(KINDS))
     parser.add_argument('--full', action='store_true',
                         default=bool(os.environ.get('COUNTRACE_TEST_FULL')))
     parser.add_argument('--pairs', nargs='+', metavar='A,B')
-    parser.add_argument('--only', help='programs: calls,waits,ring')
+    parser.add_argument('--only', help='programs: calls,waits,ring,disk')
     parser.add_argument(INSIDE, action='store_true', dest='inside')
     options = parser.parse_args()
     options.countrace = options.countrace.resolve()

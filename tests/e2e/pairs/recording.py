@@ -16,7 +16,10 @@ TIMEOUT = 120
 TRIALS = 5
 # Half of a CPU, in parts that leave some throttles to a short program.
 QUOTA_US, PERIOD_US = 10_000, 20_000
-PROVIDERS = {'calls': 'pairs', 'waits': 'waits', 'ring': 'ring'}
+PROVIDERS = {'calls': 'pairs', 'waits': 'waits', 'ring': 'ring', 'disk': 'disk'}
+# What a program says by its status 77.
+NOT_HERE = {'ring': 'the kernel has no io_uring',
+            'disk': 'the file system has no direct access'}
 
 
 class Failed(Exception):
@@ -76,7 +79,7 @@ class Recording:
                 raise Failed(f'is not refused: status {status}, {self.err}')
             return
         if status == 77:
-            raise NotHere('the kernel has no io_uring')
+            raise NotHere(NOT_HERE.get(self.kind, 'status 77'))
         if status != 0:
             raise Failed(f'status {status}: {self.err}')
         self.truth = json.loads(text)

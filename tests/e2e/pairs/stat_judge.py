@@ -5,7 +5,7 @@ import json
 import subprocess
 
 from judge import EXIT_FAULTS, EXIT_NS, Judge
-from recording import TIMEOUT, Failed, NotHere
+from recording import NOT_HERE, TIMEOUT, Failed, NotHere
 
 # What stat has of the options: none, event sets, the machine.
 STAT = {'stat': (), 'stat,rotate': ('-e', 'exec-runtime,{page-faults},{minor-faults}'),
@@ -30,7 +30,7 @@ class StatJudge(Judge):
             text=True, capture_output=True, timeout=TIMEOUT, check=False,
             stdin=subprocess.DEVNULL, cwd=self.folder)
         if done.returncode == 77:
-            raise NotHere('the kernel has no io_uring')
+            raise NotHere(NOT_HERE.get(self.program.name.removeprefix('pairs_')))
         if done.returncode != 0:
             raise Failed(f'status {done.returncode}: {done.stderr}')
         self.truth = json.loads(done.stdout)
@@ -51,9 +51,10 @@ class StatJudge(Judge):
             if name not in numbers:
                 continue
             row = numbers[name]
-            # Those of children are not in the program's truth.
-            truth = (self.truth['faults'][0],
-                     self.truth['faults'][1] + EXIT_FAULTS + 250 * (processes - 1))
+            # Those of children are seldom in the program's truth.
+            more = self.truth.get('children_faults', 0)
+            truth = (self.truth['faults'][0], self.truth['faults'][1] + EXIT_FAULTS +
+                     more + 250 * (processes - 1))
             if row['quality'] == 'scaled':
                 lo, hi = self.stat_number(row)
                 self.intervals.append((f'stat {name}: [{lo}, {hi}], truth {truth}',
