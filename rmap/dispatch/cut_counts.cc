@@ -205,4 +205,27 @@ void AttributeCountsUpTo(CpuState& cpu, const MeasuredDump& next,
   AttributeCounts(cpu, {dump, &present}, kinds, last, rotating, went_back);
 }
 
+void AttributeRecordedFaults(CpuState& cpu, std::span<const CounterKind> kinds,
+                             const MeasureSet& rotating) {
+  AttributedInterval last;
+  last.account = &cpu.unattributed;
+  last.begin_ns = last.end_ns = cpu.last_ns;
+  std::array<std::uint64_t, kMaxMeasures> values{};
+  logformat::EventRecord dump{};
+  dump.event_id = static_cast<std::uint16_t>(logformat::CpuEvent::kCounters);
+  dump.counters = values.data();
+  dump.mmcr = cpu.counters.mmcr;
+  MeasureSet present;
+  for (std::size_t i = 0; i < std::min(kinds.size(), kMaxMeasures); ++i) {
+    if (kinds[i] != CounterKind::kFaults || rotating.Has(i) ||
+        !cpu.counters.counted.Has(i) || cpu.counters.stale.Has(i)) {
+      continue;
+    }
+    values[i] = cpu.counters.last[i] + Shown(cpu, kinds[i], last).value_or(0);
+    present.Add(i);
+  }
+  MeasureSet went_back;
+  AttributeCounts(cpu, {dump, &present}, kinds, last, rotating, went_back);
+}
+
 }  // namespace countrace::rmap

@@ -141,6 +141,11 @@ void AttributeCountsUpTo(CpuState& cpu, const MeasuredDump& next,
                          const AttributedInterval& last,
                          const MeasureSet& rotating);
 
+// The CPU has no last dump: attributes the page faults since the last one that
+// have a record. `rotating`: see AttributeCounts().
+void AttributeRecordedFaults(CpuState& cpu, std::span<const CounterKind> kinds,
+                             const MeasureSet& rotating);
+
 }  // namespace countrace::rmap
 
 #endif  // COUNTRACE_RMAP_DISPATCH_INTERVAL_COUNTS_H_

@@ -172,7 +172,8 @@ void DispatchTracker::FinishCut(CpuState& cpu, std::uint64_t end_ns) {
     BeginLoss(cpu, cpu.last_ns, end_ns);
   }
   ++cpu.cuts;
-  // Counts after the last dump are in no account.
+  AttributeRecordedFaults(cpu, kinds_, dumps_.rotating());
+  // Other counts after the last dump are in no account.
   const std::vector<std::uint64_t> counts(events_ + 1, Bounds::kNone);
   AddUnknown(cpu, cpu.since_ns(), counts);
   EndLoss(cpu, end_ns);

@@ -10,7 +10,6 @@
 #include <random>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "rmap/over_time/interval_bounds.h"
@@ -223,23 +222,19 @@ Alone& operator+=(Alone& sum, const SegmentRow& row) {
   return sum;
 }
 
-// Faults before the first and after the last dump of their CPU, which are in no
-// account.
+// Faults before the first dump of their CPU, which are in no account.
 class FaultsLeftOut final : public TimelineObserver {
  public:
   void OnFault(const FaultHit& fault) override {
-    ++count_;
-    ++since_dump_[fault.cpu];
+    if (!dumped_.contains(fault.cpu)) ++count_;
   }
   void OnCounters(const CounterDump& dump) override {
-    const std::uint64_t faults = std::exchange(since_dump_[dump.cpu], 0);
-    if (!dumped_.insert(dump.cpu).second) count_ -= faults;
+    dumped_.insert(dump.cpu);
   }
   std::uint64_t count() const { return count_; }
 
  private:
   std::uint64_t count_ = 0;
-  std::map<std::uint32_t, std::uint64_t> since_dump_;
   std::set<std::uint32_t> dumped_;  // CPUs
 };
 
