@@ -41,6 +41,7 @@ install(EXPORT countrace-analysis-targets
 
 # Examples to read and copy; the program has them compiled in.
 install(FILES ${PROJECT_SOURCE_DIR}/rmap/metrics/default_metrics.toml
+  ${PROJECT_SOURCE_DIR}/packaging/countrace-flight.service
   DESTINATION ${CMAKE_INSTALL_DATADIR}/countrace)
 
 install(TARGETS countrace RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

@@ -195,6 +195,22 @@ class Packaging(unittest.TestCase):
                                       rules, "--format", "json"))["metrics"]
         self.assertEqual({str(rules)}, {row["source"] for row in rows})
 
+    def test_the_unit_is_one_that_systemd_reads(self):
+        unit = self.prefix / "share/countrace/countrace-flight.service"
+        text = unit.read_text()
+        command = text.split("ExecStart=")[1].split("\n")[0].split()
+        self.assertEqual("/usr/bin/countrace", command[0])
+        # Its options are known: without a right, not without a meaning.
+        done = subprocess.run([self.prefix / "bin" / "countrace", *command[1:-1],
+                               self.folder / "no/such/place.ctf"], text=True,
+                              capture_output=True, timeout=60, check=False)
+        self.assertNotEqual(2, done.returncode, done.stderr)
+        if shutil.which("systemd-analyze") is None:
+            self.skipTest("SKIPPED: systemd-analyze is not installed")
+        here = self.folder / "countrace-flight.service"
+        here.write_text(text.replace(command[0], "/bin/true"))
+        self.run_ok("systemd-analyze", "verify", "--man=no", here)
+
     def test_inner_programs_are_installed(self):
         for name in ("countrace-import", "countrace-code"):
             program = self.prefix / "libexec/countrace" / name
