@@ -69,13 +69,13 @@ absl::Status ExportAsTables(const std::string& trace, const TableExport& wanted,
                             TraceInput& input) {
   const auto reader = input.Open(trace);
   if (!reader.ok()) return reader.status();
+  const InterruptionGuard guard;
   base::PendingFile file(wanted.output);
   const bool to_file = !wanted.output.empty();
   if (to_file) {
     const absl::Status made = file.Create();
     if (!made.ok()) return made;
   }
-  const InterruptionGuard guard;
   ProgressBar progress("exporting " + trace, input.show_progress());
   const auto write = [&](std::string_view text) {
     return to_file ? file.Append(text) : Print(text);
