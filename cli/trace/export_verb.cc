@@ -116,10 +116,9 @@ absl::Status CheckOptions(const VerbParser& parser,
   std::string message;
   if (tables.format.empty()) {
     message =
-        "say what to make: --to html, sqlite, csv, jsonl, folded, pprof "
-        "or callgrind";
-  } else if (tables.output.empty() && !text && tables.format != "folded" &&
-             tables.format != "callgrind") {
+        "say what to make: --to html, sqlite, csv, jsonl, folded, pprof, "
+        "callgrind or perfetto";
+  } else if (tables.output.empty() && !tables.is_text()) {
     message = "say which file to make: -o FILE";
   } else if (text && tables.table.empty()) {
     message = "say which table: --table with one of " +
@@ -143,9 +142,9 @@ int RunExport(const Arguments& arguments) {
   ExportOptions options;
   TraceInput input(kExportVerb.name, options.trace);
   parser.AddReadTrace(options.trace);
-  parser.AddChoice(
-      "--to", options.tables.format,
-      {"html", "sqlite", "csv", "jsonl", "folded", "pprof", "callgrind"});
+  parser.AddChoice("--to", options.tables.format,
+                   {"html", "sqlite", "csv", "jsonl", "folded", "pprof",
+                    "callgrind", "perfetto"});
   parser.AddChoice("--table", options.tables.table, TableNames());
   parser.AddText("--weight", options.tables.weight);
   AddRangeOptions(parser, options.range, kUntil);

@@ -11,6 +11,7 @@
 #include "cli/program/progress_bar.h"
 #include "rmap/columns/report_tables.h"
 #include "rmap/export/export_tables.h"
+#include "rmap/export/perfetto/perfetto_export.h"
 #include "rmap/export/profile.h"
 #include "rmap/export/sqlite_database.h"
 #include "rmap/export/sqlite_writer.h"
@@ -84,6 +85,8 @@ absl::Status ExportAsTables(const std::string& trace, const TableExport& wanted,
   if (wanted.is_profile()) {
     const auto text = ProfileText(**reader, wanted, progress.Callback());
     written = text.ok() ? write(*text) : text.status();
+  } else if (wanted.format == "perfetto") {
+    written = rmap::ExportPerfetto(**reader, progress.Callback(), write);
   } else if (wanted.format == "sqlite") {
     written = WriteDatabase(**reader, wanted, progress.Callback(), file);
   } else {

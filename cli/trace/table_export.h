@@ -1,4 +1,4 @@
-// `countrace export` of tables and profiles: all but --to html.
+// `countrace export` of all but --to html.
 #ifndef COUNTRACE_CLI_TRACE_TABLE_EXPORT_H_
 #define COUNTRACE_CLI_TRACE_TABLE_EXPORT_H_
 
@@ -11,11 +11,14 @@
 namespace countrace::cli {
 
 struct TableExport {
-  std::string format;  // sqlite, csv, jsonl, folded, callgrind, pprof
+  std::string format;  // sqlite, csv, jsonl, folded, callgrind, pprof, perfetto
   std::string table;   // of csv and jsonl
-  std::string weight;  // of the last three
-  std::string output;  // a file; empty: stdout, not of sqlite
+  std::string weight;  // of profiles
+  std::string output;  // a file; empty: stdout, if is_text()
 
+  bool is_text() const {
+    return is_text_table() || format == "folded" || format == "callgrind";
+  }
   bool is_text_table() const { return format == "csv" || format == "jsonl"; }
   bool is_profile() const {
     return format == "folded" || format == "callgrind" || format == "pprof";
@@ -25,7 +28,7 @@ struct TableExport {
 // "processes", ...: those that any trace can have.
 std::vector<std::string> TableNames();
 
-// Errors: as rmap::ExportTables().
+// Errors: as rmap::ExportTables() and rmap::ExportPerfetto().
 absl::Status ExportAsTables(const std::string& trace, const TableExport& wanted,
                             TraceInput& input);
 

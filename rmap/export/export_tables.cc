@@ -18,9 +18,29 @@
 namespace countrace::rmap {
 namespace {
 
-// Calls add(key, value) for each fact.
-template <typename Add>
-void ForEachFact(const Report& report, const Add& add) {
+void WriteMeta(const Report& report, RowWriter* rows) {
+  if (rows == nullptr) return;
+  ForEachFact(report, [rows](const std::string& key, const std::string& value) {
+    rows->Write(
+        std::array<Value, 2>{std::string_view(key), TextOrAbsent(value)});
+  });
+}
+
+// "processes, threads, ..."
+std::string NamesOf(const Report& report) {
+  std::string names;
+  for (const TableSchema& table : ReportTablesOf(report, true)) {
+    names += table.name + ", ";
+  }
+  for (const TableSchema& table : StreamedTables()) names += table.name + ", ";
+  return names.substr(0, names.size() - 2);
+}
+
+}  // namespace
+
+void ForEachFact(
+    const Report& report,
+    const std::function<void(const std::string&, const std::string&)>& add) {
   add("schema", kTablesSchema);
   add("path", report.path);
   add("scope", report.scope);
@@ -44,26 +64,6 @@ void ForEachFact(const Report& report, const Add& add) {
     add("loss.by_cause." + cause, std::to_string(records));
   }
 }
-
-void WriteMeta(const Report& report, RowWriter* rows) {
-  if (rows == nullptr) return;
-  ForEachFact(report, [rows](const std::string& key, const std::string& value) {
-    rows->Write(
-        std::array<Value, 2>{std::string_view(key), TextOrAbsent(value)});
-  });
-}
-
-// "processes, threads, ..."
-std::string NamesOf(const Report& report) {
-  std::string names;
-  for (const TableSchema& table : ReportTablesOf(report, true)) {
-    names += table.name + ", ";
-  }
-  for (const TableSchema& table : StreamedTables()) names += table.name + ", ";
-  return names.substr(0, names.size() - 2);
-}
-
-}  // namespace
 
 absl::StatusOr<std::vector<TableSchema>> TablesOf(
     const logformat::TraceInfo& info) {

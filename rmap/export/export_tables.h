@@ -9,6 +9,7 @@
 #define COUNTRACE_RMAP_EXPORT_EXPORT_TABLES_H_
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,10 +18,16 @@
 #include "logformat/read/trace_reader.h"
 #include "rmap/export/table_schema.h"
 #include "rmap/export/table_writer.h"
+#include "rmap/result/tables.h"
 
 namespace countrace::rmap {
 
 inline constexpr std::size_t kMostSamples = std::size_t{1} << 21;
+
+// The rows of the table `meta`: add(key, value).
+void ForEachFact(
+    const Report& report,
+    const std::function<void(const std::string&, const std::string&)>& add);
 
 // The tables that a trace can have, and all columns: which of them it has
 // depends on its records.

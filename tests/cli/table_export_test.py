@@ -378,7 +378,7 @@ class Refused(Tables):
                 (["--to", "folded"], "--weight is for --to folded"),
                 (["--to", "csv", "--table", "calls", "--weight", "wall"],
                  "--weight is for --to folded"),
-                (["--to", "perfetto.gz", "-o", "x"], "sqlite")):
+                (["--to", "perfetto.gz", "-o", "x"], "perfetto")):
             self.refused(2, says, "export", *words, "web.ctf")
         self.refused(2, "say what to select", "query")
         self.refused(1, "no weight `nothing`; it has on-cpu, off-cpu, wall", "export",

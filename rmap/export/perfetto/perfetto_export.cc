@@ -1,0 +1,148 @@
+#include "rmap/export/perfetto/perfetto_export.h"
+
+#include <string>
+
+#include "rmap/export/export_tables.h"
+#include "rmap/export/perfetto/samples.h"
+#include "rmap/export/perfetto/trace_observer.h"
+#include "rmap/pipeline.h"
+
+namespace countrace::rmap {
+namespace {
+
+using perfetto::EventType;
+using perfetto::Message;
+using perfetto::TraceObserver;
+using perfetto::TrackEvents;
+
+// Shows each record to the observer, around what comes from it.
+class NotedReader final : public logformat::TraceReader {
+ public:
+  NotedReader(TraceReader& reader, TraceObserver& observer)
+      : reader_(reader), observer_(observer) {}
+
+  const logformat::TraceInfo& info() const override { return reader_.info(); }
+  const std::vector<logformat::StreamInfo>& streams() const override {
+    return reader_.streams();
+  }
+  const std::string& directory() const override { return reader_.directory(); }
+  absl::Status Read(logformat::ItemSink& sink,
+                    const logformat::ProgressCallback& progress) override {
+    Sink noted(sink, observer_);
+    return reader_.Read(noted, progress);
+  }
+  std::uint64_t complete_from_ns() const override {
+    return reader_.complete_from_ns();
+  }
+  std::uint64_t end_ns() const override { return reader_.end_ns(); }
+  bool keeps_records() const override { return reader_.keeps_records(); }
+  std::array<std::uint64_t, logformat::kDiscardCauses> session_discarded()
+      const override {
+    return reader_.session_discarded();
+  }
+  std::uint32_t session_last_errno() const override {
+    return reader_.session_last_errno();
+  }
+  std::uint32_t late_sub_buffers() const override {
+    return reader_.late_sub_buffers();
+  }
+  const std::vector<std::string>& messages() const override {
+    return reader_.messages();
+  }
+
+ private:
+  class Sink final : public logformat::ItemSink {
+   public:
+    Sink(ItemSink& sink, TraceObserver& observer)
+        : sink_(sink), observer_(observer) {}
+    void OnRecord(const logformat::EventRecord& record) override {
+      observer_.OnRecord(record);
+      sink_.OnRecord(record);
+      observer_.AfterRecord();
+    }
+    void OnDiscardedEvents(const logformat::DiscardedEvents& loss) override {
+      sink_.OnDiscardedEvents(loss);
+    }
+    void OnDiscardedPackets(const logformat::DiscardedPackets& loss) override {
+      sink_.OnDiscardedPackets(loss);
+    }
+
+   private:
+    ItemSink& sink_;
+    TraceObserver& observer_;
+  };
+
+  TraceReader& reader_;
+  TraceObserver& observer_;
+};
+
+// What the trace is, what it cost and what was lost.
+void WriteFacts(const Report& report, std::uint64_t samples_left_out,
+                perfetto::Packets& packets, TrackEvents& events) {
+  const std::uint64_t uuid = TrackUuid(perfetto::TrackOf::kRecording, 0);
+  events.Describe(uuid, report.begin_ns, [](Message& track) {
+    AddText(track, perfetto::kTrackName, "countrace");
+  });
+  events.Add(report.begin_ns, EventType::kBegin, uuid, [&](Message& event) {
+    AddText(event, perfetto::kName, "recording");
+    ForEachFact(report, [&](const std::string& name, const std::string& value) {
+      TrackEvents::Annotate(event, name, value);
+    });
+    const OwnCost& own = report.own_cost;
+    TrackEvents::Annotate(event, "own.bpf_ns", own.bpf_ns);
+    TrackEvents::Annotate(event, "own.hook_records", own.hook_records);
+    TrackEvents::Annotate(event, "own.hooks_cpu_ns",
+                          own.hook_records * own.hook_cpu_ps / 1000);
+    for (std::size_t i = 0; i < report.books.size(); ++i) {
+      TrackEvents::Annotate(event, "own." + report.events[i].name,
+                            report.books[i].own);
+    }
+    if (samples_left_out != 0) {
+      TrackEvents::Annotate(event, "samples_left_out", samples_left_out);
+    }
+  });
+  events.Add(report.end_ns, EventType::kEnd, uuid, [](Message&) {});
+  const std::uint64_t lost =
+      report.loss.discarded_events - report.loss.overwritten;
+  if (lost == 0) return;
+  packets.Add(perfetto::kTracks, 0, [&](Message& packet) {
+    Message stats(packet, perfetto::kTraceStats);
+    Message(stats, perfetto::kBufferStats)
+        .add_uint64(perfetto::kPacketLoss, lost);
+  });
+}
+
+}  // namespace
+
+absl::Status ExportPerfetto(
+    logformat::TraceReader& reader, const logformat::ProgressCallback& progress,
+    const std::function<absl::Status(std::string_view)>& parts) {
+  perfetto::Packets packets(parts);
+  const auto half = [&](std::uint64_t done) {
+    return [&progress, &packets, done](const logformat::Progress& now) {
+      return packets.status().ok() &&
+             (!progress ||
+              progress({now.done + done * now.total, 2 * now.total}));
+    };
+  };
+  TimelineObserver same_order;  // in which threads get their numbers
+  auto report = Reconstruct(reader, {.observer = &same_order,
+                                     .rows = {.samples = true},
+                                     .most_timed_samples = kMostSamples,
+                                     .progress = half(0)});
+  if (!report.ok()) return report.status();
+  TrackEvents events(packets, reader.info(), *report);
+  TraceObserver observer(packets, events, reader.info(), *report);
+  const std::uint64_t left_out = perfetto::WriteSamples(*report, packets);
+  report->samples.reset();
+  NotedReader noted(reader, observer);
+  const auto again =
+      Reconstruct(noted, {.observer = &observer, .progress = half(1)});
+  if (!packets.status().ok()) return packets.status();
+  if (!again.ok()) return again.status();
+  observer.Finish();
+  WriteFacts(*report, left_out, packets, events);
+  return packets.Finish();
+}
+
+}  // namespace countrace::rmap

@@ -1,0 +1,154 @@
+#include "rmap/export/perfetto/samples.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "rmap/export/perfetto/track_events.h"
+#include "rmap/samples/names/code_places.h"
+
+namespace countrace::rmap::perfetto {
+namespace {
+
+// Where in memory a file was is not in a trace: all of it.
+constexpr std::uint64_t kEndOfMemory = std::uint64_t{1} << 47;
+
+// Perfetto's build ids are bytes.
+std::string BytesOf(const std::string& build_id) {
+  const bool hexadecimal = build_id.size() % 2 == 0 &&
+                           std::ranges::all_of(build_id, [](unsigned char c) {
+                             return absl::ascii_isxdigit(c);
+                           });
+  return hexadecimal ? absl::HexStringToBytes(build_id) : build_id;
+}
+
+// The stacks of one event: each is interned where it comes first.
+class Stacks {
+ public:
+  Stacks(const Samples& samples, CodePlaces& places)
+      : samples_(samples), places_(places) {}
+
+  // Interns what is new of the stack of `frame`. Its iid is frame.
+  void Intern(Message& packet, std::uint32_t frame) {
+    if (!IsNew(stacks_, frame)) return;
+    Message interned(packet, kInternedData);
+    std::vector<std::uint64_t> iids;  // innermost first
+    for (std::uint32_t at = frame; at != 0; at = samples_.frames[at].parent) {
+      const std::vector<std::uint32_t>& chain = places_.Of(at);
+      const auto [first, added] = frames_.try_emplace(at, next_frame_);
+      if (added) {
+        next_frame_ += chain.size();
+        InternFile(interned, samples_.frames[at].file);
+      }
+      for (std::size_t i = 0; i < chain.size(); ++i) {
+        const std::uint64_t iid = first->second + i;
+        iids.push_back(iid);
+        if (added) InternFrame(interned, iid, chain[i], samples_.frames[at]);
+      }
+    }
+    std::ranges::reverse(iids);
+    Message stack(interned, kCallstacks);
+    stack.add_uint64(kIid, frame);
+    for (const std::uint64_t iid : iids) stack.add_uint64(kFrameIds, iid);
+  }
+
+ private:
+  static bool IsNew(std::vector<bool>& seen, std::size_t number) {
+    if (number >= seen.size()) seen.resize(number + 1, false);
+    if (seen[number]) return false;
+    return seen[number] = true;
+  }
+
+  void InternFile(Message& interned, std::uint32_t number) {
+    if (!IsNew(files_, number)) return;
+    const CodeFile& file = samples_.files[number];
+    const std::uint64_t iid = number + 1;
+    const auto add = [&](Tag of, std::string_view text) {
+      Message entry(interned, of);
+      entry.add_uint64(kIid, iid);
+      entry.add_bytes(kInternedText, text.data(), text.size());
+    };
+    // Perfetto puts a slash before each part of a path.
+    const bool absolute = file.path.starts_with('/');
+    add(kMappingPaths, std::string_view(file.path).substr(absolute ? 1 : 0));
+    if (!file.build_id.empty()) add(kBuildIds, BytesOf(file.build_id));
+    Message mapping(interned, kMappings);
+    mapping.add_uint64(kIid, iid);
+    if (!file.build_id.empty()) mapping.add_uint64(kBuildId, iid);
+    mapping.add_uint64(kMappingEnd, kEndOfMemory);
+    mapping.add_uint64(kPathIds, iid);
+  }
+
+  void InternFrame(Message& interned, std::uint64_t iid, std::uint32_t place,
+                   const StackFrame& at) {
+    const std::uint64_t name = std::uint64_t{place} + 1;
+    if (IsNew(names_, place)) {
+      Message entry(interned, kFunctionNames);
+      entry.add_uint64(kIid, name);
+      AddText(entry, kInternedText, places_[place].function);
+    }
+    Message frame(interned, kFrames);
+    frame.add_uint64(kIid, iid);
+    frame.add_uint64(kFunctionId, name);
+    frame.add_uint64(kMappingId, std::uint64_t{at.file} + 1);
+    frame.add_uint64(kRelativePc, at.address);
+  }
+
+  const Samples& samples_;
+  CodePlaces& places_;
+  std::vector<bool> stacks_, files_, names_;
+  std::map<std::uint32_t, std::uint64_t> frames_;  // iid of the innermost place
+  std::uint64_t next_frame_ = 1;
+};
+
+}  // namespace
+
+std::uint64_t WriteSamples(const Report& report, Packets& packets) {
+  const Samples& samples = *report.samples;
+  std::uint64_t hits = 0;
+  for (const SampleSum& sum : samples.sums) hits += sum.hits;
+  if (hits > samples.timed.size()) return hits;
+  CodePlaces places(samples, SampleBy::kFunction);
+  places.Expect({});
+  std::map<ThreadIndex, const ThreadRow*> threads;
+  for (const ThreadRow& row : report.threads) threads[row.index] = &row;
+  for (std::uint32_t event = 0; event < samples.events.size(); ++event) {
+    const std::uint32_t sequence = kSamples + event;
+    packets.Begin(sequence, [&](Message& packet) {
+      Message defaults(packet, kPacketDefaults);
+      defaults.add_uint32(kDefaultClockId, kMonotonic);
+      Message of(defaults, kPerfSampleDefaults);
+      Message timebase(of, kTimebase);
+      AddText(timebase, kTimebaseName, samples.events[event].name);
+    });
+    Stacks stacks(samples, places);
+    for (const TimedSample& sample : samples.timed) {
+      if (sample.event != event) continue;
+      const auto row = threads.find(samples.contexts[sample.context].thread);
+      packets.Add(sequence, kNeedsState, [&](Message& packet) {
+        packet.add_uint64(kTimestamp, sample.time_ns);
+        if (sample.frame != 0) stacks.Intern(packet, sample.frame);
+        Message of(packet, kPerfSample);
+        if (row != threads.end()) {
+          of.add_uint32(kSamplePid,
+                        static_cast<std::uint32_t>(row->second->pid));
+          of.add_uint32(kSampleTid,
+                        static_cast<std::uint32_t>(row->second->tid));
+        }
+        if (sample.frame != 0) of.add_uint64(kCallstackId, sample.frame);
+      });
+    }
+    if (event == 0 && samples.lost_records != 0) {
+      packets.Add(sequence, kNeedsState, [&](Message& packet) {
+        packet.add_uint64(kTimestamp, report.end_ns);
+        Message(packet, kPerfSample)
+            .add_uint64(kKernelRecordsLost, samples.lost_records);
+      });
+    }
+  }
+  return 0;
+}
+
+}  // namespace countrace::rmap::perfetto
