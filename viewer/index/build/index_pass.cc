@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "rmap/over_time/range_observer.h"
 #include "rmap/pipeline.h"
-#include "viewer/index/build/range_observer.h"
 
 namespace countrace::viewer {
 namespace {
@@ -24,7 +24,7 @@ absl::StatusOr<IndexPass> IndexPass::Read(
       directory,
       /*to_the_end=*/most_bytes == kWholeTrace);
   if (!builder.ok()) return builder.status();
-  RangeObserver in_range(range, **builder);
+  rmap::RangeObserver in_range(range, **builder);
   const bool is_part =
       range.from_ns > 0 || range.until_ns < rmap::TableRange().until_ns;
   if (is_part) {
