@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 
 #include "absl/status/statusor.h"
 #include "logformat/read/trace_reader.h"
@@ -13,6 +14,9 @@
 #include "rmap/state/gating_request.h"
 
 namespace countrace::rmap {
+
+struct Samples;
+struct TimedSample;
 
 // A part of a trace, half-open, on CLOCK_MONOTONIC.
 //
@@ -35,6 +39,9 @@ struct PipelineOptions {
   // begin that they had before it.
   TableRange range = {};
   std::size_t most_timed_samples = 0;  // Samples::timed; 0: none are wanted
+  // With WantedRows::samples: gets each in the order of the records, once all
+  // were read.
+  std::function<void(const Samples&, const TimedSample&)> on_sample = nullptr;
   logformat::ProgressCallback progress = nullptr;
   // If `progress` says stop: true returns the report of what was read until
   // then (with Report::interrupted), false returns CANCELLED.
@@ -44,7 +51,8 @@ struct PipelineOptions {
 };
 
 // Reads the trace once, in time order, with memory independent of its length.
-// Errors: those of CheckRequest() and of TraceReader::Read(). A loss is in
+// Errors: those of CheckRequest(), of TraceReader::Read(), and of a disk where
+// there is no room for single samples. A loss is in
 // Report::loss, not an error.
 absl::StatusOr<Report> Reconstruct(logformat::TraceReader& reader,
                                    const PipelineOptions& options);

@@ -72,10 +72,10 @@ class Reconstruction final : public logformat::ItemSink {
                    dispatches_.dumps().rotating(),
                    dispatches_.dumps().running_places()},
                   observer_),
-        samples_(options.rows.samples
-                     ? std::make_unique<SampleSums>(
-                           info, options.most_timed_samples, options.data)
-                     : nullptr),
+        samples_(options.rows.samples ? std::make_unique<SampleSums>(
+                                            info, options.most_timed_samples,
+                                            options.data, options.on_sample)
+                                      : nullptr),
         kernel_hooks_(hooks_, registry_, dispatches_, segments_, observer_,
                       samples_.get()),
         tasks_(registry_, dispatches_, segments_, hooks_) {
@@ -150,6 +150,9 @@ class Reconstruction final : public logformat::ItemSink {
 
   // Requires: the last item was delivered, or `interrupted`.
   Report Finish(const logformat::TraceReader& reader, bool interrupted);
+  absl::Status status() const {
+    return samples_ == nullptr ? absl::OkStatus() : samples_->status();
+  }
 
  private:
   bool IsDefinition(const EventRecord& record) const {
@@ -219,7 +222,7 @@ class Reconstruction final : public logformat::ItemSink {
     } else {
       if (hooks_.jumps().Have(hook_id)) segments_.Jump(thread, record, time_ns);
       if (observer_ != nullptr) {
-        observer_->OnHook({thread.index, hook_id, time_ns});
+        observer_->OnHook({thread.index, hook_id, time_ns, &record});
       }
     }
     ThreadRegistry::See(thread, time_ns);
@@ -681,7 +684,10 @@ absl::StatusOr<Report> Reconstruct(logformat::TraceReader& reader,
   const bool interrupted =
       options.keep_interrupted && absl::IsCancelled(status);
   if (!status.ok() && !interrupted) return status;
-  return reconstruction.Finish(reader, interrupted);
+  Report report = reconstruction.Finish(reader, interrupted);
+  absl::Status kept = reconstruction.status();
+  if (!kept.ok()) return kept;
+  return report;
 }
 
 }  // namespace countrace::rmap

@@ -5,6 +5,7 @@
 #define COUNTRACE_RMAP_RESULT_SAMPLES_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -163,6 +164,10 @@ struct Samples {
   // PipelineOptions::most_timed_samples.
   std::vector<TimedSample> timed;
 };
+
+// Gets each sample in the order of the records, once all were read.
+using SampleCallback =
+    std::function<void(const Samples& samples, const TimedSample& sample)>;
 
 // The function that the recorder named there; null: none.
 inline const CodeSymbol* RecordedSymbol(const Samples& samples,

@@ -11,6 +11,7 @@
 #include <span>
 #include <string_view>
 
+#include "logformat/records.h"
 #include "rmap/counters/measure_set.h"
 #include "rmap/result/tables.h"
 
@@ -94,6 +95,8 @@ struct HookHit {
   ThreadIndex thread;
   std::uint32_t hook_id;
   std::uint64_t time_ns;
+  // Null for an observer that takes runs of threads.
+  const logformat::EventRecord* record = nullptr;
 };
 
 // A page fault that has a record.

@@ -274,7 +274,7 @@ void KernelHooks::OnThreadHook(ThreadState& thread, const EventRecord& record,
   if (hooks_.kind(hook_id) == HookKind::kPoint) {
     if (hooks_.IsCostlyPoint(hook_id)) CountInPath(thread, hook_id);
     if (observer_ != nullptr) {
-      observer_->OnHook({thread.index, hook_id, time_ns});
+      observer_->OnHook({thread.index, hook_id, time_ns, &record});
     }
     return;
   }

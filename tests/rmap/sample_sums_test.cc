@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <random>
@@ -324,6 +325,78 @@ TEST_CASE("sample sums: what recording took is one frame") {
   CHECK(hits["asm_exc_int3 work "] == (has_probes ? 0 : 9));
   CHECK(hits["bpf_trace_run2 work "] == 6);
   CHECK(hits["htab_map_hash " + names[5] + " bpf_trace_run2 work "] == 8);
+}
+
+// Stacks whose frames get their numbers at the end alone: of functions of a
+// time, and of what recording took.
+TEST_CASE("sample sums: each sample is delivered as Samples::timed has it") {
+  constexpr std::uint64_t kMore = 200'000;  // than stay in memory
+  std::mt19937_64 random(GENERATE(1u, 2u));
+  std::vector<TimedSample> each;
+  SampleSums sums(InfoWithPoints(), /*most_timed=*/3 * kMore, DataDetail::kNone,
+                  [&](const Samples& samples, const TimedSample& sample) {
+                    REQUIRE(sample.frame < samples.frames.size());
+                    each.push_back(sample);
+                  });
+  Feeder feeder(sums);
+  feeder.Define(2, 0, {1}, {"-", "/bin/program"});
+  feeder.Define(2, 0, {2}, {"-", logformat::kJitCode});
+  feeder.Define(2, 0, {3}, {"-", logformat::kKernelCode});
+  feeder.Define(3, 0, {3, 0, 100}, {"bpf_prog_0123456789abcdef_on_enter"});
+  feeder.Define(3, 0, {3, 100, 100}, {"htab_map_hash"});
+  feeder.Define(1, 0, {1, 0, 1, 0x10});
+  feeder.Define(1, 0, {2, 1, 2, 0x1000});  // made at run time
+  feeder.Define(1, 0, {3, 2, 3, 0x0});     // the recorder's, called by it
+  feeder.Define(1, 0, {4, 3, 3, 100});
+  const auto add = [&](std::uint64_t samples) {
+    for (std::uint64_t i = 0; i < samples; ++i) {
+      SampleContext context;
+      context.thread = static_cast<ThreadIndex>(random() % 3);
+      feeder.Sample(0, 1 + random() % 9, random() % 6, context, i);
+    }
+  };
+  add(kMore);
+  sums.Drop();
+  add(kMore + random() % 100'000);
+  feeder.Define(5, 0, {2, 0x1000, 16, 1'000, 90'000}, {"First"});
+  feeder.Define(5, 0, {2, 0x1000, 16, 90'000, ~std::uint64_t{0}}, {"Second"});
+  const Samples all = sums.Take();
+  REQUIRE(sums.status().ok());
+  REQUIRE(each.size() == all.timed.size());
+  REQUIRE(each.size() >= kMore);
+  std::map<std::tuple<std::uint32_t, std::uint32_t>, std::uint64_t> periods;
+  for (std::size_t i = 0; i < each.size(); ++i) {
+    const TimedSample& one = each[i];
+    const TimedSample& kept = all.timed[i];
+    const bool same =
+        std::tie(one.time_ns, one.context, one.frame, one.stack_lost,
+                 one.period) == std::tie(kept.time_ns, kept.context, kept.frame,
+                                         kept.stack_lost, kept.period);
+    if (!same) FAIL("sample " << i);
+    periods[{one.context, one.frame}] += one.period;
+  }
+  for (const SampleSum& sum : all.sums) {
+    CHECK(periods[{sum.context, sum.frame}] == sum.periods);
+  }
+  CHECK(periods.size() == all.sums.size());
+}
+
+TEST_CASE("sample sums: a disk without room for samples is an error") {
+  const char* const before = std::getenv("TMPDIR");
+  const std::string kept = before == nullptr ? "" : before;
+  setenv("TMPDIR", "/nowhere", 1);
+  SampleSums sums(InfoWithPoints(), 0, DataDetail::kNone,
+                  [](const Samples&, const TimedSample&) {});
+  Feeder feeder(sums);
+  for (int i = 0; i < 200'000; ++i) feeder.Sample(0, 1, 0, {}, 1);
+  if (before == nullptr) {
+    unsetenv("TMPDIR");
+  } else {
+    setenv("TMPDIR", kept.c_str(), 1);
+  }
+  CHECK(sums.Take().sums.size() == 1);
+  CHECK(sums.status().message() ==
+        "Cannot keep samples in a temporary file: No such file or directory");
 }
 
 TEST_CASE("sample sums: damaged definitions lose names, never samples") {

@@ -105,9 +105,9 @@ std::vector<std::uint32_t> JoinFrames(bool has_probes, Samples& samples) {
 
 }  // namespace
 
-void JoinRecording(bool has_probes, Samples& samples) {
-  const std::vector<std::uint32_t> stands_for = JoinFrames(has_probes, samples);
-  if (stands_for.empty()) return;
+std::vector<std::uint32_t> JoinRecording(bool has_probes, Samples& samples) {
+  std::vector<std::uint32_t> stands_for = JoinFrames(has_probes, samples);
+  if (stands_for.empty()) return {};
   for (TimedSample& sample : samples.timed) {
     sample.frame = stands_for[sample.frame];
   }
@@ -130,6 +130,7 @@ void JoinRecording(bool has_probes, Samples& samples) {
     sums.back().squared_periods += sum.squared_periods;
   }
   samples.sums = std::move(sums);
+  return stands_for;
 }
 
 }  // namespace countrace::rmap

@@ -42,13 +42,14 @@ std::string TextOf(std::span<const std::byte>& texts) {
 }  // namespace
 
 SampleSums::SampleSums(const logformat::TraceInfo& info, std::size_t most_timed,
-                       DataDetail data)
+                       DataDetail data, SampleCallback each)
     : points_(logformat::kHookIdMax + 1, SamplePoint::kNone),
       events_(logformat::kHookIdMax + 1, 0),
       is_second_(logformat::kHookIdMax + 1, false),
       most_timed_(most_timed),
       data_(logformat::kHookIdMax + 1, logformat::SampleData::kNone),
-      detail_(data) {
+      detail_(data),
+      each_(std::move(each)) {
   for (const logformat::HookInfo& hook : info.hooks) {
     points_[hook.id] = logformat::SamplePointOf(hook);
     has_probes_ |= hook.origin == logformat::HookOrigin::kProbe;
@@ -75,7 +76,6 @@ SampleSums::SampleSums(const logformat::TraceInfo& info, std::size_t most_timed,
   }
   samples_.files.push_back({logformat::kUnknownCode, ""});
   samples_.frames.emplace_back();
-  is_timed_.push_back(false);
   samples_.areas.resize(2);
   cpus_.resize(samples_.events.size());
   streams_.resize(samples_.events.size());
@@ -277,12 +277,11 @@ std::uint32_t SampleSums::Add(const EventRecord& record,
   if (!numbers) return 0;
   const auto [period, stack] = *numbers;
   std::uint32_t frame = 0;
-  if (stack != 0) {
-    if (record.stream < numbers_.size()) {
-      frame = numbers_[record.stream].Find(stack);
-    }
-    if (frame == 0) ++samples_.stacks_lost;
+  if (stack != 0 && record.stream < numbers_.size()) {
+    frame = numbers_[record.stream].Find(stack);
   }
+  const bool stack_lost = stack != 0 && frame == 0;
+  if (stack_lost) ++samples_.stacks_lost;
   const std::uint32_t hook_id = logformat::EventHookId(record.event_id);
   const std::uint32_t in = ContextOf(context);
   if (detail_ != DataDetail::kNone &&
@@ -291,27 +290,28 @@ std::uint32_t SampleSums::Add(const EventRecord& record,
   }
   const Key key = {events_[hook_id], in, frame};
   NoteCpu(key.event, record);
+  const TimedSample sample = {record.time_ns,      key.event,  in,    frame,
+                              is_second_[hook_id], stack_lost, period};
+  if (each_ != nullptr) all_.Add(sample);
   if (samples_.timed.size() < most_timed_ && !too_many_timed_) {
-    samples_.timed.push_back({record.time_ns, key.event, key.context, frame,
-                              is_second_[hook_id], stack != 0 && frame == 0,
-                              period});
+    samples_.timed.push_back(sample);
   } else if (!samples_.timed.empty()) {
     samples_.timed = {};
     too_many_timed_ = true;
   }
   if (has_timed_symbols_ && is_timed_[frame]) {
-    pending_.push_back({record.time_ns, key, period, is_second_[hook_id]});
+    pending_.Add(sample);
   } else {
-    AddTo(sums_[key], period, is_second_[hook_id]);
+    AddTo(sums_[key], sample);
   }
   return frame;
 }
 
-void SampleSums::AddTo(Sum& sum, std::uint64_t period, bool is_second) {
+void SampleSums::AddTo(Sum& sum, const TimedSample& sample) {
   ++sum.hits;
-  if (is_second) ++sum.second_hits;
-  sum.periods += period;
-  const auto weight = static_cast<double>(period);
+  if (sample.second) ++sum.second_hits;
+  sum.periods += sample.period;
+  const auto weight = static_cast<double>(sample.period);
   sum.squared_periods += weight * weight;
 }
 
@@ -343,7 +343,8 @@ bool SampleSums::EndsLost() const {
 
 void SampleSums::Drop() {
   sums_.clear();
-  pending_.clear();
+  pending_.Clear();
+  all_.Clear();
   samples_.timed.clear();
   too_many_timed_ = false;
   data_sums_.clear();
@@ -357,15 +358,15 @@ Samples SampleSums::Take() const {
   out.ends_lost = EndsLost();
   absl::flat_hash_map<Key, Sum> sums = sums_;
   TimedFrames frames(out);
-  for (const PendingSample& sample : pending_) {
-    Key key = sample.key;
-    key.frame = frames.At(key.frame, sample.time_ns);
-    AddTo(sums[key], sample.period, sample.is_second);
-  }
-  for (TimedSample& sample : out.timed) {
-    if (!has_timed_symbols_ || !is_timed_[sample.frame]) continue;
+  const auto set_frame = [&](TimedSample& sample) {
+    if (!has_timed_symbols_ || !is_timed_[sample.frame]) return;
     sample.frame = frames.At(sample.frame, sample.time_ns);
-  }
+  };
+  pending_.ForEach([&](TimedSample sample) {
+    set_frame(sample);
+    AddTo(sums[{sample.event, sample.context, sample.frame}], sample);
+  });
+  for (TimedSample& sample : out.timed) set_frame(sample);
   for (const auto& [key, sum] : sums) {
     out.sums.push_back({key.event, key.context, key.frame, sum.hits,
                         sum.second_hits, sum.periods, sum.squared_periods});
@@ -376,14 +377,11 @@ Samples SampleSums::Take() const {
               return std::tie(a.event, a.context, a.frame) <
                      std::tie(b.event, b.context, b.frame);
             });
-  JoinRecording(has_probes_, out);
+  const std::vector<std::uint32_t> stands_for = JoinRecording(has_probes_, out);
   for (const auto& [key, sum] : data_sums_) {
-    DataSum& one = out.data_sums.emplace_back(sum);
-    one.event = key.event;
-    one.context = key.context;
-    one.area = key.area;
-    one.address = key.address;
-    one.source = key.source;
+    out.data_sums.push_back({key.event, key.context, key.area, key.address,
+                             key.source, sum.hits, sum.periods,
+                             sum.squared_periods, sum.weights});
   }
   const auto place = [](const DataSum& one) {
     return std::tie(one.event, one.context, one.area, one.address, one.source);
@@ -391,6 +389,11 @@ Samples SampleSums::Take() const {
   std::sort(
       out.data_sums.begin(), out.data_sums.end(),
       [&](const DataSum& a, const DataSum& b) { return place(a) < place(b); });
+  all_.ForEach([&](TimedSample sample) {
+    set_frame(sample);
+    if (!stands_for.empty()) sample.frame = stands_for[sample.frame];
+    each_(out, sample);
+  });
   return out;
 }
 

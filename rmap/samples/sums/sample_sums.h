@@ -2,7 +2,7 @@
 //
 // In: records of sample points, in time order of each stream, and what is open
 // in the thread at a sample. Out: Samples. Memory grows with different stacks,
-// not with samples, but for code whose name depends on the time. Thread: one.
+// not with samples; those that are needed one by one are on disk. Thread: one.
 #ifndef COUNTRACE_RMAP_SAMPLES_SUMS_SAMPLE_SUMS_H_
 #define COUNTRACE_RMAP_SAMPLES_SUMS_SAMPLE_SUMS_H_
 
@@ -19,15 +19,18 @@
 #include "logformat/trace_info.h"
 #include "rmap/result/data_detail.h"
 #include "rmap/result/samples.h"
+#include "rmap/samples/sums/sample_spool.h"
 
 namespace countrace::rmap {
 
 class SampleSums {
  public:
-  // `most_timed`: of Samples::timed. `data`: of Samples::data_sums.
+  // `most_timed`: of Samples::timed. `data`: of Samples::data_sums. `each`:
+  // gets all of them in Take(); may be null.
   explicit SampleSums(const logformat::TraceInfo& info,
                       std::size_t most_timed = 0,
-                      DataDetail data = DataDetail::kNone);
+                      DataDetail data = DataDetail::kNone,
+                      SampleCallback each = nullptr);
 
   // Takes the record of a point that is no sample: frames, files, symbols,
   // counts. They hold for all samples, also of a range.
@@ -40,6 +43,10 @@ class SampleSums {
   // Forgets the samples, not what was defined: the tables begin here.
   void Drop();
   Samples Take() const;
+  // Errors: samples that Take() needs could not be kept on disk.
+  const absl::Status& status() const {
+    return pending_.status().ok() ? all_.status() : pending_.status();
+  }
 
  private:
   struct Key {
@@ -77,15 +84,7 @@ class SampleSums {
     absl::flat_hash_map<std::uint64_t, std::uint32_t> others_;
   };
 
-  // A sample whose stack has code made at run time, in a trace that has
-  // functions of a time.
-  struct PendingSample {
-    std::uint64_t time_ns;
-    Key key;
-    std::uint64_t period;
-    bool is_second;
-  };
-  static void AddTo(Sum& sum, std::uint64_t period, bool is_second);
+  static void AddTo(Sum& sum, const TimedSample& sample);
   void DefineFrame(std::uint32_t stream,
                    std::span<const std::uint64_t> numbers);
   void DefineFile(std::span<const std::uint64_t> numbers,
@@ -124,8 +123,13 @@ class SampleSums {
   absl::flat_hash_map<Key, Sum> sums_;
   bool has_timed_symbols_ = false;
   bool has_probes_ = false;
-  std::vector<bool> is_timed_;  // by frame: the time may decide on names
-  std::vector<PendingSample> pending_;  // their time decides on their frames
+  // By frame: the time may decide on names.
+  std::vector<bool> is_timed_ = {false};
+  // Those whose stack has code made at run time, in a trace that has functions
+  // of a time: it decides on their frames.
+  SampleSpool pending_;
+  const SampleCallback each_;
+  SampleSpool all_;  // for `each_`
   absl::flat_hash_map<DataKey, DataSum> data_sums_;
 };
 
