@@ -5,9 +5,26 @@
 #include <cstring>
 #include <string>
 
+#include "absl/strings/cord.h"
 #include "base/text/name_escape.h"
 
 namespace countrace::cli {
+namespace {
+
+constexpr char kUsagePayload[] = "countrace/usage";
+
+}  // namespace
+
+absl::Status AsUsage(absl::Status status) {
+  if (absl::IsInvalidArgument(status)) {
+    status.SetPayload(kUsagePayload, absl::Cord());
+  }
+  return status;
+}
+
+bool IsUsage(const absl::Status& status) {
+  return status.GetPayload(kUsagePayload).has_value();
+}
 
 void Say(std::string_view verb, std::string_view message) {
   // One write for each message: the recorded command shares stderr.

@@ -30,6 +30,10 @@ inline int ExitOf(const logformat::LossStatement& statement,
 //   CANCELLED, else kExitFailed.
 int ReportFailure(std::string_view verb, const absl::Status& status);
 
+// Marks an INVALID_ARGUMENT as wrong usage: the request does not fit the trace.
+absl::Status AsUsage(absl::Status status);
+bool IsUsage(const absl::Status& status);
+
 // Prints "countrace VERB: message" on stderr. Names from a trace in `message`
 // are escaped.
 void Say(std::string_view verb, std::string_view message);

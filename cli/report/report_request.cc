@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "absl/strings/cord.h"
-#include "cli/program/exit_status.h"
 #include "cli/program/progress_bar.h"
 #include "cli/program/verb.h"
 #include "rmap/samples/names/blocked_places.h"
@@ -14,23 +12,6 @@
 #include "rmap/where/selected_sums.h"
 
 namespace countrace::cli {
-namespace {
-
-constexpr char kUsagePayload[] = "countrace/usage";
-
-}  // namespace
-
-absl::Status AsUsage(absl::Status status) {
-  if (absl::IsInvalidArgument(status)) {
-    status.SetPayload(kUsagePayload, absl::Cord());
-  }
-  return status;
-}
-
-bool IsUsage(const absl::Status& status) {
-  return status.GetPayload(kUsagePayload).has_value();
-}
-
 ReportAnswer AnswerOf(const rmap::Report& report, std::string text) {
   return {.text = std::move(text),
           .has_loss = logformat::StateLoss(report.loss).is_loss,

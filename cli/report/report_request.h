@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "cli/program/exit_status.h"
 #include "cli/program/instant.h"
 #include "cli/program/metric_options.h"
 #include "cli/trace/trace_input.h"
@@ -60,10 +61,6 @@ struct ReportAnswer {
 };
 
 ReportAnswer AnswerOf(const rmap::Report& report, std::string text);
-
-// Marks an INVALID_ARGUMENT as wrong usage: the request does not fit the trace.
-absl::Status AsUsage(absl::Status status);
-bool IsUsage(const absl::Status& status);
 
 // The rows from which tables and metrics are made.
 struct RequestedRows {
