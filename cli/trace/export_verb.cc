@@ -47,8 +47,7 @@ absl::Status CheckOutput(const std::string& output, bool force) {
 
 struct ExportOptions {
   TraceOptions trace;
-  RangeOptions range;
-  TableExport tables;
+  TableExport tables;  // of all formats
   bool force = false;
 };
 
@@ -56,7 +55,7 @@ struct ExportOptions {
 int ExportPage(const VerbParser& parser, const ExportOptions& options,
                TraceInput& input) {
   const std::string& trace = options.trace.trace;
-  const RangeOptions& wanted = options.range;
+  const RangeOptions& wanted = options.tables.range;
   const std::string& output = options.tables.output;
   const auto reader = input.Open(trace);
   if (!reader.ok()) return ReportFailure(kExportVerb.name, reader.status());
@@ -129,10 +128,16 @@ absl::Status CheckOptions(const VerbParser& parser,
     message =
         "--weight is for --to folded, pprof and callgrind, which need "
         "it: on-cpu, off-cpu, wall, blocked or an event";
-  } else if (tables.format != "html" && options.range.given()) {
-    message = "--from, --until and --at are for --to html";
+  } else if (!text && !tables.is_profile() &&
+             !(tables.process + tables.thread + tables.where).empty()) {
+    message = "--process, --thread and --where are not for --to " +
+              tables.format + ", which holds all: choose there";
+  } else if (tables.format == "perfetto" && tables.range.given()) {
+    message = "--from, --until and --at are not for --to perfetto";
+  } else if (!text && !tables.where.empty()) {
+    message = "--where is for --to csv and jsonl";
   } else {
-    return CheckRangeOptions(parser, options.range, kUntil);
+    return CheckRangeOptions(parser, tables.range, kUntil);
   }
   return absl::InvalidArgumentError(message);
 }
@@ -147,7 +152,10 @@ int RunExport(const Arguments& arguments) {
                     "callgrind", "perfetto"});
   parser.AddChoice("--table", options.tables.table, TableNames());
   parser.AddText("--weight", options.tables.weight);
-  AddRangeOptions(parser, options.range, kUntil);
+  AddRangeOptions(parser, options.tables.range, kUntil);
+  parser.AddText("--process", options.tables.process);
+  parser.AddText("--thread", options.tables.thread);
+  parser.AddText("--where", options.tables.where);
   parser.AddText("--output", options.tables.output);
   parser.AddFlag("--force", options.force);
   parser.AddNoProgress(options.trace.no_progress);
@@ -166,8 +174,11 @@ int RunExport(const Arguments& arguments) {
   }
   const absl::Status written =
       ExportAsTables(options.trace.trace, options.tables, input);
-  if (!written.ok()) return ReportFailure(kExportVerb.name, written);
-  return kExitOk;
+  if (written.ok()) return kExitOk;
+  if (IsUsage(written)) {
+    return parser.UsageError(std::string(written.message()));
+  }
+  return ReportFailure(kExportVerb.name, written);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "cli/program/instant.h"
 #include "cli/trace/trace_input.h"
 
 namespace countrace::cli {
@@ -15,6 +16,8 @@ struct TableExport {
   std::string table;   // of csv and jsonl
   std::string weight;  // of profiles
   std::string output;  // a file; empty: stdout, if is_text()
+  RangeOptions range;
+  std::string process, thread, where;  // of csv, jsonl and profiles
 
   bool is_text() const {
     return is_text_table() || format == "folded" || format == "callgrind";
@@ -28,7 +31,8 @@ struct TableExport {
 // "processes", ...: those that any trace can have.
 std::vector<std::string> TableNames();
 
-// Errors: as rmap::ExportTables() and rmap::ExportPerfetto().
+// Errors: as rmap::ExportTables() and rmap::ExportPerfetto(); wrong usage
+// (IsUsage()): the rows.
 absl::Status ExportAsTables(const std::string& trace, const TableExport& wanted,
                             TraceInput& input);
 

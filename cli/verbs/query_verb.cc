@@ -9,6 +9,7 @@
 #include "cli/program/help_texts.h"
 #include "cli/program/interruption.h"
 #include "cli/program/progress_bar.h"
+#include "cli/program/range_options.h"
 #include "cli/program/row_table.h"
 #include "cli/program/verb.h"
 #include "cli/program/verb_parser.h"
@@ -46,9 +47,11 @@ int RunQuery(const Arguments& arguments) {
   TraceInput input(kQueryVerb.name, options);
   std::string sql, format;
   bool tables = false;
+  RangeOptions range_options;
   parser.AddPositional("sql", sql);
   parser.AddReadTrace(options);
   parser.AddFlag("--tables", tables);
+  AddRangeOptions(parser, range_options);
   parser.AddFormat(format, {"text", "csv", "json", "jsonl"});
   parser.AddNoProgress(options.no_progress);
   if (const auto status = parser.Parse(arguments)) return *status;
@@ -58,6 +61,10 @@ int RunQuery(const Arguments& arguments) {
     }
     return ListTables(sql.empty() ? options.trace : sql, format, input);
   }
+  if (const absl::Status fits = CheckRangeOptions(parser, range_options);
+      !fits.ok()) {
+    return parser.UsageError(std::string(fits.message()));
+  }
   if (sql.empty()) {
     return parser.UsageError(
         "say what to select: countrace query 'SELECT comm, on_cpu_ns FROM "
@@ -65,11 +72,19 @@ int RunQuery(const Arguments& arguments) {
   }
   const auto reader = input.Open(options.trace);
   if (!reader.ok()) return ReportFailure(kQueryVerb.name, reader.status());
+  rmap::TableRange range;
+  if (range_options.given()) {
+    const auto parsed = ParseRange(range_options, ExtentOf(**reader));
+    if (!parsed.ok()) {
+      return parser.UsageError(std::string(parsed.status().message()));
+    }
+    range = {parsed->from_ns, parsed->to_ns};
+  }
   const InterruptionGuard guard;
   ProgressBar progress("reading " + options.trace, input.show_progress());
   QueryOutput output(format, base::OutputWidth(STDOUT_FILENO));
   const absl::Status status = rmap::QueryTables(
-      **reader, sql, progress.Callback(), [] { return IsInterrupted(); },
+      **reader, range, sql, progress.Callback(), [] { return IsInterrupted(); },
       {.on_columns =
            [&](const std::vector<std::string>& names) {
              progress.Clear();
@@ -79,6 +94,12 @@ int RunQuery(const Arguments& arguments) {
            [&](std::span<const rmap::Value> row) {
              output.Row(row);
              return output.ok();
+           },
+       .on_other_bytes =
+           [&] {
+             progress.Clear();
+             Say(kQueryVerb.name,
+                 "some names are not UTF-8; such bytes are U+FFFD there");
            }});
   progress.Clear();
   if (!status.ok()) return ReportFailure(kQueryVerb.name, status);

@@ -39,7 +39,7 @@ struct ValueAppender {
 };
 
 // `first`: nothing precedes them in their object.
-void AppendFields(const std::vector<EventField>& fields, std::uint32_t mmcr,
+void AppendFields(std::span<const EventField> fields, std::uint32_t mmcr,
                   std::span<const std::byte>& bytes, bool& first,
                   std::string& out) {
   for (const EventField& field : fields) {
@@ -54,6 +54,17 @@ void AppendFields(const std::vector<EventField>& fields, std::uint32_t mmcr,
       out += '}';
     } else {
       std::visit(ValueAppender{out}, TakeField(field, bytes));
+    }
+  }
+}
+
+void PassFields(std::span<const EventField> fields, std::uint32_t mmcr,
+                std::span<const std::byte>& bytes) {
+  for (const EventField& field : fields) {
+    if (field.type == FieldType::kEventSet) {
+      PassFields(FieldsOfSet(field, mmcr), mmcr, bytes);
+    } else {
+      TakeField(field, bytes);
     }
   }
 }
@@ -124,6 +135,25 @@ void ScriptJsonRenderer::AppendRecord(const EventRecord& record,
     AppendFields(event.fields, record.mmcr, bytes, first, out);
   }
   out += "}}\n";
+}
+
+void ScriptJsonRenderer::AppendPayload(const EventRecord& record,
+                                       std::size_t values,
+                                       std::string& out) const {
+  const std::uint32_t index =
+      index_[static_cast<std::size_t>(record.stream_class)][record.event_id];
+  if (index == 0) return;
+  const EventClass& event = classes_[index - 1];
+  const std::span<const EventField> fields = event.fields;
+  const std::size_t before = fields.size() - std::min(values, fields.size());
+  std::span<const std::byte> bytes =
+      record.bytes.subspan(sizeof(std::uint64_t));
+  PassFields(event.context, record.mmcr, bytes);
+  PassFields(fields.first(before), record.mmcr, bytes);
+  bool first = true;
+  out += '{';
+  AppendFields(fields.subspan(before), record.mmcr, bytes, first, out);
+  out += '}';
 }
 
 }  // namespace countrace::logformat

@@ -28,6 +28,9 @@ class ScriptJsonRenderer {
 
   // Appends the object of `record` and '\n' to `out`.
   void AppendRecord(const EventRecord& record, std::string& out) const;
+  // Appends the last `values` of its fields, as the object {"arg0":7}.
+  void AppendPayload(const EventRecord& record, std::size_t values,
+                     std::string& out) const;
 
  private:
   const bool has_times_;

@@ -1,7 +1,8 @@
 #include "rmap/export/export_tables.h"
 
+#include <algorithm>
 #include <array>
-#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,9 +12,11 @@
 #include "rmap/export/report_tables_export.h"
 #include "rmap/export/sample_tables.h"
 #include "rmap/export/stream_observer.h"
+#include "rmap/over_time/range_observer.h"
 #include "rmap/pipeline.h"
 #include "rmap/samples/names/blocked_places.h"
 #include "rmap/tables/input/report_events.h"
+#include "rmap/where/row_filter.h"
 
 namespace countrace::rmap {
 namespace {
@@ -77,29 +80,42 @@ absl::StatusOr<std::vector<TableSchema>> TablesOf(
 }
 
 absl::StatusOr<std::string> ExportTables(
-    logformat::TraceReader& reader, const logformat::ProgressCallback& progress,
-    TableWriter& writer) {
+    logformat::TraceReader& reader, const ExportRows& rows,
+    const logformat::ProgressCallback& progress, TableWriter& writer) {
   auto empty = EmptyReport(reader.info(), {});
   if (!empty.ok()) return empty.status();
   std::vector<std::string> events;
   for (const auto& event : empty->events) events.push_back(event.name);
-  StreamObserver observer(reader.info(), std::move(events), writer);
+  const bool streams =
+      std::ranges::any_of(StreamedTables(), [&](const TableSchema& table) {
+        return table.name != "meta" && table.name != "frames" &&
+               writer.Takes(table.name);
+      });
+  StreamObserver::Threads threads;
+  if (streams) {
+    auto found = ThreadsOf(rows, reader, progress);
+    if (!found.ok()) return found.status();
+    threads = *std::move(found);
+  }
+  StreamObserver observer(reader.info(), std::move(events), std::move(threads),
+                          writer);
+  RangeObserver in_range(rows.range, observer);
   RowWriter* const samples = observer.Rows(Streamed::kSamples);
   RowWriter* const frames = observer.Rows(Streamed::kFrames);
-  bool streams = samples != nullptr;  // its rows have tids
-  for (const Streamed table :
-       {Streamed::kDispatches, Streamed::kCalls, Streamed::kPoints,
-        Streamed::kWaits, Streamed::kWakeups, Streamed::kCounts,
-        Streamed::kLosses}) {
-    streams = streams || observer.Rows(table) != nullptr;
-  }
   const bool wakers = writer.Takes("wakers");
+  SampleCallback on_sample;
+  if (samples != nullptr) {
+    on_sample = [&](const Samples& of, const TimedSample& sample) {
+      WriteSample(of, sample, observer, *samples);
+    };
+  }
   auto report = Reconstruct(
       reader,
-      {.observer = streams ? &observer : nullptr,
+      {.observer = streams ? &in_range : nullptr,
        .rows = {.preemptors = writer.Takes("preemptors"),
                 .samples = samples != nullptr || frames != nullptr || wakers},
-       .most_timed_samples = samples != nullptr ? kMostSamples : 0,
+       .range = rows.range,
+       .on_sample = on_sample,
        .progress = [&](const logformat::Progress& done) {
          return writer.status().ok() && (!progress || progress(done));
        }});
@@ -107,11 +123,13 @@ absl::StatusOr<std::string> ExportTables(
   if (!report.ok()) return report.status();
   Report& named = *report;
   if (wakers) NameBlockedPlaces(named);
-  WriteReportTables(named, writer);
-  if (samples != nullptr) {
-    const absl::Status whole = WriteSamples(named, observer, *samples);
-    if (!whole.ok()) return whole;
+  std::optional<RowSelection> selection;
+  if (rows.selects()) {
+    auto selected = where::SelectRows(rows.where, named, rows.owners);
+    if (!selected.ok()) return selected.status();
+    selection = *std::move(selected);
   }
+  WriteReportTables(named, selection ? &*selection : nullptr, writer);
   if (frames != nullptr) WriteFrames(*named.samples, *frames);
   WriteMeta(named, observer.Rows(Streamed::kMeta));
   const absl::Status status = writer.Finish();

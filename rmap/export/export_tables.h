@@ -3,12 +3,10 @@
 //   TraceReader --Reconstruct--> StreamObserver --------------> TableWriter
 //                        Report --report tables, samples, meta--^
 //
-// Memory: that of the reconstruction and of the writer, and of at most
-// kMostSamples samples. Thread: one.
+// Memory: that of the reconstruction and of the writer. Thread: one.
 #ifndef COUNTRACE_RMAP_EXPORT_EXPORT_TABLES_H_
 #define COUNTRACE_RMAP_EXPORT_EXPORT_TABLES_H_
 
-#include <cstddef>
 #include <functional>
 #include <string>
 #include <vector>
@@ -16,13 +14,12 @@
 #include "absl/status/statusor.h"
 #include "logformat/progress.h"
 #include "logformat/read/trace_reader.h"
+#include "rmap/export/export_rows.h"
 #include "rmap/export/table_schema.h"
 #include "rmap/export/table_writer.h"
 #include "rmap/result/tables.h"
 
 namespace countrace::rmap {
-
-inline constexpr std::size_t kMostSamples = std::size_t{1} << 21;
 
 // The rows of the table `meta`: add(key, value).
 void ForEachFact(
@@ -34,14 +31,15 @@ void ForEachFact(
 absl::StatusOr<std::vector<TableSchema>> TablesOf(
     const logformat::TraceInfo& info);
 
-// Writes the tables that `writer` takes, and finishes it. Returns: the names of
-// the tables that the trace has, "processes, threads, ...". Errors: of the
-// reader; of the writer, NOT_FOUND: it takes a table that the trace has not;
-// CANCELLED `progress` said stop; OUT_OF_RANGE a number is too large;
-// FAILED_PRECONDITION more than kMostSamples samples, if it takes them.
+// Writes the tables that `writer` takes, and finishes it. With owners in `rows`
+// it reads the trace twice. Returns: the names of the tables that the trace
+// has, "processes, threads, ...". Errors: of Reconstruct(); of the writer,
+// NOT_FOUND: it takes a table that the trace has not; CANCELLED `progress` said
+// stop; OUT_OF_RANGE a number is too large. Requires: CheckRows() is ok for
+// each of them.
 absl::StatusOr<std::string> ExportTables(
-    logformat::TraceReader& reader, const logformat::ProgressCallback& progress,
-    TableWriter& writer);
+    logformat::TraceReader& reader, const ExportRows& rows,
+    const logformat::ProgressCallback& progress, TableWriter& writer);
 
 }  // namespace countrace::rmap
 

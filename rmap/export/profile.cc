@@ -6,11 +6,14 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "rmap/columns/report_columns.h"
+#include "rmap/export/table_writer.h"
+#include "rmap/result/limits.h"
 #include "rmap/result/samples.h"
 #include "rmap/samples/names/code_places.h"
 
@@ -78,25 +81,45 @@ std::vector<std::string> WeightsOf(const Report& report) {
 
 class Builder {
  public:
-  void Add(std::vector<std::string> frames, std::uint64_t amount,
-           std::uint64_t times) {
+  std::uint32_t NameOf(const std::string& name) {
+    const auto [found, added] = names_.try_emplace(name, NextPlace());
+    if (added) places_.push_back({.lines = {{.function = name}}});
+    return found->second;
+  }
+  std::uint32_t Add(ProfilePlace place) {
+    places_.push_back(std::move(place));
+    return NextPlace() - 1;
+  }
+  // `places`: innermost first.
+  void Add(std::vector<std::uint32_t> places, ProfileLabels labels,
+           std::uint64_t amount, std::uint64_t times) {
+    // Readers add up amounts: no sum of them may be larger.
     constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
-    Sum& sum = sums_[std::move(frames)];
-    too_large_ =
-        too_large_ || amount > kMost - sum.amount || times > kMost - sum.times;
-    if (too_large_) return;
-    sum.amount += amount;
-    sum.times += times;
+    too_large_ = too_large_ || amount > kMost - all_.amount ||
+                 times > kMost - all_.times;
+    if (too_large_ || (amount == 0 && times == 0)) return;
+    Sum& sum = sums_[{std::move(places), std::move(labels)}];
+    for (Sum* one : {&sum, &all_}) {
+      one->amount += amount;
+      one->times += times;
+    }
   }
   absl::Status MoveTo(Profile& profile) {
     if (too_large_) {
       return absl::OutOfRangeError(
-          "An amount of the profile is 2^63 or more, which no format holds");
+          "The amounts of the profile add up to 2^63 or more, which no format "
+          "holds");
     }
-    for (const auto& [frames, sum] : sums_) {
-      if (sum.amount == 0 && sum.times == 0) continue;
-      profile.stacks.push_back({frames, static_cast<std::int64_t>(sum.amount),
+    for (const auto& [key, sum] : sums_) {
+      profile.stacks.push_back({key.first, key.second,
+                                static_cast<std::int64_t>(sum.amount),
                                 static_cast<std::int64_t>(sum.times)});
+    }
+    profile.places = std::move(places_);
+    for (const ProfilePlace& place : profile.places) {
+      for (const ProfileLine& line : place.lines) {
+        profile.has_other_bytes |= !IsUtf8(line.function);
+      }
     }
     return absl::OkStatus();
   }
@@ -105,55 +128,136 @@ class Builder {
   struct Sum {
     std::uint64_t amount = 0, times = 0;
   };
-  std::map<std::vector<std::string>, Sum> sums_;
+  std::uint32_t NextPlace() const {
+    return static_cast<std::uint32_t>(places_.size());
+  }
+
+  std::map<std::string, std::uint32_t> names_;
+  std::vector<ProfilePlace> places_;
+  std::map<std::pair<std::vector<std::uint32_t>, ProfileLabels>, Sum> sums_;
+  Sum all_;
   bool too_large_ = false;
 };
 
-void AddSegments(const Report& report, const std::string& weight,
-                 std::optional<std::size_t> event, Builder& builder) {
+void AddSegments(const Report& report, const where::OwnerFilter& filter,
+                 const std::string& weight, std::optional<std::size_t> event,
+                 Builder& builder) {
   std::map<ProcessIndex, std::uint64_t> inside;
   for (const SegmentRow& row : report.segment_paths) {
     const Amount amount = AmountOf(row, weight, event);
-    if (!amount) continue;
-    std::vector<std::string> frames = {row.comm};
-    frames.insert(frames.end(), row.path.begin(), row.path.end());
-    inside[row.process] += *amount;
-    builder.Add(std::move(frames), *amount, row.calls);
+    if (!amount || !filter.Has(row)) continue;
+    std::vector<std::uint32_t> places;
+    ProfileLabels labels;
+    for (std::size_t i = row.path.size(); i-- > 0;) {
+      const std::string& name = row.path[i];
+      places.push_back(builder.NameOf(name));
+      std::string& label =
+          name.starts_with("syscall:") ? labels.system_call : labels.segment;
+      if (label.empty() && labels.segment.empty()) label = name;
+    }
+    places.push_back(builder.NameOf(row.comm));
+    inside[row.process] = AddBounded(inside[row.process], *amount);
+    builder.Add(std::move(places), std::move(labels), *amount, row.calls);
   }
   if (!event && weight != kOnCpu) return;
   for (const ProcessRow& row : report.processes) {
     const Amount all = AmountOf(row, event);
     const std::uint64_t known = inside[row.index];
-    if (all && *all > known) builder.Add({row.comm}, *all - known, 0);
+    if (!all || *all <= known || !filter.Has(row)) continue;
+    builder.Add({builder.NameOf(row.comm)}, {}, *all - known, 0);
   }
 }
 
-void AddSamples(const Report& report, std::uint32_t event, Builder& builder) {
-  const Samples& samples = *report.samples;
-  CodePlaces places(samples, SampleBy::kFunction);
-  places.Expect({});
-  std::map<ProcessIndex, std::string> comms;
-  for (const ProcessRow& row : report.processes) comms[row.index] = row.comm;
-  for (const SampleSum& sum : samples.sums) {
-    if (sum.event != event) continue;
-    std::vector<std::string> frames;  // innermost first
-    for (std::uint32_t frame = sum.frame; frame != 0;
-         frame = samples.frames[frame].parent) {
-      for (const std::uint32_t place : places.Of(frame)) {
-        frames.push_back(places[place].function);
-      }
+// Places of the code of samples.
+class SamplePlaces {
+ public:
+  SamplePlaces(const Samples& samples, Builder& builder)
+      : samples_(samples),
+        builder_(builder),
+        functions_(samples, SampleBy::kFunction, &symbolizer_),
+        lines_(samples, SampleBy::kLine, &symbolizer_) {
+    functions_.Expect({});
+  }
+
+  std::vector<std::uint32_t> StackOf(std::uint32_t frame) {
+    std::vector<std::uint32_t> places;
+    for (; frame != 0; frame = samples_.frames[frame].parent) {
+      places.push_back(PlaceOf(frame));
     }
-    if (frames.empty()) frames = {"[no stack]"};
-    frames.push_back(comms[samples.contexts[sum.context].process]);
-    std::reverse(frames.begin(), frames.end());
-    builder.Add(std::move(frames), sum.periods, sum.hits);
+    if (places.empty()) places.push_back(builder_.NameOf("[no stack]"));
+    return places;
+  }
+
+ private:
+  std::uint32_t PlaceOf(std::uint32_t number) {
+    const StackFrame& frame = samples_.frames[number];
+    const auto [known, added] =
+        known_.try_emplace({frame.file, frame.address, frame.symbol}, 0);
+    if (!added) return known->second;
+    // Both tables have an entry for each name of the address.
+    const std::vector<std::uint32_t>& functions = functions_.Of(number);
+    const std::vector<std::uint32_t>& lines = lines_.Of(number);
+    ProfilePlace place{
+        .lines = {},
+        .dso = functions_[functions.back()].dso,
+        .build_id = samples_.files[frame.file].build_id,
+        .address = frame.address,
+    };
+    for (std::size_t i = 0; i < functions.size(); ++i) {
+      ProfileLine& line =
+          place.lines.emplace_back(functions_[functions[i]].function);
+      const CodePlace& at = lines_[lines[std::min(i, lines.size() - 1)]];
+      if (at.source.starts_with('[')) continue;  // it has none
+      line.source = at.source;
+      line.line = at.line;
+    }
+    return known->second = builder_.Add(std::move(place));
+  }
+
+  const Samples& samples_;
+  Builder& builder_;
+  Symbolizer symbolizer_;
+  CodePlaces functions_, lines_;
+  std::map<std::tuple<std::uint32_t, std::uint64_t, std::uint32_t>,
+           std::uint32_t>
+      known_;
+};
+
+void AddSamples(const Report& report, const where::OwnerFilter& filter,
+                const logformat::TraceInfo& info, std::uint32_t event,
+                Builder& builder) {
+  const Samples& samples = *report.samples;
+  SamplePlaces places(samples, builder);
+  std::map<ProcessIndex, std::uint32_t> comms;
+  for (const ProcessRow& row : report.processes) {
+    comms[row.index] = builder.NameOf(row.comm);
+  }
+  std::map<ThreadIndex, std::string> threads;  // those that are wanted
+  for (const ThreadRow& row : report.threads) {
+    if (!filter.Has(row)) continue;
+    threads[row.index] = row.comm + "/" + std::to_string(row.tid);
+  }
+  std::map<std::uint32_t, std::string> hooks;
+  for (const auto& hook : info.hooks) hooks[hook.id] = hook.FullName();
+  for (const SampleSum& sum : samples.sums) {
+    const SampleContext& context = samples.contexts[sum.context];
+    const auto thread = threads.find(context.thread);
+    if (sum.event != event || thread == threads.end()) continue;
+    std::vector<std::uint32_t> stack = places.StackOf(sum.frame);
+    stack.push_back(comms[context.process]);
+    builder.Add(
+        std::move(stack),
+        {hooks[context.segment], hooks[context.system_call], thread->second},
+        sum.periods, sum.hits);
   }
 }
 
 }  // namespace
 
 absl::StatusOr<Profile> ProfileOf(const Report& report,
-                                  const std::string& weight) {
+                                  const logformat::TraceInfo& info,
+                                  const std::string& weight,
+                                  const where::OwnerGlobs& owners) {
   const std::vector<std::string> weights = WeightsOf(report);
   if (std::find(weights.begin(), weights.end(), weight) == weights.end()) {
     return absl::NotFoundError(
@@ -165,8 +269,10 @@ absl::StatusOr<Profile> ProfileOf(const Report& report,
                   .times = "calls",
                   .begin_ns = report.begin_ns,
                   .end_ns = report.end_ns,
+                  .places = {},
                   .stacks = {}};
   Builder builder;
+  const where::OwnerFilter filter(owners, report);
   const auto& sampled = report.samples->events;
   const auto found =
       std::find_if(sampled.begin(), sampled.end(),
@@ -179,14 +285,30 @@ absl::StatusOr<Profile> ProfileOf(const Report& report,
   }
   if (of_samples) {
     profile.times = "samples";
-    AddSamples(report, static_cast<std::uint32_t>(found - sampled.begin()),
-               builder);
+    AddSamples(report, filter, info,
+               static_cast<std::uint32_t>(found - sampled.begin()), builder);
+  } else if (!owners.thread.empty()) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "--thread: `%s` is of segments, which have no thread; of samples",
+        weight));
   } else {
-    AddSegments(report, weight, event, builder);
+    AddSegments(report, filter, weight, event, builder);
   }
   const absl::Status fits = builder.MoveTo(profile);
   if (!fits.ok()) return fits;
   return profile;
+}
+
+std::vector<std::string> FrameNames(const Profile& profile,
+                                    const ProfileStack& stack) {
+  std::vector<std::string> names;
+  for (const std::uint32_t place : stack.places) {
+    for (const ProfileLine& line : profile.places[place].lines) {
+      names.push_back(line.function);
+    }
+  }
+  std::reverse(names.begin(), names.end());
+  return names;
 }
 
 }  // namespace countrace::rmap

@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_format.h"
 #include "base/text/name_escape.h"
@@ -31,14 +32,19 @@ struct Function {
 }  // namespace
 
 std::string FoldedText(const Profile& profile) {
-  std::string text;
+  std::map<std::string, std::int64_t> amounts;
   for (const ProfileStack& stack : profile.stacks) {
     if (stack.amount == 0) continue;
-    for (const std::string& frame : stack.frames) {
-      text += FrameText(frame) + ";";
+    std::string line;
+    for (const std::string& name : FrameNames(profile, stack)) {
+      line += FrameText(name) + ";";
     }
-    text.back() = ' ';
-    text += std::to_string(stack.amount) + "\n";
+    line.back() = ' ';
+    amounts[line] += stack.amount;
+  }
+  std::string text;
+  for (const auto& [line, amount] : amounts) {
+    text += line + std::to_string(amount) + "\n";
   }
   return text;
 }
@@ -47,15 +53,16 @@ std::string CallgrindText(const Profile& profile) {
   std::map<std::string, Function> functions;
   std::int64_t total = 0;
   for (const ProfileStack& stack : profile.stacks) {
-    functions[FrameText(stack.frames.back())].self += stack.amount;
+    const std::vector<std::string> frames = FrameNames(profile, stack);
+    functions[FrameText(frames.back())].self += stack.amount;
     total += stack.amount;
     // A call that a stack has twice, by recursion, counts once.
     std::set<std::pair<std::string, std::string>> seen;
-    for (std::size_t i = 1; i < stack.frames.size(); ++i) {
-      const std::string caller = FrameText(stack.frames[i - 1]);
-      const std::string called = FrameText(stack.frames[i]);
+    for (std::size_t i = 1; i < frames.size(); ++i) {
+      const std::string caller = FrameText(frames[i - 1]);
+      const std::string called = FrameText(frames[i]);
       Edge& edge = functions[caller].calls[called];
-      const bool innermost = i + 1 == stack.frames.size();
+      const bool innermost = i + 1 == frames.size();
       if (innermost) edge.times += stack.times;
       if (seen.insert({caller, called}).second) edge.amount += stack.amount;
     }

@@ -169,34 +169,42 @@ ReportTable<BooksRow> BooksTable(const Report& report) {
           BooksColumns()};
 }
 
-// Calls visit(table, rows) for each table; `recorded`: of which there were
-// records.
+// Calls visit(table, rows, by) for each table, kDefault: the books; `recorded`:
+// of which there were records.
 template <typename Visit>
 void VisitExported(const Report& report, bool recorded, const Visit& visit) {
-  VisitTables(report, [&](const auto& table, const auto& columns,
-                          const auto& rows) {
-    using Row = typename std::decay_t<decltype(table)>::Row;
-    if (recorded && !IsRecorded(table, report)) return;
-    visit(ReportTable<Row>(table.name, table.meaning, report, columns), rows);
-  });
-  visit(BooksTable(report), BooksRows(report));
+  VisitTables(
+      report, [&](const auto& table, const auto& columns, const auto& rows) {
+        using Row = typename std::decay_t<decltype(table)>::Row;
+        if (recorded && !IsRecorded(table, report)) return;
+        visit(ReportTable<Row>(table.name, table.meaning, report, columns),
+              rows, table.by);
+      });
+  visit(BooksTable(report), BooksRows(report), ReportBy::kDefault);
 }
 
 }  // namespace
 
 std::vector<TableSchema> ReportTablesOf(const Report& report, bool recorded) {
   std::vector<TableSchema> schemas;
-  VisitExported(report, recorded, [&](const auto& table, const auto&) {
-    schemas.push_back(table.schema());
-  });
+  VisitExported(report, recorded,
+                [&](const auto& table, const auto&, ReportBy) {
+                  schemas.push_back(table.schema());
+                });
   return schemas;
 }
 
-void WriteReportTables(const Report& report, TableWriter& writer) {
-  VisitExported(report, /*recorded=*/true, [&](auto table, const auto& rows) {
-    if (!writer.Takes(table.schema().name)) return;
-    table.Write(rows, *writer.Begin(table.schema()));
-  });
+void WriteReportTables(const Report& report, const RowSelection* selection,
+                       TableWriter& writer) {
+  VisitExported(report, /*recorded=*/true,
+                [&](auto table, const auto& rows, ReportBy by) {
+                  if (!writer.Takes(table.schema().name)) return;
+                  std::decay_t<decltype(rows)> kept;
+                  const bool all = by == ReportBy::kDefault;
+                  table.Write(
+                      SelectedRows(rows, all ? nullptr : selection, by, kept),
+                      *writer.Begin(table.schema()));
+                });
 }
 
 }  // namespace countrace::rmap

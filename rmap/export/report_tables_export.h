@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "rmap/columns/row_selection.h"
 #include "rmap/export/table_schema.h"
 #include "rmap/export/table_writer.h"
 #include "rmap/result/tables.h"
@@ -15,8 +16,10 @@ namespace countrace::rmap {
 // `books` is one of them. `recorded`: only those of which there were records.
 std::vector<TableSchema> ReportTablesOf(const Report& report, bool recorded);
 
-// The rows of those that `writer` takes. Requires: the report has all rows.
-void WriteReportTables(const Report& report, TableWriter& writer);
+// The rows of those that `writer` takes; `selection`: only these, null: all.
+// Requires: the report has all rows.
+void WriteReportTables(const Report& report, const RowSelection* selection,
+                       TableWriter& writer);
 
 }  // namespace countrace::rmap
 

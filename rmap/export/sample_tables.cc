@@ -11,28 +11,17 @@
 
 namespace countrace::rmap {
 
-absl::Status WriteSamples(const Report& report, const StreamObserver& names,
-                          RowWriter& rows) {
-  const Samples& samples = *report.samples;
-  std::uint64_t hits = 0;
-  for (const SampleSum& sum : samples.sums) hits += sum.hits;
-  if (hits > samples.timed.size()) {
-    return absl::FailedPreconditionError(absl::StrFormat(
-        "The trace has more samples than the table `samples` holds: "
-        "samples=%d. `report --by function` and the profiles have their sums",
-        hits));
-  }
-  for (const TimedSample& sample : samples.timed) {
-    const SampleContext& context = samples.contexts[sample.context];
-    rows.Write(std::array<Value, 8>{
-        Integer(sample.time_ns),
-        std::string_view(samples.events[sample.event].name),
-        ThreadValue(context.thread), names.Tid(context.thread),
-        names.HookName(context.segment), names.HookName(context.system_call),
-        Integer(sample.period),
-        sample.frame == 0 ? Value() : Integer(sample.frame)});
-  }
-  return absl::OkStatus();
+void WriteSample(const Samples& samples, const TimedSample& sample,
+                 const StreamObserver& names, RowWriter& rows) {
+  const SampleContext& context = samples.contexts[sample.context];
+  if (!names.Has(context.thread)) return;
+  rows.Write(std::array<Value, 8>{
+      Integer(sample.time_ns),
+      std::string_view(samples.events[sample.event].name),
+      ThreadValue(context.thread), names.Tid(context.thread),
+      names.HookName(context.segment), names.HookName(context.system_call),
+      Integer(sample.period),
+      sample.frame == 0 ? Value() : Integer(sample.frame)});
 }
 
 void WriteFrames(const Samples& samples, RowWriter& rows) {

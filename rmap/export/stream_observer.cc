@@ -8,6 +8,8 @@
 namespace countrace::rmap {
 namespace {
 
+// What EventSetDumps adds to the number of a set.
+constexpr std::uint32_t kOddRotation = std::uint32_t{1} << 31;
 constexpr std::string_view kExact = "exact";
 constexpr std::string_view kInferred = "inferred";
 
@@ -46,11 +48,14 @@ Value ThreadValue(ThreadIndex thread) {
 }
 
 StreamObserver::StreamObserver(const logformat::TraceInfo& info,
-                               std::vector<std::string> events,
+                               std::vector<std::string> events, Threads threads,
                                TableWriter& writer)
-    : events_(std::move(events)) {
+    : events_(std::move(events)), threads_(std::move(threads)), records_(info) {
   for (const logformat::HookInfo& hook : info.hooks) {
-    hooks_.emplace(hook.id, hook.FullName());
+    hooks_.emplace(hook.id, Hook{hook.FullName(),
+                                 hook.origin == logformat::HookOrigin::kProgram
+                                     ? hook.payload.size()
+                                     : hook.payload_names.size()});
   }
   for (std::size_t i = 0; i < kStreamed; ++i) {
     const TableSchema& schema = StreamedTables()[i];
@@ -66,7 +71,8 @@ Value StreamObserver::Tid(ThreadIndex thread) const {
 
 Value StreamObserver::HookName(std::uint32_t hook_id) const {
   const auto hook = hooks_.find(hook_id);
-  return hook == hooks_.end() ? Value() : Value(std::string_view(hook->second));
+  return hook == hooks_.end() ? Value()
+                              : Value(std::string_view(hook->second.name));
 }
 
 void StreamObserver::OnThread(ThreadIndex thread, std::int32_t tid) {
@@ -77,7 +83,7 @@ void StreamObserver::OnThread(ThreadIndex thread, std::int32_t tid) {
 
 void StreamObserver::OnDispatch(const DispatchSpan& span) {
   RowWriter* const rows = Rows(Streamed::kDispatches);
-  if (rows == nullptr) return;
+  if (rows == nullptr || !Has(span.thread)) return;
   const bool idle = span.thread == kNoThread;
   const std::string_view of = span.outside ? "outside"
                               : idle       ? "idle"
@@ -92,7 +98,7 @@ void StreamObserver::OnDispatch(const DispatchSpan& span) {
 
 void StreamObserver::OnSegment(const SegmentSpan& span) {
   RowWriter* const rows = Rows(Streamed::kCalls);
-  if (rows == nullptr) return;
+  if (rows == nullptr || !Has(span.thread)) return;
   // Without a kernel's records nothing is known of a CPU.
   const bool known = span.on_cpu_ns.has_value();
   rows->Write(std::array<Value, 12>{
@@ -107,7 +113,7 @@ void StreamObserver::OnSegment(const SegmentSpan& span) {
 
 void StreamObserver::OnInterrupt(const InterruptSpan& span) {
   RowWriter* const rows = Rows(Streamed::kCalls);
-  if (rows == nullptr) return;
+  if (rows == nullptr || !Has(kNoThread)) return;
   rows->Write(std::array<Value, 12>{
       Integer(span.cpu), Value(), Value(), HookName(span.hook_id),
       Integer(span.depth), Integer(span.begin_ns), Integer(span.end_ns),
@@ -116,29 +122,38 @@ void StreamObserver::OnInterrupt(const InterruptSpan& span) {
 
 void StreamObserver::OnHook(const HookHit& hit) {
   RowWriter* const rows = Rows(Streamed::kPoints);
-  if (rows == nullptr) return;
-  rows->Write(std::array<Value, 5>{Integer(hit.time_ns), Value(),
-                                   ThreadValue(hit.thread), Tid(hit.thread),
-                                   HookName(hit.hook_id)});
+  if (rows == nullptr || !Has(hit.thread)) return;
+  const auto hook = hooks_.find(hit.hook_id);
+  std::string payload;
+  if (hit.record != nullptr && hook != hooks_.end() &&
+      hook->second.values > 0) {
+    logformat::EventRecord record = *hit.record;
+    record.mmcr &= ~kOddRotation;
+    records_.AppendPayload(record, hook->second.values, payload);
+  }
+  rows->Write(std::array<Value, 6>{
+      Integer(hit.time_ns), Value(), ThreadValue(hit.thread), Tid(hit.thread),
+      HookName(hit.hook_id), TextOrAbsent(payload)});
 }
 
 void StreamObserver::OnFault(const FaultHit& hit) {
   RowWriter* const rows = Rows(Streamed::kPoints);
-  if (rows == nullptr) return;
-  rows->Write(std::array<Value, 5>{Integer(hit.time_ns), Integer(hit.cpu),
+  if (rows == nullptr || !Has(hit.thread)) return;
+  rows->Write(std::array<Value, 6>{Integer(hit.time_ns), Integer(hit.cpu),
                                    ThreadValue(hit.thread), Tid(hit.thread),
-                                   std::string_view("page-fault")});
+                                   std::string_view("page-fault"), Value()});
 }
 
 void StreamObserver::OnWait(const WaitSpan& span) {
   RowWriter* const rows = Rows(Streamed::kWaits);
-  if (rows == nullptr) return;
+  if (rows == nullptr || !Has(span.thread)) return;
   rows->Write(std::array<Value, 5>{
       ThreadValue(span.thread), Tid(span.thread), std::string_view("runnable"),
       Integer(span.begin_ns), Integer(span.end_ns)});
 }
 
 void StreamObserver::OnBlocked(const BlockedSpan& span) {
+  if (!Has(span.thread)) return;
   if (RowWriter* const rows = Rows(Streamed::kWaits)) {
     rows->Write(std::array<Value, 5>{
         ThreadValue(span.thread), Tid(span.thread), std::string_view("blocked"),
@@ -156,7 +171,10 @@ void StreamObserver::OnBlocked(const BlockedSpan& span) {
 void StreamObserver::OnCounts(const AttributedCount& counted) {
   RowWriter* const rows = Rows(Streamed::kCounts);
   // Events beyond the trace's are the running times of event sets.
-  if (rows == nullptr || counted.event >= events_.size()) return;
+  if (rows == nullptr || counted.event >= events_.size() ||
+      !Has(counted.thread)) {
+    return;
+  }
   const Value count = Integer(counted.count);
   rows->Write(std::array<Value, 10>{
       Integer(counted.cpu), std::string_view(AccountName(counted.account)),
@@ -167,7 +185,8 @@ void StreamObserver::OnCounts(const AttributedCount& counted) {
 
 void StreamObserver::OnUnseen(const UnseenCount& unseen) {
   RowWriter* const rows = Rows(Streamed::kCounts);
-  if (rows == nullptr || !unseen.event || *unseen.event >= events_.size()) {
+  if (rows == nullptr || !Has(kNoThread) || !unseen.event ||
+      *unseen.event >= events_.size()) {
     return;
   }
   rows->Write(std::array<Value, 10>{
@@ -179,7 +198,7 @@ void StreamObserver::OnUnseen(const UnseenCount& unseen) {
 
 void StreamObserver::OnLoss(const LossSpan& loss) {
   RowWriter* const rows = Rows(Streamed::kLosses);
-  if (rows == nullptr) return;
+  if (rows == nullptr || !Has(loss.thread)) return;
   rows->Write(std::array<Value, 7>{
       loss.cpu < 0 ? Value() : Value(std::int64_t{loss.cpu}),
       ThreadValue(loss.thread), Tid(loss.thread), Instant(loss.begin_ns),

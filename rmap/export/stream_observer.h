@@ -8,11 +8,13 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "logformat/read/script_json.h"
 #include "logformat/trace_info.h"
 #include "rmap/export/streamed_tables.h"
 #include "rmap/export/table_writer.h"
@@ -22,16 +24,24 @@ namespace countrace::rmap {
 
 class StreamObserver final : public TimelineObserver {
  public:
+  // Whose rows are wanted, by number; absent: all.
+  using Threads = std::optional<std::vector<bool>>;
+
   // Begins the streamed tables that `writer` takes. Both must outlive it.
   // `events`: names, in the order of Report::events.
   StreamObserver(const logformat::TraceInfo& info,
-                 std::vector<std::string> events, TableWriter& writer);
+                 std::vector<std::string> events, Threads threads,
+                 TableWriter& writer);
 
   // Null: not wanted.
   RowWriter* Rows(Streamed table) const {
     return rows_[static_cast<std::size_t>(table)];
   }
   Value Tid(ThreadIndex thread) const;
+  bool Has(ThreadIndex thread) const {
+    const auto number = static_cast<std::size_t>(thread);
+    return !threads_ || (number < threads_->size() && (*threads_)[number]);
+  }
   // Absent for 0.
   Value HookName(std::uint32_t hook_id) const;
 
@@ -53,7 +63,13 @@ class StreamObserver final : public TimelineObserver {
  private:
   std::array<RowWriter*, kStreamed> rows_{};
   const std::vector<std::string> events_;
-  std::unordered_map<std::uint32_t, std::string> hooks_;
+  const Threads threads_;
+  struct Hook {
+    std::string name;
+    std::size_t values;  // of its payload
+  };
+  std::unordered_map<std::uint32_t, Hook> hooks_;
+  const logformat::ScriptJsonRenderer records_;
   std::vector<std::int32_t> tids_;  // by thread
 };
 

@@ -66,7 +66,9 @@ TableSchema Points() {
           "Hits of point hooks, and page faults that have a record.",
           {Ns("time_ns", "On CLOCK_MONOTONIC."),
            Id("cpu", "The CPU of a page fault."), Thread(), Tid(),
-           Name("hook", "provider:name; page-fault.")},
+           Name("hook", "provider:name; page-fault."),
+           Name("payload",
+                "Its values by name, as JSON: {\"arg0\":7}; absent: none.")},
           {{"hook", "time_ns"}, {"thread", "time_ns"}}};
 }
 

@@ -138,7 +138,8 @@ absl::Status Step(SqliteDatabase& database, sqlite3_stmt* statement,
 
 }  // namespace
 
-absl::Status QueryTables(logformat::TraceReader& reader, const std::string& sql,
+absl::Status QueryTables(logformat::TraceReader& reader,
+                         const TableRange& range, const std::string& sql,
                          const logformat::ProgressCallback& progress,
                          const std::function<bool()>& stop,
                          const QuerySink& sink) {
@@ -148,8 +149,11 @@ absl::Status QueryTables(logformat::TraceReader& reader, const std::string& sql,
   if (!database.ok()) return database.status();
   SqliteWriter writer(**database, *wanted);
   absl::StatusOr<std::string> names = "";
-  if (!wanted->empty()) names = ExportTables(reader, progress, writer);
+  if (!wanted->empty()) {
+    names = ExportTables(reader, {.range = range}, progress, writer);
+  }
   if (!names.ok()) return names.status();
+  if (writer.has_other_bytes()) sink.on_other_bytes();
   Permission permission;
   Guard(**database, permission);
   const auto statement = PrepareOne(**database, sql);

@@ -17,6 +17,7 @@
 #include "logformat/progress.h"
 #include "logformat/read/trace_reader.h"
 #include "rmap/export/table_schema.h"
+#include "rmap/pipeline.h"
 
 namespace countrace::rmap {
 
@@ -25,11 +26,15 @@ struct QuerySink {
   std::function<void(const std::vector<std::string>&)> on_columns;
   // False ends the query, without an error.
   std::function<bool(std::span<const Value>)> on_row;
+  // Called before the rows if the tables have bytes that are not UTF-8, which
+  // rows have as U+FFFD.
+  std::function<void()> on_other_bytes;
 };
 
 // Errors: INVALID_ARGUMENT the statement, in SQLite's words; of the reader;
 // CANCELLED `stop` or `progress` said so.
-absl::Status QueryTables(logformat::TraceReader& reader, const std::string& sql,
+absl::Status QueryTables(logformat::TraceReader& reader,
+                         const TableRange& range, const std::string& sql,
                          const logformat::ProgressCallback& progress,
                          const std::function<bool()>& stop,
                          const QuerySink& sink);

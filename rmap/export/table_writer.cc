@@ -42,7 +42,7 @@ void RowWriter::Write(std::span<const Value> row) {
   if (!status.ok()) writer_.Fail(std::move(status));
 }
 
-absl::Status RowWriter::Check(std::span<const Value> row) const {
+absl::Status RowWriter::Check(std::span<const Value> row) {
   if (row.size() != schema_.columns.size()) {
     return absl::InternalError(
         absl::StrFormat("A row of %s has another number of values: %d, not %d",
@@ -51,6 +51,9 @@ absl::Status RowWriter::Check(std::span<const Value> row) const {
   for (std::size_t i = 0; i < row.size(); ++i) {
     if (row[i].index() == 0) continue;
     const TableColumn& column = schema_.columns[i];
+    if (const auto* text = std::get_if<std::string_view>(&row[i])) {
+      writer_.has_other_bytes_ = writer_.has_other_bytes_ || !IsUtf8(*text);
+    }
     if (row[i].index() == AlternativeOf(column.type)) continue;
     if (const auto* large = std::get_if<std::uint64_t>(&row[i])) {
       return absl::OutOfRangeError(absl::StrFormat(
@@ -61,6 +64,11 @@ absl::Status RowWriter::Check(std::span<const Value> row) const {
         "A value of %s.%s is not of its type", schema_.name, column.name));
   }
   return absl::OkStatus();
+}
+
+bool IsUtf8(std::string_view text) {
+  std::string kept;
+  return IsAscii(text) || Utf8Text(text, kept).data() == text.data();
 }
 
 std::string_view Utf8Text(std::string_view text, std::string& kept) {

@@ -38,7 +38,7 @@ class RowWriter {
   virtual absl::Status Put(std::span<const Value> row) = 0;
 
  private:
-  absl::Status Check(std::span<const Value> row) const;
+  absl::Status Check(std::span<const Value> row);
 
   TableWriter& writer_;
   const TableSchema schema_;
@@ -60,14 +60,20 @@ class TableWriter {
 
   const absl::Status& status() const { return status_; }
   void Fail(absl::Status status) { status_.Update(std::move(status)); }
+  // A text of a row has bytes that are not UTF-8.
+  bool has_other_bytes() const { return has_other_bytes_; }
 
  private:
+  friend class RowWriter;
+
+  bool has_other_bytes_ = false;
   absl::Status status_;
 };
 
 // Bytes that are not UTF-8 as U+FFFD, as JSON has them. `kept` holds the result
 // if `text` has any.
 std::string_view Utf8Text(std::string_view text, std::string& kept);
+bool IsUtf8(std::string_view text);
 
 }  // namespace countrace::rmap
 

@@ -9,6 +9,7 @@
 #ifndef COUNTRACE_RMAP_EXPORT_PERFETTO_PERFETTO_EXPORT_H_
 #define COUNTRACE_RMAP_EXPORT_PERFETTO_PERFETTO_EXPORT_H_
 
+#include <cstddef>
 #include <functional>
 #include <string_view>
 
@@ -17,6 +18,8 @@
 #include "logformat/read/trace_reader.h"
 
 namespace countrace::rmap {
+
+inline constexpr std::size_t kMostSamples = std::size_t{1} << 21;
 
 // `parts` takes the file, part by part. Errors: of the reader and of `parts`;
 // CANCELLED `progress` said stop; OUT_OF_RANGE a count of 2^63 or more.
