@@ -56,8 +56,9 @@ int RunQuery(const Arguments& arguments) {
   parser.AddNoProgress(options.no_progress);
   if (const auto status = parser.Parse(arguments)) return *status;
   if (tables) {
-    if (parser.is_given("trace")) {
-      return parser.UsageError("--tables takes no statement: leave it out");
+    if (parser.is_given("trace") || range_options.given()) {
+      return parser.UsageError(
+          "--tables takes no statement and no range: leave them out");
     }
     return ListTables(sql.empty() ? options.trace : sql, format, input);
   }

@@ -622,6 +622,10 @@ class Refused(Tables):
                 (["--to", "perfetto.gz", "-o", "x"], "perfetto")):
             self.refused(2, says, "export", *words, "web.ctf")
         self.refused(2, "say what to select", "query")
+        self.refused(2, "no statement and no range", "query", "--tables", "--from",
+                     "1ms", "web.ctf")
+        self.refused(2, "--where", "query", "--where", "pid > 1",
+                     "SELECT * FROM calls", "web.ctf")
         self.refused(1, "no weight `nothing`; it has on-cpu, off-cpu, wall", "export",
                      "--to", "folded", "--weight", "nothing", "web.ctf")
         # A table of what was not recorded.
