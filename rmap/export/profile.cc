@@ -204,8 +204,8 @@ class SamplePlaces {
         .address = frame.address,
     };
     for (std::size_t i = 0; i < functions.size(); ++i) {
-      ProfileLine& line =
-          place.lines.emplace_back(functions_[functions[i]].function);
+      ProfileLine& line = place.lines.emplace_back();
+      line.function = functions_[functions[i]].function;
       const CodePlace& at = lines_[lines[std::min(i, lines.size() - 1)]];
       if (at.source.starts_with('[')) continue;  // it has none
       line.source = at.source;

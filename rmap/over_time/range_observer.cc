@@ -48,7 +48,10 @@ void RangeObserver::OnBlocked(const BlockedSpan& span) {
 
 void RangeObserver::OnInterrupt(const InterruptSpan& span) {
   InterruptSpan cut = span;
-  if (Cut(cut)) next_.OnInterrupt(cut);
+  if (!Cut(cut)) return;
+  cut.end_inferred |=
+      span.begin_ns < range_.from_ns || span.end_ns > range_.until_ns;
+  next_.OnInterrupt(cut);
 }
 
 void RangeObserver::OnSegmentBegin(const SegmentBegin& begin) {
