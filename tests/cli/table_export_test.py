@@ -601,6 +601,8 @@ class Refused(Tables):
                 (["--to", "sqlite", "--process", "x", "-o", "x"],
                  "--process, --thread and --where are not for --to sqlite"),
                 (["--to", "html", "--where", "x", "-o", "x"], "not for --to html"),
+                (["--to", "perfetto", "--from", "1ms", "-o", "x"],
+                 "--from, --until and --at are not for --to perfetto"),
                 (["--to", "folded", "--weight", "wall", "--where", "pid > 1"],
                  "--where is for --to csv and jsonl"),
                 (["--to", "folded", "--weight", "wall", "--thread", "x"],
