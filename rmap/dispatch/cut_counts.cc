@@ -205,8 +205,9 @@ void AttributeCountsUpTo(CpuState& cpu, const MeasuredDump& next,
   AttributeCounts(cpu, {dump, &present}, kinds, last, rotating, went_back);
 }
 
-void AttributeRecordedFaults(CpuState& cpu, std::span<const CounterKind> kinds,
-                             const MeasureSet& rotating) {
+MeasureSet AttributeRecordedFaults(CpuState& cpu,
+                                   std::span<const CounterKind> kinds,
+                                   const MeasureSet& rotating) {
   AttributedInterval last;
   last.account = &cpu.unattributed;
   last.begin_ns = last.end_ns = cpu.last_ns;
@@ -226,6 +227,7 @@ void AttributeRecordedFaults(CpuState& cpu, std::span<const CounterKind> kinds,
   }
   MeasureSet went_back;
   AttributeCounts(cpu, {dump, &present}, kinds, last, rotating, went_back);
+  return present;
 }
 
 }  // namespace countrace::rmap

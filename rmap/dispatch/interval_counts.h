@@ -142,9 +142,11 @@ void AttributeCountsUpTo(CpuState& cpu, const MeasuredDump& next,
                          const MeasureSet& rotating);
 
 // The CPU has no last dump: attributes the page faults since the last one that
-// have a record. `rotating`: see AttributeCounts().
-void AttributeRecordedFaults(CpuState& cpu, std::span<const CounterKind> kinds,
-                             const MeasureSet& rotating);
+// have a record. `rotating`: see AttributeCounts(). Returns which counters have
+// moved on so.
+MeasureSet AttributeRecordedFaults(CpuState& cpu,
+                                   std::span<const CounterKind> kinds,
+                                   const MeasureSet& rotating);
 
 }  // namespace countrace::rmap
 

@@ -172,7 +172,11 @@ void DispatchTracker::FinishCut(CpuState& cpu, std::uint64_t end_ns) {
     BeginLoss(cpu, cpu.last_ns, end_ns);
   }
   ++cpu.cuts;
-  AttributeRecordedFaults(cpu, kinds_, dumps_.rotating());
+  const MeasureSet shown =
+      AttributeRecordedFaults(cpu, kinds_, dumps_.rotating());
+  if (observer_ != nullptr && !shown.empty()) {
+    observer_->OnCounters({cpu.cpu, cpu.last_ns, cpu.counters.last, shown});
+  }
   // Other counts after the last dump are in no account.
   const std::vector<std::uint64_t> counts(events_ + 1, Bounds::kNone);
   AddUnknown(cpu, cpu.since_ns(), counts);

@@ -521,7 +521,12 @@ class Exported(unittest.TestCase):
         woken = collections.Counter(
             uuid[row["thread"]] for row in table("wakeups")
             if row["waker_kind"] != "not_told" and row["thread"] in uuid)
-        self.assertEqual(dict(woken), dict(+states.woken))
+        # The state after a switch that the kernel did not show is not known, and
+        # so whether a wake-up ended it.
+        unsure = {uuid[row["thread"]] for row in table("threads")
+                  if row["thread"] in uuid and row["qualities"]}
+        for thread in {*woken, *states.woken} - unsure:
+            self.assertEqual(woken[thread], states.woken[thread], trace)
         for row in table("threads"):
             if row["thread"] not in uuid or row["qualities"]:
                 continue

@@ -126,9 +126,10 @@ class Flight(running.Running):
         self.assertNotIn('has less than the newest', errors)
         rows = report(self.trace)
         self.assertGreater(rows['loss']['discarded_events'], 0)
+        # A busy machine may stop the program a while before the recording ends.
         if 'no_sub_buffer' not in errors:
             self.assertGreaterEqual(
-                rows['trace']['end_ns'] - rows['trace']['begin_ns'], 1_900_000_000)
+                rows['trace']['end_ns'] - rows['trace']['begin_ns'], 1_500_000_000)
 
     def test_a_time_that_does_not_fit_is_said(self):
         _, recorder = self.ticking('--flight', '1h', '--size', '1M')

@@ -162,7 +162,8 @@ class JoinAndLeave(Running):
             trace = self.work / f'{index}.ctf'
             options = ['--hook-events', 'page-faults'] if index == 3 else []
             before = self.committed()
-            run = self.record(process, '--for', '60ms', *options, trace=trace)
+            # On a busy machine each thread gets a CPU within that time.
+            run = self.record(process, '--for', '250ms', *options, trace=trace)
             after = self.committed()
             self.assertIn('nothing was lost', run.stderr)
             self.assertIn('1 processes with hooks joined', run.stderr)

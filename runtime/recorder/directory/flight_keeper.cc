@@ -6,7 +6,6 @@
 #include "base/posix/errno_status.h"
 #include "base/text/quantity_format.h"
 #include "logformat/description/trace_directory.h"
-#include "runtime/recorder/system/monotonic_clock.h"
 
 namespace countrace::runtime {
 
@@ -59,9 +58,8 @@ std::uint64_t FlightKeeper::closed_bytes() const {
   return bytes;
 }
 
-void FlightKeeper::Keep() {
+void FlightKeeper::Keep(std::uint64_t now_ns) {
   FindStreams();
-  const std::uint64_t now_ns = MonotonicNs();
   const std::uint64_t from_ns =
       age_ns_ == 0 || age_ns_ > now_ns ? 0 : now_ns - age_ns_;
   while (FlightStream* const oldest = Oldest()) {

@@ -31,9 +31,9 @@ class FlightKeeper {
         control_(control),
         hooks_(trace_) {}
 
-  // Overwrites packets above the limits. Cheap if there are none; call it
-  // often.
-  void Keep();
+  // Overwrites packets above the limits; `now_ns`: of the newest records. Cheap
+  // if there are none; call it often.
+  void Keep(std::uint64_t now_ns);
   // After the end of the recording, with all streams closed: gives the streams
   // the form of a finished trace. Returns the errors.
   std::vector<std::string> Finish();

@@ -346,7 +346,7 @@ RecordResult Recording::Finish() {
   invitation_.reset();  // from now on no other user may write here
 
   if (flight_) {
-    flight_->Keep();
+    flight_->Keep(begin_ns_ + result_.elapsed_ns);
     result_.loss.overwritten = flight_->overwritten_records();
     AddMessages(flight_->Finish());
   }

@@ -65,7 +65,7 @@ void Recording::Drain() {
     watcher_->OnTime(now_ns);
     watcher_->Look(now_ns, flight_ ? &*flight_ : nullptr);
   }
-  if (flight_) flight_->Keep();
+  if (flight_) flight_->Keep(now_ns);
 }
 
 // Whether a process of another pid namespace may have joined since the last
