@@ -175,7 +175,8 @@ void DispatchTracker::FinishCut(CpuState& cpu, std::uint64_t end_ns) {
   const MeasureSet shown =
       AttributeRecordedFaults(cpu, kinds_, dumps_.rotating());
   if (observer_ != nullptr && !shown.empty()) {
-    observer_->OnCounters({cpu.cpu, cpu.last_ns, cpu.counters.last, shown});
+    observer_->OnCounters(
+        {cpu.cpu, cpu.last_ns, cpu.counters.last, shown, true});
   }
   // Other counts after the last dump are in no account.
   const std::vector<std::uint64_t> counts(events_ + 1, Bounds::kNone);

@@ -112,6 +112,8 @@ struct CounterDump {
   std::uint64_t time_ns;
   std::span<const std::uint64_t> values;
   MeasureSet present;
+  // No dump: the CPU is cut, and these counters went on by other records.
+  bool of_cut = false;
 };
 
 // Records lost between two instants: on one CPU (cpu >= 0) or of one thread.

@@ -20,7 +20,8 @@ void SwitchTotals::OnDispatch(const DispatchSpan& span) {
 }
 
 void SwitchTotals::OnCounters(const CounterDump& dump) {
-  if (!lossy_.empty()) lossy_.erase(static_cast<std::int32_t>(dump.cpu));
+  if (!lossy_.empty() && !dump.of_cut)
+    lossy_.erase(static_cast<std::int32_t>(dump.cpu));
 }
 
 void SwitchTotals::OnLoss(const LossSpan& loss) {

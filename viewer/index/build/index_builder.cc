@@ -271,7 +271,7 @@ void IndexBuilder::OnFault(const rmap::FaultHit& fault) {
 }
 
 void IndexBuilder::OnCounters(const rmap::CounterDump& dump) {
-  if (dump.cpu < ended_.size()) ended_[dump.cpu] = false;
+  if (dump.cpu < ended_.size() && !dump.of_cut) ended_[dump.cpu] = false;
   if (events_ == 0) return;
   CollectedRow& row = Row(RowKind::kCounter, dump.cpu, 0, events_);
   std::vector<std::uint64_t>& last = counters_[dump.cpu];
