@@ -59,11 +59,8 @@ std::vector<ThreadSplit> SplitThreads(
 
 CpuTimes TimesOfThreads(const rmap::Report& report,
                         const std::vector<ThreadSplit>& splits) {
-  CpuTimes times, ticks, all_ticks;
-  std::uint64_t others_ns = 0;
-  for (const ThreadRow& row : report.threads) {
-    others_ns += row.on_cpu_ns.value_or(0);
-  }
+  CpuTimes times, ticks;
+  std::uint64_t short_ns = 0;
   const auto add = [&times](const std::vector<StatNumber>& parts) {
     if (parts.empty()) return;
     times.user_ns += parts[0].value;
@@ -71,20 +68,17 @@ CpuTimes TimesOfThreads(const rmap::Report& report,
   };
   for (const ThreadSplit& split : splits) {
     const std::uint64_t on_cpu = *report.threads[split.row].on_cpu_ns;
-    all_ticks.user_ns += split.ticks.user_ns;
-    all_ticks.system_ns += split.ticks.system_ns;
-    if (on_cpu >= 100'000'000 && !split.parts.empty()) {
+    if (on_cpu >= 100'000'000) {
       add(split.parts);
-      others_ns -= on_cpu;
       continue;
     }
     // It has a tick, or more often none: by its own it would count too much, or
     // not at all.
+    short_ns += on_cpu;
     ticks.user_ns += split.ticks.user_ns;
     ticks.system_ns += split.ticks.system_ns;
   }
-  if (ticks.user_ns + ticks.system_ns == 0) ticks = all_ticks;
-  add(rmap::UserAndSystem(ticks.user_ns, ticks.system_ns, others_ns));
+  add(rmap::UserAndSystem(ticks.user_ns, ticks.system_ns, short_ns));
   return times;
 }
 

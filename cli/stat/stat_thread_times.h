@@ -27,9 +27,9 @@ struct ThreadSplit {
 std::vector<ThreadSplit> SplitThreads(
     const rmap::Report& report, const std::vector<runtime::ThreadTimes>& times);
 
-// Sums over all threads, which are all of their time on a CPU; 0: no clock tick
-// found one. Threads of 0.1 s and more count by their own ticks, as
-// getrusage(2) has it, the others by the sum of theirs.
+// Sums over all threads; 0: no clock tick found one. Threads of 0.1 s and more
+// count by their own ticks, as getrusage(2) has it, the others by the sum of
+// theirs.
 CpuTimes TimesOfThreads(const rmap::Report& report,
                         const std::vector<ThreadSplit>& splits);
 
