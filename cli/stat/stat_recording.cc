@@ -1,6 +1,7 @@
 #include "cli/stat/stat_recording.h"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -32,6 +33,40 @@ std::optional<CpuTimes> TimesNow(const StatCommandLine& line,
   return std::nullopt;
 }
 
+// The split of threads, where the output has them.
+class SplitOfThreads {
+ public:
+  explicit SplitOfThreads(const StatCommandLine& line)
+      : by_thread_(line.by == "thread") {
+    if (!by_thread_ && !line.json) return;
+    auto watch = runtime::OpenThreadTimesWatch();
+    status_ = watch.status();
+    if (watch.ok()) watch_ = *std::move(watch);
+  }
+  void Begin() {
+    if (watch_ != nullptr) status_ = watch_->Begin();
+  }
+  void End() {
+    if (watch_ == nullptr || !status_.ok()) return;
+    auto times = watch_->End();
+    status_ = times.status();
+    if (times.ok()) times_ = *std::move(times);
+  }
+  void AddTo(StatRun& run) const {
+    if (status_.ok()) {
+      run.splits = SplitThreads(run.report, times_);
+    } else if (by_thread_) {
+      run.splits_missing = base::StatusText(status_);
+    }
+  }
+
+ private:
+  const bool by_thread_;
+  std::unique_ptr<runtime::ThreadTimesWatch> watch_;
+  absl::Status status_;
+  std::vector<runtime::ThreadTimes> times_;
+};
+
 void Insert(const char* after, std::vector<StatNumber> parts,
             std::vector<StatNumber>& numbers) {
   auto place = std::find_if(
@@ -59,7 +94,8 @@ void AddUsage(const runtime::CommandUsage& usage,
   add("major-faults", usage.major_faults);
 }
 
-// The kernel's split of the time between `before` and `after`.
+// The kernel's split of the time between `before` and `after`, which is not
+// quite that of the recording.
 void AddSplit(const CpuTimes& before, const CpuTimes& after,
               std::vector<StatNumber>& numbers) {
   const auto on_cpu = std::find_if(
@@ -90,19 +126,14 @@ absl::StatusOr<StatRun> RunOnce(const StatCommandLine& line,
   if (!folder.ok()) return folder.status();
   record.output = (*folder)->path() + "/trace";
   std::optional<CpuTimes> before, after;
-  auto watch = runtime::OpenThreadTimesWatch();
-  absl::Status watched = watch.status();
-  std::vector<runtime::ThreadTimes> thread_times;
+  SplitOfThreads threads(line);
   record.begun = [&] {
     before = TimesNow(line, record);
-    if (watched.ok()) watched = (*watch)->Begin();
+    threads.Begin();
   };
   record.ended = [&] {
     after = TimesNow(line, record);
-    if (!watched.ok()) return;
-    auto times = (*watch)->End();
-    watched = times.status();
-    if (times.ok()) thread_times = *std::move(times);
+    threads.End();
   };
   auto recorded = runtime::Record(record);
   if (!recorded.ok()) return recorded.status();
@@ -113,11 +144,7 @@ absl::StatusOr<StatRun> RunOnce(const StatCommandLine& line,
   auto report = rmap::Reconstruct(**reader, {.observer = &switches});
   if (!report.ok()) return report.status();
   StatRun run{*std::move(recorded), *std::move(report), {}, {}, ""};
-  if (watched.ok()) {
-    run.splits = SplitThreads(run.report, thread_times);
-  } else if (line.by == "thread") {
-    run.splits_missing = base::StatusText(watched);
-  }
+  threads.AddTo(run);
 
   const bool of_command =
       !record.system_wide && record.pids.empty() && run.recorded.command_usage;
@@ -135,10 +162,7 @@ absl::StatusOr<StatRun> RunOnce(const StatCommandLine& line,
                            .value = stops.times,
                            .note = base::EscapeName(StopsText(stops))});
   }
-  const CpuTimes of_threads = TimesOfThreads(run.report, run.splits);
-  if (of_threads.user_ns + of_threads.system_ns != 0) {
-    AddSplit({}, of_threads, run.numbers);
-  } else if (of_command) {
+  if (of_command) {
     AddUsage(*run.recorded.command_usage, run.numbers);
   } else if (before && after) {
     AddSplit(*before, *after, run.numbers);
