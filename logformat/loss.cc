@@ -75,8 +75,8 @@ std::string LossRemedy(DiscardCause cause, std::uint32_t session_errno) {
       return "no sub-buffer was ready: raise --sub-buffers, or switch off hot "
              "hooks";
     case DiscardCause::kTraceFull:
-      return "the size limit was reached (a flight recording overwrites its "
-             "oldest): raise it, or record in stream mode";
+      return "the limit of size or age was reached (a flight recording "
+             "overwrites its oldest): raise it, or record in stream mode";
     case DiscardCause::kDiskFull:
       return absl::StrFormat(
           "the disk took no more%s: free space, or record to another disk with "
