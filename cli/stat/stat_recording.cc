@@ -1,7 +1,6 @@
 #include "cli/stat/stat_recording.h"
 
 #include <algorithm>
-#include <memory>
 #include <optional>
 #include <utility>
 
@@ -21,6 +20,11 @@ namespace {
 
 using rmap::StatNumber;
 
+CpuTimes Between(const CpuTimes& before, const CpuTimes& after) {
+  return {rmap::Less(after.user_ns, before.user_ns),
+          rmap::Less(after.system_ns, before.system_ns)};
+}
+
 std::optional<CpuTimes> TimesNow(const StatCommandLine& line,
                                  const runtime::RecordOptions& record) {
   if (line.all_cpus) return TimesOfMachine();
@@ -32,40 +36,6 @@ std::optional<CpuTimes> TimesNow(const StatCommandLine& line,
   if (!record.pids.empty()) return TimesOfProcesses(record.pids);
   return std::nullopt;
 }
-
-// The split of threads, where the output has them.
-class SplitOfThreads {
- public:
-  explicit SplitOfThreads(const StatCommandLine& line)
-      : by_thread_(line.by == "thread") {
-    if (!by_thread_ && !line.json) return;
-    auto watch = runtime::OpenThreadTimesWatch();
-    status_ = watch.status();
-    if (watch.ok()) watch_ = *std::move(watch);
-  }
-  void Begin() {
-    if (watch_ != nullptr) status_ = watch_->Begin();
-  }
-  void End() {
-    if (watch_ == nullptr || !status_.ok()) return;
-    auto times = watch_->End();
-    status_ = times.status();
-    if (times.ok()) times_ = *std::move(times);
-  }
-  void AddTo(StatRun& run) const {
-    if (status_.ok()) {
-      run.splits = SplitThreads(run.report, times_);
-    } else if (by_thread_) {
-      run.splits_missing = base::StatusText(status_);
-    }
-  }
-
- private:
-  const bool by_thread_;
-  std::unique_ptr<runtime::ThreadTimesWatch> watch_;
-  absl::Status status_;
-  std::vector<runtime::ThreadTimes> times_;
-};
 
 void Insert(const char* after, std::vector<StatNumber> parts,
             std::vector<StatNumber>& numbers) {
@@ -79,12 +49,10 @@ void Insert(const char* after, std::vector<StatNumber> parts,
 // What is known without kernel records.
 void AddUsage(const runtime::CommandUsage& usage,
               std::vector<StatNumber>& numbers) {
-  const bool recorded = numbers.size() > 1;
-  Insert(recorded ? "on-cpu" : "elapsed",
+  Insert("elapsed",
          rmap::UserAndSystem(usage.user_ns, usage.system_ns,
                              usage.user_ns + usage.system_ns),
          numbers);
-  if (recorded) return;
   const auto add = [&numbers](const char* name, std::uint64_t value) {
     numbers.push_back({.name = name, .value = value});
   };
@@ -94,21 +62,23 @@ void AddUsage(const runtime::CommandUsage& usage,
   add("major-faults", usage.major_faults);
 }
 
-// The kernel's split of the time between `before` and `after`, which is not
-// quite that of the recording.
-void AddSplit(const CpuTimes& before, const CpuTimes& after,
+// On-CPU time in the proportion of `times`. After losses it is at least what
+// the kernel counted of the children that were waited for. False: it is not
+// known.
+bool AddSplit(const CpuTimes& times, std::uint64_t waited_for_ns,
               std::vector<StatNumber>& numbers) {
   const auto on_cpu = std::find_if(
       numbers.begin(), numbers.end(),
       [](const StatNumber& number) { return number.name == "on-cpu"; });
-  if (on_cpu == numbers.end() || after.user_ns < before.user_ns ||
-      after.system_ns < before.system_ns) {
-    return;
-  }
+  if (on_cpu == numbers.end()) return false;
+  const rmap::Bounds limits =
+      on_cpu->bounds.value_or(rmap::Bounds{on_cpu->value, on_cpu->value});
+  const std::uint64_t total =
+      std::clamp(std::max(on_cpu->value, waited_for_ns), limits.lo, limits.hi);
   Insert("on-cpu",
-         rmap::UserAndSystem(after.user_ns - before.user_ns,
-                             after.system_ns - before.system_ns, on_cpu->value),
+         rmap::UserAndSystem(times.user_ns, times.system_ns, total, limits),
          numbers);
+  return true;
 }
 
 // From the first to the last counters of a CPU; the mean of all.
@@ -126,14 +96,19 @@ absl::StatusOr<StatRun> RunOnce(const StatCommandLine& line,
   if (!folder.ok()) return folder.status();
   record.output = (*folder)->path() + "/trace";
   std::optional<CpuTimes> before, after;
-  SplitOfThreads threads(line);
+  auto watch = runtime::OpenThreadTimesWatch();
+  absl::Status watched = watch.status();
+  std::vector<runtime::ThreadTimes> thread_times;
   record.begun = [&] {
     before = TimesNow(line, record);
-    threads.Begin();
+    if (watched.ok()) watched = (*watch)->Begin();
   };
   record.ended = [&] {
     after = TimesNow(line, record);
-    threads.End();
+    if (!watched.ok()) return;
+    auto times = (*watch)->End();
+    watched = times.status();
+    if (times.ok()) thread_times = *std::move(times);
   };
   auto recorded = runtime::Record(record);
   if (!recorded.ok()) return recorded.status();
@@ -144,7 +119,11 @@ absl::StatusOr<StatRun> RunOnce(const StatCommandLine& line,
   auto report = rmap::Reconstruct(**reader, {.observer = &switches});
   if (!report.ok()) return report.status();
   StatRun run{*std::move(recorded), *std::move(report), {}, {}, ""};
-  threads.AddTo(run);
+  if (watched.ok()) {
+    run.splits = SplitThreads(run.report, thread_times);
+  } else if (line.by == "thread") {
+    run.splits_missing = base::StatusText(watched);
+  }
 
   const bool of_command =
       !record.system_wide && record.pids.empty() && run.recorded.command_usage;
@@ -162,10 +141,16 @@ absl::StatusOr<StatRun> RunOnce(const StatCommandLine& line,
                            .value = stops.times,
                            .note = base::EscapeName(StopsText(stops))});
   }
-  if (of_command) {
-    AddUsage(*run.recorded.command_usage, run.numbers);
-  } else if (before && after) {
-    AddSplit(*before, *after, run.numbers);
+  const runtime::CommandUsage usage =
+      of_command ? *run.recorded.command_usage : runtime::CommandUsage();
+  CpuTimes times = TimesOfThreads(run.report, run.splits);
+  if (times.user_ns + times.system_ns == 0) {
+    times = before && after ? Between(*before, *after)
+                            : CpuTimes{usage.user_ns, usage.system_ns};
+  }
+  if (!AddSplit(times, usage.user_ns + usage.system_ns, run.numbers) &&
+      of_command) {
+    AddUsage(usage, run.numbers);
   }
   return run;
 }

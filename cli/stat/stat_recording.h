@@ -21,8 +21,8 @@ struct StatRun {
   runtime::RecordResult recorded;
   rmap::Report report;
   std::vector<rmap::StatNumber> numbers;
-  std::vector<ThreadSplit> splits;  // with --by thread, and for JSON
-  std::string splits_missing;       // why there are none
+  std::vector<ThreadSplit> splits;
+  std::string splits_missing;  // why there are none
 };
 
 // Errors: of Record(), of reading the trace; of the folder.

@@ -44,9 +44,10 @@ std::vector<ThreadSplit> SplitThreads(
     if (on_cpu == 0 || found == by_start.begin()) continue;
     --found;
     if (found->first.first != row.tid) continue;
+    const CpuTimes ticks{found->second->user_ns, found->second->system_ns};
     splits.push_back(
-        {i, rmap::UserAndSystem(found->second->user_ns,
-                                found->second->system_ns, on_cpu)});
+        {i, ticks,
+         rmap::UserAndSystem(ticks.user_ns, ticks.system_ns, on_cpu)});
   }
   std::stable_sort(splits.begin(), splits.end(),
                    [&](const ThreadSplit& a, const ThreadSplit& b) {
@@ -54,6 +55,31 @@ std::vector<ThreadSplit> SplitThreads(
                             *report.threads[b.row].on_cpu_ns;
                    });
   return splits;
+}
+
+CpuTimes TimesOfThreads(const rmap::Report& report,
+                        const std::vector<ThreadSplit>& splits) {
+  CpuTimes times, ticks;
+  std::uint64_t short_ns = 0;
+  const auto add = [&times](const std::vector<StatNumber>& parts) {
+    if (parts.empty()) return;
+    times.user_ns += parts[0].value;
+    times.system_ns += parts[1].value;
+  };
+  for (const ThreadSplit& split : splits) {
+    const std::uint64_t on_cpu = *report.threads[split.row].on_cpu_ns;
+    if (on_cpu >= 100'000'000) {
+      add(split.parts);
+      continue;
+    }
+    // It has a tick, or more often none: by its own it would count too much, or
+    // not at all.
+    short_ns += on_cpu;
+    ticks.user_ns += split.ticks.user_ns;
+    ticks.system_ns += split.ticks.system_ns;
+  }
+  add(rmap::UserAndSystem(ticks.user_ns, ticks.system_ns, short_ns));
+  return times;
 }
 
 std::string ThreadSplitText(const rmap::Report& report,

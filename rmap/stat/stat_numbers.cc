@@ -237,9 +237,9 @@ std::vector<std::string> NotCountedNotes(const Report& report) {
   return notes;
 }
 
-std::vector<StatNumber> UserAndSystem(std::uint64_t user_ns,
-                                      std::uint64_t system_ns,
-                                      std::uint64_t total_ns) {
+std::vector<StatNumber> UserAndSystem(
+    std::uint64_t user_ns, std::uint64_t system_ns, std::uint64_t total_ns,
+    const std::optional<Bounds>& total_limits) {
   StatNumber user{.name = "user", .is_time = true, .is_part = true};
   StatNumber system{.name = "system", .is_time = true, .is_part = true};
   const double sum = static_cast<double>(user_ns + system_ns);
@@ -253,14 +253,17 @@ std::vector<StatNumber> UserAndSystem(std::uint64_t user_ns,
   const double half = kZ / widening *
                       std::sqrt(share * (1 - share) / samples +
                                 kZ * kZ / (4 * samples * samples));
-  const auto part = [total](double of_it) {
+  const Bounds limits = total_limits.value_or(Bounds{total_ns, total_ns});
+  const auto part = [](std::uint64_t whole, double of_it) {
+    if (whole == Bounds::kNone) return whole;
     return static_cast<std::uint64_t>(
-        std::llround(total * std::clamp(of_it, 0.0, 1.0)));
+        std::llround(static_cast<double>(whole) * std::clamp(of_it, 0.0, 1.0)));
   };
-  user.value = part(share);
+  const double least = middle - half, most = middle + half;
+  user.value = part(total_ns, share);
   system.value = total_ns - user.value;
-  user.bounds = {part(middle - half), part(middle + half)};
-  system.bounds = {total_ns - user.bounds->hi, total_ns - user.bounds->lo};
+  user.bounds = {part(limits.lo, least), part(limits.hi, most)};
+  system.bounds = {part(limits.lo, 1 - most), part(limits.hi, 1 - least)};
   for (StatNumber* const number : {&user, &system}) {
     number->quality = Quality::kScaled;
     // Not 0 where no tick found the other one.

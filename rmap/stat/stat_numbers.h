@@ -45,10 +45,11 @@ std::vector<std::string> NotCountedNotes(const Report& report);
 
 // `user` and `system`: `total_ns` in the proportion of two times of the kernel,
 // which splits a thread's time by what it sees at its clock ticks, at most 10
-// ms apart: estimates, with Wilson's interval for as many samples.
-std::vector<StatNumber> UserAndSystem(std::uint64_t user_ns,
-                                      std::uint64_t system_ns,
-                                      std::uint64_t total_ns);
+// ms apart: estimates, with Wilson's interval for as many samples, widened by
+// the limits of `total_ns`.
+std::vector<StatNumber> UserAndSystem(
+    std::uint64_t user_ns, std::uint64_t system_ns, std::uint64_t total_ns,
+    const std::optional<Bounds>& total_limits = std::nullopt);
 
 }  // namespace countrace::rmap
 

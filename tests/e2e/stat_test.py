@@ -134,6 +134,29 @@ class Stat(Recording):
         part = r'~\S+( m?s)? \[.*\]'
         self.assertRegex(text, rf'(?m)^\d+ +\d+ +[\d.]+ ms +{part} +{part} +stat_workload$')
 
+    def test_split_of_processes_that_nobody_waits_for(self):
+        """wait4(2) has neither of them; they say themselves what getrusage(2) says."""
+        data, done = self.stat('--', WORKLOAD, 'strays', 200)
+        rows = {row['tid']: row for row in data['threads']}
+        found = [[int(word) for word in line.split()] for line in done.stdout.splitlines()]
+        self.assertEqual(2, len(found), done)
+        if not any('user_time' in rows[tid] for tid, _, _ in found):
+            self.skipTest('SKIPPED: user and system time of threads are not known here')
+
+        def share(user, system):
+            return user / (user + system)
+
+        # The ticks are the same: only what comes behind getrusage differs.
+        for tid, user_us, system_us in found:
+            parts = [rows[tid][part + '_time']['value'] for part in ('user', 'system')]
+            self.assertAlmostEqual(share(*parts), share(user_us, system_us), delta=0.1)
+        numbers = {number['name']: number['value'] for number in data['numbers']}
+        self.assertEqual(numbers['on-cpu'], numbers['user'] + numbers['system'])
+        self.assertAlmostEqual(share(numbers['user'], numbers['system']),
+                               share(*(sum(one[i] for one in found) for i in (1, 2))), delta=0.1)
+        self.assertGreater(numbers['user'] / (sum(one[1] for one in found) * 1000), 0.8, data)
+        self.assertGreater(numbers['system'] / (sum(one[2] for one in found) * 1000), 0.8, data)
+
     def test_split_of_running_threads(self):
         """What a thread did before it is not counted: this one has computed."""
         script = ('import sys, time\n'

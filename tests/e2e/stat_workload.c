@@ -10,6 +10,8 @@
 //   stat_workload modes MS               two threads, the second in system
 //                                        calls; prints of each its tid, and its
 //                                        user and system time in us
+//   stat_workload strays MS              the same of two processes without a
+//                                        parent that waits
 //   stat_workload sleep N                sleeps N times; prints its switches,
 //                                        voluntary and involuntary
 #define _GNU_SOURCE  // RUSAGE_THREAD
@@ -81,8 +83,10 @@ static void* CallSystem(void* none) {
   return none;
 }
 
-// Each pipe end that a grandchild holds is closed by its end.
-static void Orphans(long count, long pages) {
+// Runs `work` in `count` grandchildren, whose parents have ended; returns when
+// they have: each pipe end that a grandchild holds is closed by its end.
+static void Orphans(long count, void (*work)(long index, long argument),
+                    long argument) {
   int ends[2];
   if (pipe(ends) != 0) exit(1);
   for (long i = 0; i < count; ++i) {
@@ -91,7 +95,8 @@ static void Orphans(long count, long pages) {
       const pid_t parent_pid = getpid();
       if (fork() == 0) {
         while (getppid() == parent_pid) usleep(100);
-        Touch(pages);
+        work(i, argument);
+        fflush(stdout);
       }
       _exit(0);
     }
@@ -101,6 +106,16 @@ static void Orphans(long count, long pages) {
   char byte;
   while (read(ends[0], &byte, 1) > 0) {
   }
+}
+
+static void TouchAsOrphan(long index, long pages) {
+  (void)index;
+  Touch(pages);
+}
+
+static void ModeAsOrphan(long index, long ms) {
+  milliseconds = ms;
+  (index == 0 ? Compute : CallSystem)(NULL);
 }
 
 int main(int argc, char** argv) {
@@ -119,7 +134,9 @@ int main(int argc, char** argv) {
     }
     for (int i = 0; i < 2; ++i) pthread_join(threads[i], NULL);
   } else if (strcmp(what, "orphans") == 0) {
-    Orphans(count, pages);
+    Orphans(count, TouchAsOrphan, pages);
+  } else if (strcmp(what, "strays") == 0) {
+    Orphans(2, ModeAsOrphan, count);
   } else if (strcmp(what, "forks") == 0 || strcmp(what, "execs") == 0) {
     for (long i = 0; i < count; ++i) {
       const pid_t child = fork();

@@ -61,10 +61,9 @@ class StatJudge(Judge):
                                        lo <= truth[1] and hi >= truth[0]))
             else:
                 self.meets(f'stat {name}', self.stat_number(row), truth)
-        # By the kernel's ticks: the two together are all of it.
-        if {'user', 'system'} <= numbers.keys():
-            both = sum(numbers[name]['value'] for name in ('user', 'system'))
-            self.time_meets('stat user and system', (both, both), (least, most), least // 50)
+        # By the kernel's ticks: the two together are all of on-cpu.
+        both = sum(numbers[name]['value'] for name in ('user', 'system'))
+        self.meets('stat user and system', (both, both), self.stat_number(numbers['on-cpu']))
         rows = self.data['processes']
         self.meets('stat processes', (len(rows),) * 2, (processes, processes))
         whole = sum(row['counts']['exec-runtime'] for row in rows)

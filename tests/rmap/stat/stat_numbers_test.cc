@@ -84,7 +84,17 @@ TEST_CASE("user and system: samples at clock ticks are within the interval",
     const double truth = share * static_cast<double>(total);
     held += truth >= static_cast<double>(parts[0].bounds->lo) - 1 &&
             truth <= static_cast<double>(parts[0].bounds->hi) + 1;
-    CHECK(parts[0].bounds->lo + parts[1].bounds->hi == total);
+    CHECK(parts[0].bounds->lo + parts[1].bounds->hi + 1 - total <= 2);
+    // Losses: all that the interval of the whole holds.
+    const auto wide =
+        UserAndSystem(user, total - user, total, Bounds{total / 2, total * 2});
+    for (const std::size_t i : {0u, 1u}) {
+      CHECK(wide[i].value == parts[i].value);
+      CHECK(wide[i].bounds->lo <= parts[i].bounds->lo / 2 + 1);
+      CHECK(wide[i].bounds->hi >= parts[i].bounds->hi * 2 - 1);
+    }
+    CHECK(UserAndSystem(user, total - user, total, Bounds{0})[0].bounds->hi ==
+          Bounds::kNone);
   }
   CHECK(held > 0.93 * kRuns);
   CHECK(UserAndSystem(0, 0, 5).empty());

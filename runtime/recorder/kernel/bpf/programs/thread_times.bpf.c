@@ -2,14 +2,13 @@
 // (an iterator), and of those that end.
 #include "runtime/recorder/kernel/bpf/programs/thread_times.h"
 // (the others need its types)
-#include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), \
                              apply_to = record)
 struct task_struct {
-  int pid, tgid;
+  int pid, exit_state;
   unsigned long long utime, stime, start_time;
 };
 struct seq_file;
@@ -30,27 +29,30 @@ struct {
   __type(value, struct countrace_thread_times);
 } ended SEC(".maps");
 
-SEC("iter/task")
-int running(struct bpf_iter__task* context) {
-  struct task_struct* const task = context->task;
-  if (!task) return 0;
+static __always_inline struct countrace_thread_times times_of(
+    const struct task_struct* task) {
   struct countrace_thread_times times = {
       .key = {.start_ns = task->start_time, .tid = task->pid},
       .user_ns = task->utime,
       .system_ns = task->stime};
+  return times;
+}
+
+SEC("iter/task")
+int running(struct bpf_iter__task* context) {
+  struct task_struct* const task = context->task;
+  if (!task) return 0;
+  struct countrace_thread_times times = times_of(task);
   bpf_seq_write(context->meta->seq, &times, sizeof(times));
   return 0;
 }
 
-SEC("raw_tp/sched_process_exit")
-int on_exit(struct bpf_raw_tracepoint_args* context) {
-  const struct task_struct* const task =
-      (const struct task_struct*)context->args[0];
-  struct countrace_thread_times times = {};
-  times.key.start_ns = BPF_CORE_READ(task, start_time);
-  times.key.tid = BPF_CORE_READ(task, pid);
-  times.user_ns = BPF_CORE_READ(task, utime);
-  times.system_ns = BPF_CORE_READ(task, stime);
+// A thread that has ended leaves its CPU for good: behind the freeing of its
+// memory, which sched_process_exit is before since Linux 6.16.
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_switch, _Bool preempt, struct task_struct* task) {
+  if (!task->exit_state) return 0;
+  struct countrace_thread_times times = times_of(task);
   bpf_map_update_elem(&ended, &times.key, &times, BPF_ANY);
   return 0;
 }

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <map>
@@ -42,10 +43,11 @@ class BpfThreadTimesWatch : public ThreadTimesWatch {
 
   absl::Status Begin() override {
     // The order matters: a thread that ends between is in both.
-    skeleton_->links.on_exit = bpf_program__attach(skeleton_->progs.on_exit);
+    skeleton_->links.on_switch =
+        bpf_program__attach(skeleton_->progs.on_switch);
     skeleton_->links.running =
         bpf_program__attach_iter(skeleton_->progs.running, nullptr);
-    if (skeleton_->links.on_exit == nullptr ||
+    if (skeleton_->links.on_switch == nullptr ||
         skeleton_->links.running == nullptr) {
       return base::ErrnoStatus(errno, "Cannot attach the programs");
     }
@@ -72,8 +74,11 @@ class BpfThreadTimesWatch : public ThreadTimesWatch {
       ThreadTimes one{thread.first, thread.second, times.user_ns,
                       times.system_ns};
       if (const auto before = begin_.find(thread); before != begin_.end()) {
-        one.user_ns -= before->second.user_ns;
-        one.system_ns -= before->second.system_ns;
+        // An exec by another thread goes on under the main one's number.
+        one.user_ns -=
+            std::min<std::uint64_t>(one.user_ns, before->second.user_ns);
+        one.system_ns -=
+            std::min<std::uint64_t>(one.system_ns, before->second.system_ns);
       }
       out.push_back(one);
     }
