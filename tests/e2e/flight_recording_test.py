@@ -71,8 +71,8 @@ class Flight(running.Running):
         self.assertGreater(covered, length / 2)
         return data['trace']['end_ns']
 
-    def ticking(self, *options):
-        process = self.start_ticks()
+    def ticking(self, *options, pause_us=50):
+        process = self.start_ticks(pause_us=pause_us)
         recorder = self.begin('-p', str(process.pid), *options)
         self.await_joined(process)
         return process, recorder
@@ -116,7 +116,8 @@ class Flight(running.Running):
 
     def test_newest_of_a_time_stay(self):
         """What is older than 2 s goes, nothing that is younger."""
-        process, recorder = self.ticking('--flight', '2s')
+        # Not millions of records: babeltrace2 reads them, too.
+        process, recorder = self.ticking('--flight', '2s', pause_us=4000)
         self.wait_for_overwriting(recorder)
         time.sleep(3)
         errors = self.end(recorder)

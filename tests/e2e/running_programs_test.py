@@ -72,12 +72,12 @@ class Running(Recording):
                        'a control page')
         return process
 
-    def start_ticks(self, threads=2, **kwargs):
+    def start_ticks(self, threads=2, pause_us=50, **kwargs):
         counters = self.work / 'counters'
         with open(counters, 'wb') as file:
             file.truncate(4096)
         os.chmod(counters, 0o666)
-        process = self.start('killed', counters, threads, 50, **kwargs)
+        process = self.start('killed', counters, threads, pause_us, **kwargs)
         wait_until(lambda: all(self.committed()[:threads]), 'ticks')
         return process
 
