@@ -77,8 +77,8 @@ class NotedReader final : public logformat::TraceReader {
 };
 
 // What the trace is, what it cost and what was lost.
-void WriteFacts(const Report& report, std::uint64_t samples_left_out,
-                perfetto::Packets& packets, TrackEvents& events) {
+void WriteFacts(const Report& report, perfetto::Packets& packets,
+                TrackEvents& events) {
   const std::uint64_t uuid = TrackUuid(perfetto::TrackOf::kRecording, 0);
   events.Describe(uuid, report.begin_ns, [](Message& track) {
     AddText(track, perfetto::kTrackName, "countrace");
@@ -96,9 +96,6 @@ void WriteFacts(const Report& report, std::uint64_t samples_left_out,
     for (std::size_t i = 0; i < report.books.size(); ++i) {
       TrackEvents::Annotate(event, "own." + report.events[i].name,
                             report.books[i].own);
-    }
-    if (samples_left_out != 0) {
-      TrackEvents::Annotate(event, "samples_left_out", samples_left_out);
     }
   });
   events.Add(report.end_ns, EventType::kEnd, uuid, [](Message&) {});
@@ -126,22 +123,26 @@ absl::Status ExportPerfetto(
     };
   };
   TimelineObserver same_order;  // in which threads get their numbers
-  auto report = Reconstruct(reader, {.observer = &same_order,
-                                     .rows = {.samples = true},
-                                     .most_timed_samples = kMostSamples,
-                                     .progress = half(0)});
+  const auto report =
+      Reconstruct(reader, {.observer = &same_order, .progress = half(0)});
   if (!report.ok()) return report.status();
   TrackEvents events(packets, reader.info(), *report);
   TraceObserver observer(packets, events, reader.info(), *report);
-  const std::uint64_t left_out = perfetto::WriteSamples(*report, packets);
-  report->samples.reset();
+  perfetto::SampleWriter samples(*report, packets);
   NotedReader noted(reader, observer);
-  const auto again =
-      Reconstruct(noted, {.observer = &observer, .progress = half(1)});
+  const auto again = Reconstruct(
+      noted, {.observer = &observer,
+              .rows = {.samples = true},
+              .on_sample =
+                  [&samples](const Samples& of, const TimedSample& one) {
+                    samples.Add(of, one);
+                  },
+              .progress = half(1)});
   if (!packets.status().ok()) return packets.status();
   if (!again.ok()) return again.status();
+  if (again->samples) samples.Finish(*again->samples);
   observer.Finish();
-  WriteFacts(*report, left_out, packets, events);
+  WriteFacts(*report, packets, events);
   return packets.Finish();
 }
 

@@ -1,15 +1,14 @@
 // A trace as a file of Perfetto (ui.perfetto.dev, trace_processor).
 //
-//   TraceReader --Reconstruct--> Report: who is there, samples
+//   TraceReader --Reconstruct--> Report: who is there
 //   TraceReader --Reconstruct--> TraceObserver --> Packets --> the file
 //
 // It is read twice: a track has to be described before its first event, and the
 // names of threads are known at the end. Memory: that of the
-// reconstruction, and of at most kMostSamples samples. Thread: one.
+// reconstruction. Thread: one.
 #ifndef COUNTRACE_RMAP_EXPORT_PERFETTO_PERFETTO_EXPORT_H_
 #define COUNTRACE_RMAP_EXPORT_PERFETTO_PERFETTO_EXPORT_H_
 
-#include <cstddef>
 #include <functional>
 #include <string_view>
 
@@ -18,8 +17,6 @@
 #include "logformat/read/trace_reader.h"
 
 namespace countrace::rmap {
-
-inline constexpr std::size_t kMostSamples = std::size_t{1} << 21;
 
 // `parts` takes the file, part by part. Errors: of the reader and of `parts`;
 // CANCELLED `progress` said stop; OUT_OF_RANGE a count of 2^63 or more.

@@ -105,50 +105,65 @@ class Stacks {
 
 }  // namespace
 
-std::uint64_t WriteSamples(const Report& report, Packets& packets) {
-  const Samples& samples = *report.samples;
-  std::uint64_t hits = 0;
-  for (const SampleSum& sum : samples.sums) hits += sum.hits;
-  if (hits > samples.timed.size()) return hits;
-  CodePlaces places(samples, SampleBy::kFunction);
-  places.Expect({});
-  std::map<ThreadIndex, const ThreadRow*> threads;
-  for (const ThreadRow& row : report.threads) threads[row.index] = &row;
-  for (std::uint32_t event = 0; event < samples.events.size(); ++event) {
-    const std::uint32_t sequence = kSamples + event;
-    packets.Begin(sequence, [&](Message& packet) {
-      Message defaults(packet, kPacketDefaults);
-      defaults.add_uint32(kDefaultClockId, kMonotonic);
-      Message of(defaults, kPerfSampleDefaults);
-      Message timebase(of, kTimebase);
-      AddText(timebase, kTimebaseName, samples.events[event].name);
-    });
-    Stacks stacks(samples, places);
-    for (const TimedSample& sample : samples.timed) {
-      if (sample.event != event) continue;
-      const auto row = threads.find(samples.contexts[sample.context].thread);
-      packets.Add(sequence, kNeedsState, [&](Message& packet) {
-        packet.add_uint64(kTimestamp, sample.time_ns);
-        if (sample.frame != 0) stacks.Intern(packet, sample.frame);
-        Message of(packet, kPerfSample);
-        if (row != threads.end()) {
-          of.add_uint32(kSamplePid,
-                        static_cast<std::uint32_t>(row->second->pid));
-          of.add_uint32(kSampleTid,
-                        static_cast<std::uint32_t>(row->second->tid));
-        }
-        if (sample.frame != 0) of.add_uint64(kCallstackId, sample.frame);
-      });
-    }
-    if (event == 0 && samples.lost_records != 0) {
-      packets.Add(sequence, kNeedsState, [&](Message& packet) {
-        packet.add_uint64(kTimestamp, report.end_ns);
-        Message(packet, kPerfSample)
-            .add_uint64(kKernelRecordsLost, samples.lost_records);
-      });
-    }
+// What was interned, by event.
+class SampleWriter::Names {
+ public:
+  explicit Names(const Samples& samples)
+      : places_(samples, SampleBy::kFunction) {
+    places_.Expect({});
   }
-  return 0;
+  // Before the first of an event: also its sequence.
+  Stacks& Of(const Samples& samples, std::uint32_t event, Packets& packets) {
+    const auto [found, added] = stacks_.try_emplace(event, samples, places_);
+    if (added) {
+      packets.Begin(kSamples + event, [&](Message& packet) {
+        Message defaults(packet, kPacketDefaults);
+        defaults.add_uint32(kDefaultClockId, kMonotonic);
+        Message of(defaults, kPerfSampleDefaults);
+        Message timebase(of, kTimebase);
+        AddText(timebase, kTimebaseName, samples.events[event].name);
+      });
+    }
+    return found->second;
+  }
+
+ private:
+  CodePlaces places_;
+  std::map<std::uint32_t, Stacks> stacks_;
+};
+
+SampleWriter::SampleWriter(const Report& report, Packets& packets)
+    : report_(report), packets_(packets) {
+  for (const ThreadRow& row : report.threads) threads_[row.index] = &row;
+}
+
+SampleWriter::~SampleWriter() = default;
+
+void SampleWriter::Add(const Samples& samples, const TimedSample& sample) {
+  if (names_ == nullptr) names_ = std::make_unique<Names>(samples);
+  Stacks& stacks = names_->Of(samples, sample.event, packets_);
+  const auto row = threads_.find(samples.contexts[sample.context].thread);
+  packets_.Add(kSamples + sample.event, kNeedsState, [&](Message& packet) {
+    packet.add_uint64(kTimestamp, sample.time_ns);
+    if (sample.frame != 0) stacks.Intern(packet, sample.frame);
+    Message of(packet, kPerfSample);
+    if (row != threads_.end()) {
+      of.add_uint32(kSamplePid, static_cast<std::uint32_t>(row->second->pid));
+      of.add_uint32(kSampleTid, static_cast<std::uint32_t>(row->second->tid));
+    }
+    if (sample.frame != 0) of.add_uint64(kCallstackId, sample.frame);
+  });
+}
+
+void SampleWriter::Finish(const Samples& samples) {
+  if (samples.events.empty() || samples.lost_records == 0) return;
+  if (names_ == nullptr) names_ = std::make_unique<Names>(samples);
+  names_->Of(samples, 0, packets_);
+  packets_.Add(kSamples, kNeedsState, [&](Message& packet) {
+    packet.add_uint64(kTimestamp, report_.end_ns);
+    Message(packet, kPerfSample)
+        .add_uint64(kKernelRecordsLost, samples.lost_records);
+  });
 }
 
 }  // namespace countrace::rmap::perfetto
