@@ -29,6 +29,7 @@ struct Loss {
   std::uint64_t not_joined = 0;       // processes whose hooks are not recorded
   std::uint64_t unavailable = 0;      // requests that were not recorded at all
   std::uint64_t went_on = 0;          // processes that outlived their command
+  std::uint64_t left_out_ms = 0;      // without calls or samples, as asked for
   std::uint64_t cut_texts = 0;        // longer than the format allows
   std::uint64_t damaged = 0;          // parts that a reader misses
   std::uint64_t unfinished = 0;       // 1: recorder at work, or killed
@@ -54,7 +55,7 @@ std::vector<NotRecorded> NotRecordedOf(const TraceInfo& info);
 struct LossStatement {
   std::string text;  // "nothing was lost", or all that is missing
   // --fail-on-loss applies: not of what a flight recording overwrites by
-  // request, nor of a recording that is not finished.
+  // request, or --max-cpu leaves out, nor of a recording that is not finished.
   bool is_loss = false;
   bool complete = true;  // the text is "nothing was lost"
   // The JSON object `loss`, without `by_cause` and `messages`.

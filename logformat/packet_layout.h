@@ -319,6 +319,11 @@ enum class CountersReason : std::uint32_t {
   // For a snapshot: the end of each CPU in its tables; a dump as any other in
   // the recording, which goes on.
   kSnapshot = 5,
+  // From the first such dump of any CPU on, system calls and faults are not
+  // recorded as segments (`record --max-cpu`), until the first of the others.
+  // Both are repeated.
+  kCallsLeftOut = 6,
+  kCallsRecorded = 7,
 };
 
 struct TaskRecord {  // events `fork` and `exit`

@@ -66,11 +66,14 @@ inline constexpr char kLostSamples[] = "lost_samples";
 inline constexpr char kUnavailable[] = "unavailable";
 // Processes of the command that lived on when it had ended.
 inline constexpr char kWentOn[] = "went_on";
+// Milliseconds in which system calls, faults or samples were not recorded, for
+// a limit of the recorder's own cost.
+inline constexpr char kLeftOut[] = "left_out";
 // Texts of hooks that were longer than kMaxStringBytes.
 inline constexpr char kCutTexts[] = "cut_texts";
 inline constexpr const char* kNotRecordedCauses[] = {
     kKernelRecursion, kNotJoined, kLostSamples,
-    kUnavailable,     kWentOn,    kCutTexts};
+    kUnavailable,     kWentOn,    kLeftOut,    kCutTexts};
 
 // A trace's description: from `metadata` of a finished trace, from `.session`
 // and `.hooks` of an unfinished one.

@@ -3,6 +3,7 @@
 // into its loop; what they lead to has files of its own.
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -30,6 +31,7 @@ namespace countrace::rmap {
 
 namespace {
 
+using logformat::CountersReason;
 using logformat::CpuEvent;
 using logformat::DiscardedEvents;
 using logformat::DiscardedPackets;
@@ -79,6 +81,12 @@ class Reconstruction final : public logformat::ItemSink {
         kernel_hooks_(hooks_, registry_, dispatches_, segments_, observer_,
                       samples_.get()),
         tasks_(registry_, dispatches_, segments_, hooks_) {
+    // A flight recording may have overwritten where that began.
+    calls_left_out_ =
+        complete_from_ns != 0 &&
+        std::ranges::any_of(info.not_recorded, [](const auto& what) {
+          return what.cause == logformat::kLeftOut;
+        });
     if (info.scope == logformat::SessionScope::kCommand && info.root_pid > 0) {
       registry_.Announce({info.root_pid, info.root_pid}, info.begin_ns);
     }
@@ -313,6 +321,15 @@ class Reconstruction final : public logformat::ItemSink {
   void OnKernelRecord(const EventRecord& record, std::uint64_t time_ns);
   void CloseSegmentsOfEnded();
 
+  // --- Calls that were left out (FORMAT.md 4.3) ------------------------------
+
+  // Absent: `record` does not say whether they are.
+  static std::optional<bool> CallsLeftOutAt(const EventRecord& record);
+  // The tables begin, or the records change, from `time_ns` on.
+  void SetCallsLeftOut(bool left_out, std::uint64_t time_ns);
+  void EndCallsLeftOut(std::uint64_t time_ns);
+  void DoubtCallsOf(ThreadState& thread, std::uint64_t time_ns);
+
   // What was lost of a stream, by DiscardedEvents or DiscardedPackets.
   struct Loss {
     StreamClass stream_class;
@@ -368,7 +385,9 @@ class Reconstruction final : public logformat::ItemSink {
   std::uint64_t first_ns_ = kNever, now_ns_ = 0;
   std::uint64_t kernel_ns_ = 0;      // time of the last kernel record
   std::uint64_t lost_until_ns_ = 0;  // the latest end of a loss
-  bool unplaced_loss_ = false;  // hook records of an unknown process were lost
+  bool calls_left_out_ = false;
+  std::uint64_t calls_left_out_ns_ = 0;  // since when
+  bool unplaced_loss_ = false;           // hook records of an unknown process were lost
 };
 
 Window::Step Reconstruction::Enter(std::uint64_t time_ns, bool may_precede) {
@@ -392,6 +411,7 @@ bool Reconstruction::IsInside(const EventRecord& record) {
   } else if (!of_thread) {
     // It names threads at most.
     const bool hook = logformat::IsKernelHookEvent(record.event_id);
+    calls_left_out_ = CallsLeftOutAt(record).value_or(calls_left_out_);
     dispatches_.OnEarlier(
         Measured(record, record.time_ns),
         hook && hooks_.origins()[logformat::EventHookId(record.event_id)] ==
@@ -436,6 +456,7 @@ void Reconstruction::BeginRange() {
   ledger_ = LossLedger();
   if (samples_ != nullptr) samples_->Drop();
   records_ = malformed_ = 0;
+  SetCallsLeftOut(calls_left_out_, begin_ns);
 }
 
 bool Reconstruction::OnBehind(const EventRecord& record) {
@@ -476,6 +497,7 @@ bool Reconstruction::OnBehind(const EventRecord& record) {
 void Reconstruction::BeginTables() {
   registry_.BeginTables(window_.begin_ns());
   dispatches_.BeginTables(window_.begin_ns());
+  SetCallsLeftOut(calls_left_out_, window_.begin_ns());
   for (const Loss& loss : losses_at_begin_) Lose(loss);
 }
 
@@ -555,6 +577,11 @@ void Reconstruction::OnKernelRecord(const EventRecord& record,
       return;
     case CpuEvent::kCounters:
       dispatches_.OnCounters(record, time_ns);
+      if (const auto left_out = CallsLeftOutAt(record);
+          left_out && *left_out != calls_left_out_) {
+        EndCallsLeftOut(time_ns);
+        SetCallsLeftOut(*left_out, time_ns);
+      }
       if (logformat::CountersRecord dump;
           Decode(record, dump) && dispatches_.IsEnd(dump.reason, time_ns)) {
         kernel_hooks_.EndInterrupts(record.cpu, time_ns, true);
@@ -569,7 +596,55 @@ void Reconstruction::OnKernelRecord(const EventRecord& record,
       return;
     default:
       if (!tasks_.OnRecord(record, time_ns)) ++malformed_;
+      if (logformat::TaskRecord task;
+          calls_left_out_ &&
+          record.event_id == static_cast<std::uint16_t>(CpuEvent::kFork) &&
+          Decode(record, task)) {
+        ThreadState* const child = registry_.Find(task.tid);
+        if (child != nullptr) DoubtCallsOf(*child, time_ns);
+      }
       return;
+  }
+}
+
+std::optional<bool> Reconstruction::CallsLeftOutAt(const EventRecord& record) {
+  logformat::CountersRecord dump;
+  if (record.event_id != static_cast<std::uint16_t>(CpuEvent::kCounters) ||
+      record.stream_class != StreamClass::kCpu || !Decode(record, dump)) {
+    return std::nullopt;
+  }
+  const auto is = [&dump](CountersReason reason) {
+    return dump.reason == static_cast<std::uint32_t>(reason);
+  };
+  if (is(CountersReason::kCallsLeftOut)) return true;
+  return is(CountersReason::kCallsRecorded) ? std::optional(false)
+                                            : std::nullopt;
+}
+
+void Reconstruction::DoubtCallsOf(ThreadState& thread, std::uint64_t time_ns) {
+  if (thread.process == nullptr || thread.exited || thread.retired) return;
+  thread.process->calls_left_out = true;
+  if (thread.unseen.stack_since_ns == UnseenState::kNever) {
+    segments_.BeginKernelDoubt(thread, time_ns);
+  }
+}
+
+void Reconstruction::SetCallsLeftOut(bool left_out, std::uint64_t time_ns) {
+  kernel_hooks_.SetCallsLeftOut(left_out);
+  segments_.SetCallsLeftOut(left_out);
+  if (!left_out && !calls_left_out_) return;
+  calls_left_out_ = left_out;
+  calls_left_out_ns_ = time_ns;
+  for (ThreadState& thread : registry_.threads()) {
+    DoubtCallsOf(thread, time_ns);
+  }
+}
+
+void Reconstruction::EndCallsLeftOut(std::uint64_t time_ns) {
+  if (!calls_left_out_ || observer_ == nullptr) return;
+  for (const CpuState& cpu : dispatches_.cpus()) {
+    observer_->OnLoss({static_cast<std::int32_t>(cpu.cpu), kNoThread,
+                       calls_left_out_ns_, time_ns, 0, logformat::kLeftOut});
   }
 }
 
@@ -603,6 +678,8 @@ Report Reconstruction::Finish(const logformat::TraceReader& reader,
   Enter(kNever - 1, /*may_precede=*/false);
   now_ns_ = std::max({now_ns_, lost_until_ns_, window_.begin_ns()});
   if (window_.ends_in_range() && !interrupted) now_ns_ = window_.until_ns();
+  EndCallsLeftOut(now_ns_);
+  SetCallsLeftOut(false, now_ns_);
   dispatches_.Finish(now_ns_);
   CloseSegmentsOfEnded();
   const auto no_process = [](const ThreadState& thread) {

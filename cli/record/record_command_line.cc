@@ -29,6 +29,7 @@ void AddRecordOptions(VerbParser& parser, RecordCommandLine& line) {
   parser.AddBytes("--sub-buffer-size", record.sub_buffer_bytes);
   parser.AddNumber("--sub-buffers", line.sub_buffers, 1024);
   parser.AddBytes("--kernel-ring", record.kernel_ring_bytes);
+  parser.AddText("--max-cpu", line.max_cpu);
   parser.AddChoice("--backend", line.backend, {"auto", "bpf", "perf", "lttng"});
   parser.AddTexts("--kernel", line.kernel_records);
   parser.AddChoice("--preset", line.preset,

@@ -16,7 +16,7 @@ struct RecordCommandLine {
   std::vector<std::string> events, hook_events, pids, kernel_records, marks;
   std::string mode = "stream";
   std::string backend = "auto";
-  std::string rotate, count, preset;
+  std::string rotate, count, preset, max_cpu;
   std::uint64_t sub_buffers = 4;
   std::string flight;
   std::uint64_t split_ns = 0, keep_ns = 0;

@@ -23,7 +23,7 @@ constexpr const char* kNotWithLttng[] = {
     "--mark",        "--count",         "--kernel-ring", "--no-fault-records",
     "--best-effort", "--dry-run-rules", "--wait-all",    "--format",
     "--sample",      "--signal-every",  "--offcpu",      "--wakeup-stacks",
-    "--call-graph",  "--data"};
+    "--call-graph",  "--data",          "--max-cpu"};
 
 }  // namespace
 

@@ -213,6 +213,36 @@ absl::Status SetFlight(const VerbParser& parser, const RecordCommandLine& line,
   return absl::OkStatus();
 }
 
+// --max-cpu PER_CENT, of one CPU.
+absl::Status SetMaxCpu(const VerbParser& parser, const RecordCommandLine& line,
+                       RecordOptions& record) {
+  if (!parser.is_given("--max-cpu")) return absl::OkStatus();
+  constexpr double kLeast = 0.1, kMost = 100;
+  std::string number = line.max_cpu;
+  if (number.ends_with('%')) number.pop_back();
+  double per_cent = 0;
+  if (number == line.max_cpu || !absl::SimpleAtod(number, &per_cent) ||
+      !(per_cent >= kLeast && per_cent <= kMost)) {
+    return InvalidArgumentError(absl::StrFormat(
+        "--max-cpu %s: not from %g%% to %g%% of one CPU: write it like 1%%, or "
+        "leave it out to record all, whatever it costs",
+        base::EscapeName(line.max_cpu), kLeast, kMost));
+  }
+  record.max_cpu = per_cent / 100;
+  for (const char* const other : {"--no-kernel", "--offcpu"}) {
+    if (!parser.is_given(other)) continue;
+    return InvalidArgumentError(absl::StrFormat(
+        "--max-cpu and %s contradict each other: leave out one; what is "
+        "thinned are kernel records, and stacks off CPU cannot be",
+        other));
+  }
+  if (line.backend == "perf") {
+    return InvalidArgumentError(
+        "--max-cpu measures and thins BPF programs: leave out --backend perf");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status SetMode(const VerbParser& parser, const RecordCommandLine& line,
                      RecordOptions& record) {
   record.mode = line.mode == "discard" ? logformat::SessionMode::kDiscard
@@ -261,6 +291,7 @@ absl::StatusOr<RecordOptions> MakeRecordRequest(
     return status;
   }
 
+  if (auto status = SetMaxCpu(parser, line, record); !status.ok()) return status;
   if (auto status = SetMode(parser, line, record); !status.ok()) return status;
   record.events = runtime::SplitEvents(line.events);
   record.hook_events = runtime::SplitEvents(line.hook_events);

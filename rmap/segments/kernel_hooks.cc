@@ -157,6 +157,7 @@ void KernelHooks::OnRecord(const EventRecord& record,
     OnInterrupt(record, hook_id, time_ns);
     return;
   }
+  if (calls_left_out_ && hooks_.IsCall(hook_id)) return;
   const auto [tid, pid, syscall] = TidsOf(hook.ids);
   if (hooks_.IsOffCpu(hook_id)) {
     ThreadState& thread = registry_.Observe({pid, tid}, time_ns);

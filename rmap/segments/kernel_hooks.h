@@ -43,6 +43,9 @@ class HookTable {
     return Is(hook_id, kMakesThread);
   }
   bool IsFault(std::uint32_t hook_id) const { return Is(hook_id, kFault); }
+  bool IsCall(std::uint32_t hook_id) const {
+    return (roles_[hook_id] & (kSystemCall | kFault)) != 0;
+  }
   // A point of which the cost was measured.
   bool IsCostlyPoint(std::uint32_t hook_id) const {
     return Is(hook_id, kCostlyPoint);
@@ -103,6 +106,8 @@ class KernelHooks {
   // Requires: `hook` is the head of `record`.
   void OnRecord(const logformat::EventRecord& record,
                 const logformat::KernelHookRecord& hook, std::uint64_t time_ns);
+  // Some of the records of system calls and faults are there, or all.
+  void SetCallsLeftOut(bool left_out) { calls_left_out_ = left_out; }
   // Ends the open segments of the interrupts of `cpu` with its records, at a
   // loss or at the end. `own`: the recording ends, and the innermost segment is
   // the recorder's own.
@@ -137,6 +142,7 @@ class KernelHooks {
   SegmentBuilder& segments_;
   TimelineObserver* observer_;
   SampleSums* samples_;  // null: no table of them
+  bool calls_left_out_ = false;
 };
 
 }  // namespace countrace::rmap

@@ -19,6 +19,14 @@ namespace countrace::rmap {
 
 void SegmentBuilder::EndKernelDoubt(ThreadState& thread, std::uint64_t time_ns,
                                     std::uint32_t exits) {
+  ResolveKernelDoubt(thread, time_ns, exits);
+  if (calls_left_out_) [[unlikely]]
+    BeginKernelDoubt(thread, time_ns);
+}
+
+void SegmentBuilder::ResolveKernelDoubt(ThreadState& thread,
+                                        std::uint64_t time_ns,
+                                        std::uint32_t exits) {
   UnseenState& unseen = thread.unseen;
   if (unseen.stack_since_ns == UnseenState::kNever) [[likely]]
     return;

@@ -175,6 +175,8 @@ class SegmentBuilder {
   // `seen_ns`: its calls ended at any time up to `latest_ns`, not at `time_ns`.
   void DoubtEnd(ThreadState& thread, std::uint64_t seen_ns,
                 std::uint64_t time_ns, std::uint64_t latest_ns) const;
+  // Requires: every thread is in doubt. While calls are left out, they stay so.
+  void SetCallsLeftOut(bool left_out) { calls_left_out_ = left_out; }
   // It is unknown again.
   void BeginKernelDoubt(ThreadState& thread, std::uint64_t time_ns) const;
   // The innermost open call may belong to another path.
@@ -268,6 +270,8 @@ class SegmentBuilder {
   // True if the exit of `hook_id` is that of such a call.
   bool EndLeft(ThreadState& thread, const ThreadNow& now, std::uint32_t hook_id,
                std::uint64_t time_ns);
+  void ResolveKernelDoubt(ThreadState& thread, std::uint64_t time_ns,
+                          std::uint32_t exits);
   void MoveWaits(ThreadState& thread, std::uint64_t since_ns) const;
   // Before CloseAll: a segment that is open several times may have been left
   // each time.
@@ -300,6 +304,7 @@ class SegmentBuilder {
   const std::vector<logformat::HookOrigin>& origins_;  // by hook id
   JumpHooks jumps_;
   std::uint32_t kernel_fault_;
+  bool calls_left_out_ = false;
   RotatingCounters rotating_;
   TimelineObserver* observer_;
   bool call_counts_;  // the observer's WantsCallCounts()

@@ -194,6 +194,7 @@ void ThreadRegistry::BeginRange(std::uint64_t time_ns) {
     process.before_exec.clear();
     process.before_exec_ns = 0;
     process.kernel_unknown_ns = 0;
+    process.calls_left_out = false;
     process.hooks_lost_since_ns =
         std::max(process.hooks_lost_since_ns, time_ns);
   };

@@ -176,7 +176,9 @@ absl::Status ResolveKernelRequests(const RecordOptions& options,
   kernel.gating = KeptBy(options);
   kernel.marks = *std::move(marks);
   kernel.rotate_ns = options.rotate_ns;
-  kernel.fault_records = options.fault_records;
+  // A record of each fault could not be left out: tables need all or none.
+  kernel.fault_records = options.fault_records && options.max_cpu == 0;
+  kernel.measures_itself = options.max_cpu != 0;
   kernel.wakeups = options.wakeups;
   kernel.hooks = *std::move(hooks);
   kernel.hook_rules = *std::move(hook_rules);

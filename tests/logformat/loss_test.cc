@@ -43,6 +43,9 @@ const std::map<std::string, Row> kRows = {
     {"went_on",
      {&Loss::went_on, "1 process of the command goes on, unrecorded",
       "3 processes of the command go on, unrecorded", true}},
+    {"left_out_ms",
+     {&Loss::left_out_ms, "1 ms without all calls or samples, for --max-cpu",
+      "3 ms without all calls or samples, for --max-cpu", false}},
     {"cut_texts",
      {&Loss::cut_texts, "1 long text was cut", "3 long texts were cut", true}},
     {"damaged",
@@ -115,6 +118,7 @@ TEST_CASE("loss: every cause that the trace's description may hold is counted",
       {kLostSamples, "lost_samples"},
       {kUnavailable, "unavailable"},
       {kWentOn, "went_on"},
+      {kLeftOut, "left_out_ms"},
       {kCutTexts, "cut_texts"}};
   for (const char* cause : kNotRecordedCauses) {
     INFO(cause);

@@ -62,6 +62,9 @@ class UnseenBounds::SegmentLimits {
   // What its paths had before is known of a single thread: how much others had
   // added by then depends on the order of reading.
   const CertainSums certain_;
+  // Some of its process's system calls and faults were not recorded: nobody
+  // knows how many.
+  const bool left_out_;
   // Calls of kernel segments that were not recorded.
   const bool kernel_;
   // No kernel record shows where one of its threads was.
@@ -89,7 +92,9 @@ UnseenBounds::SegmentLimits::SegmentLimits(const UnseenBounds& bounds,
       hooks_((process.hooks_lost || bounds.input_.in.session_loss) &&
              (!unseen.in_kernel || unseen.path)),
       certain_(process.threads.size() == 1 ? unseen.certain : CertainSums()),
-      kernel_(unseen.in_kernel && process.kernel_unknown_ns != 0),
+      left_out_(process.calls_left_out && !interrupts_),
+      kernel_(unseen.in_kernel &&
+              (process.kernel_unknown_ns != 0 || left_out_)),
       absent_(all_.absent && !interrupts_),
       records_(interrupts_ ? bounds.MostUnseen() : all_.records),
       less_ns_(unseen.own.less_ns),
@@ -106,7 +111,9 @@ UnseenBounds::SegmentLimits::SegmentLimits(const UnseenBounds& bounds,
   outer_ns_ += late_ns;
   if (kernel_) {
     less_ns_ += late_ns;
-    more_ns_ += process.kernel_unknown_ns;
+    more_ns_ = left_out_ ? kNone : more_ns_ + process.kernel_unknown_ns;
+  } else if (left_out_) {
+    inner_ns_ = kNone;
   }
   if (hooks_) {
     certain_less_ns_ = std::exchange(less_ns_, kNone);
@@ -121,7 +128,9 @@ UnseenBounds::SegmentLimits::SegmentLimits(const UnseenBounds& bounds,
 
 void UnseenBounds::SegmentLimits::OfCalls() {
   calls_ = Around(row_.calls, unseen_.path ? unseen_.own.fewer_calls : 0,
-                  kernel_ ? records_ : 0);
+                  !kernel_    ? 0
+                  : left_out_ ? kNone
+                              : records_);
   if (hooks_) {
     const std::uint64_t more =
         bounds_.input_.in.session_loss ? kNone : process_.hook_records_lost;
@@ -151,7 +160,8 @@ void UnseenBounds::SegmentLimits::OfDurations(
   // A lost record hides calls, and changes the time of those that are open;
   // of lost hook records, and of a loss that was noticed late, not only them.
   const bool local = !hooks_ && !interrupts_ && all_.late_ns == 0;
-  const std::uint64_t missing = local ? calls_.hi - row_.calls : kNone;
+  const std::uint64_t missing =
+      local && calls_.hi != kNone ? calls_.hi - row_.calls : kNone;
   std::uint64_t most_ns =
       interrupts_ ? Less(bounds_.input_.in.end_ns, bounds_.input_.in.begin_ns)
                   : all_.longest_ns;

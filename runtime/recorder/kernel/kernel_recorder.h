@@ -45,6 +45,14 @@ struct KernelRecorderOptions {
   std::vector<SampleRequest> samples;  // what is sampled beside
   OffCpuRequest off_cpu;               // BPF only
   std::uint64_t ring_bytes = 8 << 20;  // per CPU
+  bool measures_itself = false;        // for SpentNs(); BPF only
+};
+
+// What is not recorded, so that recording costs less.
+enum class Thinning : std::uint8_t {
+  kNothing,
+  kCalls,           // system calls and faults as segments
+  kCallsAndSamples  // and samples
 };
 
 // The destination of the records.
@@ -73,6 +81,7 @@ struct KernelRecorderStatistics {
   std::uint64_t own_bpf_ns = 0, own_bpf_sampled_ns = 0;
   // The part of `discarded` that no packet could hold (the device was full).
   std::array<std::uint64_t, logformat::kDiscardCauses> unplaced{};
+  std::uint64_t left_out_samples = 0;  // by Thin()
   std::uint64_t recursion_missed = 0;  // by the kernel's guard (BPF)
   int last_errno = 0;  // errno of the last discard for disk_full or no_resource
 };
@@ -116,6 +125,12 @@ class KernelRecorder {
   virtual bool records_hooks() const { return false; }
   // The marked processes that live now, without namespaces. BPF only.
   virtual std::vector<std::int32_t> MarkedProcesses() const { return {}; }
+  // Run time of the BPF programs so far, all of it, ns. Absent: it is not
+  // measured.
+  virtual std::optional<std::uint64_t> SpentNs() const { return {}; }
+  // Leaves out less or more from now on. Requires: SpentNs() has a value.
+  virtual absl::Status Thin(Thinning) { return absl::OkStatus(); }
+
   // Parts of the request that are in no stream; not among messages().
   const std::vector<logformat::NotRecorded>& left_out() const {
     return left_out_;

@@ -73,6 +73,9 @@ struct RecordOptions {
   std::optional<std::uint64_t> keep_ns;
   KernelBackend backend = KernelBackend::kAuto;
   std::uint64_t kernel_ring_bytes = 8 << 20;  // per CPU
+  // The most of one CPU that the recorder and its BPF programs take, as a part
+  // of 1 (BPF back end); 0: no limit. What is thinned: session/cpu_budget.h.
+  double max_cpu = 0;
   bool kernel = true;                         // false: user hooks only
   bool fault_records = true;  // a record for every page fault, if page-faults
                               // is among the events

@@ -216,6 +216,16 @@ StackKind SampleRecorder::KindOf(std::size_t event) const {
   return event == off_cpu_event() ? StackKind::kOffCpu : StackKind::kWaker;
 }
 
+std::uint64_t SampleRecorder::left_out() const {
+  std::uint64_t left_out = 0;
+  for (std::size_t cpu = 0; cpu < outside_.size(); ++cpu) {
+    for (std::size_t event = 0; event < requests_.size(); ++event) {
+      left_out += events_.totals(cpu, event).left_out;
+    }
+  }
+  return left_out;
+}
+
 std::uint64_t SampleRecorder::lost() const {
   std::uint64_t lost = 0;
   for (const auto& [waits, wakers] : off_cpu_sums_) {
@@ -293,7 +303,7 @@ void SampleRecorder::StoreEnd(std::size_t cpu, std::uint64_t time_ns,
         totals.counted,
         totals.idle,
         outside_[cpu][event],
-        totals.lost,
+        totals.lost + totals.left_out,
         totals.throttled};
     out.Append(count_id_, numbers);
   }

@@ -85,6 +85,9 @@ class SampleRecorder {
   }
   // Samples of all events that found no room. Behind Stop().
   std::uint64_t lost() const;
+  // Drops the samples that Drain() finds from now on, or not any more.
+  void LeaveOut(bool leave_out) { events_.LeaveOut(leave_out); }
+  std::uint64_t left_out() const;  // dropped so far
   // What was lost, for the user. Behind Stop().
   void Describe(std::vector<std::string>& messages) const;
 

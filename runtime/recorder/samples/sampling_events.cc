@@ -331,12 +331,16 @@ void SamplingEvents::Disable() {
 
 void SamplingEvents::Decode(Event& event, std::uint16_t index,
                             const perf_event_header* header,
-                            RecordBatch& batch) {
+                            RecordBatch& batch) const {
   const auto body =
       std::as_bytes(std::span(reinterpret_cast<const char*>(header + 1),
                               header->size - sizeof(perf_event_header)));
   switch (header->type) {
     case PERF_RECORD_SAMPLE:
+      if (leave_out_) {
+        ++event.totals.left_out;
+        return;
+      }
       event.totals.idle +=
           AddSample({index, event.period, event.has_stacks, event.data}, body,
                     static_cast<std::uint32_t>(getpid()), batch);

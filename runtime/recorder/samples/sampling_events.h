@@ -27,6 +27,7 @@ struct SamplingTotals {
   std::uint64_t idle = 0;       // sum of the periods of samples on the idle CPU
   std::uint64_t lost = 0;       // samples that found no room in the ring
   std::uint64_t throttled = 0;  // times that the kernel stopped it for a while
+  std::uint64_t left_out = 0;   // samples that were dropped by request
 };
 
 // Returns: INVALID_ARGUMENT this machine does not have the event.
@@ -47,6 +48,9 @@ class SamplingEvents {
   void Drain(std::size_t cpu, RecordBatch& batch);
   // One of each ring, readable when it is half full.
   std::vector<int> Descriptors() const;
+  // From now on, drops samples instead of appending them. What else the rings
+  // hold, mappings, is appended.
+  void LeaveOut(bool leave_out) { leave_out_ = leave_out; }
   // Stops them and reads their counts. What is in the rings stays there.
   void Disable();
 
@@ -73,10 +77,11 @@ class SamplingEvents {
   static absl::StatusOr<Event> OpenEvent(
       const SampleRequest& request, std::uint32_t cpu, Follows follows,
       const std::vector<std::int32_t>& threads);
-  static void Decode(Event& event, std::uint16_t index,
-                     const perf_event_header* header, RecordBatch& batch);
+  void Decode(Event& event, std::uint16_t index,
+              const perf_event_header* header, RecordBatch& batch) const;
 
   std::size_t events_ = 0;
+  bool leave_out_ = false;
   std::vector<Event> all_;  // by CPU, then event
 };
 

@@ -38,6 +38,7 @@
 #include "runtime/recorder/request/record_options.h"
 #include "runtime/recorder/samples/overflow_signals.h"
 #include "runtime/recorder/session/command.h"
+#include "runtime/recorder/session/cpu_budget.h"
 #include "runtime/recorder/session/started_programs.h"
 #include "runtime/recorder/session/stop_signals.h"
 #include "runtime/recorder/system/monotonic_clock.h"
@@ -122,7 +123,12 @@ class Recording {
       const std::vector<std::int32_t>& attached) const;
   void NameProcessesThatGoOn(const std::vector<std::int32_t>& attached);
   void NoteMissedRecords();
-  void StoreNotRecorded() const;
+  void StoreNotRecorded(
+      const std::vector<logformat::NotRecorded>& not_recorded) const;
+  CpuSpent Spent() const;
+  // Requires: kernel_->SpentNs() has a value.
+  void KeepBudget();
+  void DescribeBudget(const KernelRecorderStatistics& statistics);
   bool IsCovered(const ProgramStart& start,
                  const std::set<std::uint64_t>& joined) const;
   std::map<std::string, std::uint64_t> UnjoinedStarts() const;
@@ -152,6 +158,8 @@ class Recording {
   std::optional<TriggerWatcher> watcher_;  // with triggers
   std::optional<PriorityGuard> priority_;
   CpuQuotas quotas_;
+  std::optional<CpuBudget> budget_;  // with `max_cpu`
+  bool budget_told_ = false;         // that it did not hold
   bool preloaded_ = false;
   std::string program_;  // the command's file, if known
   std::vector<std::string> named_events_;

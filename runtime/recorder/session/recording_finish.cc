@@ -64,6 +64,7 @@ void Recording::CloseKernel() {
                              absl::StrFormat("Samples without room: samples=%d",
                                              statistics.lost_samples)});
   }
+  DescribeBudget(statistics);
   SessionControl& control = session_.control();
   for (std::size_t i = 0; i < statistics.unplaced.size(); ++i) {
     control.discarded_by_cause[i].fetch_add(statistics.unplaced[i],
@@ -75,6 +76,16 @@ void Recording::CloseKernel() {
   if (statistics.last_errno != 0) {
     control.last_errno.store(static_cast<std::uint32_t>(statistics.last_errno),
                              std::memory_order_relaxed);
+  }
+}
+
+void Recording::DescribeBudget(const KernelRecorderStatistics& statistics) {
+  if (!budget_) return;
+  if (auto left_out = budget_->LeftOut(statistics.left_out_samples)) {
+    AddNotRecorded({*std::move(left_out)});
+  }
+  if (std::string exceeded = budget_->Exceeded(); !exceeded.empty()) {
+    result_.messages.push_back(std::move(exceeded));
   }
 }
 
@@ -145,11 +156,12 @@ void Recording::AddNotRecorded(std::vector<logformat::NotRecorded> left_out) {
 }
 
 // For the trace's description. Without room for it, it is on stderr only.
-void Recording::StoreNotRecorded() const {
-  if (not_recorded_.empty()) return;
+void Recording::StoreNotRecorded(
+    const std::vector<logformat::NotRecorded>& not_recorded) const {
+  if (not_recorded.empty()) return;
   std::string lines;
   for (const logformat::NotRecorded& what :
-       logformat::FitNotRecorded(not_recorded_)) {
+       logformat::FitNotRecorded(not_recorded)) {
     lines += logformat::NotRecordedText(what) + "\n";
   }
   base::FileOutput out;
@@ -341,7 +353,7 @@ RecordResult Recording::Finish() {
   DescribeHooks(control);
   reserve_.reset();
   DescribeSnapshots();
-  StoreNotRecorded();
+  StoreNotRecorded(not_recorded_);
   CalibrateHooks(control);
   invitation_.reset();  // from now on no other user may write here
 

@@ -61,6 +61,14 @@ absl::Status Recording::StartOrFail(const ClockPair& clock) {
   absl::Status status = session_.Announce();
   if (!status.ok()) return status;
   BeginKernel(status);
+  if (status.ok() && options_.max_cpu != 0 &&
+      (kernel_ == nullptr || !kernel_->SpentNs())) {
+    status = absl::FailedPreconditionError(
+        "Cannot limit what recording costs (--max-cpu): the kernel does not "
+        "measure its BPF programs for this process: run it as root (with "
+        "CAP_SYS_ADMIN) and --backend bpf, or first as root: sysctl "
+        "kernel.bpf_stats_enabled=1");
+  }
   if (status.ok()) status = BeginOverflowSignals();
   if (!status.ok()) return status;
   status = session_.Publish();

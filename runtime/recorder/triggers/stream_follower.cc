@@ -11,6 +11,7 @@
 namespace countrace::runtime {
 namespace {
 
+using logformat::CountersReason;
 using logformat::CpuEvent;
 using logformat::kPacketHeadBytes;
 using logformat::LoadWord;
@@ -65,6 +66,13 @@ void StreamFollower::Note(std::uint16_t event_id, const std::byte* record,
     if (logformat::IsKernelHookEvent(event_id)) {
       noted.tid = static_cast<std::int32_t>(ids & 0xffffff);
       noted.pid = static_cast<std::int32_t>(ids >> 24 & 0xffffff);
+    } else if (event_id == static_cast<std::uint16_t>(CpuEvent::kCounters)) {
+      // Of a call that is open there it is not known when it ends.
+      const auto reason = static_cast<std::uint32_t>(ids);
+      if (reason == static_cast<std::uint32_t>(CountersReason::kCallsLeftOut)) {
+        NoteLoss(last_ns_, out);
+      }
+      return;
     } else {  // TaskRecord, CommRecord
       noted.kind = WatchedKind::kThreadEnd;
       noted.pid = static_cast<std::int32_t>(ids);

@@ -105,6 +105,7 @@ TriggerWatcher::TriggerWatcher(std::string trace, std::vector<Trigger> triggers,
   if (!segments) return;
   cpu_.watched.set(static_cast<std::uint16_t>(CpuEvent::kExit));
   cpu_.watched.set(static_cast<std::uint16_t>(CpuEvent::kExec));
+  cpu_.watched.set(static_cast<std::uint16_t>(CpuEvent::kCounters));
 }
 
 void TriggerWatcher::RefreshHooks() {

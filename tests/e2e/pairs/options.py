@@ -47,6 +47,7 @@ OPTIONS = (
     Option('tracepoint', hooks=('tracepoint:sched:sched_process_fork',)),
     Option('flight', single=(('--flight', '64M'),)),
     Option('small-ring', single=(('--kernel-ring', '16K'),)),
+    Option('max-cpu', single=(('--max-cpu', '0.2%'),)),
     Option('wait-all', single=(('--wait-all', ''),)),
     Option('perf', single=(('--backend', 'perf'),)),
     Option('quota', prefix=JOIN),
@@ -71,6 +72,10 @@ REFUSED = {
     **{frozenset((name, 'user')): f'--kernel {name} records kernel code, which --count '
                                   'user excludes: remove one of the two'
        for name in KERNEL_SIDE[:5]},
+    frozenset(('max-cpu', 'perf')):
+        '--max-cpu measures and thins BPF programs: leave out --backend perf',
+    frozenset(('max-cpu', 'offcpu')):
+        '--max-cpu and --offcpu contradict each other: leave out one',
     frozenset(('offcpu', 'perf')):
         'Stacks off CPU (--offcpu) need the BPF back end: leave out --backend perf',
 }
@@ -175,6 +180,9 @@ def every_pair():
         if name not in ('syscalls', 'wakeups', 'small-ring', 'quota', 'dump', 'perf',
                         'user'):
             yield Pair(('syscalls', 'wakeups', 'small-ring', name))
+    for name in ('sample', 'flight', 'hook-events', 'a', 'p', 'mark', 'small-ring',
+                 'namespace', 'sets'):
+        yield Pair(('syscalls', 'faults', 'wakeups', 'max-cpu', name))
     # Losses concern what two kernel words say of one thread.
     words = [option.name for option in OPTIONS if option.kernel]
     for i, first in enumerate(words):
@@ -226,6 +234,12 @@ CHOICE = (
     ('wait-all,syscalls', 'waits'),
     ('a,hook-events', 'calls'),
     ('irq,small-ring', 'calls'),
+    # What is left out is a loss, too.
+    ('syscalls,max-cpu', 'calls waits ring'),
+    ('syscalls,faults,wakeups,max-cpu', 'disk calls'),
+    ('syscalls,wakeups,small-ring,max-cpu', 'waits ring'),
+    ('faults,sample,max-cpu', 'calls'),
+    ('max-cpu,flight', 'calls'),
 )
 
 

@@ -56,7 +56,7 @@ class BpfKernelRecorder final : public KernelRecorder {
                  [this](std::int32_t pid) { return programs_->IsMarked(pid); }),
         hooks_(std::move(hooks)),
         off_cpu_(std::move(off_cpu)),
-        run_time_(*programs_),
+        run_time_(*programs_, options.measures_itself),
         may_wait_(!options.hooks.any() && !options.off_cpu.any() &&
                   !rotation_.rotates() &&
                   programs_->ring_bytes() >= kRingOfLongest),
@@ -88,12 +88,18 @@ class BpfKernelRecorder final : public KernelRecorder {
   const std::vector<std::string>& messages() const override {
     return messages_;
   }
+  std::optional<std::uint64_t> SpentNs() const override {
+    if (!run_time_.measures()) return std::nullopt;
+    return programs_->whole_run_time_ns();
+  }
+  absl::Status Thin(Thinning thinning) override;
 
  private:
   absl::Status MarkProcesses(const std::vector<std::int32_t>& root_pids);
   void ReadRings();
   std::uint64_t StoreRead();
   absl::Status EndOffCpu();
+  absl::Status MarkCalls();
   std::uint64_t RingLost() const;
   void ReadAndChooseInterval();
   std::size_t DumpWords() const {
@@ -114,6 +120,8 @@ class BpfKernelRecorder final : public KernelRecorder {
   const bool may_wait_;  // longer than kDrainNs, while little happens
   std::uint64_t drain_ns_ = kDrainNs, drained_ns_ = 0;
   std::uint64_t recursion_missed_ = 0;     // known at the end
+  bool calls_left_out_ = false;
+  std::uint64_t calls_marked_ns_ = 0;  // 0: they were never left out
   std::vector<KernelRingReader> readers_;  // beside streams_.all()
   std::optional<ThreadIdsFile> thread_ids_;
   std::vector<ProgramStart> program_starts_;
@@ -256,11 +264,51 @@ void BpfKernelRecorder::Drain() {
   for (std::size_t slot = 0; slot < readers_.size(); ++slot) {
     if (readers_[slot].refused()) programs_->counters().Retry(slot);
   }
+  // A flight recording may have overwritten the last mark.
+  constexpr std::uint64_t kMarkAgainNs = 1'000'000'000;
+  if (calls_marked_ns_ != 0 &&
+      MonotonicNs() >= calls_marked_ns_ + kMarkAgainNs) {
+    (void)MarkCalls();
+  }
   ReadAndChooseInterval();
   const std::uint64_t lost = RingLost();
   if (std::exchange(lost_seen_, lost) != lost) {
     streams_.FindLostMembers();
   }
+}
+
+// Says in each CPU's stream whether system calls and faults are recorded.
+absl::Status BpfKernelRecorder::MarkCalls() {
+  absl::Status result;
+  for (const CpuStream& stream : streams_.all()) {
+    result.Update(programs_->DumpCounters(
+        stream.cpu, calls_left_out_ ? CountersReason::kCallsLeftOut
+                                    : CountersReason::kCallsRecorded));
+  }
+  calls_marked_ns_ = MonotonicNs();
+  return result;
+}
+
+absl::Status BpfKernelRecorder::Thin(Thinning thinning) {
+  if (SampleRecorder* const samples = streams_.samples()) {
+    samples->LeaveOut(thinning == Thinning::kCallsAndSamples);
+  }
+  const bool leave_out = thinning != Thinning::kNothing;
+  if (leave_out == calls_left_out_) return absl::OkStatus();
+  // All records between a mark of either kind and the next one are of a time
+  // in which the programs were attached.
+  if (!leave_out) {
+    const absl::Status attached = programs_->AttachCalls(true);
+    if (!attached.ok()) return attached;
+    calls_left_out_ = false;
+    return MarkCalls();
+  }
+  calls_left_out_ = true;
+  absl::Status result = MarkCalls();
+  result.Update(programs_->AttachCalls(false));
+  // For triggers: calls that were entered meanwhile are not open.
+  result.Update(MarkCalls());
+  return result;
 }
 
 absl::Status BpfKernelRecorder::DumpForSnapshot() {
@@ -333,6 +381,9 @@ KernelRecorderStatistics BpfKernelRecorder::statistics() const {
   }
   sum.ring_lost = RingLost();
   sum.recursion_missed = recursion_missed_;
+  if (const SampleRecorder* const samples = streams_.samples()) {
+    sum.left_out_samples = samples->left_out();
+  }
   streams_.AddStatistics(sum);
   return sum;
 }

@@ -170,11 +170,17 @@ absl::Status BpfPrograms::Attach(
     std::vector<logformat::NotRecorded>& left_out) {
   const int error = kernel_programs__attach(skeleton_);
   if (error != 0) return BpfError(-error, "Cannot attach BPF programs");
-  const absl::Status hooks =
-      AttachHookPrograms(options.hooks, options.hook_rules, options.cpus,
-                         *skeleton_, links_, joint_links_, left_out);
+  absl::Status hooks = AttachCalls(true);
+  if (!hooks.ok()) return hooks;
+  hooks = AttachHookPrograms(options.hooks, options.hook_rules,
+                             options.cpus.front(), *skeleton_, links_,
+                             joint_links_, left_out);
   if (!hooks.ok() || !options.fault_records) return hooks;
   return AttachFaults(options);
+}
+
+absl::Status BpfPrograms::AttachCalls(bool attach) {
+  return runtime::AttachCalls(attach, cpus_, *skeleton_, fault_ends_);
 }
 
 absl::Status BpfPrograms::AttachFaults(const BpfProgramOptions& options) {
@@ -208,6 +214,8 @@ absl::Status BpfPrograms::AttachFaults(const BpfProgramOptions& options) {
 // The kernel waits at a probe and at a tracepoint until no CPU runs its program
 // any more. Threads wait together.
 void BpfPrograms::Detach() {
+  links_.insert(links_.end(), fault_ends_.begin(), fault_ends_.end());
+  fault_ends_.clear();
   const std::size_t all = links_.size() + joint_links_.size();
   std::atomic<std::size_t> next = 0;
   auto detach = [&] {
@@ -373,11 +381,14 @@ std::uint64_t BpfPrograms::missed_runs() const {
   });
 }
 
+std::uint64_t BpfPrograms::whole_run_time_ns() const {
+  return SumOverPrograms([](const bpf_prog_info& info) -> std::uint64_t {
+    return info.run_time_ns;
+  });
+}
+
 std::uint64_t BpfPrograms::run_time_ns() const {
-  const std::uint64_t all =
-      SumOverPrograms([](const bpf_prog_info& info) -> std::uint64_t {
-        return info.run_time_ns;
-      });
+  const std::uint64_t all = whole_run_time_ns();
   bpf_prog_info info{};
   __u32 bytes = sizeof(info);
   const int fd = bpf_program__fd(skeleton_->progs.on_user_probe);

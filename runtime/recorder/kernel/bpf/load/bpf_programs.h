@@ -61,6 +61,9 @@ class BpfPrograms {
   // Begins to take stacks of threads off CPU, or ends it: then no program that
   // takes one is running.
   absl::Status TakeOffCpu(bool take);
+  // System calls and faults as segments, of which the programs were loaded:
+  // attaches their programs, or detaches them.
+  absl::Status AttachCalls(bool attach);
   void Detach();
   // Marks a process; its later children inherit the mark.
   absl::Status Mark(std::int32_t pid);
@@ -74,6 +77,7 @@ class BpfPrograms {
   // Run time of all programs while the kernel measured it, ns; without probes'
   // program if the cost of probes was measured.
   std::uint64_t run_time_ns() const;
+  std::uint64_t whole_run_time_ns() const;  // with probes
   // What they had no room for or could not look up, for the user: marks, states
   // of dump rules, callers.
   void Describe(std::vector<logformat::NotRecorded>& left_out) const;
@@ -114,6 +118,7 @@ class BpfPrograms {
   bool probes_measured_ = false;
   ring_buffer* wake_ring_ = nullptr;
   std::vector<bpf_link*> links_;  // beside those of the skeleton
+  std::vector<bpf_link*> fault_ends_;  // of AttachCalls()
   std::vector<base::ScopedFd> joint_links_;
 };
 

@@ -235,19 +235,49 @@ int SelectHookPrograms(const KernelHookRequest& request,
   return error;
 }
 
+absl::Status AttachCalls(bool attach, const std::vector<std::uint32_t>& cpus,
+                         kernel_programs& skeleton,
+                         std::vector<bpf_link*>& fault_ends) {
+  const auto& programs = skeleton.progs;
+  auto& links = skeleton.links;
+  const std::pair<const bpf_program*, bpf_link**> traced[] = {
+      {programs.on_syscall_enter, &links.on_syscall_enter},
+      {programs.on_syscall_exit, &links.on_syscall_exit},
+#ifdef __x86_64__
+      {programs.on_user_fault_enter, &links.on_user_fault_enter},
+      {programs.on_kernel_fault_enter, &links.on_kernel_fault_enter},
+#endif
+  };
+  for (const auto& [program, link] : traced) {
+    if (!bpf_program__autoload(program)) continue;
+    if (!attach) {
+      bpf_link__destroy(std::exchange(*link, nullptr));
+    } else if (*link == nullptr) {
+      *link = bpf_program__attach(program);
+      if (*link == nullptr) {
+        return base::ErrnoStatus(errno, "Cannot attach BPF programs again");
+      }
+    }
+  }
+  if (!attach) {
+    for (bpf_link* const link : fault_ends) bpf_link__destroy(link);
+    fault_ends.clear();
+    return absl::OkStatus();
+  }
+#ifdef __x86_64__
+  if (fault_ends.empty() && bpf_program__autoload(programs.on_fault_exit)) {
+    return AttachFaultEnds(cpus, skeleton, fault_ends);
+  }
+#endif
+  return absl::OkStatus();
+}
+
 absl::Status AttachHookPrograms(const KernelHookRequest& request,
                                 const KernelHookRules& rules,
-                                const std::vector<std::uint32_t>& cpus,
-                                kernel_programs& skeleton,
+                                std::uint32_t cpu, kernel_programs& skeleton,
                                 std::vector<bpf_link*>& links,
                                 std::vector<base::ScopedFd>& joint_links,
                                 std::vector<logformat::NotRecorded>& left_out) {
-#ifdef __x86_64__
-  if (request.faults) {
-    const absl::Status status = AttachFaultEnds(cpus, skeleton, links);
-    if (!status.ok()) return status;
-  }
-#endif
   constexpr std::size_t kNamedFailures = 3;
   std::size_t failures = 0, denied = 0;
   std::string denied_names;
@@ -266,7 +296,7 @@ absl::Status AttachHookPrograms(const KernelHookRequest& request,
   for (std::size_t i = 0; i < request.dynamic.size(); ++i) {
     if (attached[i]) continue;
     const absl::Status failure = AttachDynamicHook(
-        request, i, rules, cpus.front(), skeleton, links, joint_links);
+        request, i, rules, cpu, skeleton, links, joint_links);
     if (request.attaching) request.attaching(i + 1, request.dynamic.size());
     if (failure.ok()) continue;
     last_failure = failure;

@@ -24,15 +24,21 @@ int SelectHookPrograms(const KernelHookRequest& request,
                        kernel_programs& skeleton,
                        std::vector<logformat::NotRecorded>& left_out);
 
-// Attaches the programs that the skeleton does not attach by itself: ends of
-// page faults and dynamic hooks. The caller destroys the links; `joint_links`
+// Attaches the programs of system calls and faults as segments, or, with
+// `attach` false, detaches them. `fault_ends`: links of the ends of faults.
+// Returns: errors of the kernel; then they may be attached in part.
+absl::Status AttachCalls(bool attach, const std::vector<std::uint32_t>& cpus,
+                         kernel_programs& skeleton,
+                         std::vector<bpf_link*>& fault_ends);
+
+// Attaches the programs that the skeleton does not attach by itself: dynamic
+// hooks. The caller destroys the links; `joint_links`
 // are those of many probes of a file. A dynamic hook that cannot be attached is
 // left out and named in `left_out`. Returns: errors of the kernel; NOT_FOUND no
 // dynamic hook could be attached.
 absl::Status AttachHookPrograms(const KernelHookRequest& request,
                                 const KernelHookRules& rules,
-                                const std::vector<std::uint32_t>& cpus,
-                                kernel_programs& skeleton,
+                                std::uint32_t cpu, kernel_programs& skeleton,
                                 std::vector<bpf_link*>& links,
                                 std::vector<base::ScopedFd>& joint_links,
                                 std::vector<logformat::NotRecorded>& left_out);

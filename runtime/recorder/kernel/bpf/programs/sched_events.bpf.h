@@ -299,7 +299,7 @@ int dump_counters(__u64* request) {
                   &task->se.sum_exec_runtime);
     control->switched_in_ns = now;
     control->begin_ns = now;
-  } else if ((has_sets || reason == REASON_SNAPSHOT) &&
+  } else if ((has_sets || reason >= REASON_SNAPSHOT) &&
              control->task != bpf_get_current_task()) {
     // This dump would reveal a thread other than the one switched in last.
     struct task_struct* task = bpf_get_current_task_btf();

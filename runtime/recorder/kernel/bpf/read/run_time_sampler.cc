@@ -3,6 +3,7 @@
 #include <bpf/bpf.h>
 
 #include <algorithm>
+#include <fstream>
 
 namespace countrace::runtime {
 
@@ -30,7 +31,16 @@ void RunTimeSampler::Begin(std::uint64_t now_ns) {
   Open(now_ns);
 }
 
+bool RunTimeSampler::measures() const {
+  if (!always_) return false;
+  int enabled = 0;
+  return statistics_.is_open() ||
+         (std::ifstream("/proc/sys/kernel/bpf_stats_enabled") >> enabled &&
+          enabled != 0);
+}
+
 void RunTimeSampler::Pass(std::uint64_t now_ns) {
+  if (always_) return;
   Close(now_ns);
   end_ns_ = now_ns;
   if (++passes_ != next_) return;

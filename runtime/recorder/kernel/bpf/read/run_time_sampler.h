@@ -3,7 +3,8 @@
 //
 // A window is one pass of the recorder's loop. To begin and end one takes the
 // kernel a millisecond and interrupts all CPUs, so they come at growing
-// distances; each stands for the time since the one before it. Thread: one.
+// distances; each stands for the time since the one before it. With `always`
+// one window is all of the time. Thread: one.
 #ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_READ_RUN_TIME_SAMPLER_H_
 #define COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_READ_RUN_TIME_SAMPLER_H_
 
@@ -16,7 +17,8 @@ namespace countrace::runtime {
 
 class RunTimeSampler {
  public:
-  explicit RunTimeSampler(const BpfPrograms& programs) : programs_(programs) {}
+  RunTimeSampler(const BpfPrograms& programs, bool always)
+      : programs_(programs), always_(always) {}
 
   // Opens the first window, when recording begins. Nothing is measured where
   // the kernel or a missing privilege (CAP_SYS_ADMIN) forbids it.
@@ -26,6 +28,9 @@ class RunTimeSampler {
   void End(std::uint64_t now_ns);
 
   std::uint64_t sampled_ns() const { return sampled_ns_; }
+  // The kernel measures all of the time: for this recording, or for all
+  // programs (kernel.bpf_stats_enabled).
+  bool measures() const;
   // Estimated run time of all programs from Begin() to End(), ns.
   std::uint64_t estimated_ns() const;
 
@@ -37,6 +42,7 @@ class RunTimeSampler {
   void Close(std::uint64_t now_ns);
 
   const BpfPrograms& programs_;
+  const bool always_;
   base::ScopedFd statistics_;  // open: the kernel measures
   std::uint64_t end_ns_ = 0;
   std::uint64_t window_begin_ns_ = 0, sampled_ns_ = 0;
