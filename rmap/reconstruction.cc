@@ -387,7 +387,7 @@ class Reconstruction final : public logformat::ItemSink {
   std::uint64_t lost_until_ns_ = 0;  // the latest end of a loss
   bool calls_left_out_ = false;
   std::uint64_t calls_left_out_ns_ = 0;  // since when
-  bool unplaced_loss_ = false;           // hook records of an unknown process were lost
+  bool unplaced_loss_ = false;  // hook records of an unknown process were lost
 };
 
 Window::Step Reconstruction::Enter(std::uint64_t time_ns, bool may_precede) {

@@ -291,7 +291,8 @@ absl::StatusOr<RecordOptions> MakeRecordRequest(
     return status;
   }
 
-  if (auto status = SetMaxCpu(parser, line, record); !status.ok()) return status;
+  if (auto status = SetMaxCpu(parser, line, record); !status.ok())
+    return status;
   if (auto status = SetMode(parser, line, record); !status.ok()) return status;
   record.events = runtime::SplitEvents(line.events);
   record.hook_events = runtime::SplitEvents(line.hook_events);

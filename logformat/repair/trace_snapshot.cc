@@ -171,14 +171,15 @@ absl::Status CopyFiles(const TraceDirectory& source,
                   content.dumped_ns);
   if (!session.ok()) return session;
   for (const char* name : {kHooksFile, kKernelHooksFile, kThreadIdsFile,
-                           kCpuEventsFile, kOwnersFile}) {
+                           kCpuEventsFile, kOwnersFile, kNotRecordedFile}) {
     const absl::Status copied =
         CopyBytes(source.path + "/" + name, to + "/" + name);
     // Only where something was to be written there.
     const std::string_view file = name;
     if (absl::IsNotFound(copied) &&
         (file == kKernelHooksFile || file == kThreadIdsFile ||
-         file == kCpuEventsFile || file == kOwnersFile)) {
+         file == kCpuEventsFile || file == kOwnersFile ||
+         file == kNotRecordedFile)) {
       continue;
     }
     if (!copied.ok()) return copied;

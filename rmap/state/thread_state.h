@@ -66,8 +66,8 @@ struct ProcessState {
   // SegmentBuilder: time in which its threads may have been in other kernel
   // segments than the records show.
   std::uint64_t kernel_unknown_ns = 0;
-  // Reconstruction: some of its system calls and faults may not be recorded, of
-  // which nobody knows how many (FORMAT.md 4.3, reason 6).
+  // Reconstruction: some of its system calls and faults may not be recorded,
+  // and were not counted (FORMAT.md 4.3, reason 6).
   bool calls_left_out = false;
 
   // SegmentBuilder: the highest number of a stack so far.

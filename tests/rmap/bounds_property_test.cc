@@ -487,7 +487,8 @@ TEST_CASE("bounds: the truth is inside, of threads that park and of run time",
   }
 }
 
-// `record --max-cpu`, without losses and with, of all of the time and of a part.
+// `record --max-cpu`, without losses and with, of all of the time and of a
+// part.
 TEST_CASE("bounds: the truth is inside, where calls are left out",
           "[rmap][property][loss]") {
   std::uint64_t removed = 0;

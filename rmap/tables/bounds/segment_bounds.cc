@@ -62,8 +62,8 @@ class UnseenBounds::SegmentLimits {
   // What its paths had before is known of a single thread: how much others had
   // added by then depends on the order of reading.
   const CertainSums certain_;
-  // Some of its process's system calls and faults were not recorded: nobody
-  // knows how many.
+  // Some of its process's system calls and faults were not recorded, nor
+  // counted.
   const bool left_out_;
   // Calls of kernel segments that were not recorded.
   const bool kernel_;

@@ -76,7 +76,7 @@ struct RecordOptions {
   // The most of one CPU that the recorder and its BPF programs take, as a part
   // of 1 (BPF back end); 0: no limit. What is thinned: session/cpu_budget.h.
   double max_cpu = 0;
-  bool kernel = true;                         // false: user hooks only
+  bool kernel = true;         // false: user hooks only
   bool fault_records = true;  // a record for every page fault, if page-faults
                               // is among the events
   bool wakeups = false;       // a record for every wake-up (BPF back end)

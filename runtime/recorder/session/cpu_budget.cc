@@ -24,7 +24,8 @@ CpuBudget::CpuBudget(double share, bool has_samples, std::uint64_t now_ns,
       second_ns_(share * kSecondNs),
       begin_ns_(now_ns),
       now_ns_(now_ns),
-      spent_(spent) {}
+      spent_(spent),
+      credit_ns_(second_ns_) {}
 
 Thinning CpuBudget::Pass(std::uint64_t now_ns, const CpuSpent& spent) {
   const std::uint64_t ns = now_ns - now_ns_;
@@ -83,8 +84,8 @@ std::optional<logformat::NotRecorded> CpuBudget::LeftOut(
   }
   text += "; raise it, or record less with --kernel and --sample";
   return logformat::NotRecorded{
-      logformat::kLeftOut,
-      std::max<std::uint64_t>(1, thinned_ns_ / 1'000'000), std::move(text)};
+      logformat::kLeftOut, std::max<std::uint64_t>(1, thinned_ns_ / 1'000'000),
+      std::move(text)};
 }
 
 std::string CpuBudget::Exceeded() const {

@@ -9,9 +9,10 @@
 //            is credit again
 //
 // Credit is never above a second's. So over any time the share is exceeded by
-// the credit of two seconds, and of one pass, at most. Never thinned are dispatches, forks, wake-ups, interrupts,
-// and hooks that the user names: what these cost beyond the share is forgiven,
-// and told. In: readings of what was spent. Thread: one.
+// the credit of two seconds, and of one pass, at most. Never thinned are
+// dispatches, forks, wake-ups, interrupts, and hooks that the user names: what
+// these cost beyond the share is forgiven, and reported. In: readings of what
+// was spent. Thread: one.
 #ifndef COUNTRACE_RUNTIME_RECORDER_SESSION_CPU_BUDGET_H_
 #define COUNTRACE_RUNTIME_RECORDER_SESSION_CPU_BUDGET_H_
 
@@ -51,7 +52,7 @@ class CpuBudget {
   const std::uint64_t begin_ns_;
   std::uint64_t now_ns_;
   CpuSpent spent_;
-  double credit_ns_ = 0;
+  double credit_ns_;
   double calls_credit_ns_ = 0;  // when calls began to be left out
   Thinning thinning_ = Thinning::kNothing;
   std::uint64_t stretches_ = 0, thinned_ns_ = 0, without_samples_ns_ = 0;

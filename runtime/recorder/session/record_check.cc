@@ -174,14 +174,6 @@ absl::Status CheckOptions(const RecordOptions& options) {
         "Stacks off CPU (--offcpu) need the BPF back end: leave out --backend "
         "perf");
   }
-  if (options.max_cpu != 0 &&
-      (!options.kernel || options.backend == KernelBackend::kPerf ||
-       options.off_cpu_ns != 0)) {
-    return absl::InvalidArgumentError(
-        "A limit of what recording costs (--max-cpu) is one of kernel records "
-        "by BPF, without stacks off CPU: leave out --no-kernel, --backend perf "
-        "and --offcpu");
-  }
   if (const absl::Status status = CheckGating(options); !status.ok()) {
     return status;
   }

@@ -4,6 +4,7 @@
 //                         processes
 //   recording_session.cc  fills `.session` for instrumented processes
 //   recording_loop.cc     signals, rings, until the end
+//   recording_budget.cc   what is left out so that recording costs less
 //   recording_snapshot.cc snapshots, and the triggers' requests
 //   recording_finish.cc   all processes leave, the trace is finished
 //
@@ -126,8 +127,11 @@ class Recording {
   void StoreNotRecorded(
       const std::vector<logformat::NotRecorded>& not_recorded) const;
   CpuSpent Spent() const;
+  void BeginBudget();
   // Requires: kernel_->SpentNs() has a value.
   void KeepBudget();
+  // What was left out so far, for snapshots and if this process is killed.
+  void StoreLeftOut() const;
   void DescribeBudget(const KernelRecorderStatistics& statistics);
   bool IsCovered(const ProgramStart& start,
                  const std::set<std::uint64_t>& joined) const;

@@ -79,16 +79,6 @@ void Recording::CloseKernel() {
   }
 }
 
-void Recording::DescribeBudget(const KernelRecorderStatistics& statistics) {
-  if (!budget_) return;
-  if (auto left_out = budget_->LeftOut(statistics.left_out_samples)) {
-    AddNotRecorded({*std::move(left_out)});
-  }
-  if (std::string exceeded = budget_->Exceeded(); !exceeded.empty()) {
-    result_.messages.push_back(std::move(exceeded));
-  }
-}
-
 // The recorder's own files follow. Programs do not: those that have joined
 // count what they could not store, and the others are not known.
 void Recording::FollowRename() {
@@ -164,9 +154,13 @@ void Recording::StoreNotRecorded(
        logformat::FitNotRecorded(not_recorded)) {
     lines += logformat::NotRecordedText(what) + "\n";
   }
+  const std::string path =
+      directory_.path() + "/" + logformat::kNotRecordedFile;
+  // In place: a snapshot may be reading it.
   base::FileOutput out;
-  if (out.Create(directory_.path() + "/" + logformat::kNotRecordedFile).ok()) {
-    (void)out.WriteAt(0, std::as_bytes(std::span(lines)));
+  if ((out.OpenExisting(path).ok() || out.Create(path).ok()) &&
+      out.WriteAt(0, std::as_bytes(std::span(lines))).ok()) {
+    (void)out.SetLength(lines.size());
   }
 }
 

@@ -6,9 +6,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/str_format.h"
-#include "base/posix/errno_status.h"
-#include "logformat/loss.h"
 #include "runtime/recorder/events/rotation_schedule.h"
 #include "runtime/recorder/session/recording.h"
 #include "runtime/recorder/system/process_scan.h"
@@ -21,8 +18,10 @@ constexpr std::uint64_t kProgressNs = 100 * kMillisecond;
 // What a backlog leaves free lies between what is in use, in the middle of the
 // heap: of itself malloc returns only its end to the system.
 constexpr std::uint64_t kTrimNs = 10'000 * kMillisecond;
-// While less is recorded so that it costs less: each pass has its price.
+// While less is recorded so that it costs less: each pass has its price. Until
+// then rings of this size have room (kernel_recorder_bpf.cc).
 constexpr std::uint64_t kThinnedDrainNs = 80 * kMillisecond;
+constexpr std::uint64_t kThinnedRingBytes = 8 << 20;
 
 }  // namespace
 
@@ -53,7 +52,8 @@ std::uint64_t Recording::DrainNs() const {
     return std::min(KernelRecorder::kDrainNs,
                     options_.rotate_ns.value_or(RotateNs(sets)));
   }
-  if (budget_ && budget_->thinning() != Thinning::kNothing) {
+  if (budget_ && budget_->thinning() != Thinning::kNothing &&
+      kernel_->statistics().ring_bytes >= kThinnedRingBytes) {
     return kThinnedDrainNs;
   }
   if (watcher_ || flight_ || invitation_) return KernelRecorder::kDrainNs;
@@ -75,35 +75,6 @@ void Recording::Drain() {
   }
   if (flight_) flight_->Keep(now_ns);
   if (budget_) KeepBudget();
-}
-
-CpuSpent Recording::Spent() const {
-  timespec process{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &process);
-  return {kernel_->SpentNs().value_or(0),
-          static_cast<std::uint64_t>(process.tv_sec) * 1'000'000'000 +
-              static_cast<std::uint64_t>(process.tv_nsec)};
-}
-
-void Recording::KeepBudget() {
-  const Thinning before = budget_->thinning();
-  const Thinning now = budget_->Pass(MonotonicNs(), Spent());
-  if (!budget_told_ && !budget_->Exceeded().empty()) {
-    budget_told_ = true;
-    Notice(budget_->Exceeded());
-  }
-  if (now == before) return;
-  // For snapshots, and if this process is killed. Before the streams say so.
-  std::vector<logformat::NotRecorded> so_far = not_recorded_;
-  so_far.push_back(
-      *budget_->LeftOut(kernel_->statistics().left_out_samples));
-  StoreNotRecorded(so_far);
-  if (const absl::Status thinned = kernel_->Thin(now); !thinned.ok()) {
-    AddNotRecorded({logformat::Unavailable(absl::StrFormat(
-        "System calls and faults were left out for longer than --max-cpu "
-        "needs: %s",
-        base::StatusText(thinned)))});
-  }
 }
 
 // Whether a process of another pid namespace may have joined since the last
@@ -149,10 +120,6 @@ void Recording::TakeSignals() {
 }
 
 void Recording::Run() {
-  if (options_.max_cpu != 0 && kernel_ != nullptr) {
-    budget_.emplace(options_.max_cpu, !options_.samples.empty(), MonotonicNs(),
-                    Spent());
-  }
   std::vector<pollfd> set = PollSet();
   std::uint64_t next_drain = begin_ns_ + DrainNs();
   std::uint64_t next_progress = begin_ns_ + kProgressNs;

@@ -86,6 +86,7 @@ absl::Status Recording::StartOrFail(const ClockPair& clock) {
     result_.command_ran = true;
     program_ = ProgramFileOf(command_->pid(), options_.command.front());
   }
+  BeginBudget();
   return absl::OkStatus();
 }
 

@@ -67,7 +67,7 @@ void StreamFollower::Note(std::uint16_t event_id, const std::byte* record,
       noted.tid = static_cast<std::int32_t>(ids & 0xffffff);
       noted.pid = static_cast<std::int32_t>(ids >> 24 & 0xffffff);
     } else if (event_id == static_cast<std::uint16_t>(CpuEvent::kCounters)) {
-      // Of a call that is open there it is not known when it ends.
+      // The ends of calls that are open there are not known.
       const auto reason = static_cast<std::uint32_t>(ids);
       if (reason == static_cast<std::uint32_t>(CountersReason::kCallsLeftOut)) {
         NoteLoss(last_ns_, out);

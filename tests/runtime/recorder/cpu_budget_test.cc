@@ -52,8 +52,9 @@ class Recorder {
   CpuSpent spent_;
 };
 
-TEST_CASE("cpu_budget: over any ten seconds the share is kept, of whatever load",
-          "[runtime][property]") {
+TEST_CASE(
+    "cpu_budget: over any ten seconds the share is kept, of whatever load",
+    "[runtime][property]") {
   for (std::uint32_t seed = 0; seed < test_support::PropertyRuns(2000);
        ++seed) {
     std::mt19937 random(seed);
@@ -116,7 +117,7 @@ TEST_CASE("cpu_budget: calls go first, samples only if that is not enough",
         std::string::npos);
 }
 
-TEST_CASE("cpu_budget: what is never thinned and costs more is told, with it",
+TEST_CASE("cpu_budget: what is never thinned and costs more is reported",
           "[runtime]") {
   Recorder recorder(0.01, /*has_samples=*/false);
   for (int i = 0; i < 10000; ++i) recorder.Pass({0.024, 0.2, 0});

@@ -119,9 +119,9 @@ class BpfKernelRecorder final : public KernelRecorder {
   RunTimeSampler run_time_;
   const bool may_wait_;  // longer than kDrainNs, while little happens
   std::uint64_t drain_ns_ = kDrainNs, drained_ns_ = 0;
-  std::uint64_t recursion_missed_ = 0;     // known at the end
+  std::uint64_t recursion_missed_ = 0;  // known at the end
   bool calls_left_out_ = false;
-  std::uint64_t calls_marked_ns_ = 0;  // 0: they were never left out
+  std::uint64_t calls_marked_ns_ = 0;      // 0: they were never left out
   std::vector<KernelRingReader> readers_;  // beside streams_.all()
   std::optional<ThreadIdsFile> thread_ids_;
   std::vector<ProgramStart> program_starts_;
@@ -299,7 +299,10 @@ absl::Status BpfKernelRecorder::Thin(Thinning thinning) {
   // in which the programs were attached.
   if (!leave_out) {
     const absl::Status attached = programs_->AttachCalls(true);
-    if (!attached.ok()) return attached;
+    if (!attached.ok()) {
+      (void)programs_->AttachCalls(false);
+      return attached;
+    }
     calls_left_out_ = false;
     return MarkCalls();
   }

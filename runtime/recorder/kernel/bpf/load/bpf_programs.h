@@ -117,7 +117,7 @@ class BpfPrograms {
   BpfCounters counters_;
   bool probes_measured_ = false;
   ring_buffer* wake_ring_ = nullptr;
-  std::vector<bpf_link*> links_;  // beside those of the skeleton
+  std::vector<bpf_link*> links_;       // beside those of the skeleton
   std::vector<bpf_link*> fault_ends_;  // of AttachCalls()
   std::vector<base::ScopedFd> joint_links_;
 };

@@ -273,8 +273,8 @@ absl::Status AttachCalls(bool attach, const std::vector<std::uint32_t>& cpus,
 }
 
 absl::Status AttachHookPrograms(const KernelHookRequest& request,
-                                const KernelHookRules& rules,
-                                std::uint32_t cpu, kernel_programs& skeleton,
+                                const KernelHookRules& rules, std::uint32_t cpu,
+                                kernel_programs& skeleton,
                                 std::vector<bpf_link*>& links,
                                 std::vector<base::ScopedFd>& joint_links,
                                 std::vector<logformat::NotRecorded>& left_out) {
@@ -295,8 +295,8 @@ absl::Status AttachHookPrograms(const KernelHookRequest& request,
   }
   for (std::size_t i = 0; i < request.dynamic.size(); ++i) {
     if (attached[i]) continue;
-    const absl::Status failure = AttachDynamicHook(
-        request, i, rules, cpu, skeleton, links, joint_links);
+    const absl::Status failure =
+        AttachDynamicHook(request, i, rules, cpu, skeleton, links, joint_links);
     if (request.attaching) request.attaching(i + 1, request.dynamic.size());
     if (failure.ok()) continue;
     last_failure = failure;

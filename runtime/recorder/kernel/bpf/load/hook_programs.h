@@ -37,8 +37,8 @@ absl::Status AttachCalls(bool attach, const std::vector<std::uint32_t>& cpus,
 // left out and named in `left_out`. Returns: errors of the kernel; NOT_FOUND no
 // dynamic hook could be attached.
 absl::Status AttachHookPrograms(const KernelHookRequest& request,
-                                const KernelHookRules& rules,
-                                std::uint32_t cpu, kernel_programs& skeleton,
+                                const KernelHookRules& rules, std::uint32_t cpu,
+                                kernel_programs& skeleton,
                                 std::vector<bpf_link*>& links,
                                 std::vector<base::ScopedFd>& joint_links,
                                 std::vector<logformat::NotRecorded>& left_out);
