@@ -72,8 +72,8 @@ inline constexpr char kLeftOut[] = "left_out";
 // Texts of hooks that were longer than kMaxStringBytes.
 inline constexpr char kCutTexts[] = "cut_texts";
 inline constexpr const char* kNotRecordedCauses[] = {
-    kKernelRecursion, kNotJoined, kLostSamples, kUnavailable,
-    kWentOn,          kLeftOut,   kCutTexts};
+    kKernelRecursion, kNotJoined, kLostSamples,  // lost
+    kUnavailable,     kWentOn,    kLeftOut,     kCutTexts};
 
 // A trace's description: from `metadata` of a finished trace, from `.session`
 // and `.hooks` of an unfinished one.
