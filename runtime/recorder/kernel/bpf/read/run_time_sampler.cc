@@ -14,7 +14,7 @@ void RunTimeSampler::Open(std::uint64_t now_ns) {
 }
 
 void RunTimeSampler::Close(std::uint64_t now_ns) {
-  if (!statistics_.is_open()) return;
+  if (!statistics_.is_open() && !measures()) return;
   statistics_ = base::ScopedFd();
   const std::uint64_t window_ns = now_ns - window_begin_ns_;
   if (window_ns == 0) return;
