@@ -17,9 +17,10 @@ double PerCent(std::uint64_t spent_ns, std::uint64_t of_ns) {
 
 }  // namespace
 
-CpuBudget::CpuBudget(double share, bool has_samples, std::uint64_t now_ns,
-                     const CpuSpent& spent)
+CpuBudget::CpuBudget(double share, bool has_calls, bool has_samples,
+                     std::uint64_t now_ns, const CpuSpent& spent)
     : share_(share),
+      has_calls_(has_calls),
       most_(has_samples ? Thinning::kCallsAndSamples : Thinning::kCalls),
       second_ns_(share * kSecondNs),
       begin_ns_(now_ns),
@@ -72,20 +73,24 @@ Thinning CpuBudget::Pass(std::uint64_t now_ns, const CpuSpent& spent) {
 
 std::optional<logformat::NotRecorded> CpuBudget::LeftOut(
     std::uint64_t samples) const {
-  if (stretches_ == 0) return std::nullopt;
-  std::string text = absl::StrFormat(
-      "Left out for --max-cpu %g%%: system calls and faults as segments for "
-      "%.3f s of %.3f s, in %d stretches",
-      100 * share_, Seconds(thinned_ns_), Seconds(now_ns_ - begin_ns_),
-      stretches_);
-  if (without_samples_ns_ != 0) {
-    absl::StrAppendFormat(&text, ", and %d samples, in %.3f s of these",
-                          samples, Seconds(without_samples_ns_));
+  std::string what;
+  if (has_calls_ && stretches_ != 0) {
+    what = absl::StrFormat(
+        "system calls and faults as segments for %.3f s, in %d stretches",
+        Seconds(thinned_ns_), stretches_);
   }
-  text += "; raise it, or record less with --kernel and --sample";
+  if (without_samples_ns_ != 0) {
+    absl::StrAppendFormat(&what, "%s%d samples, in %.3f s",
+                          what.empty() ? "" : ", and ", samples,
+                          Seconds(without_samples_ns_));
+  }
+  if (what.empty()) return std::nullopt;
+  const std::uint64_t ns = has_calls_ ? thinned_ns_ : without_samples_ns_;
   return logformat::NotRecorded{
-      logformat::kLeftOut, std::max<std::uint64_t>(1, thinned_ns_ / 1'000'000),
-      std::move(text)};
+      logformat::kLeftOut, std::max<std::uint64_t>(1, ns / 1'000'000),
+      absl::StrFormat("Left out for --max-cpu %g%%, of %.3f s: %s; raise it, "
+                      "or record less with --kernel and --sample",
+                      100 * share_, Seconds(now_ns_ - begin_ns_), what)};
 }
 
 std::string CpuBudget::Exceeded() const {

@@ -33,9 +33,10 @@ struct CpuSpent {
 
 class CpuBudget {
  public:
-  // `share`: of one CPU, above 0. `has_samples`: samples are taken.
-  CpuBudget(double share, bool has_samples, std::uint64_t now_ns,
-            const CpuSpent& spent);
+  // `share`: of one CPU, above 0. `has_calls`: system calls or faults are
+  // segments.
+  CpuBudget(double share, bool has_calls, bool has_samples,
+            std::uint64_t now_ns, const CpuSpent& spent);
 
   // One pass of the recorder's loop. Returns what is thinned from now on.
   Thinning Pass(std::uint64_t now_ns, const CpuSpent& spent);
@@ -47,6 +48,7 @@ class CpuBudget {
 
  private:
   const double share_;
+  const bool has_calls_;
   const Thinning most_;
   const double second_ns_;  // of credit
   const std::uint64_t begin_ns_;

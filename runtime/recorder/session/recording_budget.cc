@@ -1,5 +1,7 @@
 #include <time.h>
 
+#include <algorithm>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_format.h"
@@ -19,8 +21,12 @@ CpuSpent Recording::Spent() const {
 
 void Recording::BeginBudget() {
   if (options_.max_cpu == 0 || kernel_ == nullptr) return;
-  budget_.emplace(options_.max_cpu, !options_.samples.empty(), MonotonicNs(),
-                  Spent());
+  const bool has_calls = std::ranges::any_of(
+      options_.kernel_segments, [](const std::string& word) {
+        return word == "syscalls" || word == "faults";
+      });
+  budget_.emplace(options_.max_cpu, has_calls, !options_.samples.empty(),
+                  MonotonicNs(), Spent());
 }
 
 void Recording::KeepBudget() {

@@ -22,7 +22,7 @@ struct Costs {
 class Recorder {
  public:
   Recorder(double share, bool has_samples)
-      : has_samples_(has_samples), budget_(share, has_samples, 0, {}) {}
+      : has_samples_(has_samples), budget_(share, true, has_samples, 0, {}) {}
 
   void Pass(const Costs& costs) {
     const Thinning thinning = budget_.thinning();
@@ -33,7 +33,8 @@ class Recorder {
     if (has_samples_ && thinning != Thinning::kCallsAndSamples) {
       cost += costs.samples;
     }
-    const auto spent = static_cast<std::uint64_t>(cost * 1e9 * ns / kSecond);
+    const auto spent =
+        static_cast<std::uint64_t>(cost * static_cast<double>(ns));
     now_ns_ += ns;
     spent_.bpf_ns += spent / 2;
     spent_.process_ns += spent - spent / 2;
@@ -58,7 +59,9 @@ TEST_CASE(
   for (std::uint32_t seed = 0; seed < test_support::PropertyRuns(2000);
        ++seed) {
     std::mt19937 random(seed);
-    const auto part = [&random] { return (random() % 1001) / 1000.0; };
+    const auto part = [&random] {
+      return static_cast<double>(random() % 1001) / 1000;
+    };
     const double share = 0.001 + 0.1 * part();
     Recorder recorder(share, seed % 2 == 0);
     std::deque<std::pair<std::uint64_t, std::uint64_t>> window{{0, 0}};
@@ -104,7 +107,7 @@ TEST_CASE("cpu_budget: calls go first, samples only if that is not enough",
   const auto left_out = recorder.budget().LeftOut(0);
   REQUIRE(left_out);
   CHECK(left_out->cause == logformat::kLeftOut);
-  CHECK(left_out->text.find("--max-cpu 1%") != std::string::npos);
+  CHECK(left_out->text.find("--max-cpu 1%, of ") != std::string::npos);
   CHECK(left_out->text.find("samples") == std::string::npos);
   bool without_samples = false;
   for (int i = 0; i < 10000; ++i) {
@@ -115,6 +118,17 @@ TEST_CASE("cpu_budget: calls go first, samples only if that is not enough",
   CHECK(without_samples);
   CHECK(recorder.budget().LeftOut(7)->text.find("7 samples") !=
         std::string::npos);
+}
+
+TEST_CASE("cpu_budget: what is not recorded anyway is not left out",
+          "[runtime]") {
+  CpuBudget budget(0.01, /*has_calls=*/false, /*has_samples=*/false, 0, {});
+  for (std::uint64_t i = 1; i < 1000; ++i) {
+    budget.Pass(i * 10 * kMillisecond, {i * kMillisecond, 0});
+  }
+  CHECK(budget.thinning() == Thinning::kCalls);
+  CHECK(!budget.LeftOut(0));
+  CHECK(!budget.Exceeded().empty());
 }
 
 TEST_CASE("cpu_budget: what is never thinned and costs more is reported",

@@ -60,6 +60,7 @@ class BpfKernelRecorder final : public KernelRecorder {
         may_wait_(!options.hooks.any() && !options.off_cpu.any() &&
                   !rotation_.rotates() &&
                   programs_->ring_bytes() >= kRingOfLongest),
+        has_calls_(options.hooks.syscalls || options.hooks.faults),
         messages_(std::move(messages)) {
     left_out_ = std::move(left_out);
     for (std::size_t slot = 0; slot < cpus.size(); ++slot) {
@@ -120,6 +121,7 @@ class BpfKernelRecorder final : public KernelRecorder {
   const bool may_wait_;  // longer than kDrainNs, while little happens
   std::uint64_t drain_ns_ = kDrainNs, drained_ns_ = 0;
   std::uint64_t recursion_missed_ = 0;  // known at the end
+  const bool has_calls_;                // as segments
   bool calls_left_out_ = false;
   std::uint64_t calls_marked_ns_ = 0;      // 0: they were never left out
   std::vector<KernelRingReader> readers_;  // beside streams_.all()
@@ -293,7 +295,7 @@ absl::Status BpfKernelRecorder::Thin(Thinning thinning) {
   if (SampleRecorder* const samples = streams_.samples()) {
     samples->LeaveOut(thinning == Thinning::kCallsAndSamples);
   }
-  const bool leave_out = thinning != Thinning::kNothing;
+  const bool leave_out = has_calls_ && thinning != Thinning::kNothing;
   if (leave_out == calls_left_out_) return absl::OkStatus();
   // All records between a mark of either kind and the next one are of a time
   // in which the programs were attached.
