@@ -39,9 +39,9 @@ Thinning CpuBudget::Pass(std::uint64_t now_ns, const CpuSpent& spent) {
   credit_ns_ = std::min(credit_ns_ + share_ * static_cast<double>(ns) -
                             static_cast<double>(more.sum()),
                         second_ns_);
-  if (thinning_ == most_ && credit_ns_ < -second_ns_) {
-    forgiven_ns_ += -second_ns_ - credit_ns_;
-    credit_ns_ = -second_ns_;
+  if (thinning_ == most_ && credit_ns_ < least_ns_) {
+    forgiven_ns_ += least_ns_ - credit_ns_;
+    credit_ns_ = least_ns_;
     exceeded_ns_ += ns;
     exceeded_.bpf_ns += more.bpf_ns;
     exceeded_.process_ns += more.process_ns;
@@ -68,6 +68,8 @@ Thinning CpuBudget::Pass(std::uint64_t now_ns, const CpuSpent& spent) {
       calls_credit_ns_ = credit_ns_;
       break;
   }
+  // What was overdrawn before all was left out is paid back.
+  least_ns_ = std::min(credit_ns_, -second_ns_);
   return thinning_;
 }
 

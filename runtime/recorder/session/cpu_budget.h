@@ -58,8 +58,8 @@ class CpuBudget {
   double calls_credit_ns_ = 0;  // when calls began to be left out
   Thinning thinning_ = Thinning::kNothing;
   std::uint64_t stretches_ = 0, thinned_ns_ = 0, without_samples_ns_ = 0;
-  // With all left out that may be, and less credit than minus a second's.
-  double forgiven_ns_ = 0;
+  // With all left out that may be, credit below this is forgiven.
+  double least_ns_ = 0, forgiven_ns_ = 0;
   std::uint64_t exceeded_ns_ = 0;
   CpuSpent exceeded_;
 };
