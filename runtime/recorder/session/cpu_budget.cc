@@ -47,6 +47,7 @@ Thinning CpuBudget::Pass(std::uint64_t now_ns, const CpuSpent& spent) {
     exceeded_.process_ns += more.process_ns;
   }
   // Possible outcomes: as it was; one step more; one step less.
+  const Thinning before = thinning_;
   switch (thinning_) {
     case Thinning::kNothing:
       if (credit_ns_ >= 0) break;
@@ -68,8 +69,10 @@ Thinning CpuBudget::Pass(std::uint64_t now_ns, const CpuSpent& spent) {
       calls_credit_ns_ = credit_ns_;
       break;
   }
-  // What was overdrawn before all was left out is paid back.
-  least_ns_ = std::min(credit_ns_, -second_ns_);
+  // What was overdrawn before is paid back.
+  if (thinning_ == most_ && before != most_) {
+    least_ns_ = credit_ns_ - second_ns_;
+  }
   return thinning_;
 }
 

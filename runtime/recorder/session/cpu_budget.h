@@ -9,10 +9,10 @@
 //            is credit again
 //
 // Credit is never above a second's. So over any time the share is exceeded by
-// the credit of two seconds, and of one pass, at most. Never thinned are
-// dispatches, forks, wake-ups, interrupts, and hooks that the user names: what
-// these cost beyond the share is forgiven, and reported. In: readings of what
-// was spent. Thread: one.
+// the credit of two seconds (with samples, three), and of a few passes, at
+// most. Never thinned are dispatches, forks, wake-ups, interrupts, and hooks
+// that the user names: what these cost beyond the share is forgiven, and
+// reported. In: readings of what was spent. Thread: one.
 #ifndef COUNTRACE_RUNTIME_RECORDER_SESSION_CPU_BUDGET_H_
 #define COUNTRACE_RUNTIME_RECORDER_SESSION_CPU_BUDGET_H_
 

@@ -78,7 +78,7 @@ TEST_CASE(
       }
       const double ns =
           static_cast<double>(window.back().first - window.front().first);
-      const double most = share * (ns + 2e9) +
+      const double most = share * (ns + 3e9) +
                           3.0 * static_cast<double>(recorder.most_of_pass_ns());
       CAPTURE(seed, recorder.now_ns());
       REQUIRE(static_cast<double>(window.back().second -
