@@ -4,6 +4,8 @@
 #include <set>
 
 #include "absl/strings/str_format.h"
+#include "logformat/block_point.h"
+#include "logformat/sample_points.h"
 
 namespace countrace::logformat {
 namespace {
@@ -152,13 +154,20 @@ void AddCpuClasses(const TraceInfo& info, std::vector<EventClass>& classes) {
       false);
 }
 
+// The names of their values are countrace's own, and as such in the metadata.
+bool HasChosenNames(const HookInfo& hook) {
+  return IsBlockPoint(hook) || hook.provider == kSampleProvider;
+}
+
 // Records that the kernel recorder writes at hooks, in the CPU streams.
 void AddKernelHookClasses(const TraceInfo& info,
                           std::vector<EventClass>& classes) {
   const std::vector<EventField> counters =
       DumpFields(info.cpu_events, info.cpu_sets(), /*has_head=*/false);
-  const auto add = [&](std::uint32_t id, const std::string& name, bool exit,
-                       const HookInfo* payload = nullptr) {
+  const auto add = [&](std::uint32_t id, const std::string& name,
+                       const HookInfo& hook, bool exit) {
+    const auto& types = exit ? hook.exit_payload : hook.payload;
+    const auto& names = exit ? hook.exit_payload_names : hook.payload_names;
     for (const bool dump : {false, true}) {
       if (dump && counters.empty()) continue;
       std::vector<EventField> fields = {{"tid", FieldType::kUint24},
@@ -166,11 +175,11 @@ void AddKernelHookClasses(const TraceInfo& info,
                                         {"number", FieldType::kUint16}};
       if (dump) fields.insert(fields.end(), counters.begin(), counters.end());
       if (exit) fields.push_back({"ret", FieldType::kInt64});
-      if (payload != nullptr) {
-        for (std::size_t i = 0; i < payload->payload_names.size(); ++i) {
-          fields.push_back({OtherName(payload->payload_names[i], fields, {}),
-                            PayloadField(payload->payload[i])});
-        }
+      for (std::size_t i = 0; i < names.size(); ++i) {
+        EventField field = {OtherName(names[i], fields, {}),
+                            PayloadField(types[i])};
+        field.any_name = !HasChosenNames(hook);
+        fields.push_back(std::move(field));
       }
       classes.push_back(
           {StreamClass::kCpu,
@@ -184,10 +193,10 @@ void AddKernelHookClasses(const TraceInfo& info,
     if (hook.origin == HookOrigin::kProgram) continue;
     const std::string name = OneLine(hook.FullName());
     if (hook.kind == HookKind::kPoint) {
-      add(hook.id * 2, name, false, &hook);
+      add(hook.id * 2, name, hook, false);
     } else {
-      add(hook.id * 2, name + "__enter", false);
-      add(hook.id * 2 + kEventExitBit, name + "__exit", true);
+      add(hook.id * 2, name + "__enter", hook, false);
+      add(hook.id * 2 + kEventExitBit, name + "__exit", hook, true);
     }
   }
 }

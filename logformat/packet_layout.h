@@ -12,8 +12,10 @@
 namespace countrace::logformat {
 
 // Version of traces (FORMAT.md, section 8).
-inline constexpr std::uint32_t kFormatVersion = 4;
-// That of a trace with no more events and sets than `.session` has places for.
+inline constexpr std::uint32_t kFormatVersion = 5;
+// That of a trace in which no kernel hook but points has values; and, of these,
+// with no more events and sets than `.session` has places for.
+inline constexpr std::uint32_t kPointValuesVersion = 4;
 inline constexpr std::uint32_t kFewEventsVersion = 3;
 // Whether the packets of a finished trace have checksums.
 constexpr bool HasChecksums(std::uint32_t format) noexcept {
@@ -291,7 +293,7 @@ static_assert(sizeof(WakeupRecord) == 16, "FORMAT.md section 4.3");
 
 // A kernel hook's record. It is followed by the CPU's N counters if
 // kEventDumpBit is set, then, at an exit, by the return value of the code (i64;
-// 0 if none).
+// 0 if none), then by the values that its hook declares.
 struct KernelHookRecord {
   std::uint64_t header;
   // Bits 0..23 tid, 24..47 pid of the thread on the CPU (0 = idle), 48..63 the

@@ -3,6 +3,7 @@
 #ifndef COUNTRACE_LOGFORMAT_SYSTEM_CALL_EXIT_H_
 #define COUNTRACE_LOGFORMAT_SYSTEM_CALL_EXIT_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
@@ -37,11 +38,22 @@ inline constexpr std::uint64_t kMaxErrno = 4095;
 // device (VM_FAULT_MAJOR of linux/mm_types.h).
 inline constexpr std::uint64_t kMajorFault = 4;
 
-// What the code of a kernel hook returned. Requires: `record` is its exit.
-inline std::uint64_t ReturnValueOf(const EventRecord& record) {
-  std::uint64_t value = 0;  // the last word
-  if (record.bytes.size() < sizeof(KernelHookRecord) + sizeof(value)) return 0;
-  std::memcpy(&value, record.bytes.last(sizeof(value)).data(), sizeof(value));
+// Size of a dump in the trace's cpu streams (FORMAT.md 4.5).
+inline std::size_t CpuDumpBytes(const TraceInfo& info) {
+  const EventSets sets = info.cpu_sets();
+  return (sets.slots() + (sets.rotates() ? 1 : 0)) * sizeof(std::uint64_t);
+}
+
+// What the code of a kernel hook returned. Requires: `record` is its exit;
+// `dump_bytes`: CpuDumpBytes().
+inline std::uint64_t ReturnValueOf(const EventRecord& record,
+                                   std::size_t dump_bytes) {
+  std::uint64_t value = 0;
+  const std::size_t at =
+      sizeof(KernelHookRecord) +
+      ((record.event_id & kEventDumpBit) != 0 ? dump_bytes : 0);
+  if (record.bytes.size() < at + sizeof(value)) return 0;
+  std::memcpy(&value, record.bytes.data() + at, sizeof(value));
   return value;
 }
 

@@ -33,6 +33,10 @@ struct HookInfo {
   std::vector<std::string> payload_names = {};
   // A probe's; absent: it was not measured.
   std::optional<ProbeCost> probe_cost = std::nullopt;
+  // Values of a kernel hook's exit, behind its return value; each has a name. A
+  // program's hook has none.
+  std::vector<PayloadType> exit_payload = {};
+  std::vector<std::string> exit_payload_names = {};
   std::string FullName() const { return provider + ":" + name; }
 };
 

@@ -71,13 +71,9 @@ int ListHooksOfTrace(TraceInput& input, const std::string& path,
   RowTable table("countrace.hooks/1", "hooks",
                  {"hook", "id", "kind", "payload", "location"});
   for (const logformat::HookInfo& hook : (*reader)->info().hooks) {
-    std::string payload;
-    for (const logformat::PayloadType type : hook.payload) {
-      payload += logformat::kPayloadTypeLetters[static_cast<int>(type)];
-    }
     table.Add({hook.FullName(), std::uint64_t{hook.id},
                std::string(logformat::HookKindWord(hook)),
-               payload.empty() ? "-" : payload, hook.location});
+               logformat::PayloadTypesText(hook), hook.location});
   }
   return PrintData(kListVerb.name, table.Render(format));
 }

@@ -156,8 +156,17 @@ void AppendClock(const TraceInfo& info, std::string& text) {
 
 // The oldest format that has all of the trace.
 std::uint32_t FormatOf(const TraceInfo& info) {
-  if (AreMany(info.cpu_events.size(), info.cpu_set_sizes.size())) {
+  const auto has_values = [](const HookInfo& hook) {
+    const bool kernel_point =
+        hook.origin == HookOrigin::kKernel && hook.kind == HookKind::kPoint;
+    return hook.origin != HookOrigin::kProgram && !kernel_point &&
+           hook.payload.size() + hook.exit_payload.size() != 0;
+  };
+  if (std::any_of(info.hooks.begin(), info.hooks.end(), has_values)) {
     return kFormatVersion;
+  }
+  if (AreMany(info.cpu_events.size(), info.cpu_set_sizes.size())) {
+    return kPointValuesVersion;
   }
   return std::min(info.format, kFewEventsVersion);
 }

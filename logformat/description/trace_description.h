@@ -58,6 +58,9 @@ class ExpectedPackets {
 
 // Kind and origin in one word: "segment", "point", "kernel-segment", ...
 std::string_view HookKindWord(const HookInfo& hook);
+// Types of a hook's values, one letter each: "us", "us/i" of a kernel hook's
+// segment (enter, exit), "-" without values.
+std::string PayloadTypesText(const HookInfo& hook);
 // Text of one hook without its id, as in `.hooks` and in the env block:
 // "segment\tus\tserver:handle\tserver.cc:12" (session_layout.h).
 std::string HookText(const HookInfo& hook);

@@ -68,8 +68,7 @@ HookTable::HookTable(const logformat::TraceInfo& info)
     roles_[hook.id] |= kSystemCall;
     if (logformat::MakesThread(hook.name)) roles_[hook.id] |= kMakesThread;
   }
-  const logformat::EventSets sets = info.cpu_sets();
-  dump_bytes_ = (sets.slots() + (sets.rotates() ? 1 : 0)) * 8;
+  dump_bytes_ = logformat::CpuDumpBytes(info);
   if (has_kernel_hooks_) {
     kernel_events_ =
         std::min(EventSetDumps(info.cpu_sets()).measures(), kMaxMeasures);
@@ -222,7 +221,8 @@ void KernelHooks::OnUnnamedExit(ThreadState& thread, const EventRecord& record,
 void KernelHooks::CountFailure(ThreadState& thread, const EventRecord& record,
                                std::uint32_t hook_id) const {
   if (!hooks_.IsSystemCall(hook_id)) return;
-  const std::uint64_t error = -logformat::ReturnValueOf(record);
+  const std::uint64_t error =
+      -logformat::ReturnValueOf(record, hooks_.dump_bytes());
   if (error - 1 >= logformat::kMaxErrno) return;
   const std::vector<Frame>& frames = thread.stack.frames;
   const auto call = std::find_if(
@@ -298,12 +298,13 @@ void KernelHooks::OnThreadHook(ThreadState& thread, const EventRecord& record,
     if (in_kernel && !SegmentBuilder::IsOpen(thread, hook_id) &&
         (SegmentBuilder::TakeExpectedExit(thread) ||
          (hooks_.MakesThread(hook_id) &&
-          logformat::ReturnValueOf(record) == 0))) {
+          logformat::ReturnValueOf(record, hooks_.dump_bytes()) == 0))) {
       return;
     }
     if (in_kernel) CountFailure(thread, record, hook_id);
     if (hooks_.IsFault(hook_id) && thread.process != nullptr &&
-        logformat::ReturnValueOf(record) == logformat::kMajorFault) {
+        logformat::ReturnValueOf(record, hooks_.dump_bytes()) ==
+            logformat::kMajorFault) {
       thread.process->faults.AddMajor(thread.last_fault);
     }
     segments_.Exit(thread, hook_id, DumpOf(record), time_ns);

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "logformat/system_call_exit.h"
 #include "runtime/rules/dump_rule_eval.h"
 #include "runtime/rules/kernel_rule_state.h"
 #include "runtime/rules/open_segments.h"
@@ -69,16 +70,6 @@ bool NumberHolds(const DumpRule& rule, const lf::HookInfo& hook,
   return true;
 }
 
-// The return value: the last word of an exit's record.
-std::uint64_t ReturnOf(const lf::EventRecord& record) {
-  std::uint64_t ret = 0;
-  if (record.bytes.size() < sizeof(lf::KernelHookRecord) + sizeof(ret)) {
-    return 0;
-  }
-  std::memcpy(&ret, record.bytes.last(sizeof(ret)).data(), sizeof(ret));
-  return ret;
-}
-
 // The owner of a rule's state at kernel-side hooks: a thread, or a CPU.
 using KernelOwner = std::uint64_t;
 constexpr KernelOwner kOwnerIsCpu = 1ull << 32;
@@ -92,7 +83,10 @@ class RuleReplay final : public lf::ItemSink {
  public:
   RuleReplay(const lf::TraceInfo& info, const std::vector<DumpRule>& rules,
              std::uint64_t tick_ns)
-      : info_(info), rules_(rules), tick_ns_(tick_ns) {
+      : info_(info),
+        rules_(rules),
+        tick_ns_(tick_ns),
+        dump_bytes_(lf::CpuDumpBytes(info)) {
     result_.rules.resize(rules.size());
     for (std::size_t i = 0; i < rules.size(); ++i) {
       const DumpRule& rule = rules[i];
@@ -212,7 +206,8 @@ class RuleReplay final : public lf::ItemSink {
     const DumpRule& asked =
         AsksUnknown(rule) ? most_[&rule - rules_.data()] : rule;
     if ((record.event_id & lf::kEventExitBit) != 0) {
-      return countrace_kernel_rule_exit(&asked, &state, ReturnOf(record),
+      return countrace_kernel_rule_exit(&asked, &state,
+                                        lf::ReturnValueOf(record, dump_bytes_),
                                         record.time_ns, tick_ns_) != 0;
     }
     if (hook.kind == lf::HookKind::kSegment) {
@@ -256,6 +251,7 @@ class RuleReplay final : public lf::ItemSink {
   // log hold.
   std::vector<DumpRule> most_;
   const std::uint64_t tick_ns_;
+  const std::size_t dump_bytes_;
   std::unordered_map<std::uint32_t, int> rule_of_hook_;
   std::map<std::pair<std::int32_t, std::int32_t>,
            std::unique_ptr<ReplayedThread>>

@@ -47,6 +47,29 @@ void Fill(TraceBuilder& trace) {
   thread.Exit(handle, 2900);
 }
 
+// Kernel hooks with values at their enters and exits.
+void FillValues(TraceBuilder& trace) {
+  trace.SetCpuEvents({"task-clock", "page-faults"});
+  trace.SetPacketBytes(8192);
+  const auto open = static_cast<std::uint16_t>(
+      trace.AddKernelHook("kernel-segment", "syscall", "openat", "isu/s",
+                          "dfd,filename,flags,filename") *
+      2);
+  const auto hit = static_cast<std::uint16_t>(
+      trace.AddKernelHook("probe-point", "prog", "hit", "dp", "x,event") * 2);
+  auto& cpu = trace.Cpu(0);
+  const std::uint64_t ids = 100 | 100ull << 24;
+  cpu.Dispatch(2000, 0, 100, SwitchState::kSwitchRunnable, {0, 0});
+  cpu.KernelHook(2300, open, ids, {}, std::nullopt,
+                 {std::int64_t{-100}, std::string("(unreadable)"),
+                  std::uint64_t{0x80000}});
+  cpu.KernelHook(2400, hit | 0x8000, ids, {400, 1}, std::nullopt,
+                 {1.5, countrace::test_support::Pointer{0x7000}});
+  cpu.KernelHook(2600, open | 0x8001, ids, {500, 1}, 3,
+                 {std::string("/etc/passwd")});
+  cpu.Dispatch(3000, 100, 0, SwitchState::kSwitchInterruptible, {900, 1});
+}
+
 // Threads that alternate on a CPU, in calls that last longer than a dispatch.
 void FillTurns(TraceBuilder& trace) {
   trace.SetCpuEvents({"task-clock"});
@@ -130,6 +153,11 @@ int main(int argc, char** argv) {
     trace.Finish();
   }
   {
+    TraceBuilder trace(temporary / "values");
+    FillValues(trace);
+    trace.Abandon();
+  }
+  {
     TraceBuilder trace(temporary / "folder");
     FillFolder(trace);
     trace.Abandon();
@@ -141,6 +169,7 @@ int main(int argc, char** argv) {
       Write(traces + "/finished", temporary / "finished") &&
       Write(traces + "/abandoned", temporary / "abandoned") &&
       Write(traces + "/turns", temporary / "turns") &&
+      Write(traces + "/values", temporary / "values") &&
       Write(corpus + "/user_folder/records", temporary / "folder");
   return written ? 0 : 1;
 }

@@ -97,6 +97,93 @@ TEST_CASE("hook text: a kernel point's values have names", "[logformat]") {
   CHECK_FALSE(ParseHookText(kId, "kernel-point\t-\tblock:rq\tt\ta"));
 }
 
+TEST_CASE("hook text: values of kernel hooks are read as they were written",
+          "[logformat]") {
+  std::mt19937 random(8);
+  const auto below = [&](unsigned n) {
+    return static_cast<unsigned>(random() % n);
+  };
+  const auto fill = [&](std::vector<PayloadType>& types,
+                        std::vector<std::string>& names) {
+    const unsigned count = below(kMaxPayloadValues + 1);
+    for (unsigned i = 0; i < count; ++i) {
+      types.push_back(static_cast<PayloadType>(1 + below(5)));
+      names.push_back("v" + std::to_string(i));
+    }
+  };
+  for (int i = 0; i < 2000; ++i) {
+    HookInfo hook;
+    hook.id = kId;
+    hook.kind = below(2) == 0 ? HookKind::kSegment : HookKind::kPoint;
+    hook.origin = below(2) == 0 ? HookOrigin::kProbe : HookOrigin::kKernel;
+    hook.provider = "p";
+    hook.name = "f";
+    hook.location = "at";
+    fill(hook.payload, hook.payload_names);
+    if (hook.kind == HookKind::kSegment) {
+      fill(hook.exit_payload, hook.exit_payload_names);
+    }
+    if (hook.origin == HookOrigin::kProbe && below(2) == 0) {
+      hook.probe_cost.emplace();
+    }
+    const std::string text = HookText(hook);
+    CAPTURE(text);
+    const auto read = ParseHookText(kId, text);
+    REQUIRE(read);
+    CHECK(read->payload == hook.payload);
+    CHECK(read->payload_names == hook.payload_names);
+    CHECK(read->exit_payload == hook.exit_payload);
+    CHECK(read->exit_payload_names == hook.exit_payload_names);
+    CHECK(read->probe_cost == hook.probe_cost);
+    CHECK(HookText(*read) == text);
+    // Older readers refuse it by its version if they would misread it.
+    TraceDescription description;
+    description.info.hooks = {hook};
+    const std::string metadata = MetadataText(description);
+    const auto again = ParseMetadata(metadata, "trace");
+    REQUIRE(again.ok());
+    CHECK(MetadataText(*again) == metadata);
+    const bool values = hook.payload.size() + hook.exit_payload.size() != 0;
+    const bool kernel_point =
+        hook.kind == HookKind::kPoint && hook.origin == HookOrigin::kKernel;
+    CHECK(again->info.format ==
+          (values && !kernel_point ? kFormatVersion : kFewEventsVersion));
+  }
+}
+
+TEST_CASE("hook text: values that a kernel hook cannot have", "[logformat]") {
+  const std::string end = "\tp:f\tat";
+  REQUIRE(ParseHookText(kId, "probe-segment\tu/s" + end + "\ta,a"));
+  REQUIRE(
+      ParseHookText(kId, "probe-segment\t/s" + end + "\ta\t2 1 3 20 10 30"));
+  REQUIRE(ParseHookText(kId, "probe-point\tus" + end + "\ta,b"));
+  for (const std::string& text :
+       {"interrupt\tu/" + end + "\ta",
+        "interrupt\tu" + end + "\ta",
+        "probe-segment\tu" + end + "\ta",
+        "probe-segment\t/" + end,
+        "probe-segment\t/" + end + "\t",
+        "probe-segment\tu/" + end,
+        "probe-segment\tuu/u" + end + "\ta,a,b",
+        "probe-segment\tu/uu" + end + "\ta,b,b",
+        "probe-segment\tu/u/u" + end + "\ta,b,c",
+        "probe-segment\tu/u" + end + "\ta,b,c",
+        "probe-segment\tu/u" + end + "\ta",
+        "probe-segment\tu/u" + end + "\ta,",
+        "probe-segment\tu/" + end + "\ta,b",
+        "probe-segment\t/u" + end + "\ta,b",
+        "probe-segment\tuuuuuuu/" + end + "\ta,b,c,d,e,f,g",
+        "probe-segment\tu/" + end + "\ta\tb",
+        "probe-segment\tu/" + end + "\ta\t2 1 3 20 10 30\tb",
+        "probe-segment\t-" + end + "\ta\t2 1 3 20 10 30",
+        "kernel-segment\tu/" + end + "\ta\t2 1 3 20 10 30",
+        "probe-point\tu/u" + end + "\ta,b"}) {
+    CAPTURE(text);
+    CHECK_FALSE(ParseHookText(kId, text));
+  }
+  CHECK_FALSE(ParseHookText(4096, "segment\tu/u" + end));
+}
+
 TEST_CASE("hook text: names of foreign fields become different identifiers",
           "[logformat]") {
   HookInfo hook;

@@ -146,9 +146,9 @@ TEST_CASE("many events: the format that older readers refuse by its name",
     CHECK(MetadataText(*read) == text);
     return read->info.format;
   };
-  CHECK(format({8, 24, 5}) == kFormatVersion);
-  CHECK(format({0, 9, 1}) == kFormatVersion);
-  CHECK(format({1, 8, 3}) == kFormatVersion);
+  CHECK(format({8, 24, 5}) == kPointValuesVersion);
+  CHECK(format({0, 9, 1}) == kPointValuesVersion);
+  CHECK(format({1, 8, 3}) == kPointValuesVersion);
   CHECK(format({0, 8, 3}) == kFewEventsVersion);
   CHECK(format({4, 2, 2}) == kFewEventsVersion);
 }

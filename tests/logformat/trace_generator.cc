@@ -37,6 +37,7 @@ class Generator {
     std::uint32_t id;
     std::string types;
     bool segment;
+    std::string exit_types = {};
   };
 
   std::uint64_t Below(std::uint64_t n) {
@@ -73,14 +74,7 @@ class Generator {
     for (std::uint64_t i = 0; i < kernel_hooks; ++i) {
       const std::string kind = kinds[Below(5)];
       const std::string name = "hook" + std::to_string(i);
-      if (kind == "kernel-point" && Below(2) == 0) {
-        kernel_hooks_.push_back(
-            {builder_.AddKernelHook(kind, "kgen", name, "usp", "a,text,c"),
-             "usp", false});
-        continue;
-      }
-      kernel_hooks_.push_back({builder_.AddKernelHook(kind, "kgen", name), "",
-                               !kind.ends_with("point")});
+      AddKernelHook(kind, name);
     }
     // 3 hours after boot, so that a pause crosses the 48-bit boundary.
     now_ns_ = 10'000'000'000'000;
@@ -88,6 +82,33 @@ class Generator {
     for (int i = 0; i < options_.threads; ++i) {
       identity_.push_back({100 + i / 2, 100 + i});
     }
+  }
+
+  // Half of those that can have values have some.
+  void AddKernelHook(const std::string& kind, const std::string& name) {
+    Hook hook = {0, "", !kind.ends_with("point"), ""};
+    std::string names;
+    const auto add = [&](std::string& types, const char* part) {
+      const std::uint64_t values = Below(kMaxPayloadValues + 1);
+      for (std::uint64_t v = 0; v < values; ++v) {
+        types += kPayloadTypeLetters[1 + Below(5)];
+        // Two of a record may not be alike; its own fields and words of the
+        // metadata may be among them.
+        constexpr const char* kNames[] = {"event", "pid",    "ret",
+                                          "2nd",   "string", "_x"};
+        names += (names.empty() ? "" : ",") + std::string(kNames[v]);
+        if (Below(2) == 0) names += part;
+      }
+    };
+    if (kind != "interrupt" && Below(2) == 0) {
+      add(hook.types, "_a");
+      if (hook.segment) add(hook.exit_types, "_b");
+    }
+    std::string types = hook.types + (hook.segment ? "/" : "");
+    if (hook.segment) types += hook.exit_types;
+    if (names.empty()) types = "-";
+    hook.id = builder_.AddKernelHook(kind, "kgen", name, types, names);
+    kernel_hooks_.push_back(std::move(hook));
   }
 
   void Step() {
@@ -273,7 +294,7 @@ class Generator {
     Append(record.body, &ids, 8);
     Append(record.body, counters.data(), counters.size() * 8);
     if (ret) Append(record.body, &*ret, 8);
-    const Payload payload = RandomPayload(hook.types);
+    const Payload payload = RandomPayload(exit ? hook.exit_types : hook.types);
     const std::vector<std::byte> values = EncodePayload(payload);
     Append(record.body, values.data(), values.size());
     const bool stored = builder_.Cpu(cpu).KernelHook(

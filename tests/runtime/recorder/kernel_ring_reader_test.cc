@@ -62,12 +62,149 @@ struct Writer {
     Commit(at, CpuEvent::kDispatch, time_ns);
     return true;
   }
+  // A record at listed hook `number` with one slot a value: `room` bytes.
+  bool Values(std::uint64_t time_ns, std::uint16_t place, std::uint64_t number,
+              const std::vector<std::uint64_t>& words, std::uint64_t said) {
+    const std::size_t head = place == COUNTRACE_PLACE_EXIT ? 4 : 3;
+    const std::int64_t at = Reserve(8 * (head + words.size()), time_ns);
+    if (at < 0) return false;
+    const auto position = static_cast<std::uint64_t>(at);
+    Word(position, 1, 7 | 7ull << 24 | number << 48);
+    if (place == COUNTRACE_PLACE_EXIT) Word(position, 2, 99);
+    Word(position, head - 1, said);
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      Word(position, head + i, words[i]);
+    }
+    const unsigned event = COUNTRACE_EVENT_HOOK + 4 * COUNTRACE_FAMILY_LISTED +
+                           place + COUNTRACE_EVENT_VALUES;
+    Word(position, 0,
+         logformat::HeaderWord(static_cast<std::uint16_t>(event), time_ns));
+    return true;
+  }
   KernelRingReader Reader(std::size_t counters, std::uint64_t now_ns) {
     return KernelRingReader(control, ring.data(), kRingBytes, counters, now_ns);
   }
 };
 
+// A text's slot, as the BPF programs fill it.
+void AddSlot(const std::string& text, std::int32_t read,
+             std::vector<std::uint64_t>& words) {
+  char slot[COUNTRACE_TEXT_ROOM] = {};
+  std::memcpy(slot, text.data(), std::min<std::size_t>(text.size(), 129));
+  std::memcpy(slot + sizeof(slot) - 4, &read, 4);
+  const std::size_t at = words.size();
+  words.resize(at + sizeof(slot) / 8);
+  std::memcpy(words.data() + at, slot, sizeof(slot));
+}
+
 }  // namespace
+
+TEST_CASE("kernel ring: values stay with their record when others are lost",
+          "[recorder][bpf]") {
+  std::mt19937 random(9);  // NOLINT(cert-msc51-cpp): repeatable
+  using logformat::PayloadType;
+  std::vector<DynamicHook> dynamic(2);
+  dynamic[0].kind = logformat::HookKind::kSegment;
+  dynamic[0].values = {{PayloadType::kUnsigned, PayloadType::kString},
+                       {"n", "t"}};
+  dynamic[0].exit_values = {{PayloadType::kString}, {"t"}};
+  dynamic[1].values = {{PayloadType::kInt}, {"n"}};
+  KernelHookRegistry hooks(dynamic);
+  REQUIRE(hooks.OpenUnstored().ok());
+  Writer writer;
+  std::uint64_t now_ns = 1000, next = 0, lost = 0, reported = 0, read = 0;
+  KernelRingReader reader(writer.control, writer.ring.data(), kRingBytes, 0,
+                          now_ns, &hooks);
+  std::vector<std::string> wanted;
+  std::uint64_t unreadable = 0, wrong = 0;
+  for (int round = 0; round < 400; ++round) {
+    for (auto left = random() % 60; left > 0; --left) {
+      now_ns += 1 + random() % 50;
+      const std::uint64_t number = ++next;
+      std::string text(random() % 140, static_cast<char>('a' + number % 26));
+      auto length = static_cast<std::int32_t>(
+          std::min<std::size_t>(text.size(), 129) + 1);
+      std::string shown =
+          text.size() <= 128 ? text : text.substr(0, 127) + "...";
+      if (random() % 10 == 0) {
+        length = random() % 2 == 0 ? 0 : -14;
+        shown = length == 0 ? "(null)" : "(unreadable)";
+      }
+      const bool failed = length < 0;
+      std::vector<std::uint64_t> words;
+      bool stored = false;
+      switch (random() % 4) {
+        case 0:
+          words.push_back(number);
+          AddSlot(text, length, words);
+          stored = writer.Values(now_ns, COUNTRACE_PLACE_ENTER, 0, words,
+                                 2 | 2 << 8 | (failed ? 2 << 16 : 0));
+          shown = "0 " + std::to_string(number) + " " + shown;
+          break;
+        case 1:
+          AddSlot(text, length, words);
+          stored = writer.Values(now_ns, COUNTRACE_PLACE_EXIT, 0, words,
+                                 1 | 1 << 8 | (failed ? 1 << 16 : 0));
+          shown = "1 99 " + shown;
+          break;
+        case 2:
+          stored = writer.Values(now_ns, COUNTRACE_PLACE_POINT, 1, {number}, 1);
+          shown = "2 " + std::to_string(number);
+          break;
+        default:
+          // Values that are not its hook's: lost alone.
+          stored = writer.Values(now_ns, COUNTRACE_PLACE_POINT, 1,
+                                 {number, number}, 2);
+          if (stored) ++wrong;
+          if (!stored) ++lost;
+          continue;
+      }
+      if (!stored) {
+        ++lost;
+        continue;
+      }
+      if (failed && shown[0] != '2') ++unreadable;
+      wanted.push_back(shown);
+    }
+    RecordBatch batch;
+    reader.Drain(batch);
+    for (const KernelRecord& record : batch.records()) {
+      if (record.event_id == kLossEntry) {
+        reported += *batch.Words(record);
+        continue;
+      }
+      const auto bytes = batch.Bytes(record);
+      const char* const at = reinterpret_cast<const char*>(bytes.data());
+      std::string shown = "2 ";
+      std::uint64_t word = 0;
+      std::memcpy(&word, at + 8, 8);
+      if ((record.event_id & 1) != 0) {
+        shown = "1 " + std::to_string(word) + " " + (at + 16);
+        CHECK(bytes.size() == 16 + std::strlen(at + 16) + 1);
+      } else if (record.event_id == 2 * logformat::kHookIdKernelMin) {
+        shown = "0 " + std::to_string(word) + " " + (at + 16);
+        CHECK(bytes.size() == 16 + std::strlen(at + 16) + 1);
+      } else {
+        shown += std::to_string(word);
+        CHECK(bytes.size() == 16);
+      }
+      REQUIRE(read < wanted.size());
+      CHECK(shown == wanted[read++]);
+    }
+    CHECK(read == wanted.size());
+  }
+  RecordBatch last;
+  reader.DrainLosses(last);
+  for (const KernelRecord& record : last.records()) {
+    reported += *last.Words(record);
+  }
+  CHECK(lost > 0);
+  CHECK(wrong > 0);
+  CHECK(reported == lost + wrong);
+  CHECK(reader.unnamed() == wrong);
+  CHECK(reader.unreadable() == unreadable);
+  CHECK(reader.malformed() == 0);
+}
 
 TEST_CASE("kernel ring: written = read + lost, in order, around the ring",
           "[recorder][bpf]") {

@@ -1,6 +1,7 @@
 // The locations of the values of a kernel-side hook that a dump rule may
-// compare. The recorder fills them in (argument_sources.h), the BPF programs
-// read them. Compiled into both: C, fixed layout.
+// compare, and of those that its records store. The recorder fills them in
+// (argument_sources.h), the BPF programs read them. Compiled into both: C,
+// fixed layout.
 #ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_HOOKS_ARGUMENT_SOURCE_H_
 #define COUNTRACE_RUNTIME_RECORDER_KERNEL_HOOKS_ARGUMENT_SOURCE_H_
 
@@ -25,11 +26,42 @@ struct countrace_value_source {
 };
 #define COUNTRACE_NO_INDEX 0xffff
 
+// What a stored value is.
+enum countrace_text_place {
+  COUNTRACE_TEXT_NONE = 0,    // a number
+  COUNTRACE_TEXT_USER = 1,    // text in the thread's memory, at the value
+  COUNTRACE_TEXT_KERNEL = 2,  // text in the kernel's memory, at the value
+  // Text in the program's context: at the source's offset, `bytes` long; or as
+  // the value says (__data_loc): offset, and length << 16.
+  COUNTRACE_TEXT_HANDED = 3,
+  COUNTRACE_TEXT_DATA_LOC = 4,
+};
+
+// At most this much of a text is stored; of a longer one, less and `...`.
+#define COUNTRACE_TEXT_BYTES 128
+// Room of a text in a ring: one more byte to see that it is longer, a NUL,
+// padding, and, as the last word of 32 bits, the bytes read with the NUL; 0: a
+// null pointer; negative: it could not be read.
+#define COUNTRACE_TEXT_ROOM 136
+#define COUNTRACE_STORED_VALUES 6
+
+// The values in a hook's records. In a ring each has a slot: of 8 bytes, of a
+// text COUNTRACE_TEXT_ROOM.
+struct countrace_stored_values {
+  unsigned char count, texts;  // bit i of `texts`: value i is one
+  unsigned short bytes;        // of all slots
+  unsigned char text[COUNTRACE_STORED_VALUES];  // enum countrace_text_place
+  unsigned short at[COUNTRACE_STORED_VALUES];   // offset of each slot
+  unsigned short pad;
+  struct countrace_value_source values[COUNTRACE_STORED_VALUES];
+};
+
 struct countrace_argument_sources {
   struct countrace_value_source arguments[6];
   // A code address after the begin of the instruction that caused the record,
   // and at most one byte after its end: a return address.
   struct countrace_value_source caller;
+  struct countrace_stored_values stored;
 };
 
 // Elements of the table of sources. The last one and all after it belong to

@@ -91,6 +91,10 @@ bool DescribeKernelHook(const std::vector<DynamicHook>& dynamic,
       hook.name = OneField(listed.name);
       hook.location = OneField(listed.location);
       hook.probe_cost = listed.cost;
+      hook.payload = listed.values.types;
+      hook.payload_names = listed.values.names;
+      hook.exit_payload = listed.exit_values.types;
+      hook.exit_payload_names = listed.exit_values.names;
       if (listed.block_fields) {
         using logformat::PayloadType;
         hook.payload = {PayloadType::kUnsigned, PayloadType::kUnsigned,

@@ -69,7 +69,15 @@ bool KernelHookRegistry::Store(HookInfo& hook) {
     return false;
   }
   ++next_id_;
+  value_types_.push_back({hook.payload, hook.exit_payload});
   return true;
+}
+
+const std::vector<logformat::PayloadType>& KernelHookRegistry::ValueTypes(
+    std::uint16_t event_id) const {
+  return value_types_[logformat::EventHookId(event_id) -
+                      logformat::kHookIdKernelMin]
+                     [event_id & logformat::kEventExitBit];
 }
 
 std::uint16_t KernelHookRegistry::AddPoint(HookInfo hook) {
@@ -79,7 +87,8 @@ std::uint16_t KernelHookRegistry::AddPoint(HookInfo hook) {
 std::uint16_t KernelHookRegistry::EventId(std::uint16_t raw,
                                           std::uint32_t number) {
   const std::uint16_t dump = raw & COUNTRACE_EVENT_DUMP;
-  const unsigned code = (raw & ~COUNTRACE_EVENT_DUMP) - COUNTRACE_EVENT_HOOK;
+  const unsigned flags = COUNTRACE_EVENT_DUMP | COUNTRACE_EVENT_VALUES;
+  const unsigned code = (raw & ~flags) - COUNTRACE_EVENT_HOOK;
   const unsigned family = code / 4;
   const unsigned place = code % 4;
   if (family >= COUNTRACE_HOOK_FAMILIES) {

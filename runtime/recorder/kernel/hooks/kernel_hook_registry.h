@@ -33,6 +33,10 @@ class KernelHookRegistry {
   // with this number; 0 if there is none: no such family, or the file cannot be
   // written.
   std::uint16_t EventId(std::uint16_t raw, std::uint32_t number);
+  // Types of the values in the records of a hook whose event id EventId()
+  // returned.
+  const std::vector<logformat::PayloadType>& ValueTypes(
+      std::uint16_t event_id) const;
   // Registers a point that is no hook of a ring, whatever its id. Returns its
   // event id; 0: there is none, as above.
   std::uint16_t AddPoint(logformat::HookInfo hook);
@@ -46,6 +50,8 @@ class KernelHookRegistry {
   std::vector<DynamicHook> dynamic_;
   base::ScopedFd file_;
   std::uint32_t next_id_ = logformat::kHookIdKernelMin;
+  // By hook id - kHookIdKernelMin: at its enter, at its exit.
+  std::vector<std::array<std::vector<logformat::PayloadType>, 2>> value_types_;
   // Hook ids by number; 0: not registered yet.
   std::array<std::vector<std::uint16_t>, COUNTRACE_HOOK_FAMILIES> ids_;
 };

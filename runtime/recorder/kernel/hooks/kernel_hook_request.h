@@ -13,6 +13,7 @@
 #include "logformat/packet_layout.h"
 #include "logformat/probe_cost.h"
 #include "logformat/trace_info.h"
+#include "runtime/recorder/kernel/hooks/argument_source.h"
 
 namespace countrace::runtime {
 
@@ -31,6 +32,14 @@ struct HookAttachment {
   // The description of its arguments: a USDT probe's note, or a tracepoint's
   // format file.
   std::string arguments;
+  // The values that its records store, as many as the hook has there.
+  countrace_stored_values stored{};
+};
+
+// The values in a hook's records, as in logformat::HookInfo.
+struct HookValues {
+  std::vector<logformat::PayloadType> types;
+  std::vector<std::string> names;
 };
 
 // A dynamic hook: a uprobe, a USDT probe or a tracepoint, one or many places.
@@ -44,6 +53,7 @@ struct DynamicHook {
   std::vector<HookAttachment> attachments;
   // A block point: offsets of its tracepoint's dev, sector and nr_sector.
   std::optional<std::array<std::uint32_t, 3>> block_fields;
+  HookValues values, exit_values;  // of its enter or point, of its exit
   // What a call or hit of a probe takes; absent for tracepoints.
   std::optional<logformat::ProbeCost> cost;
 };

@@ -1,5 +1,6 @@
 #include "runtime/recorder/kernel/hooks/kernel_hook_rules.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -81,6 +82,12 @@ std::string WhyUnknown(unsigned index, const DynamicHook& hook,
       index, described[index]);
 }
 
+bool StoresValues(const DynamicHook& hook) {
+  return std::any_of(
+      hook.attachments.begin(), hook.attachments.end(),
+      [](const HookAttachment& at) { return at.stored.count != 0; });
+}
+
 // Evaluates comparisons with `number`, once: it never changes.
 bool NumberHolds(const DumpRule& rule, std::uint32_t number) {
   const countrace_rule_value value = {COUNTRACE_RULE_UNSIGNED, number, nullptr,
@@ -160,14 +167,19 @@ void Resolver::AddSources(std::size_t number) {
   const DynamicHook& hook = request_.dynamic[number];
   std::vector<std::uint32_t>& indices = resolved_.sources_of[number];
   for (const HookAttachment& at : hook.attachments) {
-    if (at.place == HookAttachment::Place::kExit) {
-      indices.push_back(COUNTRACE_SOURCES_NONE);
-    } else if (hook.type == DynamicHook::Type::kFunction) {
-      indices.push_back(COUNTRACE_SOURCES_FUNCTION);
-    } else {
-      indices.push_back(static_cast<std::uint32_t>(sources_.size()));
-      sources_.push_back(SourcesOf(hook, at));
+    if (at.stored.count == 0) {
+      if (at.place == HookAttachment::Place::kExit) {
+        indices.push_back(COUNTRACE_SOURCES_NONE);
+        continue;
+      }
+      if (hook.type == DynamicHook::Type::kFunction) {
+        indices.push_back(COUNTRACE_SOURCES_FUNCTION);
+        continue;
+      }
     }
+    indices.push_back(static_cast<std::uint32_t>(sources_.size()));
+    sources_.push_back(SourcesOf(hook, at));
+    sources_.back().stored = at.stored;
   }
 }
 
@@ -308,7 +320,14 @@ absl::StatusOr<KernelHookRules> Resolver::Resolve() {
       if (family == COUNTRACE_FAMILY_LISTED) AddSources(number);
     }
   }
-  if (resolved_.asks_values) resolved_.sources = std::move(sources_);
+  for (std::size_t number = 0; number < request_.dynamic.size(); ++number) {
+    if (!StoresValues(request_.dynamic[number])) continue;
+    resolved_.stores_values = true;
+    if (!resolved_.sources_of.contains(number)) AddSources(number);
+  }
+  if (resolved_.asks_values || resolved_.stores_values) {
+    resolved_.sources = std::move(sources_);
+  }
   return std::move(resolved_);
 }
 
@@ -317,7 +336,11 @@ absl::StatusOr<KernelHookRules> Resolver::Resolve() {
 absl::StatusOr<KernelHookRules> ResolveKernelHookRules(
     const std::vector<DumpRule>& rules, const KernelHookRequest& request,
     std::uint64_t tick_ns) {
-  if (rules.empty() || !request.any()) return KernelHookRules();
+  const bool stores_values =
+      std::any_of(request.dynamic.begin(), request.dynamic.end(), StoresValues);
+  if ((rules.empty() && !stores_values) || !request.any()) {
+    return KernelHookRules();
+  }
   return Resolver(rules, request, tick_ns).Resolve();
 }
 

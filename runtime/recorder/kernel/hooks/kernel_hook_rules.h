@@ -23,16 +23,17 @@ struct KernelHookRules {
   bool conditional = false;  // a hook has a conditional rule
   // ... with `if` or `from`; with `from`
   bool asks_values = false, asks_callers = false;
-  // By countrace_sources_index; empty unless a rule compares values.
+  bool stores_values = false;  // the records of a hook have some
+  // By countrace_sources_index; empty unless values are compared or stored.
   std::vector<countrace_argument_sources> sources;
   // Index into `sources` of each attachment, by dynamic hook, for the hooks
-  // whose rule compares values.
+  // whose values are compared or stored.
   std::map<std::size_t, std::vector<std::uint32_t>> sources_of;
   std::uint64_t tick_ns = 0;
 };
 
-// Only the families in `request` are looked up. Empty without rules or kernel
-// hooks. Returns: INVALID_ARGUMENT a rule applies to a kernel hook that does
+// Only the families in `request` are looked up. Empty without rules and stored
+// values. Returns: INVALID_ARGUMENT a rule applies to a kernel hook that does
 // not have the compared value, or has no caller: the message names both;
 // NOT_FOUND the object whose offsets a rule names cannot be found.
 absl::StatusOr<KernelHookRules> ResolveKernelHookRules(

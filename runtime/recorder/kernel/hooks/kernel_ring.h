@@ -17,8 +17,8 @@
 // Deeper cgroups are not searched.
 #define COUNTRACE_CGROUP_LEVELS 16
 #define COUNTRACE_STATE_MARKED 2  // logformat::kStateMarked
-// Largest record: a dispatch with all counters.
-#define COUNTRACE_RING_SLACK 256
+// Largest record: of a hook with all counters and six texts.
+#define COUNTRACE_RING_SLACK 1024
 #define COUNTRACE_MAX_CPUS 1024
 // Event id of an entry with the number of records lost so far: one word.
 #define COUNTRACE_EVENT_LOST 0x7fff
@@ -38,6 +38,10 @@
 // instead.
 #define COUNTRACE_EVENT_HOOK 0x4000
 #define COUNTRACE_EVENT_DUMP 0x8000
+// Set if values follow behind all that: a word with their number, << 8 which of
+// them are texts, << 16 which could not be read; then their slots
+// (countrace_stored_values).
+#define COUNTRACE_EVENT_VALUES 0x2000
 enum countrace_hook_family {
   COUNTRACE_FAMILY_SYSCALL = 0,         // number: of the system call
   COUNTRACE_FAMILY_COMPAT_SYSCALL = 1,  // the same for 32-bit programs (x86)

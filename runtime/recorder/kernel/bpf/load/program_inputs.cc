@@ -99,6 +99,7 @@ void SetRuleConstants(const KernelHookRules& rules, Constants& constants) {
   constants.has_rules = rules.rules.empty() ? 0 : 1;
   constants.has_conditions = rules.conditional ? 1 : 0;
   constants.asks_values = rules.asks_values ? 1 : 0;
+  constants.stores_values = rules.stores_values ? 1 : 0;
   constants.asks_callers = rules.asks_callers ? 1 : 0;
   constants.page_shift = static_cast<std::uint32_t>(
       std::countr_zero(static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE))));

@@ -46,6 +46,8 @@ static __always_inline int hook_event_with(__u32 family, __u32 where,
   if (is_before_exec(family, number, ids >> 32)) return 0;
   const int block = where == COUNTRACE_PLACE_BLOCK;
   const __u32 exit = where == COUNTRACE_PLACE_EXIT;
+  const struct countrace_stored_values* stored =
+      block ? 0 : stored_at(values->sources);
   __u64 dumped[COUNTRACE_MAX_COUNTERS] = {};
   __u64* record = 0;
   int dump = 0;
@@ -62,8 +64,9 @@ static __always_inline int hook_event_with(__u32 family, __u32 where,
     counters = dump ? counter_count : 0;
     if (counters > COUNTRACE_MAX_COUNTERS) return 0;
     if (dump) store_counters(control, dumped, place.now);
-    const __u32 bytes =
-        16 + 8 * counters + 8 * exit + (block ? 8 * COUNTRACE_BLOCK_VALUES : 0);
+    const __u32 bytes = 16 + 8 * counters + 8 * exit +
+                        (block ? 8 * COUNTRACE_BLOCK_VALUES : 0) +
+                        (stored ? 8 + stored->bytes : 0);
     result = reserve_at(control, bytes, &place, &record);
   }
   if (result != RESERVED || !record) {
@@ -82,9 +85,16 @@ static __always_inline int hook_event_with(__u32 family, __u32 where,
     record[3 + counters] = values->block[1];
     record[4 + counters] = values->block[2];
   }
+  if (stored) {
+    __u64* to = record + 2 + counters + exit;
+    const __u64 unreadable =
+        store_values((char*)(to + 1), stored, values->handed);
+    to[0] = stored->count | (__u64)stored->texts << 8 | unreadable << 16;
+  }
   commit(record,
          (COUNTRACE_EVENT_HOOK + 4 * family + where) |
-             (dump ? COUNTRACE_EVENT_DUMP : 0),
+             (dump ? COUNTRACE_EVENT_DUMP : 0) |
+             (stored ? COUNTRACE_EVENT_VALUES : 0),
          place.now);
   return 0;
 }

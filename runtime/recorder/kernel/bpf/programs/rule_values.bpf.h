@@ -1,6 +1,6 @@
-// HOT with a conditional rule. The values that dump rules compare at a
-// kernel-side hook: the arguments of the code, and its caller. They are not
-// stored in the record.
+// HOT with a conditional rule, or a hook whose records have values. The values
+// that dump rules compare at a kernel-side hook: the arguments of the code, and
+// its caller; and those that are stored.
 //
 // A value that cannot be read (its page is not in memory) does not hold. A
 // caller that cannot be looked up, because the process is changing its
@@ -16,6 +16,8 @@
 // 1: a conditional rule has `if` with an argument, or `from`.
 const volatile __u8 asks_values = 0;
 const volatile __u8 asks_callers = 0;
+// 1: the records of a hook have values.
+const volatile __u8 stores_values = 0;
 const volatile __u32 page_shift = 12;
 
 // Filled before the programs are attached.
@@ -85,6 +87,64 @@ static __always_inline int read_value(
   value->type =
       source->is_signed ? COUNTRACE_RULE_INT : COUNTRACE_RULE_UNSIGNED;
   return 1;
+}
+
+// --- Stored values -----------------------------------------------------------
+
+// The values that the hook's records have; null: none.
+static __always_inline const struct countrace_stored_values* stored_at(
+    __u32 index) {
+  if (!stores_values || index == COUNTRACE_SOURCES_NONE) return 0;
+  const struct countrace_argument_sources* sources =
+      bpf_map_lookup_elem(&argument_sources, &index);
+  return sources && sources->stored.count ? &sources->stored : 0;
+}
+
+static __always_inline int read_text(__u32 kind, char* slot,
+                                     const struct countrace_value_source* from,
+                                     const void* handed, __u64 value) {
+  __u32 size = COUNTRACE_TEXT_BYTES + 2;
+  if (kind == COUNTRACE_TEXT_USER) {
+    return value ? bpf_probe_read_user_str(slot, size, (const void*)value) : 0;
+  }
+  if (kind == COUNTRACE_TEXT_KERNEL) {
+    return value ? bpf_probe_read_kernel_str(slot, size, (const void*)value)
+                 : 0;
+  }
+  // With one more byte, for the NUL.
+  const int data_loc = kind == COUNTRACE_TEXT_DATA_LOC;
+  const __u32 length = 1 + (data_loc ? value >> 16 & 0xffff : from->bytes);
+  const __u64 at = data_loc ? value & 0xffff : from->offset;
+  if (length < size) size = length;
+  return bpf_probe_read_kernel_str(slot, size, handed + at);
+}
+
+// Writes the slots to `to`, which has room for all. Returns which values could
+// not be read.
+static __noinline __u64
+store_values(char* to, const struct countrace_stored_values* stored,
+             const void* handed) {
+  __u64 unreadable = 0;
+  for (int i = 0; i < COUNTRACE_STORED_VALUES; ++i) {
+    if (i >= stored->count) break;
+    const __u64 at = stored->at[i] & ~7ull;
+    if (at > (COUNTRACE_STORED_VALUES - 1) * COUNTRACE_TEXT_ROOM) break;
+    const struct countrace_value_source* from = &stored->values[i];
+    const __u32 kind = stored->text[i];
+    struct countrace_rule_value value = {};
+    const int known =
+        kind == COUNTRACE_TEXT_HANDED || read_value(from, handed, &value);
+    if (kind == COUNTRACE_TEXT_NONE) {
+      *(__u64*)(to + at) = value.bits;
+      if (!known) unreadable |= 1ull << i;
+      continue;
+    }
+    const int read =
+        known ? read_text(kind, to + at, from, handed, value.bits) : -1;
+    *(int*)(to + at + COUNTRACE_TEXT_ROOM - sizeof(read)) = read;
+    if (read < 0) unreadable |= 1ull << i;
+  }
+  return unreadable;
 }
 
 // --- The caller --------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstring>
 
 #include "logformat/packet_layout.h"
@@ -12,14 +13,53 @@ namespace {
 
 using logformat::CpuEvent;
 
-// Hook families have ids below the lost entry's.
+constexpr unsigned kFlags = COUNTRACE_EVENT_DUMP | COUNTRACE_EVENT_VALUES;
+
+// The ids of other entries are none of a family with flags.
 bool IsHookEvent(std::uint16_t event_id) {
-  const unsigned code = event_id & ~unsigned{COUNTRACE_EVENT_DUMP};
+  const unsigned code = event_id & ~kFlags;
   return code >= COUNTRACE_EVENT_HOOK &&
          code < COUNTRACE_EVENT_HOOK + 4 * COUNTRACE_HOOK_FAMILIES;
 }
 
-// Bytes of a record with its header word; 0: no such event.
+bool HasValues(std::uint16_t event_id) {
+  return IsHookEvent(event_id) && (event_id & COUNTRACE_EVENT_VALUES) != 0;
+}
+
+// The word before a record's values (COUNTRACE_EVENT_VALUES).
+struct ValuesWord {
+  explicit ValuesWord(const std::byte* at) {
+    std::memcpy(&word, at, sizeof(word));
+  }
+  std::size_t count() const { return word & 0xff; }
+  bool is_text(std::size_t i) const { return (word >> (8 + i) & 1) != 0; }
+  int unreadable() const { return std::popcount(word >> 16 & 0xff); }
+  std::size_t slot_bytes(std::size_t i) const {
+    return is_text(i) ? COUNTRACE_TEXT_ROOM : 8;
+  }
+  // The slots and the word; 0: no such word.
+  std::size_t bytes() const {
+    if (count() > COUNTRACE_STORED_VALUES) return 0;
+    std::size_t sum = sizeof(word);
+    for (std::size_t i = 0; i < count(); ++i) sum += slot_bytes(i);
+    return sum;
+  }
+  std::uint64_t word = 0;
+};
+
+// The text in a slot.
+std::string TextOf(const std::byte* slot) {
+  std::int32_t read = 0;
+  std::memcpy(&read, slot + COUNTRACE_TEXT_ROOM - sizeof(read), sizeof(read));
+  if (read < 0) return "(unreadable)";
+  if (read == 0) return "(null)";
+  const char* const text = reinterpret_cast<const char*>(slot);
+  const std::size_t length = strnlen(text, COUNTRACE_TEXT_BYTES + 1);
+  if (length <= COUNTRACE_TEXT_BYTES) return std::string(text, length);
+  return std::string(text, COUNTRACE_TEXT_BYTES - 1) + logformat::kCutTextEnd;
+}
+
+// Bytes of a record with its header word, without values; 0: no such event.
 std::size_t RecordBytes(std::uint16_t event_id, std::size_t counters) {
   if (event_id == COUNTRACE_EVENT_LOST) return 16;
   if (event_id == COUNTRACE_EVENT_THREAD_IDS) return 32;
@@ -126,6 +166,7 @@ void KernelRingReader::AddRecord(std::byte* at, std::uint16_t event_id,
   if (CarriesDump(event_id)) FindRefused(at + 16, batch);
   const bool block =
       IsHookEvent(event_id) && (event_id & 3) == COUNTRACE_PLACE_BLOCK;
+  const bool values = HasValues(event_id);
   if (IsHookEvent(event_id)) {
     std::uint64_t ids = 0;
     std::memcpy(&ids, at + 8, sizeof(ids));
@@ -133,15 +174,10 @@ void KernelRingReader::AddRecord(std::byte* at, std::uint16_t event_id,
         hooks_ == nullptr
             ? std::uint16_t{0}
             : hooks_->EventId(event_id, static_cast<std::uint32_t>(ids >> 48));
-    if (event_id == 0) {
-      ++unnamed_;
-      *batch.Add(last_ns_, kLossEntry, 1) = 1;
-      return;
-    }
-  }
-  if (block) {
-    AddBlockRecord(at, event_id, bytes, batch);
-    return;
+    if (event_id == 0) return LoseRecord(batch);
+    if (block) return AddBlockRecord(at, event_id, bytes, batch);
+    if (values) return AddValues(at, event_id, bytes, batch);
+    if (!hooks_->ValueTypes(event_id).empty()) return LoseRecord(batch);
   }
   std::uint64_t* body = batch.Add(last_ns_, event_id, bytes / 8 - 1);
   std::memcpy(body, at + 8, bytes - 8);
@@ -157,6 +193,42 @@ void KernelRingReader::AddRecord(std::byte* at, std::uint16_t event_id,
     body[0] = (body[0] & 0xffff'ffff'ffff) | std::uint64_t{state} << 48;
     ++dispatches_;
   }
+}
+
+void KernelRingReader::LoseRecord(RecordBatch& batch) {
+  ++unnamed_;
+  *batch.Add(last_ns_, kLossEntry, 1) = 1;
+}
+
+void KernelRingReader::AddValues(const std::byte* at, std::uint16_t event_id,
+                                 std::size_t before, RecordBatch& batch) {
+  const ValuesWord word(at + before);
+  const std::vector<logformat::PayloadType>& types =
+      hooks_->ValueTypes(event_id);
+  bool alike = types.size() == word.count();
+  const std::byte* slot = at + before + sizeof(word.word);
+  values_.clear();
+  for (std::size_t i = 0; i < word.count() && alike; ++i) {
+    alike = (types[i] == logformat::PayloadType::kString) == word.is_text(i);
+    if (word.is_text(i)) {
+      const std::string text = TextOf(slot);
+      const auto* const bytes =
+          reinterpret_cast<const std::byte*>(text.c_str());
+      values_.insert(values_.end(), bytes, bytes + text.size() + 1);
+    } else {
+      values_.insert(values_.end(), slot, slot + 8);
+    }
+    slot += word.slot_bytes(i);
+  }
+  if (!alike) return LoseRecord(batch);
+  unreadable_ += static_cast<std::uint64_t>(word.unreadable());
+  const std::size_t body = before - 8 + values_.size();
+  const std::size_t words = (body + 7) / 8;
+  std::uint64_t* const to = batch.Add(last_ns_, event_id, words);
+  to[words - 1] = 0;
+  std::memcpy(to, at + 8, before - 8);
+  std::memcpy(to + (before / 8 - 1), values_.data(), values_.size());
+  batch.SetPadding(words * 8 - body);
 }
 
 void KernelRingReader::AddBlockRecord(const std::byte* at,
@@ -193,7 +265,10 @@ void KernelRingReader::Drain(RecordBatch& batch) {
     if (word == 0) break;
     const std::uint16_t event_id = logformat::HeaderEventId(word);
     const std::size_t bytes = RecordBytes(event_id, counters_);
-    if (bytes == 0 || tail + bytes > head) {
+    const bool valued = HasValues(event_id) && tail + bytes + 8 <= head;
+    const std::size_t value_bytes = valued ? ValuesWord(at + bytes).bytes() : 0;
+    if (bytes == 0 || tail + bytes + value_bytes > head ||
+        HasValues(event_id) != (value_bytes != 0)) {
       ++malformed_;
       tail = head;
       break;
@@ -215,7 +290,7 @@ void KernelRingReader::Drain(RecordBatch& batch) {
     } else {
       AddRecord(at, event_id, bytes, batch);
     }
-    tail += bytes;
+    tail += bytes + value_bytes;
   }
   GiveBack(begin, tail);
   batch.SortFrom(first);

@@ -51,6 +51,8 @@ class KernelRingReader {
   std::uint64_t dispatches() const { return dispatches_; }
   // Records of hooks that could not be registered: lost.
   std::uint64_t unnamed() const { return unnamed_; }
+  // Values that the kernel could not read.
+  std::uint64_t unreadable() const { return unreadable_; }
   // Words that are no record header: the rest of the ring is discarded.
   std::uint64_t malformed() const { return malformed_; }
   // Whether values of the last dump were not counted; total time of that, up to
@@ -66,6 +68,12 @@ class KernelRingReader {
   // Stores a block point with the name of its device.
   void AddBlockRecord(const std::byte* at, std::uint16_t event_id,
                       std::size_t bytes, RecordBatch& batch);
+  // Stores a record with the values in the slots behind its first `before`
+  // bytes, if they are those that its hook has; else counts it as lost.
+  void AddValues(const std::byte* at, std::uint16_t event_id,
+                 std::size_t before, RecordBatch& batch);
+  // Counts a record that has no hook, or other values than its hook.
+  void LoseRecord(RecordBatch& batch);
   // Finds values of a record's dump that were not counted: stores 0 for them,
   // and adds an entry before the record.
   void FindRefused(std::byte* dump, RecordBatch& batch);
@@ -86,6 +94,8 @@ class KernelRingReader {
   std::uint32_t counted_ = ~std::uint32_t{0};
   std::uint64_t refused_since_ns_ = 0, refused_ns_ = 0;
   std::uint64_t lost_ = 0, dispatches_ = 0, malformed_ = 0, unnamed_ = 0;
+  std::uint64_t unreadable_ = 0;
+  std::vector<std::byte> values_;  // of one record
 };
 
 }  // namespace countrace::runtime
