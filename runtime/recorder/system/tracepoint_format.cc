@@ -24,17 +24,23 @@ std::optional<std::uint32_t> NumberAfter(std::string_view line,
   return value;
 }
 
-// "field:char prev_comm[16];" -> "prev_comm".
-std::string FieldName(std::string_view line) {
+// "field:char prev_comm[16];" -> "prev_comm", "char[16]".
+void ReadDeclaration(std::string_view line, TracepointField& field) {
   constexpr std::string_view kKey = "field:";
   std::string_view declaration = line.substr(line.find(kKey) + kKey.size());
   declaration = declaration.substr(0, declaration.find(';'));
-  declaration = base::Trim(declaration.substr(0, declaration.find('[')));
-  const std::size_t space = declaration.find_last_of(" *");
-  if (space != std::string_view::npos) {
-    declaration = declaration.substr(space + 1);
+  std::string_view array;
+  // "__data_loc char[] name" has the brackets at the type.
+  if (declaration.ends_with(']')) {
+    array = declaration.substr(declaration.find('['));
+    declaration = declaration.substr(0, declaration.find('['));
   }
-  return std::string(declaration);
+  declaration = base::Trim(declaration);
+  const std::size_t space = declaration.find_last_of(" *");
+  const std::size_t begin = space == std::string_view::npos ? 0 : space + 1;
+  field.name = declaration.substr(begin);
+  field.type = base::Trim(declaration.substr(0, begin));
+  field.type += array;
 }
 
 }  // namespace
@@ -50,10 +56,11 @@ absl::StatusOr<std::vector<TracepointField>> ParseTracepointFormat(
     const std::optional<std::uint32_t> offset = NumberAfter(line, "offset:");
     const std::optional<std::uint32_t> size = NumberAfter(line, "size:");
     if (!offset || !size) continue;
-    fields.push_back({.name = FieldName(line),
-                      .offset = *offset,
-                      .size = *size,
-                      .is_signed = NumberAfter(line, "signed:") == 1u});
+    TracepointField& field = fields.emplace_back();
+    field.offset = *offset;
+    field.size = *size;
+    field.is_signed = NumberAfter(line, "signed:") == 1u;
+    ReadDeclaration(line, field);
   }
   if (fields.empty()) {
     return absl::InvalidArgumentError(

@@ -20,6 +20,7 @@ struct TracepointField {
   std::uint32_t offset = 0;  // bytes from the start of the raw data
   std::uint32_t size = 0;    // bytes
   bool is_signed = false;
+  std::string type;  // "unsigned int", "char[16]", "__data_loc char[]"
 };
 
 // Returns: INVALID_ARGUMENT if no field line can be parsed.

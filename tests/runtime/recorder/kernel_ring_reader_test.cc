@@ -206,6 +206,26 @@ TEST_CASE("kernel ring: values stay with their record when others are lost",
   CHECK(reader.malformed() == 0);
 }
 
+TEST_CASE("kernel ring: bytes that are no text are shown in base 16",
+          "[recorder][bpf]") {
+  std::vector<DynamicHook> dynamic(1);
+  dynamic[0].values = {{logformat::PayloadType::kString}, {"saddr"}};
+  KernelHookRegistry hooks(dynamic);
+  REQUIRE(hooks.OpenUnstored().ok());
+  Writer writer;
+  KernelRingReader reader(writer.control, writer.ring.data(), kRingBytes, 0,
+                          1000, &hooks);
+  std::vector<std::uint64_t> words;
+  AddSlot(std::string("\x7f\0\0\x01", 4), 4 | COUNTRACE_TEXT_IS_HEX, words);
+  REQUIRE(writer.Values(1100, COUNTRACE_PLACE_POINT, 0, words, 1 | 1 << 8));
+  RecordBatch batch;
+  reader.Drain(batch);
+  REQUIRE(batch.size() == 1);
+  const auto bytes = batch.Bytes(batch.records()[0]);
+  CHECK(std::string(reinterpret_cast<const char*>(bytes.data()) + 8) ==
+        "7f000001");
+}
+
 TEST_CASE("kernel ring: written = read + lost, in order, around the ring",
           "[recorder][bpf]") {
   std::mt19937 random(7);  // NOLINT(cert-msc51-cpp): repeatable

@@ -358,6 +358,16 @@ absl::Status BpfKernelRecorder::End() {
                         now.malformed),
         now.malformed));
   }
+  std::uint64_t unreadable = 0;
+  for (const KernelRingReader& reader : readers_) {
+    unreadable += reader.unreadable();
+  }
+  if (unreadable > 0) {
+    left_out_.push_back(logformat::Unavailable(absl::StrFormat(
+        "The kernel could not read some arguments, whose memory was not "
+        "there: values=%d; texts are \"(unreadable)\", numbers 0",
+        unreadable)));
+  }
   recursion_missed_ = programs_->missed_runs();
   programs_->Describe(left_out_);
   rotation_.Describe(choice_, messages_);

@@ -35,7 +35,12 @@ enum countrace_text_place {
   // the value says (__data_loc): offset, and length << 16.
   COUNTRACE_TEXT_HANDED = 3,
   COUNTRACE_TEXT_DATA_LOC = 4,
+  // The same bytes, but no text: at most half as many, shown in base 16.
+  COUNTRACE_TEXT_HANDED_HEX = 5,
+  COUNTRACE_TEXT_DATA_LOC_HEX = 6,
 };
+// Set in the last word of a slot with such bytes.
+#define COUNTRACE_TEXT_IS_HEX 0x10000
 
 // At most this much of a text is stored; of a longer one, less and `...`.
 #define COUNTRACE_TEXT_BYTES 128

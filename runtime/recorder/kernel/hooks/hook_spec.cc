@@ -22,6 +22,8 @@
 #include "logformat/loss.h"
 #include "runtime/recorder/kernel/hooks/function_exits.h"
 #include "runtime/recorder/kernel/hooks/function_symbols.h"
+#include "runtime/recorder/kernel/hooks/function_values.h"
+#include "runtime/recorder/kernel/hooks/hook_values.h"
 #include "runtime/recorder/kernel/hooks/probed_instruction.h"
 #include "runtime/recorder/kernel/hooks/usdt_notes.h"
 #include "runtime/recorder/kernel/hooks/usdt_segments.h"
@@ -38,7 +40,8 @@ using Place = HookAttachment::Place;
 constexpr char kForms[] =
     "write uprobe:FILE:FUNCTION, uprobe-enter:FILE:FUNCTION, "
     "usdt:FILE:PROVIDER:NAME, "
-    "tracepoint:SYSTEM:NAME or tracepoint:SYSTEM:ENTER/EXIT";
+    "tracepoint:SYSTEM:NAME or tracepoint:SYSTEM:ENTER/EXIT, each with "
+    "(VALUE,...) behind it to store its arguments";
 
 absl::Status BadSpec(std::string_view spec, const std::string& why) {
   return absl::InvalidArgumentError(
@@ -167,14 +170,79 @@ DynamicHook FunctionHook(const std::string& path,
   return hook;
 }
 
+// The values of one hook at its enters or points.
+absl::Status StoreFunctionValues(const WantedValues& wanted,
+                                 const FunctionValues& known,
+                                 const FunctionSymbol& function,
+                                 std::vector<std::string>& undescribed,
+                                 DynamicHook& hook) {
+  const auto parameters = known.ParametersOf(function);
+  std::vector<HookValue> has = parameters.value_or(std::vector<HookValue>());
+  if (wanted.all && !parameters) undescribed.push_back(function.name);
+  if (!wanted.all) {
+    const std::vector<HookValue> registers = FunctionValues::Registers();
+    has.insert(has.end(), registers.begin(), registers.end());
+  }
+  HookAttachment& enter = hook.attachments.front();
+  return ChooseValues(wanted, has, enter.stored, hook.values);
+}
+
+// The list at the end of `pattern`; none if it is part of a function's name.
+absl::StatusOr<WantedValues> ValuesOfFunctions(
+    const std::vector<FunctionSymbol>& functions, std::string& pattern) {
+  const bool is_name = std::any_of(functions.begin(), functions.end(),
+                                   [&](const FunctionSymbol& function) {
+                                     return Matches(pattern, function.symbol) ||
+                                            Matches(pattern, function.name);
+                                   });
+  if (is_name && !pattern.ends_with("(*)")) return WantedValues();
+  return TakeValueList(pattern);
+}
+
+// Functions whose arguments are not known: a note, or an error if all are.
+absl::Status NoteUndescribed(const std::string& path, std::string_view spec,
+                             const std::vector<std::string>& undescribed,
+                             std::size_t hooks, KernelHookRequest& request) {
+  if (undescribed.empty()) return absl::OkStatus();
+  const std::string what =
+      absl::StrFormat("no debug information says which arguments %s of %s has",
+                      SomeOf(undescribed), path);
+  if (undescribed.size() == hooks) {
+    return BadSpec(spec, what + ": name registers, such as (size:u64=" +
+                             FunctionValues::Registers().front().name + ")");
+  }
+  request.notes.push_back("Without arguments: " + what);
+  return absl::OkStatus();
+}
+
+// `names`: those that there are.
+absl::Status NoFunction(const std::string& path, std::string_view spec,
+                        const std::string& glob,
+                        const std::vector<std::string>& names) {
+  if (names.empty()) {
+    return BadSpec(spec, path +
+                             " names no function: it is stripped, and its "
+                             "debug file is not installed");
+  }
+  return BadSpec(spec,
+                 absl::StrFormat("no function of %s (%d functions) "
+                                 "matches \"%s\"%s",
+                                 path, names.size(), glob, Near(glob, names)));
+}
+
 absl::Status AddUprobes(std::string_view spec, const std::string& file,
-                        const std::string& glob, bool enter_only,
+                        std::string glob, bool enter_only,
                         KernelHookRequest& request) {
   const auto path = FindObjectFile(file);
   if (!path.ok()) return path.status();
   const auto object = ReadFunctionSymbols(*path);
   if (!object.ok()) return object.status();
   const std::vector<FunctionSymbol>& functions = object->functions;
+  const auto wanted = ValuesOfFunctions(functions, glob);
+  if (!wanted.ok()) return BadSpec(spec, base::StatusText(wanted.status()));
+  std::optional<FunctionValues> values;
+  if (wanted->given) values.emplace(*path);
+  std::vector<std::string> undescribed;
   std::vector<std::string> names;
   std::map<FunctionExits::Way, std::vector<std::string>> points;
   std::vector<std::string> left_out;
@@ -182,7 +250,9 @@ absl::Status AddUprobes(std::string_view spec, const std::string& file,
   std::size_t hooks = 0;
   std::uint64_t last_offset = 0;
   for (const FunctionSymbol& function : functions) {
-    if (!Matches(glob, function.symbol) && !Matches(glob, function.name)) {
+    // With a list of values a C++ function's parameters need not be named.
+    if (!Matches(glob, function.symbol) && !Matches(glob, function.name) &&
+        !(wanted->given && Matches(glob + "(*", function.name))) {
       names.push_back(function.name);
       continue;
     }
@@ -200,10 +270,20 @@ absl::Status AddUprobes(std::string_view spec, const std::string& file,
       exits = ExitsOf(*path, *object, function);
       if (!exits.is_segment()) points[exits.way].push_back(function.name);
     }
-    const absl::Status added =
-        Add(FunctionHook(*path, function, exits, enter_only), spec, request);
+    DynamicHook hook = FunctionHook(*path, function, exits, enter_only);
+    if (values) {
+      const absl::Status stored =
+          StoreFunctionValues(*wanted, *values, function, undescribed, hook);
+      if (!stored.ok()) {
+        return BadSpec(spec, function.name + ": " + base::StatusText(stored));
+      }
+    }
+    const absl::Status added = Add(std::move(hook), spec, request);
     if (!added.ok()) return added;
   }
+  const absl::Status described =
+      NoteUndescribed(*path, spec, undescribed, hooks, request);
+  if (!described.ok()) return described;
   if (found && hooks == 0) {
     return BadSpec(spec,
                    absl::StrFormat("no probe may be on %s of %s: %s",
@@ -219,21 +299,33 @@ absl::Status AddUprobes(std::string_view spec, const std::string& file,
     }
     return absl::OkStatus();
   }
-  if (functions.empty()) {
-    return BadSpec(spec, *path +
-                             " names no function: it is stripped, and its "
-                             "debug file is not installed");
+  return NoFunction(*path, spec, glob, names);
+}
+
+// The values at one place of a probe, which may have several. An exit of a
+// segment without arguments has none.
+absl::Status StoreUsdtValues(const WantedValues& wanted, HookAttachment& at,
+                             DynamicHook& hook) {
+  const bool exit = at.place == Place::kExit;
+  if (exit && at.arguments.empty()) return absl::OkStatus();
+  HookValues values;
+  const absl::Status chosen =
+      ChooseValues(wanted, UsdtValues(at.arguments), at.stored, values);
+  if (!chosen.ok()) return chosen;
+  HookValues& of = exit ? hook.exit_values : hook.values;
+  if (!of.types.empty() && of.names != values.names) {
+    return absl::InvalidArgumentError(
+        "its places have different arguments: name those that all have");
   }
-  return BadSpec(
-      spec, absl::StrFormat("no function of %s (%d functions) "
-                            "matches \"%s\"%s",
-                            *path, functions.size(), glob, Near(glob, names)));
+  if (of.types.empty()) of = std::move(values);
+  return absl::OkStatus();
 }
 
 absl::Status AddUsdtProbes(std::string_view spec, const std::string& file,
                            const std::string& provider_glob,
-                           const std::string& name_glob,
-                           KernelHookRequest& request) {
+                           std::string name_glob, KernelHookRequest& request) {
+  const auto wanted = TakeValueList(name_glob);
+  if (!wanted.ok()) return BadSpec(spec, base::StatusText(wanted.status()));
   const auto path = FindObjectFile(file);
   if (!path.ok()) return path.status();
   const auto notes = ReadUsdtNotes(*path);
@@ -264,6 +356,12 @@ absl::Status AddUsdtProbes(std::string_view spec, const std::string& file,
     at.semaphore_offset = note.semaphore_offset;
     at.place = place;
     at.arguments = note.arguments;
+    if (wanted->given) {
+      const absl::Status stored = StoreUsdtValues(*wanted, at, hook);
+      if (!stored.ok()) {
+        return BadSpec(spec, note.name + ": " + base::StatusText(stored));
+      }
+    }
     hook.attachments.push_back(at);
   }
   if (hooks.empty()) {
@@ -309,9 +407,37 @@ std::optional<std::array<std::uint32_t, 3>> BlockFields(
   return offsets;
 }
 
+// The values of a tracepoint, or of a segment's two: each of a list is the
+// enter's if it has it.
+absl::Status StoreTracepointValues(const WantedValues& wanted,
+                                   DynamicHook& hook) {
+  const auto values_of = [&](const HookAttachment& at) {
+    return TracepointValues(hook.provider, at.arguments);
+  };
+  HookAttachment& enter = hook.attachments.front();
+  const std::vector<HookValue> has = values_of(enter);
+  WantedValues rest = wanted;
+  if (hook.attachments.size() == 1) {
+    return ChooseValues(wanted, has, enter.stored, hook.values);
+  }
+  WantedValues first = wanted;
+  std::erase_if(first.values, [&](const WantedValue& value) {
+    return FindValue(has, value) == nullptr;
+  });
+  std::erase_if(rest.values, [&](const WantedValue& value) {
+    return FindValue(has, value) != nullptr;
+  });
+  const absl::Status chosen =
+      ChooseValues(first, has, enter.stored, hook.values);
+  if (!chosen.ok()) return chosen;
+  HookAttachment& exit = hook.attachments.back();
+  return ChooseValues(rest, values_of(exit), exit.stored, hook.exit_values);
+}
+
 absl::Status AddTracepoint(std::string_view spec, const std::string& system,
-                           const std::string& name,
-                           KernelHookRequest& request) {
+                           std::string name, KernelHookRequest& request) {
+  const auto wanted = TakeValueList(name);
+  if (!wanted.ok()) return BadSpec(spec, base::StatusText(wanted.status()));
   const auto tracefs = Tracefs::Open();
   if (!tracefs.ok()) return tracefs.status();
   const std::vector<std::string> events = absl::StrSplit(name, '/');
@@ -338,12 +464,19 @@ absl::Status AddTracepoint(std::string_view spec, const std::string& system,
         tracefs->Read(absl::StrFormat("events/%s/%s/format", system, event));
     if (format.ok()) {
       at.arguments = *format;
-      hook.block_fields = BlockFields(system, name, *format);
+      // Values of a list take the place of a block point's.
+      if (!wanted->given) {
+        hook.block_fields = BlockFields(system, name, *format);
+      }
     }
     at.place = events.size() == 1         ? Place::kPoint
                : hook.attachments.empty() ? Place::kEnter
                                           : Place::kExit;
     hook.attachments.push_back(at);
+  }
+  if (wanted->given) {
+    const absl::Status stored = StoreTracepointValues(*wanted, hook);
+    if (!stored.ok()) return BadSpec(spec, base::StatusText(stored));
   }
   // The BPF program has one set of offsets.
   for (const DynamicHook& other : request.dynamic) {
@@ -352,6 +485,31 @@ absl::Status AddTracepoint(std::string_view spec, const std::string& system,
     }
   }
   return Add(std::move(hook), spec, request);
+}
+
+absl::Status AddForm(std::string_view spec, KernelHookRequest& request) {
+  // A C++ function's name may hold colons itself.
+  const std::vector<std::string> parts =
+      absl::StrSplit(std::string(spec), absl::MaxSplits(':', 2));
+  if (parts.size() != 3) return BadSpec(spec, kForms);
+  for (const std::string& part : parts) {
+    if (part.empty()) return BadSpec(spec, kForms);
+  }
+  if (parts[0] == "uprobe" || parts[0] == "uprobe-enter") {
+    return AddUprobes(spec, parts[1], parts[2], parts[0] == "uprobe-enter",
+                      request);
+  }
+  if (parts[0] == "tracepoint") {
+    return AddTracepoint(spec, parts[1], parts[2], request);
+  }
+  if (parts[0] == "usdt") {
+    const std::vector<std::string> probe =
+        absl::StrSplit(parts[2], absl::MaxSplits(':', 1));
+    if (probe.size() == 2 && !probe[0].empty() && !probe[1].empty()) {
+      return AddUsdtProbes(spec, parts[1], probe[0], probe[1], request);
+    }
+  }
+  return BadSpec(spec, kForms);
 }
 
 }  // namespace
@@ -387,28 +545,19 @@ absl::StatusOr<std::string> FindObjectFile(const std::string& file) {
 
 absl::Status AddDynamicHooks(std::string_view spec,
                              KernelHookRequest& request) {
-  // A C++ function's name may hold colons itself.
-  const std::vector<std::string> parts =
-      absl::StrSplit(std::string(spec), absl::MaxSplits(':', 2));
-  if (parts.size() != 3) return BadSpec(spec, kForms);
-  for (const std::string& part : parts) {
-    if (part.empty()) return BadSpec(spec, kForms);
-  }
-  if (parts[0] == "uprobe" || parts[0] == "uprobe-enter") {
-    return AddUprobes(spec, parts[1], parts[2], parts[0] == "uprobe-enter",
-                      request);
-  }
-  if (parts[0] == "tracepoint") {
-    return AddTracepoint(spec, parts[1], parts[2], request);
-  }
-  if (parts[0] == "usdt") {
-    const std::vector<std::string> probe =
-        absl::StrSplit(parts[2], absl::MaxSplits(':', 1));
-    if (probe.size() == 2 && !probe[0].empty() && !probe[1].empty()) {
-      return AddUsdtProbes(spec, parts[1], probe[0], probe[1], request);
-    }
-  }
-  return BadSpec(spec, kForms);
+  const std::size_t before = request.dynamic.size();
+  const absl::Status added = AddForm(spec, request);
+  if (!added.ok() || geteuid() == 0) return added;
+  const auto first =
+      request.dynamic.begin() + static_cast<std::ptrdiff_t>(before);
+  if (std::none_of(first, request.dynamic.end(), StoresValues)) return added;
+  request.dynamic.erase(first, request.dynamic.end());
+  return absl::PermissionDeniedError(
+      "arguments may be other users' data: only root stores them");
+}
+
+bool StoresValues(const DynamicHook& hook) {
+  return !hook.values.types.empty() || !hook.exit_values.types.empty();
 }
 
 const std::vector<std::string>& KernelSegmentWords() {

@@ -8,6 +8,11 @@
 //   tracepoint:SYSTEM:NAME       a point
 //   tracepoint:SYSTEM:ENTER/EXIT a segment between two tracepoints
 //
+// Behind FUNCTION or NAME may stand a list of values that the hook's records
+// store (hook_values.h): `net_dev_queue(len,name)`. `()` and `(*)`: all, of a
+// hook with more the first COUNTRACE_STORED_VALUES. Of a function they are its
+// enter's.
+//
 // FUNCTION, PROVIDER and NAME may be globs (glob(7)): each match is a hook.
 // FILE is a path, or the name of a program in PATH or of a library.
 #ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_HOOKS_HOOK_SPEC_H_
@@ -28,8 +33,12 @@ inline constexpr std::size_t kMaxDynamicHooks = 2048;
 
 // Adds the hooks of `spec` to `request`. Returns: INVALID_ARGUMENT wrong
 // syntax, no match (the message gives similar names), or too many; NOT_FOUND no
-// such file or tracepoint; PERMISSION_DENIED tracepoints cannot be looked up.
+// such file or tracepoint; PERMISSION_DENIED tracepoints cannot be looked up,
+// or a user who is not root requests values.
 absl::Status AddDynamicHooks(std::string_view spec, KernelHookRequest& request);
+
+// Whether its records have values.
+bool StoresValues(const DynamicHook& hook);
 
 // The path of `file`: itself, or a program of PATH, or a library.
 // Returns: NOT_FOUND.

@@ -82,12 +82,6 @@ std::string WhyUnknown(unsigned index, const DynamicHook& hook,
       index, described[index]);
 }
 
-bool StoresValues(const DynamicHook& hook) {
-  return std::any_of(
-      hook.attachments.begin(), hook.attachments.end(),
-      [](const HookAttachment& at) { return at.stored.count != 0; });
-}
-
 // Evaluates comparisons with `number`, once: it never changes.
 bool NumberHolds(const DumpRule& rule, std::uint32_t number) {
   const countrace_rule_value value = {COUNTRACE_RULE_UNSIGNED, number, nullptr,

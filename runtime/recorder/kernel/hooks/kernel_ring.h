@@ -17,8 +17,9 @@
 // Deeper cgroups are not searched.
 #define COUNTRACE_CGROUP_LEVELS 16
 #define COUNTRACE_STATE_MARKED 2  // logformat::kStateMarked
-// Largest record: of a hook with all counters and six texts.
-#define COUNTRACE_RING_SLACK 1024
+// Largest record: of a hook with all counters and six texts, 976 bytes. The
+// verifier believes of the last text that it may have 255 bytes.
+#define COUNTRACE_RING_SLACK 1280
 #define COUNTRACE_MAX_CPUS 1024
 // Event id of an entry with the number of records lost so far: one word.
 #define COUNTRACE_EVENT_LOST 0x7fff

@@ -49,6 +49,7 @@ struct hook_values {
 // The verifier of Linux 6.1 loses the bound of a value on the stack. This gives
 // it a bound that the compiler can neither move nor remove.
 #define AT_MOST_15(size) __asm__ volatile("%0 &= 15" : "+r"(size))
+#define AT_MOST_255(size) __asm__ volatile("%0 &= 255" : "+r"(size))
 
 static __always_inline int read_value(
     const struct countrace_value_source* source, const void* handed,
@@ -103,7 +104,7 @@ static __always_inline const struct countrace_stored_values* stored_at(
 static __always_inline int read_text(__u32 kind, char* slot,
                                      const struct countrace_value_source* from,
                                      const void* handed, __u64 value) {
-  __u32 size = COUNTRACE_TEXT_BYTES + 2;
+  __u64 size = COUNTRACE_TEXT_BYTES + 2;
   if (kind == COUNTRACE_TEXT_USER) {
     return value ? bpf_probe_read_user_str(slot, size, (const void*)value) : 0;
   }
@@ -111,12 +112,21 @@ static __always_inline int read_text(__u32 kind, char* slot,
     return value ? bpf_probe_read_kernel_str(slot, size, (const void*)value)
                  : 0;
   }
-  // With one more byte, for the NUL.
-  const int data_loc = kind == COUNTRACE_TEXT_DATA_LOC;
-  const __u32 length = 1 + (data_loc ? value >> 16 & 0xffff : from->bytes);
-  const __u64 at = data_loc ? value & 0xffff : from->offset;
-  if (length < size) size = length;
-  return bpf_probe_read_kernel_str(slot, size, handed + at);
+  const int data_loc =
+      kind == COUNTRACE_TEXT_DATA_LOC || kind == COUNTRACE_TEXT_DATA_LOC_HEX;
+  const __u64 length = data_loc ? value >> 16 & 0xffff : from->bytes;
+  const void* at = handed + (data_loc ? value & 0xffff : from->offset);
+  if (kind >= COUNTRACE_TEXT_HANDED_HEX) {
+    size = COUNTRACE_TEXT_BYTES / 2;
+    if (length < size) size = length;
+    AT_MOST_255(size);
+    return bpf_probe_read_kernel(slot, size, at)
+               ? -1
+               : (int)(size | COUNTRACE_TEXT_IS_HEX);
+  }
+  if (length + 1 < size) size = length + 1;  // with the NUL
+  AT_MOST_255(size);
+  return bpf_probe_read_kernel_str(slot, size, at);
 }
 
 // Writes the slots to `to`, which has room for all. Returns which values could
@@ -132,8 +142,9 @@ store_values(char* to, const struct countrace_stored_values* stored,
     const struct countrace_value_source* from = &stored->values[i];
     const __u32 kind = stored->text[i];
     struct countrace_rule_value value = {};
-    const int known =
-        kind == COUNTRACE_TEXT_HANDED || read_value(from, handed, &value);
+    const int known = kind == COUNTRACE_TEXT_HANDED ||
+                      kind == COUNTRACE_TEXT_HANDED_HEX ||
+                      read_value(from, handed, &value);
     if (kind == COUNTRACE_TEXT_NONE) {
       *(__u64*)(to + at) = value.bits;
       if (!known) unreadable |= 1ull << i;

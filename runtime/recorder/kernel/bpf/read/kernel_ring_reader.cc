@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 
+#include "absl/strings/escaping.h"
 #include "logformat/packet_layout.h"
 #include "runtime/recorder/system/tracepoint_format.h"
 
@@ -54,6 +55,11 @@ std::string TextOf(const std::byte* slot) {
   if (read < 0) return "(unreadable)";
   if (read == 0) return "(null)";
   const char* const text = reinterpret_cast<const char*>(slot);
+  if ((read & COUNTRACE_TEXT_IS_HEX) != 0) {
+    const int bytes = read & (COUNTRACE_TEXT_IS_HEX - 1);
+    return absl::BytesToHexString(std::string(
+        text, static_cast<std::size_t>(std::min(bytes, COUNTRACE_TEXT_BYTES))));
+  }
   const std::size_t length = strnlen(text, COUNTRACE_TEXT_BYTES + 1);
   if (length <= COUNTRACE_TEXT_BYTES) return std::string(text, length);
   return std::string(text, COUNTRACE_TEXT_BYTES - 1) + logformat::kCutTextEnd;

@@ -1,6 +1,8 @@
 // `--kernel` and `--hook` texts: the hooks they select in a known program.
 #include "runtime/recorder/kernel/hooks/hook_spec.h"
 
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 #include <cstdio>
 #include <cstdlib>
@@ -94,6 +96,57 @@ TEST_CASE("hook_spec: the begin of a function alone is a point",
   CHECK(begin.dynamic[0].attachments[0].offset ==
         segment.dynamic[0].attachments[0].offset);
   CHECK(begin.notes.empty());
+}
+
+TEST_CASE("hook_spec: a list of values is the enter's, and root's alone",
+          "[recorder][hook_spec]") {
+  const std::string spec =
+      "uprobe:" + kCProgram + ":main(n:s32=arg0,v:ptr=arg1)";
+  KernelHookRequest request;
+  const absl::Status status = AddDynamicHooks(spec, request);
+  if (geteuid() != 0) {
+    CHECK(absl::IsPermissionDenied(status));
+    CHECK(request.dynamic.empty());
+    return;
+  }
+  INFO(status);
+  REQUIRE(request.dynamic.size() == 1);
+  const DynamicHook& hook = request.dynamic[0];
+  CHECK(hook.name == "main");
+  CHECK(hook.values.names == std::vector<std::string>{"n", "v"});
+  CHECK(hook.exit_values.types.empty());
+  REQUIRE(hook.attachments.size() > 1);
+  CHECK(hook.attachments[0].stored.count == 2);
+  CHECK(hook.attachments[0].stored.bytes == 16);
+  CHECK(hook.attachments[1].stored.count == 0);
+}
+
+TEST_CASE("hook_spec: parameters in a function's name are no list of values",
+          "[recorder][hook_spec]") {
+  const std::string self = "/proc/self/exe";
+  const auto functions = ReadFunctionSymbols(self);
+  REQUIRE(functions.ok());
+  int tried = 0;
+  for (const FunctionSymbol& function : functions->functions) {
+    const std::string& name = function.name;
+    if (tried == 20) break;
+    if (!name.ends_with(')') || name.ends_with("(*)") ||
+        name.find_first_of("[]*?{}\\") != std::string::npos) {
+      continue;
+    }
+    KernelHookRequest request;
+    if (!AddDynamicHooks("uprobe-enter:" + self + ":" + name, request).ok()) {
+      continue;  // its first instruction takes no probe
+    }
+    CAPTURE(name);
+    ++tried;
+    REQUIRE_FALSE(request.dynamic.empty());
+    for (const DynamicHook& hook : request.dynamic) {
+      CHECK(hook.values.types.empty());
+      CHECK(hook.attachments[0].stored.count == 0);
+    }
+  }
+  CHECK(tried > 0);
 }
 
 TEST_CASE("hook_spec: functions of a Go program have no return probe",
