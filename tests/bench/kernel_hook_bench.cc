@@ -4,6 +4,7 @@
 //   kernel_hook_bench syscall ROUNDS   getppid
 //   kernel_hook_bench usdt ROUNDS      a static hook: a nop of 5 bytes
 //   kernel_hook_bench function ROUNDS  a call of `kernel_hook_bench_function`
+//   kernel_hook_bench tracepoint ROUNDS  lseek, with syscalls:sys_enter_lseek
 //   kernel_hook_bench read ROUNDS      read(2) of a group of 4 counters: the
 //                                      cost of a hook that reads them itself
 #include <linux/perf_event.h>
@@ -68,6 +69,8 @@ int main(int argc, char** argv) {
     for (long i = 0; i < rounds; ++i) COUNTRACE_HOOK("bench", "point", i);
   } else if (std::strcmp(what, "function") == 0) {
     for (long i = 0; i < rounds; ++i) sum = kernel_hook_bench_function(sum);
+  } else if (std::strcmp(what, "tracepoint") == 0) {
+    for (long i = 0; i < rounds; ++i) sum += syscall(SYS_lseek, -1, i, 0);
   } else if (std::strcmp(what, "read") == 0) {
     if (group < 0) return 3;
     for (long i = 0; i < rounds; ++i)
