@@ -32,6 +32,7 @@ void AddRecordOptions(VerbParser& parser, RecordCommandLine& line) {
   parser.AddText("--max-cpu", line.max_cpu);
   parser.AddChoice("--backend", line.backend, {"auto", "bpf", "perf", "lttng"});
   parser.AddTexts("--kernel", line.kernel_records);
+  parser.AddFlag("--args", record.arguments);
   parser.AddChoice("--preset", line.preset,
                    {"latency", "syscalls", "io", "locks"});
   parser.AddTexts("--hook", record.dynamic_hooks);

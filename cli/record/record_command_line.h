@@ -26,7 +26,8 @@ struct RecordCommandLine {
   bool quiet = false, fail_on_loss = false;
 
   bool records_kernel_hooks() const {
-    return !kernel_records.empty() || !record.dynamic_hooks.empty();
+    return !kernel_records.empty() || record.arguments ||
+           !record.dynamic_hooks.empty();
   }
 };
 

@@ -17,13 +17,20 @@ namespace {
 
 // Options that LTTng cannot express, or has in a form of its own.
 constexpr const char* kNotWithLttng[] = {
-    "--all-cpus",    "--pid",           "--hook-events", "--rotate",
-    "--dump",        "--mode",          "--flight",      "--trigger",
-    "--snapshots",   "--size",          "--kernel",      "--hook",
-    "--mark",        "--count",         "--kernel-ring", "--no-fault-records",
-    "--best-effort", "--dry-run-rules", "--wait-all",    "--format",
-    "--sample",      "--signal-every",  "--offcpu",      "--wakeup-stacks",
-    "--call-graph",  "--data",          "--max-cpu"};
+    "--all-cpus",      "--pid",
+    "--hook-events",   "--rotate",
+    "--dump",          "--mode",
+    "--flight",        "--trigger",
+    "--snapshots",     "--size",
+    "--kernel",        "--hook",
+    "--mark",          "--count",
+    "--kernel-ring",   "--no-fault-records",
+    "--best-effort",   "--dry-run-rules",
+    "--wait-all",      "--format",
+    "--args",          "--sample",
+    "--signal-every",  "--offcpu",
+    "--wakeup-stacks", "--call-graph",
+    "--data",          "--max-cpu"};
 
 }  // namespace
 

@@ -28,6 +28,7 @@ using absl::InvalidArgumentError;
 using runtime::RecordOptions;
 
 constexpr std::uint64_t kLeastPacketBytes = 64 << 10;
+constexpr std::uint64_t kRingsOfArguments = 4;
 constexpr std::uint64_t kLeastFlightBytes = 4 * kLeastPacketBytes;
 
 // Checks options that exclude or require each other.
@@ -112,6 +113,10 @@ absl::Status SetKernelRecords(const RecordCommandLine& line,
                               RecordOptions& record) {
   const std::vector<std::string>& words = runtime::KernelSegmentWords();
   std::set<std::string> seen;
+  if (record.arguments) {
+    seen.insert("syscalls");
+    record.kernel_segments.emplace_back("syscalls");
+  }
   for (const std::string& what : SplitNames(line.kernel_records)) {
     if (!seen.insert(what).second) continue;
     if (what == "wakeups") {
@@ -302,6 +307,10 @@ absl::StatusOr<RecordOptions> MakeRecordRequest(
                    : line.backend == "perf" ? runtime::KernelBackend::kPerf
                                             : runtime::KernelBackend::kAuto;
   record.fault_records = !line.no_fault_records;
+  // Records with texts are some four times as long.
+  if (record.arguments && !parser.is_given("--kernel-ring")) {
+    record.kernel_ring_bytes *= kRingsOfArguments;
+  }
   return record;
 }
 

@@ -48,6 +48,9 @@ std::optional<ProbeCost> ParseProbeCost(std::string_view text) {
   return cost;
 }
 
+// Six arguments of a system call, and the files of those that are descriptors.
+constexpr std::size_t kMaxCallValues = 12;
+
 bool IsKernelSegment(const HookInfo& hook) {
   return hook.kind == HookKind::kSegment &&
          (hook.origin == HookOrigin::kKernel ||
@@ -62,8 +65,9 @@ std::string LettersOf(const std::vector<PayloadType>& types) {
   return letters;
 }
 
-bool ParseLetters(std::string_view letters, std::vector<PayloadType>& types) {
-  if (letters.size() > kMaxPayloadValues) return false;
+bool ParseLetters(std::string_view letters, std::size_t most,
+                  std::vector<PayloadType>& types) {
+  if (letters.size() > most) return false;
   for (const char letter : letters) {
     const std::size_t type = kTypeLetters.find(letter);
     if (type == std::string_view::npos || type == 0) return false;
@@ -76,11 +80,14 @@ bool ParseLetters(std::string_view letters, std::vector<PayloadType>& types) {
 bool ParseTypes(std::string_view text, HookInfo& hook) {
   if (text == "-") return true;
   if (text.empty() || hook.origin == HookOrigin::kInterrupt) return false;
-  if (!IsKernelSegment(hook)) return ParseLetters(text, hook.payload);
+  if (!IsKernelSegment(hook)) {
+    return ParseLetters(text, kMaxPayloadValues, hook.payload);
+  }
   const std::size_t slash = text.find('/');
   return slash != std::string_view::npos && text.size() > 1 &&
-         ParseLetters(text.substr(0, slash), hook.payload) &&
-         ParseLetters(text.substr(slash + 1), hook.exit_payload);
+         ParseLetters(text.substr(0, slash), kMaxCallValues, hook.payload) &&
+         ParseLetters(text.substr(slash + 1), kMaxCallValues,
+                      hook.exit_payload);
 }
 
 // Names of the values of an enter or point, then of those of an exit.

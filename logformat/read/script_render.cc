@@ -6,7 +6,9 @@
 
 #include "absl/strings/str_format.h"
 #include "base/text/utf8.h"
+#include "logformat/read/call_flags.h"
 #include "logformat/read/field_value.h"
+#include "logformat/system_call_exit.h"
 
 namespace countrace::logformat {
 namespace {
@@ -52,13 +54,26 @@ struct ValueAppender {
   }
 };
 
+// The name of a number among `names`; empty: it has none.
+std::string NameOf(const CallNames* names, const FieldValue& value) {
+  if (names == nullptr) return {};
+  if (const auto* number = std::get_if<std::uint64_t>(&value)) {
+    return CallValueText(*names, *number);
+  }
+  if (const auto* number = std::get_if<std::int64_t>(&value)) {
+    return CallValueText(*names, static_cast<std::uint64_t>(*number));
+  }
+  return {};
+}
+
+// `names`: by field; may be shorter.
 void AppendStruct(const std::vector<EventField>& fields, std::uint32_t mmcr,
-                  std::span<const std::byte>& bytes, std::string& out) {
+                  std::span<const std::byte>& bytes, std::string& out,
+                  std::span<const CallNames* const> names = {}) {
   out += "{ ";
-  bool first = true;
-  for (const EventField& field : fields) {
-    if (!first) out += ", ";
-    first = false;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const EventField& field = fields[i];
+    if (i != 0) out += ", ";
     if (field.type == FieldType::kEventSet) {
       out += field.name;
       out += " = ";
@@ -69,7 +84,14 @@ void AppendStruct(const std::vector<EventField>& fields, std::uint32_t mmcr,
     }
     out += field.name;
     out += " = ";
-    std::visit(ValueAppender{out}, TakeField(field, bytes));
+    const FieldValue value = TakeField(field, bytes);
+    const std::string name =
+        NameOf(i < names.size() ? names[i] : nullptr, value);
+    if (name.empty()) {
+      std::visit(ValueAppender{out}, value);
+    } else {
+      out += name;
+    }
   }
   out += " }";
 }
@@ -87,6 +109,22 @@ void AppendPrefix(std::optional<std::uint64_t> time_ns,
   } else {
     absl::StrAppendFormat(&out, "%d/%d ", pid, tid);
   }
+}
+
+// What the numbers in records of a system call with values are called.
+std::vector<const CallNames*> NamesOf(const TraceInfo& info,
+                                      const EventClass& event) {
+  std::vector<const CallNames*> names;
+  if (event.stream_class != StreamClass::kCpu) return names;
+  const HookInfo* const hook = info.FindHook(EventHookId(event.id));
+  if (hook == nullptr || !IsSystemCall(*hook) ||
+      hook->payload.size() + hook->exit_payload.size() == 0) {
+    return names;
+  }
+  for (const EventField& field : event.fields) {
+    names.push_back(FindCallNames(hook->name, field.name));
+  }
+  return names;
 }
 
 }  // namespace
@@ -127,6 +165,7 @@ ScriptRenderer::ScriptRenderer(const TraceInfo& info)
     std::string name;
     AppendEscaped(event.name, false, name);
     event.name = std::move(name);
+    names_.push_back(NamesOf(info, event));
   }
 }
 
@@ -151,7 +190,8 @@ void ScriptRenderer::AppendFields(const EventRecord& record,
     AppendStruct(event->context, record.mmcr, bytes, out);
   if (event->fields.empty()) return;
   if (!event->context.empty()) out += ", ";
-  AppendStruct(event->fields, record.mmcr, bytes, out);
+  AppendStruct(event->fields, record.mmcr, bytes, out,
+               names_[static_cast<std::size_t>(event - classes_.data())]);
 }
 
 void ScriptRenderer::AppendRecord(const EventRecord& record,

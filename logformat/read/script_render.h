@@ -4,10 +4,11 @@
 //   [12.000001503] 42/43 server:handle__enter: { arg0 = 7, arg1 = "GET" }
 //
 // Event names, field names and values are those babeltrace2 shows, dump before
-// payload. The beginning of the line is ours: CLOCK_MONOTONIC seconds, then the
-// CPU or pid/tid; a trace without times (TraceInfo::has_times) has no seconds.
-// Doubles have all their digits. Names in a trace are untrusted: control
-// characters never reach the terminal.
+// payload; but the numbers of a system call's arguments have names, where there
+// are some (call_flags.h). The beginning of the line is ours: CLOCK_MONOTONIC
+// seconds, then the CPU or pid/tid; a trace without times
+// (TraceInfo::has_times) has no seconds. Doubles have all their digits. Names
+// in a trace are untrusted: control characters never reach the terminal.
 #ifndef COUNTRACE_LOGFORMAT_READ_SCRIPT_RENDER_H_
 #define COUNTRACE_LOGFORMAT_READ_SCRIPT_RENDER_H_
 
@@ -22,6 +23,8 @@
 #include "logformat/trace_info.h"
 
 namespace countrace::logformat {
+
+struct CallNames;
 
 class ScriptRenderer {
  public:
@@ -45,6 +48,7 @@ class ScriptRenderer {
 
   const bool has_times_;
   std::vector<EventClass> classes_;
+  std::vector<std::vector<const CallNames*>> names_;  // by class and field
   std::vector<std::uint32_t> index_[2];  // by stream class and event id; +1
 };
 

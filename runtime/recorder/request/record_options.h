@@ -83,6 +83,7 @@ struct RecordOptions {
   // More words of `--kernel` ("syscalls", "irq", ...), and `--hook` texts
   // (kernel/hooks/hook_spec.h). Both need the BPF back end.
   std::vector<std::string> kernel_segments, dynamic_hooks;
+  bool arguments = false;  // of system calls, which are then recorded
   // What is sampled, as in samples/sample_request.h.
   std::vector<std::string> samples;
   std::string call_graph = "fp";  // ParseCallGraph() there

@@ -288,6 +288,11 @@ absl::StatusOr<KernelHookRequest> KernelHooks(
     const absl::Status status = AddKernelSegments(word, request);
     if (needed("--kernel " + word, status)) return status;
   }
+  if (options.arguments) {
+    auto arguments = ReadSyscallArguments();
+    if (needed("--args", arguments.status())) return arguments.status();
+    if (arguments.ok()) request.arguments = *std::move(arguments);
+  }
   for (const std::string& spec : options.dynamic_hooks) {
     const absl::Status status = AddDynamicHooks(spec, request);
     if (needed("--hook " + spec, status)) return status;

@@ -109,6 +109,7 @@ class BpfKernelRecorder final : public KernelRecorder {
   }
 
   void DescribeRefusals();
+  void DescribeTexts();
 
   EventChoice choice_;
   std::unique_ptr<BpfPrograms> programs_;
@@ -217,6 +218,28 @@ void BpfKernelRecorder::DescribeRefusals() {
         "are absent: another user took the PMU's counters",
         absl::StrJoin(names, ", "), streams_.all()[slot].cpu,
         static_cast<double>(readers_[slot].refused_ns()) * 1e-9));
+  }
+}
+
+void BpfKernelRecorder::DescribeTexts() {
+  std::uint64_t unreadable = 0, cut = 0;
+  for (const KernelRingReader& reader : readers_) {
+    unreadable += reader.calls().unreadable();
+    cut += reader.calls().cut();
+  }
+  if (unreadable > 0) {
+    left_out_.push_back(logformat::Unavailable(
+        absl::StrFormat("Texts of system calls could not be read, neither at "
+                        "the enter nor at the exit: texts=%d",
+                        unreadable),
+        unreadable));
+  }
+  if (cut > 0) {
+    left_out_.push_back(
+        {logformat::kCutTexts, cut,
+         absl::StrFormat("Texts of system calls were longer than %d bytes: "
+                         "texts=%d",
+                         COUNTRACE_CALL_TEXT_BYTES - 2, cut)});
   }
 }
 
@@ -372,6 +395,7 @@ absl::Status BpfKernelRecorder::End() {
   programs_->Describe(left_out_);
   rotation_.Describe(choice_, messages_);
   DescribeRefusals();
+  DescribeTexts();
   streams_.DescribeClockErrors(messages_);
   streams_.DescribeSamples(messages_);
   return result;
@@ -467,7 +491,8 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenBpfKernelRecorder(
   std::unique_ptr<KernelHookRegistry> hooks;
   if (options.hooks.any() || !options.samples.empty() ||
       options.off_cpu.any()) {
-    hooks = std::make_unique<KernelHookRegistry>(programs.hooks.dynamic);
+    hooks = std::make_unique<KernelHookRegistry>(programs.hooks.dynamic,
+                                                 programs.hooks.arguments);
   }
   for (const BpfCounters::MissingEvent& missing :
        (*loaded)->counters().missing()) {

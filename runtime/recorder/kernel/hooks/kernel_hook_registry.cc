@@ -50,6 +50,9 @@ std::uint32_t KernelHookRegistry::Register(std::uint32_t family,
   HookInfo hook;
   if (!DescribeKernelHook(dynamic_, family, number, hook)) return 0;
   if (point && hook.kind != HookKind::kPoint) return 0;
+  if (family == COUNTRACE_FAMILY_SYSCALL && number < arguments_.size()) {
+    arguments_[number].Describe(hook);
+  }
   if (!Store(hook)) return 0;
   std::vector<std::uint16_t>& ids = ids_[family];
   if (number >= ids.size()) ids.resize(number + 1, 0);
@@ -87,7 +90,8 @@ std::uint16_t KernelHookRegistry::AddPoint(HookInfo hook) {
 std::uint16_t KernelHookRegistry::EventId(std::uint16_t raw,
                                           std::uint32_t number) {
   const std::uint16_t dump = raw & COUNTRACE_EVENT_DUMP;
-  const unsigned flags = COUNTRACE_EVENT_DUMP | COUNTRACE_EVENT_VALUES;
+  const unsigned flags = COUNTRACE_EVENT_DUMP | COUNTRACE_EVENT_VALUES |
+                         COUNTRACE_EVENT_CALL_VALUES;
   const unsigned code = (raw & ~flags) - COUNTRACE_EVENT_HOOK;
   const unsigned family = code / 4;
   const unsigned place = code % 4;

@@ -19,9 +19,11 @@ namespace countrace::runtime {
 
 class KernelHookRegistry {
  public:
-  // `dynamic`: hooks of COUNTRACE_FAMILY_LISTED, by number.
-  explicit KernelHookRegistry(std::vector<DynamicHook> dynamic)
-      : dynamic_(std::move(dynamic)) {}
+  // `dynamic`: hooks of COUNTRACE_FAMILY_LISTED, by number; `arguments`: values
+  // of system calls.
+  explicit KernelHookRegistry(std::vector<DynamicHook> dynamic,
+                              std::vector<SyscallArguments> arguments = {})
+      : dynamic_(std::move(dynamic)), arguments_(std::move(arguments)) {}
 
   // Creates the file in trace directory `directory` and registers the dynamic
   // hooks. Returns: errors of the file system.
@@ -41,6 +43,8 @@ class KernelHookRegistry {
   // event id; 0: there is none, as above.
   std::uint16_t AddPoint(logformat::HookInfo hook);
 
+  const std::vector<SyscallArguments>& arguments() const { return arguments_; }
+
  private:
   absl::Status RegisterDynamic(const std::string& path);
   std::uint32_t Register(std::uint32_t family, std::uint32_t number,
@@ -48,6 +52,7 @@ class KernelHookRegistry {
   bool Store(logformat::HookInfo& hook);
 
   std::vector<DynamicHook> dynamic_;
+  std::vector<SyscallArguments> arguments_;
   base::ScopedFd file_;
   std::uint32_t next_id_ = logformat::kHookIdKernelMin;
   // By hook id - kHookIdKernelMin: at its enter, at its exit.

@@ -14,6 +14,7 @@
 #include "logformat/probe_cost.h"
 #include "logformat/trace_info.h"
 #include "runtime/recorder/kernel/hooks/argument_source.h"
+#include "runtime/recorder/kernel/hooks/syscall_arguments.h"
 
 namespace countrace::runtime {
 
@@ -63,6 +64,9 @@ inline constexpr char kHookDeniedPayload[] = "countrace/hook-denied";
 
 struct KernelHookRequest {
   bool syscalls = false;
+  // ReadSyscallArguments(): system calls are recorded with their values; empty:
+  // without.
+  std::vector<SyscallArguments> arguments;
   bool irqs = false;  // interrupt lines, and vectors without a line
   bool softirqs = false;
   bool faults = false;  // page faults, as segments

@@ -17,9 +17,8 @@
 // Deeper cgroups are not searched.
 #define COUNTRACE_CGROUP_LEVELS 16
 #define COUNTRACE_STATE_MARKED 2  // logformat::kStateMarked
-// Largest record: of a hook with all counters and six texts, 976 bytes. The
-// verifier believes of the last text that it may have 255 bytes.
-#define COUNTRACE_RING_SLACK 1280
+// Largest entry: a file's name (COUNTRACE_EVENT_FILE).
+#define COUNTRACE_RING_SLACK 4096
 #define COUNTRACE_MAX_CPUS 1024
 // Event id of an entry with the number of records lost so far: one word.
 #define COUNTRACE_EVENT_LOST 0x7fff
@@ -32,6 +31,47 @@
 #define COUNTRACE_EVENT_PROGRAM 0x7ffd
 #define COUNTRACE_PROGRAM_PATH_BYTES 128
 #define COUNTRACE_PROGRAM_BYTES (32 + COUNTRACE_PROGRAM_PATH_BYTES)
+
+// Event id of an entry that names a file of descriptors, before the first
+// record of this ring with its number: number: u16, flags: u16, bytes of the
+// names: u32; inode; magic number of its file system; then its name and those
+// of the folders above, each with its NUL.
+#define COUNTRACE_EVENT_FILE 0x7ffc
+#define COUNTRACE_FILE_HEAD_BYTES 32
+#define COUNTRACE_FILE_UNLINKED 1  // it has no name any more
+#define COUNTRACE_FILE_CUT 2       // the topmost folders are missing
+// Numbers are used again: a later entry gives one to another file.
+#define COUNTRACE_FILE_NUMBERS 4096
+
+// What a system call's arguments are (syscall_arguments.h). Records of calls
+// with COUNTRACE_EVENT_CALL_VALUES in their event id go on, behind the return
+// value, with the bytes from here on (u16) and the bytes of each text (three
+// u16, with the NUL; 0: a null pointer, at an exit: not read); at an enter the
+// arguments as they are; then for each descriptor 1 + the number of its file,
+// 0: it is not open; then the texts.
+#define COUNTRACE_EVENT_CALL_VALUES 0x1000
+#define COUNTRACE_CALL_ARGUMENTS 6
+#define COUNTRACE_CALL_TEXTS 3
+#define COUNTRACE_CALL_TEXT_BYTES 130  // one more than a text has: it was cut
+#define COUNTRACE_CALL_UNREADABLE 0xffff
+enum countrace_call_value {
+  COUNTRACE_CALL_NUMBER = 0,
+  COUNTRACE_CALL_TEXT = 1,
+  COUNTRACE_CALL_FD = 2,  // a descriptor whose file is stored, too
+};
+enum countrace_call_result {
+  COUNTRACE_RETURNS_FD = 1,
+  COUNTRACE_RENAMES = 2,      // files have other names after it
+  COUNTRACE_EXECUTES = 4,     // its text is the file of the new program
+  COUNTRACE_EXIT_VALUES = 8,  // its exits have values
+};
+// The values of system calls by number; above are no arguments.
+#define COUNTRACE_CALLS 512
+struct countrace_call_layout {
+  unsigned char count;    // of the arguments that are stored
+  unsigned char results;  // countrace_call_result
+  unsigned char kinds[COUNTRACE_CALL_ARGUMENTS];
+};
 
 // Event id of a record at a kernel hook: the base, 4 * its family, its place;
 // bit 15 if it carries the counters. Its body is a KernelHookRecord, with the

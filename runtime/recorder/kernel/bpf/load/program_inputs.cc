@@ -136,6 +136,7 @@ int SetMapSizes(const BpfProgramOptions& options, std::uint64_t ring_bytes,
   entries(maps.rings, slots);
   value_bytes(maps.rings, RingStride(ring_bytes));
   entries(maps.ring_controls, slots);
+  if (!options.hooks.arguments.empty()) entries(maps.known_files, slots);
   entries(maps.perf_events,
           std::max<std::size_t>(options.choice.events.size(), 1) * slots);
   const KernelHookRules& rules = options.hook_rules;
@@ -177,6 +178,11 @@ int SetInputs(const BpfProgramOptions& options, std::uint64_t ring_bytes,
     if (options.cpus.back() < 64) constants.recorded_cpus |= 1ull << cpu;
   }
   constants.execve_number = SYS_execve;
+  constants.stores_arguments = options.hooks.arguments.empty() ? 0 : 1;
+  for (std::size_t i = 0; i < options.hooks.arguments.size(); ++i) {
+    constants.call_layouts[i] =
+        std::bit_cast<std::uint64_t>(options.hooks.arguments[i].layout);
+  }
   constants.records_wakeups = options.wakeups ? 1 : 0;
   if (options.wakeups) constants.preempt_count_at = PreemptCountFromRunQueue();
   for (const DynamicHook& hook : options.hooks.dynamic) {

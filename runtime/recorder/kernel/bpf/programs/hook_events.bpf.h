@@ -4,6 +4,7 @@
 #define COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_PROGRAMS_HOOK_EVENTS_BPF_H_
 
 #include "base/posix/own_call_mark.h"
+#include "runtime/recorder/kernel/bpf/programs/call_arguments.bpf.h"
 #include "runtime/recorder/kernel/bpf/programs/dump_rules.bpf.h"
 #include "runtime/recorder/kernel/bpf/programs/hidden_switches.bpf.h"
 #include "runtime/recorder/kernel/bpf/programs/marked_processes.bpf.h"
@@ -48,6 +49,12 @@ static __always_inline int hook_event_with(__u32 family, __u32 where,
   const __u32 exit = where == COUNTRACE_PLACE_EXIT;
   const struct countrace_stored_values* stored =
       block ? 0 : stored_at(values->sources);
+  struct call_values* called = 0;
+  const __u64 called_bytes =
+      family == COUNTRACE_FAMILY_SYSCALL
+          ? store_call_values(exit, number, values->handed, (__u32)ids,
+                              values->ret, &called)
+          : 0;
   __u64 dumped[COUNTRACE_MAX_COUNTERS] = {};
   __u64* record = 0;
   int dump = 0;
@@ -66,7 +73,7 @@ static __always_inline int hook_event_with(__u32 family, __u32 where,
     if (dump) store_counters(control, dumped, place.now);
     const __u32 bytes = 16 + 8 * counters + 8 * exit +
                         (block ? 8 * COUNTRACE_BLOCK_VALUES : 0) +
-                        (stored ? 8 + stored->bytes : 0);
+                        (stored ? 8 + stored->bytes : 0) + called_bytes;
     result = reserve_at(control, bytes, &place, &record);
   }
   if (result != RESERVED || !record) {
@@ -91,10 +98,15 @@ static __always_inline int hook_event_with(__u32 family, __u32 where,
         store_values((char*)(to + 1), stored, values->handed);
     to[0] = stored->count | (__u64)stored->texts << 8 | unreadable << 16;
   }
+  if (called && called_bytes) {
+    bpf_probe_read_kernel(record + 2 + counters + exit,
+                          called_bytes & MOST_VALUE_BYTES, called->words);
+  }
   commit(record,
          (COUNTRACE_EVENT_HOOK + 4 * family + where) |
              (dump ? COUNTRACE_EVENT_DUMP : 0) |
-             (stored ? COUNTRACE_EVENT_VALUES : 0),
+             (stored ? COUNTRACE_EVENT_VALUES : 0) |
+             (called_bytes ? COUNTRACE_EVENT_CALL_VALUES : 0),
          place.now);
   return 0;
 }

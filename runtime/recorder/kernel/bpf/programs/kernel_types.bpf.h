@@ -70,11 +70,12 @@ struct pt_regs___syscall {
 #if defined(__TARGET_ARCH_x86)
   unsigned long orig_ax;
   unsigned long r12, ip;
+  unsigned long di, si, dx, r10, r8, r9;
 #elif defined(__TARGET_ARCH_arm64)
   int syscallno;
-  unsigned long long regs[31], pc;
+  unsigned long long regs[31], pc, orig_x0;
 #else
-  unsigned long gpr[32];
+  unsigned long gpr[32], orig_gpr3;
 #endif
 };
 
@@ -102,6 +103,14 @@ struct css_set {
   struct cgroup* dfl_cgrp;
 };
 
+// The arguments of a process, and the end of its environment.
+struct mm_struct {
+  unsigned long env_end;
+};
+
+struct files_struct;
+struct fs_struct;
+
 struct task_struct {
   struct thread_info thread_info;
   struct signal_struct* signal;
@@ -109,7 +118,9 @@ struct task_struct {
   struct sched_entity se;
   struct sched_info sched_info;
   unsigned flags;
-  void* mm;
+  struct mm_struct* mm;
+  struct files_struct* files;
+  struct fs_struct* fs;
   int pagefault_disabled;  // how often
   int pid;                 // what user space calls tid
   int tgid;                // what user space calls pid
@@ -128,22 +139,52 @@ struct task_struct {
   char comm[16];
 };
 
-// The file behind a mapping of a process.
+// The files of a process: of its mappings, of its descriptors.
 struct qstr {
+  unsigned long long hash_len;
   const unsigned char* name;
 };
-struct dentry {
-  struct qstr d_name;
+struct hlist_bl_node {
+  struct hlist_bl_node** pprev;
 };
-struct path {
-  struct dentry* dentry;
+struct super_block {
+  unsigned long s_magic;
 };
 struct inode {
   unsigned long i_ino;
 };
+struct dentry {
+  struct hlist_bl_node d_hash;  // pprev is null: no name leads to it
+  struct dentry* d_parent;
+  struct qstr d_name;
+  struct inode* d_inode;
+  struct super_block* d_sb;
+};
+struct vfsmount {
+  struct dentry* mnt_root;
+};
+struct mount {
+  struct mount* mnt_parent;
+  struct dentry* mnt_mountpoint;
+  struct vfsmount mnt;
+};
+struct path {
+  struct vfsmount* mnt;
+  struct dentry* dentry;
+};
+struct fs_struct {
+  struct path pwd;
+};
 struct file {
   struct path f_path;
   struct inode* f_inode;
+};
+struct fdtable {
+  unsigned max_fds;
+  struct file** fd;
+};
+struct files_struct {
+  struct fdtable* fdt;
 };
 struct vm_area_struct {
   unsigned long vm_start;

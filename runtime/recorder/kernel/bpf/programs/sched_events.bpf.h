@@ -3,6 +3,7 @@
 #ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_PROGRAMS_SCHED_EVENTS_BPF_H_
 #define COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_PROGRAMS_SCHED_EVENTS_BPF_H_
 
+#include "runtime/recorder/kernel/bpf/programs/call_arguments.bpf.h"
 #include "runtime/recorder/kernel/bpf/programs/dump_rules.bpf.h"
 #include "runtime/recorder/kernel/bpf/programs/hidden_switches.bpf.h"
 #include "runtime/recorder/kernel/bpf/programs/interrupt_context.bpf.h"
@@ -211,6 +212,7 @@ int BPF_PROG(on_fork, struct task_struct* child) {
   mark_if_owned(parent);
   inherit_mark(parent, child);
   forget_rules_of(tid_of(child));
+  forget_unread(tid_of(child));
   forget_off_cpu(child);
   struct countrace_ring_control* control = this_control();
   if (is_recording(control)) thread_ids_event(control, child);
@@ -225,6 +227,7 @@ int BPF_PROG(on_exit, struct task_struct* task) {
   if (task->signal->live.counter == 0) owner_event(task, 0);
   drop_mark(task);
   forget_rules_of(tid_of(task));
+  forget_unread(tid_of(task));
   return task_event(EVENT_EXIT, task, task->real_parent);
 }
 

@@ -14,7 +14,8 @@ namespace {
 
 using logformat::CpuEvent;
 
-constexpr unsigned kFlags = COUNTRACE_EVENT_DUMP | COUNTRACE_EVENT_VALUES;
+constexpr unsigned kFlags =
+    COUNTRACE_EVENT_DUMP | COUNTRACE_EVENT_VALUES | COUNTRACE_EVENT_CALL_VALUES;
 
 // The ids of other entries are none of a family with flags.
 bool IsHookEvent(std::uint16_t event_id) {
@@ -25,6 +26,21 @@ bool IsHookEvent(std::uint16_t event_id) {
 
 bool HasValues(std::uint16_t event_id) {
   return IsHookEvent(event_id) && (event_id & COUNTRACE_EVENT_VALUES) != 0;
+}
+
+bool IsCallWithValues(std::uint16_t event_id) {
+  return IsHookEvent(event_id) && (event_id & COUNTRACE_EVENT_CALL_VALUES) != 0;
+}
+
+std::uint64_t WordAt(const std::byte* at) {
+  std::uint64_t word = 0;
+  std::memcpy(&word, at, sizeof(word));
+  return word;
+}
+
+// Whether a word in it says that it is longer. (A file without a name is not.)
+bool HasTail(std::uint16_t event_id) {
+  return HasValues(event_id) || IsCallWithValues(event_id);
 }
 
 // The word before a record's values (COUNTRACE_EVENT_VALUES).
@@ -65,11 +81,13 @@ std::string TextOf(const std::byte* slot) {
   return std::string(text, COUNTRACE_TEXT_BYTES - 1) + logformat::kCutTextEnd;
 }
 
-// Bytes of a record with its header word, without values; 0: no such event.
+// Bytes of a record with its header word, without the part whose length is in
+// it; 0: no such event.
 std::size_t RecordBytes(std::uint16_t event_id, std::size_t counters) {
   if (event_id == COUNTRACE_EVENT_LOST) return 16;
   if (event_id == COUNTRACE_EVENT_THREAD_IDS) return 32;
   if (event_id == COUNTRACE_EVENT_PROGRAM) return COUNTRACE_PROGRAM_BYTES;
+  if (event_id == COUNTRACE_EVENT_FILE) return COUNTRACE_FILE_HEAD_BYTES;
   if (IsHookEvent(event_id)) {
     std::size_t bytes = sizeof(logformat::KernelHookRecord);
     if ((event_id & COUNTRACE_EVENT_DUMP) != 0) bytes += counters * 8;
@@ -168,11 +186,13 @@ void KernelRingReader::FindRefused(std::byte* dump, RecordBatch& batch) {
 }
 
 void KernelRingReader::AddRecord(std::byte* at, std::uint16_t event_id,
-                                 std::size_t bytes, RecordBatch& batch) {
+                                 std::size_t bytes, std::size_t tail,
+                                 RecordBatch& batch) {
   if (CarriesDump(event_id)) FindRefused(at + 16, batch);
   const bool block =
       IsHookEvent(event_id) && (event_id & 3) == COUNTRACE_PLACE_BLOCK;
   const bool values = HasValues(event_id);
+  const bool call = IsCallWithValues(event_id);
   if (IsHookEvent(event_id)) {
     std::uint64_t ids = 0;
     std::memcpy(&ids, at + 8, sizeof(ids));
@@ -183,6 +203,7 @@ void KernelRingReader::AddRecord(std::byte* at, std::uint16_t event_id,
     if (event_id == 0) return LoseRecord(batch);
     if (block) return AddBlockRecord(at, event_id, bytes, batch);
     if (values) return AddValues(at, event_id, bytes, batch);
+    if (call) return AddCallRecord(at, event_id, bytes, tail, batch);
     if (!hooks_->ValueTypes(event_id).empty()) return LoseRecord(batch);
   }
   std::uint64_t* body = batch.Add(last_ns_, event_id, bytes / 8 - 1);
@@ -228,13 +249,42 @@ void KernelRingReader::AddValues(const std::byte* at, std::uint16_t event_id,
   }
   if (!alike) return LoseRecord(batch);
   unreadable_ += static_cast<std::uint64_t>(word.unreadable());
-  const std::size_t body = before - 8 + values_.size();
+  AddRecordWith(at, event_id, before, values_, batch);
+}
+
+void KernelRingReader::AddRecordWith(const std::byte* at,
+                                     std::uint16_t event_id, std::size_t before,
+                                     std::span<const std::byte> values,
+                                     RecordBatch& batch) {
+  const std::size_t body = before - 8 + values.size();
   const std::size_t words = (body + 7) / 8;
   std::uint64_t* const to = batch.Add(last_ns_, event_id, words);
   to[words - 1] = 0;
   std::memcpy(to, at + 8, before - 8);
-  std::memcpy(to + (before / 8 - 1), values_.data(), values_.size());
+  std::memcpy(to + (before / 8 - 1), values.data(), values.size());
   batch.SetPadding(words * 8 - body);
+}
+
+std::size_t KernelRingReader::TailBytes(const std::byte* at,
+                                        std::uint16_t event_id,
+                                        std::size_t bytes) const {
+  if (event_id == COUNTRACE_EVENT_FILE) {
+    return CallValues::FileBytes(WordAt(at + 8)) - bytes;
+  }
+  if (HasValues(event_id)) return ValuesWord(at + bytes).bytes();
+  if (IsCallWithValues(event_id)) {
+    return CallValues::ValueBytes(WordAt(at + bytes));
+  }
+  return 0;
+}
+
+void KernelRingReader::AddCallRecord(const std::byte* at,
+                                     std::uint16_t event_id, std::size_t before,
+                                     std::size_t tail, RecordBatch& batch) {
+  const std::string_view values = calls_.Convert(
+      static_cast<std::uint32_t>(WordAt(at + 8) >> 48),
+      (event_id & logformat::kEventExitBit) != 0, std::span(at + before, tail));
+  AddRecordWith(at, event_id, before, std::as_bytes(std::span(values)), batch);
 }
 
 void KernelRingReader::AddBlockRecord(const std::byte* at,
@@ -271,10 +321,12 @@ void KernelRingReader::Drain(RecordBatch& batch) {
     if (word == 0) break;
     const std::uint16_t event_id = logformat::HeaderEventId(word);
     const std::size_t bytes = RecordBytes(event_id, counters_);
-    const bool valued = HasValues(event_id) && tail + bytes + 8 <= head;
-    const std::size_t value_bytes = valued ? ValuesWord(at + bytes).bytes() : 0;
-    if (bytes == 0 || tail + bytes + value_bytes > head ||
-        HasValues(event_id) != (value_bytes != 0)) {
+    // The slack has the word behind them.
+    const std::size_t tail_bytes =
+        bytes != 0 && tail + bytes <= head ? TailBytes(at, event_id, bytes) : 0;
+    if (bytes == 0 || tail_bytes > COUNTRACE_RING_SLACK ||
+        tail + bytes + tail_bytes > head ||
+        (HasTail(event_id) && tail_bytes == 0)) {
       ++malformed_;
       tail = head;
       break;
@@ -291,12 +343,14 @@ void KernelRingReader::Drain(RecordBatch& batch) {
       AddLosses(lost, batch);
     } else if (event_id == COUNTRACE_EVENT_THREAD_IDS) {
       AddThreadIds(at);
+    } else if (event_id == COUNTRACE_EVENT_FILE) {
+      calls_.Define(std::span(at, bytes + tail_bytes));
     } else if (event_id == COUNTRACE_EVENT_PROGRAM) {
       AddProgram(at);
     } else {
-      AddRecord(at, event_id, bytes, batch);
+      AddRecord(at, event_id, bytes, tail_bytes, batch);
     }
-    tail += bytes + value_bytes;
+    tail += bytes + tail_bytes;
   }
   GiveBack(begin, tail);
   batch.SortFrom(first);

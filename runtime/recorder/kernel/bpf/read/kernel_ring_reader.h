@@ -6,10 +6,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "logformat/session_layout.h"
+#include "runtime/recorder/kernel/bpf/read/call_values.h"
 #include "runtime/recorder/kernel/hooks/kernel_hook_registry.h"
 #include "runtime/recorder/kernel/hooks/kernel_ring.h"
 #include "runtime/recorder/kernel/program_start.h"
@@ -31,7 +33,8 @@ class KernelRingReader {
         ring_bytes_(ring_bytes),
         counters_(counters),
         hooks_(hooks),
-        last_ns_(now_ns) {}
+        last_ns_(now_ns),
+        calls_(hooks == nullptr ? nullptr : &hooks->arguments()) {}
 
   // Moves all committed records to `batch`, in time order. An uncommitted
   // record, and all after it, stay for the next call.
@@ -53,6 +56,9 @@ class KernelRingReader {
   std::uint64_t unnamed() const { return unnamed_; }
   // Values that the kernel could not read.
   std::uint64_t unreadable() const { return unreadable_; }
+  // Values of system calls, with the counts of texts that were unreadable or
+  // cut.
+  const CallValues& calls() const { return calls_; }
   // Words that are no record header: the rest of the ring is discarded.
   std::uint64_t malformed() const { return malformed_; }
   // Whether values of the last dump were not counted; total time of that, up to
@@ -64,7 +70,7 @@ class KernelRingReader {
 
  private:
   void AddRecord(std::byte* at, std::uint16_t event_id, std::size_t bytes,
-                 RecordBatch& batch);
+                 std::size_t tail, RecordBatch& batch);
   // Stores a block point with the name of its device.
   void AddBlockRecord(const std::byte* at, std::uint16_t event_id,
                       std::size_t bytes, RecordBatch& batch);
@@ -74,6 +80,17 @@ class KernelRingReader {
                  std::size_t before, RecordBatch& batch);
   // Counts a record that has no hook, or other values than its hook.
   void LoseRecord(RecordBatch& batch);
+  // Stores a system call's record with its values: `tail` bytes behind
+  // `before`.
+  void AddCallRecord(const std::byte* at, std::uint16_t event_id,
+                     std::size_t before, std::size_t tail, RecordBatch& batch);
+  // Stores the first `before` bytes of a record, then `values`.
+  void AddRecordWith(const std::byte* at, std::uint16_t event_id,
+                     std::size_t before, std::span<const std::byte> values,
+                     RecordBatch& batch);
+  // Bytes of an entry behind its first `bytes`.
+  std::size_t TailBytes(const std::byte* at, std::uint16_t event_id,
+                        std::size_t bytes) const;
   // Finds values of a record's dump that were not counted: stores 0 for them,
   // and adds an entry before the record.
   void FindRefused(std::byte* dump, RecordBatch& batch);
@@ -89,6 +106,7 @@ class KernelRingReader {
   KernelHookRegistry* hooks_;
   std::uint64_t last_ns_;
   BlockDevices devices_;
+  CallValues calls_;
   std::vector<logformat::ThreadIdsEntry> thread_ids_;
   std::vector<ProgramStart> programs_;
   std::uint32_t counted_ = ~std::uint32_t{0};

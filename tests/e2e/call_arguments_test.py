@@ -1,0 +1,338 @@
+#!/usr/bin/env python3
+"""`record --args` against strace: deterministic programs are recorded without
+it, which would make texts resident, and run again below it. Every file name,
+descriptor, its file, and returned value must be the same, in order.
+
+usage: call_arguments_test.py COUNTRACE
+"""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import time
+import unittest
+
+from trace_checks import Recording, run
+
+COUNTRACE = ''
+START = 'read _; exec "$@" </dev/null >/dev/null 2>&1'
+# Calls that return something else in each run, or after a signal.
+NOT_COMPARED = {'exit_group', 'exit', 'rt_sigreturn', 'restart_syscall', 'select', 'poll', 'futex',
+                'epoll_wait', 'epoll_pwait', 'ppoll', 'pselect6', 'wait4', 'waitid', 'vfork',
+                'clone', 'clone3', 'fork', 'brk', 'getrandom', 'sched_getaffinity', 'prctl',
+                'rt_sigaction', 'rt_sigprocmask', 'arch_prctl', 'set_tid_address', 'sysinfo',
+                'set_robust_list', 'rseq', 'getpid', 'getppid', 'gettid', 'prlimit64', 'munmap',
+                'mprotect', 'madvise', 'mremap', 'shmat', 'uname', 'clock_nanosleep', 'tgkill',
+                'sched_setaffinity', 'kill', 'setitimer', 'getpgrp', 'setpgid', 'getsid'}
+
+PROGRAMS = {
+    'ls': ['ls', '-l', 'files'],
+    'cat': ['cat', 'files/a', 'files/b', 'missing'],
+    'git_status': ['git', '-C', 'repository', 'status'],
+    'git_log': ['git', '-C', 'repository', 'log', '--oneline'],
+    'python': ['python3', '-I', '-c', 'import json, os; print(os.stat("files/a").st_size)'],
+    'sh': ['sh', '-c', 'for f in files/*; do test -r "$f" && read line < "$f"; done; echo x > out'],
+    'find': ['find', 'files', '-name', '*.txt'],
+    'tar': ['tar', '-cf', 'all.tar', 'files'],
+    'untar': ['tar', '-xf', 'given.tar', '-C', 'empty'],
+    'sqlite3': ['sqlite3', 'data.db', 'select count(*) from t'],
+    'sort': ['sort', '-o', 'sorted', 'files/a'],
+    'cp': ['cp', '-r', 'files', 'copy'],
+    'mv': ['mv', 'files', 'moved'],
+    'ln': ['ln', '-s', 'files/a', 'link'],
+    'hard_link': ['ln', 'files/a', 'hard'],
+    'grep': ['grep', '-r', 'line', 'files'],
+    'rm': ['rm', '-rf', 'files'],
+    'mkdir': ['mkdir', '-p', 'x/y/z'],
+    'rmdir': ['rmdir', 'empty'],
+    'touch': ['touch', 'new', 'files/a'],
+    'chmod': ['chmod', '-R', 'u+x', 'files'],
+    'wc': ['wc', 'files/a', 'files/b'],
+    'head': ['head', '-c', '5', 'files/a', 'files/b'],
+    'tail': ['tail', '-n', '1', 'files/a'],
+    'sed': ['sed', '-n', '1p', 'files/a'],
+    'awk': ['awk', '{ print $1 }', 'files/a'],
+    'diff': ['diff', 'files/a', 'files/b'],
+    'du': ['du', '-a', 'files'],
+    'readlink': ['readlink', '-f', 'files/../files/a'],
+    'realpath': ['realpath', 'files/a'],
+    'stat': ['stat', 'files/a', 'missing'],
+    'dd': ['dd', 'if=files/a', 'of=copied', 'bs=4', 'status=none'],
+    'gzip': ['gzip', '-nk', 'files/a'],
+    'xargs': ['sh', '-c', 'echo files/a files/b | xargs cat'],
+    'pipes': ['sh', '-c', 'cat files/a | grep line | wc -l'],
+    'long_name': ['cat', 'd' * 100 + '/' + 'e' * 100],
+    'deleted': ['sh', '-c', 'exec 3< files/a; rm files/a; cat <&3'],
+    'env': ['env', 'A=1', 'true'],
+    'cmp': ['cmp', 'files/a', 'files/b'],
+    'install': ['install', '-m', '600', 'files/a', 'installed'],
+}
+
+
+def prepare(folder):
+    """The same files at the same place, before each run."""
+    shutil.rmtree(folder, ignore_errors=True)
+    (folder / 'files').mkdir(parents=True)
+    for name, text in (('a', 'line one\nline two\n'), ('b', 'other\n'), ('c.txt', 'third\n')):
+        (folder / 'files' / name).write_text(text)
+    (folder / 'empty').mkdir()
+    run('tar', '-cf', folder / 'given.tar', '-C', folder / 'files', 'a', 'b')
+    if shutil.which('git'):
+        date = '2026-01-01T00:00:00Z'
+        env = {**os.environ, 'GIT_CONFIG_GLOBAL': '/dev/null', 'GIT_AUTHOR_DATE': date,
+               'GIT_COMMITTER_DATE': date}
+        for arguments in (['init', '-q'], ['add', '.'],
+                          ['-c', 'user.name=a', '-c', 'user.email=a@b', 'commit', '-qm', 'x']):
+            shutil.copytree(folder / 'files', folder / 'repository', dirs_exist_ok=True)
+            run('git', '-C', folder / 'repository', *arguments, env=env)
+    if shutil.which('sqlite3'):
+        run('sqlite3', folder / 'data.db', 'create table t(a); insert into t values (1);')
+
+
+def split_arguments(text):
+    """The arguments of a line of strace."""
+    arguments, depth, quoted, at = [''], 0, False, 0
+    while at < len(text):
+        char = text[at]
+        if quoted:
+            if char == '\\':
+                arguments[-1] += text[at:at + 2]
+                at += 2
+                continue
+            quoted = char != '"'
+        elif char == '"':
+            quoted = True
+        elif char in '([{':
+            depth += 1
+        elif char in ')]}':
+            depth -= 1
+        elif char == '<' and re.match(r'<[^>]*>', text[at:]):
+            name = re.match(r'<((?:->|[^>])*)>', text[at:]).group(0)
+            arguments[-1] += name
+            at += len(name)
+            continue
+        elif char == ',' and depth == 0:
+            arguments.append('')
+            at += 1
+            continue
+        arguments[-1] += char
+        at += 1
+    return [argument.strip() for argument in arguments]
+
+
+def plain(text):
+    """A file's name without what differs between two runs."""
+    text = re.sub(r'(pipe|socket):\[\d+\]', r'\1:[N]', text)
+    text = re.sub(r'/proc/\d+', '/proc/N', text)
+    return re.sub(r'(tmp_obj_|sort|tmp|sh-thd\.|incoming-)\w{6,}', r'\1X', text)
+
+
+def cut(text):
+    data = text.encode('latin-1', 'replace')
+    return text if len(data) <= 128 else data[:127].decode('latin-1') + '...'
+
+
+def unquoted(argument):
+    body = re.match(r'"((?:[^"\\]|\\.)*)"', argument)
+    if not body:
+        return None
+    return body.group(1).encode().decode('unicode_escape')
+
+
+def strace_calls(prefix):
+    """For each process, by pid: (call, arguments, returned, file of the returned)."""
+    processes = []
+    for path in sorted(prefix.parent.glob(prefix.name + '.*'),
+                       key=lambda path: int(path.suffix[1:])):
+        calls = []
+        for line in path.read_text(errors='replace').splitlines():
+            found = re.match(r'(\w+)\((.*)\)\s+= (-?\d+|\?|0x[0-9a-f]+)(?:<(.*?)>(\(deleted\))?)?'
+                             r'(?: E\w+ .*| \(.*)?$', line)
+            if found:
+                name, text, returned, file, deleted = found.groups()
+                calls.append((name, text, returned, file and file + (' ' + deleted if deleted
+                                                                     else '')))
+        processes.append(calls)
+    return processes
+
+
+def recorded_calls(trace):
+    """For each process, by pid: (call, enter's values, exit's values, returned)."""
+    done = run(COUNTRACE, 'script', '--format', 'jsonl', trace)
+    if done.returncode != 0:
+        raise AssertionError(done)
+    processes, open_calls = {}, {}
+    for line in done.stdout.splitlines():
+        record = json.loads(line)
+        event = record.get('event', '')
+        if not event.startswith('syscall:'):
+            continue
+        fields = record['fields']
+        tid, pid = fields.pop('tid'), fields.pop('pid')
+        number = fields.pop('number')
+        name, kind = event[len('syscall:'):].rsplit('__', 1)
+        if kind == 'enter':
+            open_calls[tid] = (name, fields, number)
+        elif tid in open_calls and open_calls[tid][2] == number:
+            name, values, _ = open_calls.pop(tid)
+            ret = fields.pop('ret')
+            processes.setdefault(pid, []).append((name, values, fields, ret))
+    return [processes[pid] for pid in sorted(processes)]
+
+
+def from_exec(calls, program):
+    """What comes behind the shell's execve of the program."""
+    for at, call in enumerate(calls):
+        if call[0] != 'execve' or at == 0:  # the first one is the shell itself
+            continue
+        traced = isinstance(call[1], str)
+        name = unquoted(call[1]) if traced else call[1]['filename']
+        if name == '(unreadable)':
+            name = call[2]['filename']
+        if name.endswith('/' + program) and (call[2] == '0' if traced else call[3] == 0):
+            return calls[at:]
+    return []
+
+
+class CallArguments(Recording):
+    unreadable = texts = 0
+
+    def setUp(self):
+        super().setUp()
+        self.needs_strace()
+        self.folder = self.work / 'run'
+
+    def record(self, program, *options):
+        """Records `program` as it runs by itself: nothing is preloaded."""
+        prepare(self.folder)
+        shutil.rmtree(self.trace, ignore_errors=True)
+        starter = subprocess.Popen(
+            ['sh', '-c', START, 'sh', *program], cwd=self.folder,
+            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        recorder = subprocess.Popen(
+            [COUNTRACE, 'record', '--force', '-q', '--args', '-e', 'task-clock', '-o', self.trace,
+             *options, '-p', str(starter.pid)],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        end = time.monotonic() + 60
+        while not (self.trace / '.session').exists():
+            if recorder.poll() is not None or time.monotonic() > end:
+                starter.kill()
+                starter.communicate()
+                output = recorder.communicate()[0]
+                if 'Cannot load BPF' in output or 'privilege' in output:
+                    self.skipTest('SKIPPED: arguments need BPF: ' + output.strip())
+                self.fail(output)
+            time.sleep(0.01)
+        starter.communicate(b'\n')
+        output = recorder.communicate(timeout=120)[0]
+        self.assertEqual(0, recorder.returncode, output)
+        return output
+
+    def strace(self, program):
+        prepare(self.folder)
+        prefix = self.work / 'strace'
+        for path in self.work.glob('strace.*'):
+            path.unlink()
+        done = run('strace', '-ff', '-y', '-s', '4096', '-o', prefix, 'sh', '-c',
+                   START, 'sh', *program, cwd=self.folder, input='\n')
+        del done
+        return strace_calls(prefix)
+
+    def compare_value(self, where, name, values, exit_values, argument, following):
+        """Compares one argument; `following`: the file behind a descriptor."""
+        value = values[name]
+        if isinstance(value, str) and not value.startswith('0x'):
+            expected = unquoted(argument)
+            if expected is None:
+                return
+            if value == '(unreadable)' and name in exit_values:
+                value = exit_values[name] or value
+            CallArguments.texts += 1
+            if value == '(unreadable)':
+                CallArguments.unreadable += 1
+                print('unreadable:', where)
+                return
+            self.assertEqual(cut(plain(expected)), plain(value), where)
+        elif following is not None:
+            number = re.match(r'(AT_FDCWD|-?\d+)(?:<(.*)>(\(deleted\))?)?$', argument)
+            if not number:
+                return
+            fd = -100 if number.group(1) == 'AT_FDCWD' else int(number.group(1))
+            self.assertEqual(fd, value, where)
+            if number.group(2) is not None:
+                expected = number.group(2) + (' (deleted)' if number.group(3) else '')
+                self.assertEqual(cut(plain(expected)), plain(values[following]), where)
+
+    def compare(self, ours, theirs):
+        compared = lambda calls: [call for call in calls if call[0] not in NOT_COMPARED]
+        ours, theirs = compared(ours), compared(theirs)
+        self.assertEqual([call[0] for call in theirs], [call[0] for call in ours])
+        for (name, values, exit_values, ret), (_, text, returned, file) in zip(ours, theirs):
+            where = f'{name}({text}) = {returned}: {values} {exit_values} {ret}'
+            if not returned.startswith('0x') and returned != '?' and name != 'mmap':
+                expected = int(returned, 8 if name == 'umask' else 10)
+                self.assertEqual(expected, -1 if ret < 0 else ret, where)
+            arguments = split_arguments(text)
+            names = list(values)
+            position = 0
+            for at, field in enumerate(names):
+                if re.fullmatch(r'(file|dir)(_\d)?', field):
+                    continue
+                following = names[at + 1] if at + 1 < len(names) and re.fullmatch(
+                    r'(file|dir)(_\d)?', names[at + 1]) else None
+                if position < len(arguments):
+                    self.compare_value(where, field, values, exit_values, arguments[position],
+                                       following)
+                position += 1
+            for returned_file in ('file', 'new_file'):
+                if file is not None and returned_file in exit_values:
+                    self.assertEqual(cut(plain(file)), plain(exit_values[returned_file]), where)
+
+    def test_they_are_those_of_strace(self):
+        for name, program in PROGRAMS.items():
+            if not shutil.which(program[0]):
+                continue
+            with self.subTest(name):
+                self.record(program)
+                ours = recorded_calls(self.trace)
+                theirs = self.strace(program)
+                path = shutil.which(program[0])
+                self.assertEqual(len(theirs), len(ours))
+                first = True
+                for recorded, traced in zip(ours, theirs):
+                    if first:
+                        recorded = from_exec(recorded, program[0])
+                        traced = from_exec(traced, program[0])
+                        self.assertTrue(recorded and traced, path)
+                    first = False
+                    self.compare(recorded, traced)
+        print(f'texts: {self.texts}, unreadable: {self.unreadable}')
+        self.assertGreater(self.texts, 100)
+        self.assertLessEqual(self.unreadable * 1000, self.texts)
+
+    def test_flags_have_names(self):
+        self.record(['cat', 'files/a', 'missing'])
+        text = run(COUNTRACE, 'script', self.trace).stdout
+        self.assertRegex(text, r'syscall:openat__enter: .*dfd = AT_FDCWD, dir = "\S+run", '
+                               r'filename = "files/a", flags = O_RDONLY')
+        self.assertRegex(text, r'flags = O_RDONLY\|O_CLOEXEC')
+        self.assertRegex(text, r'syscall:openat__exit: .*ret = -2 ENOENT')
+        self.assertRegex(text, r'prot = PROT_READ\|PROT_WRITE, flags = MAP_PRIVATE\|MAP_ANONYMOUS')
+
+    def test_traces_are_sound(self):
+        self.record(['sh', '-c', 'cat files/a | wc'])
+        self.check_readable()
+
+    def test_without_the_option_nothing_is_stored(self):
+        done = run(COUNTRACE, 'record', '--force', '-q', '--kernel', 'syscalls', '-o', self.trace,
+                   '--', 'cat', '/dev/null')
+        self.assertEqual(0, done.returncode, done)
+        self.assertNotIn('filename', run(COUNTRACE, 'script', self.trace).stdout)
+
+
+if __name__ == '__main__':
+    COUNTRACE = Recording.countrace_program = pathlib.Path(sys.argv.pop(1)).resolve()
+    unittest.main()
