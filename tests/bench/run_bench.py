@@ -413,6 +413,17 @@ def kernel_hook_rows(build, work, runs):
     row('system call, enter + exit',
         figure('syscall', *ours, '--kernel', 'syscalls', '--') - base, 'ns',
         'perf trace -s', peer, '< 1')
+    # With the arguments beside without them; in their ratio, <= 1.6. The peers print theirs.
+    for what, name in (('name', 'a file name'), ('file', 'a descriptor and its file')):
+        base = figure(what)
+        without = figure(what, *ours, '--kernel', 'syscalls', '--') - base
+        args = figure(what, *ours, '--args', '--') - base
+        row(f'system call with {name}, --args', args, 'ns', 'without --args', without, '<= 1.6')
+        for peer in (['perf', 'trace', '-o', work / 'perf-trace.txt'],
+                     ['strace', '-f', '-o', work / 'strace.txt']):
+            if shutil.which(peer[0]):
+                row(f'system call with {name}, --args', args, 'ns', ' '.join(map(str, peer[:2])),
+                    figure(what, *peer, *(['--'] if peer[0] == 'perf' else [])) - base, '< 1')
     read = figure('read') - figure('syscall')
     for what, hook, name, goal in (
             ('usdt', f'usdt:{bench}:bench:point', 'USDT probe, 4 counters',
