@@ -70,8 +70,8 @@ TEST_CASE("counter limits: impossible ones are damage", "[logformat]") {
     CHECK(refused("rate_0 = 66000000", bad).find("cpu_event_rate_0") !=
           std::string::npos);
   }
-  CHECK(refused("countrace_format = 3", "countrace_format = 5")
-            .find("has format 5, this program reads up to 4") !=
+  CHECK(refused("countrace_format = 3", "countrace_format = 6")
+            .find("has format 6, this program reads up to 5") !=
         std::string::npos);
 }
 

@@ -69,7 +69,9 @@ class Trace:
         # Always on, and the sets.
         self.cpu_events, self.cpu_sets = self.events('cpu')
         self.thread_events, self.thread_sets = self.events('thread')
-        self.first_values = {}  # of kernel points with values, by name
+        # The name of a kernel hook's first value, by side ('hook_enter', ...)
+        # and hook.
+        self.first_values = {}
         self.hook_kinds = {}  # by name: kernel-segment, segment, interrupt, ...
         self.hook_names = {}  # by id
         self.samples = []  # and what describes them, each CPU's in its order
@@ -81,8 +83,8 @@ class Trace:
                 self.hook_names[int(key[len('hook_'):])] = name
                 if name.startswith(SAMPLED):
                     self.rates[name[len(SAMPLED):]] = location
-                if kind == 'kernel-point' and types != '-':
-                    self.first_values[name] = names[0].split(',')[0]
+                if '-' in kind and types != '-':
+                    self.find_first_values(name, types, names[0].split(','))
         self.contexts = {}  # text of a packet context -> (cpu, pid, tid)
         self.losses = []
         self.session_lost = any(
@@ -90,6 +92,16 @@ class Trace:
             if key.startswith('session_discarded_'))
         self.records = []
         self.read_records()
+
+    def find_first_values(self, hook, types, names):
+        enter = 'hook_enter' if '/' in types else 'hook_hit'
+        first, _, last = types.partition('/')
+        for side, count, at in ((enter, first, 0),
+                                ('hook_exit', last, len(first))):
+            if count:
+                # Another name than the record's own fields have.
+                own = names[at] in ('tid', 'pid', 'number', 'ret')
+                self.first_values[side, hook] = names[at] + ('_2' if own else '')
 
     def read_env(self):
         text = (self.path / 'metadata').read_text(encoding='utf-8',
@@ -180,8 +192,8 @@ class Trace:
             values, of_set = self.without_sets(values, COUNTED.get(event))
             return Record(time, cpu, -1, -1, event, name, values, None, of_set)
         kind, name = self.side(event)
-        if name in self.first_values:  # not needed here
-            rest = rest[:rest.index(f', {self.first_values[name]} = ')]
+        if (kind, name) in self.first_values:  # not needed here
+            rest = rest[:rest.index(f', {self.first_values[kind, name]} = ')]
         values = integers(rest)
         payload = HOOK_FIELDS + (kind == 'hook_exit')  # which ends with `ret`
         dumped = len(values) > payload
