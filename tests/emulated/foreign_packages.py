@@ -38,6 +38,10 @@ LIBRARIES = (
     "libbabeltrace2-dev",
     "libtraceevent-dev",
     "libzstd-dev",
+    "libsqlite3-dev",
+    "libprotozero-dev",
+    "libcapstone-dev",
+    "liblttng-ust-dev",
     "catch2",
     "libstdc++6",
 )
