@@ -507,15 +507,23 @@ class Exported(unittest.TestCase):
         states = States(reading)
         expected = collections.Counter()
         times = collections.Counter()
+        # A perf.data may show a thread on two CPUs at one instant: which of them
+        # it leaves is not known.
+        on_two = set()
         for row in table("dispatches"):
             if row["thread"] is not None:
                 expected[uuid[row["thread"]]] += 1
                 times[uuid[row["thread"]]] += row["end_ns"] - row["begin_ns"]
+                if row["begin_ns"] == row["end_ns"] and row["quality"] == "inferred":
+                    on_two.add(uuid[row["thread"]])
         got = {thread: count for thread, count in states.dispatches.items()
                if thread in reading.tracks}
         self.assertEqual(dict(expected), got)
-        self.assertEqual(+times, +collections.Counter(
-            {thread: states.ns[thread]["Running"] for thread in got}))
+        running = collections.Counter(
+            {thread: states.ns[thread]["Running"] for thread in got})
+        for thread in on_two:
+            del times[thread], running[thread]
+        self.assertEqual(+times, +running)
         if report["loss"]["discarded_events"] or trace == "flight.ctf":
             return
         woken = collections.Counter(

@@ -26,26 +26,11 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "import"))
-# pylint: disable=wrong-import-position
-from lttng_session import LttngSession  # noqa: E402
-from perf_session import PerfSession  # noqa: E402
+from recordings import OPTIONS, TELLING, Recordings
 
 COUNTRACE = WRITER = SYNTHETIC = PIPELINE = UST = ""
-WORDS = "syscalls,wakeups,irq,softirq,faults"
-RECORDINGS = {
-    "hooks.ctf": ["--no-kernel"],
-    "whole.ctf": ["-a", "--kernel", WORDS],
-    "samples.ctf": ["--kernel", "syscalls,wakeups", "--sample", "997", "--offcpu",
-                    "1ms"],
-    "lossy.ctf": ["-a", "--kernel", WORDS, "--kernel-ring", "64K"],
-    "flight.ctf": ["--kernel", WORDS, "--flight", "256K"],
-}
-# Whose reading says on stderr what they are, or which hooks became what.
-TELLING = ("killed.ctf", "perf.data", "lttng")
 SPIN = """
 #include <unistd.h>
 static inline __attribute__((always_inline)) unsigned add(unsigned total) {
@@ -129,71 +114,8 @@ class AsReported(Tables):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        for name, options in RECORDINGS.items():
-            done = run("record", *options, "-o", name, "--", PIPELINE, "2000",
-                       folder=cls.folder)
-            if done.returncode != 0:
-                shutil.rmtree(cls.folder / name, ignore_errors=True)
-                print(f"SKIPPED: {name}: {done.stderr.decode()}")
-        cls.record_while_it_runs()
-        why = PerfSession.missing("sched:sched_switch")
-        if why is None:
-            PerfSession(COUNTRACE, cls.folder).record(
-                [PIPELINE, "500"], "-a", "-e", "sched:sched_switch", "-e",
-                "cpu-clock", "-g", file=cls.folder / "perf.data")
-        else:
-            print(f"SKIPPED: perf.data: {why}")
-        cls.record_lttng()
-
-    @classmethod
-    def record_while_it_runs(cls):
-        """A snapshot, and what is left of a recorder that is killed."""
-        with subprocess.Popen(
-                [COUNTRACE, "record", "-q", "--kernel", WORDS, "--flight", "1M",
-                 "-o", "running", "--", PIPELINE, "100000000"], cwd=cls.folder,
-                stderr=subprocess.PIPE, start_new_session=True) as recorder:
-            try:
-                for _ in range(300):
-                    time.sleep(0.1)
-                    done = run("snapshot", "-o", "snapshot.ctf", "running",
-                               folder=cls.folder)
-                    if done.returncode == 0 or recorder.poll() is not None:
-                        break
-            finally:
-                os.killpg(recorder.pid, signal.SIGKILL)
-            said = recorder.communicate()[1]
-        if done.returncode != 0:
-            shutil.rmtree(cls.folder / "snapshot.ctf", ignore_errors=True)
-            print(f"SKIPPED: snapshot.ctf: {said.decode()}{done.stderr.decode()}")
-        with subprocess.Popen(
-                [COUNTRACE, "record", "-q", "--kernel", WORDS, "-o", "killed.ctf",
-                 "--", PIPELINE, "100000000"], cwd=cls.folder,
-                stderr=subprocess.PIPE, start_new_session=True) as recorder:
-            killed = cls.folder / "killed.ctf"
-            for _ in range(300):
-                time.sleep(0.1)
-                if recorder.poll() is not None or (killed.exists() and sum(
-                        file.stat().st_size for file in killed.iterdir()) > 1 << 20):
-                    break
-            left = recorder.poll() is None
-            os.killpg(recorder.pid, signal.SIGKILL)
-            said = recorder.communicate()[1]
-        if not left:
-            shutil.rmtree(killed, ignore_errors=True)
-            print(f"SKIPPED: killed.ctf: {said.decode()}")
-
-    @classmethod
-    def record_lttng(cls):
-        why = LttngSession.missing() or (None if UST else "liblttng-ust-dev")
-        if why is not None:
-            print(f"SKIPPED: lttng: {why}")
-            return
-        cls.folder.chmod(0o755)
-        workload = pathlib.Path(shutil.copy(UST, cls.folder))
-        workload.chmod(0o755)
-        with LttngSession(cls.folder) as lttng:
-            shutil.copytree(lttng.record([workload, "200", "2"],
-                                         events=["shop:*"]), cls.folder / "lttng")
+        Recordings(COUNTRACE, cls.folder, PIPELINE, ust=UST).make(
+            *OPTIONS, "snapshot.ctf", *TELLING)
 
     def test_views_are_the_tables_of_the_report(self):
         for trace in self.traces():
