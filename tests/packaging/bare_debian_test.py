@@ -141,6 +141,45 @@ class BareDebian(unittest.TestCase):
         self.purge()
         self.assertEqual([], sorted(self.files() ^ self.before))
 
+    def test_nginx_by_the_documents_alone(self):
+        """Installs, records nginx as docs/which-function.md does, exports it as
+        docs/sql.md does, and opens the files: sqlite3 there, the others here."""
+        began = time.monotonic()
+        self.run_in("apt-get -q -y --no-install-recommends install "
+                    "/root/countrace_*.deb /root/libcountrace-runtime0_*.deb "
+                    "nginx-light apache2-utils sqlite3")
+        page = (SOURCE / "docs/which-function.md").read_text()
+        tour = "".join(re.findall(r"(?s)```sh\n(.*?)```", page)[:2])
+        self.assertIn("countrace record", tour)
+        sql = (SOURCE / "docs/sql.md").read_text()
+        exports = "\n".join(
+            re.sub(r"(web|fn)\.ctf", "nginx.ctf", command) for command in re.findall(
+                r"(?m)^ {4,6}(countrace export --to (?:sqlite|folded|pprof) "
+                r".*? (?:web|fn)\.ctf)", sql))
+        self.assertEqual(4, exports.count("countrace"), exports)
+        (self.root / "root/tour.sh").write_text(
+            f"set -e\nmkdir -m 755 /tour\ncd /tour\n{tour}\n{exports}\n")
+        self.run_in("sh /root/tour.sh")
+        tour = self.root / "tour"
+        for sql in ("SELECT comm FROM processes ORDER BY on_cpu_ns DESC LIMIT 1",
+                    "SELECT comm FROM samples JOIN threads USING (thread) GROUP BY comm "
+                    "ORDER BY sum(period) DESC LIMIT 1"):
+            self.assertEqual("nginx\n", self.run_in(f"sqlite3 /tour/web.db '{sql}'"))
+        if shutil.which("go"):
+            top = subprocess.run(("go", "tool", "pprof", "-top", tour / "web.pb"),
+                                 check=True, text=True, capture_output=True,
+                                 env=os.environ | {"HOME": str(self.root)}).stdout
+            self.assertRegex(top, r"Type: page-faults(.|\n)* nginx\b")
+        readers = SOURCE / "tests/cli/readers"
+        if (readers / "node_modules/speedscope").exists():
+            shown = json.loads(subprocess.run(
+                ("node", readers / "open_profiles.mjs", tour / "web.folded",
+                 tour / "fn.folded"), check=True, text=True, stdout=subprocess.PIPE).stdout)
+            for rows in shown.values() if "missing" not in shown else ():
+                self.assertIn("nginx", {row[2] for row in rows})
+        print(f"nginx, from apt-get install to the files opened: "
+              f"{time.monotonic() - began:.1f} s", flush=True)
+
     def test_group_records_the_machine_if_the_administrator_says_so(self):
         self.run_in("apt-get -q -y --no-install-recommends install "
                     "/root/countrace_*.deb /root/libcountrace-runtime0_*.deb && "
