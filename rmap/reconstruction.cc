@@ -25,6 +25,7 @@
 #include "rmap/tables/input/loss_ledger.h"
 #include "rmap/tables/rows/table_builder.h"
 #include "rmap/task_records.h"
+#include "rmap/values/call_values.h"
 #include "rmap/window.h"
 
 namespace countrace::rmap {
@@ -78,8 +79,9 @@ class Reconstruction final : public logformat::ItemSink {
                                             info, options.most_timed_samples,
                                             options.data, options.on_sample)
                                       : nullptr),
+        values_(MakeValues(info, options.rows.value)),
         kernel_hooks_(hooks_, registry_, dispatches_, segments_, observer_,
-                      samples_.get()),
+                      samples_.get(), values_.get()),
         tasks_(registry_, dispatches_, segments_, hooks_) {
     // A flight recording may have overwritten where that began.
     calls_left_out_ =
@@ -95,7 +97,7 @@ class Reconstruction final : public logformat::ItemSink {
   // Only some observers and the edges of a range need the records of concurrent
   // threads in one order.
   bool TakesThreadRuns() const override {
-    return takes_runs_ && !window_.of_range();
+    return takes_runs_ && !window_.of_range() && !values_of_programs();
   }
 
   void OnRecord(const EventRecord& record) override {
@@ -130,8 +132,9 @@ class Reconstruction final : public logformat::ItemSink {
       std::span<const logformat::ThreadRecord> records) override {
     const std::uint64_t begin_ns = records.front().time_ns;
     const std::uint64_t end_ns = records.back().time_ns;
-    if (!dumps_stay() || !takes_runs_ || begin_ns < kernel_ns_ ||
-        !window_.Holds(end_ns) || !OnRun(head, records, begin_ns, end_ns)) {
+    if (!dumps_stay() || !takes_runs_ || values_of_programs() ||
+        begin_ns < kernel_ns_ || !window_.Holds(end_ns) ||
+        !OnRun(head, records, begin_ns, end_ns)) {
       ItemSink::OnThreadRecords(head, records);
     }
   }
@@ -217,6 +220,8 @@ class Reconstruction final : public logformat::ItemSink {
       return;
     const std::uint32_t hook_id = logformat::EventHookId(record.event_id);
     thread.process->hits.Add(hook_id, record.counters != nullptr);
+    const std::uint32_t value =
+        values_of_programs() ? TakeValue(thread, record, hook_id) : 0;
     dispatches_.SeeRunning(thread, time_ns);
     // A hook of a program cannot run inside a system call: the call is over.
     if (hooks_.has_kernel_hooks()) [[unlikely]] {
@@ -226,7 +231,7 @@ class Reconstruction final : public logformat::ItemSink {
     if (record.event_id & logformat::kEventExitBit) {
       segments_.Exit(thread, hook_id, DumpOf(record), time_ns);
     } else if (hooks_.kind(hook_id) == HookKind::kSegment) {
-      segments_.Enter(thread, hook_id, DumpOf(record), time_ns);
+      segments_.Enter(thread, hook_id, DumpOf(record), time_ns, value);
     } else {
       if (hooks_.jumps().Have(hook_id)) segments_.Jump(thread, record, time_ns);
       if (observer_ != nullptr) {
@@ -235,6 +240,28 @@ class Reconstruction final : public logformat::ItemSink {
     }
     ThreadRegistry::See(thread, time_ns);
     SegmentBuilder::NoteHook(thread, time_ns);
+  }
+
+  static std::unique_ptr<CallValues> MakeValues(
+      const logformat::TraceInfo& info, const std::string& name) {
+    auto values = std::make_unique<CallValues>(info, name);
+    if (!values->any()) values.reset();
+    return values;
+  }
+  bool values_of_programs() const {
+    return values_ != nullptr && values_->of_programs();
+  }
+  // The value of a record of a program's hook.
+  std::uint32_t TakeValue(const ThreadState& thread, const EventRecord& record,
+                          std::uint32_t hook_id) {
+    std::uint32_t value = ValueTable::kNone;
+    if ((record.event_id & logformat::kEventExitBit) == 0) {
+      value = values_->Enter(record, hook_id, {thread.process->pid});
+    } else if (const Frame* const call = thread.stack.Find(hook_id)) {
+      value = call->node->value;
+    }
+    values_->CountHit(hook_id, value, *thread.process);
+    return value;
   }
 
   // Returns false if the records must be processed one by one.
@@ -377,6 +404,7 @@ class Reconstruction final : public logformat::ItemSink {
       dispatches_.dumps().rotates() || cpu_counters_.active();
   SegmentBuilder segments_;
   std::unique_ptr<SampleSums> samples_;  // null: no table of them
+  std::unique_ptr<CallValues> values_;   // null: no call has one
   KernelHooks kernel_hooks_;
   TaskRecords tasks_;
   LossLedger ledger_;
@@ -530,6 +558,7 @@ void Reconstruction::Lose(const Loss& loss) {
   if (of_cpu) {
     dispatches_.OnLoss(loss.cpu, loss.begin_ns, loss.records);
     if (samples_ != nullptr) samples_->OnLoss(loss.records);
+    if (values_ != nullptr) values_->OnLoss();
     kernel_hooks_.EndInterrupts(loss.cpu, dispatches_.StateOf(loss.cpu).seen_ns,
                                 false);
     if (hooks_.has_probes()) registry_.LoseAllHooks(loss.begin_ns);
@@ -595,6 +624,7 @@ void Reconstruction::OnKernelRecord(const EventRecord& record,
       dispatches_.OnSwitchIn(record, time_ns);
       return;
     default:
+      if (values_ != nullptr) values_->OnTask(record);
       if (!tasks_.OnRecord(record, time_ns)) ++malformed_;
       if (logformat::TaskRecord task;
           calls_left_out_ &&
@@ -633,6 +663,7 @@ void Reconstruction::SetCallsLeftOut(bool left_out, std::uint64_t time_ns) {
   kernel_hooks_.SetCallsLeftOut(left_out);
   segments_.SetCallsLeftOut(left_out);
   if (!left_out && !calls_left_out_) return;
+  if (values_ != nullptr) values_->OnLoss();
   calls_left_out_ = left_out;
   calls_left_out_ns_ = time_ns;
   for (ThreadState& thread : registry_.threads()) {
@@ -719,11 +750,12 @@ Report Reconstruction::Finish(const logformat::TraceReader& reader,
   const auto& origins = hooks_.origins();
   report.interrupts =
       std::ranges::find(origins, HookOrigin::kInterrupt) != origins.end();
-  BuildTables({info_, registry_, paths_, dispatches_, cpu_counters_,
-               tasks_.any_fault(), hooks_.kernel_events() != 0,
-               session_loss || unplaced_loss_, report.interrupts,
-               report.begin_ns, report.end_ns, rows_, window_.of_range()},
-              report);
+  BuildTables(
+      {info_, registry_, paths_, dispatches_, cpu_counters_, tasks_.any_fault(),
+       hooks_.kernel_events() != 0, session_loss || unplaced_loss_,
+       report.interrupts, report.begin_ns, report.end_ns, rows_,
+       window_.of_range(), values_.get()},
+      report);
   if (samples_ != nullptr) {
     Samples samples = samples_->Take();
     samples.of_part =

@@ -1,11 +1,16 @@
 #include "cli/report/report_request.h"
 
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/str_format.h"
+#include "base/text/name_escape.h"
 #include "cli/program/progress_bar.h"
 #include "cli/program/verb.h"
 #include "rmap/samples/names/blocked_places.h"
 #include "rmap/tables/input/report_events.h"
+#include "rmap/where/row_fields.h"
 #include "rmap/where/row_filter.h"
 #include "rmap/where/row_groups.h"
 #include "rmap/where/row_order.h"
@@ -19,11 +24,53 @@ ReportAnswer AnswerOf(const rmap::Report& report, std::string text) {
           .records = report.records};
 }
 
+namespace {
+
+// The value of hooks that the request names, of which `schema` has no field:
+// rows are by it. Empty: none. Errors: wrong usage: it names two.
+absl::StatusOr<std::string> ValueOf(const ReportRequest& request,
+                                    const rmap::Report& schema) {
+  const rmap::ReportBy by = request.render.by;
+  if (by != rmap::ReportBy::kSegment && by != rmap::ReportBy::kPath &&
+      by != rmap::ReportBy::kHook) {
+    return std::string();
+  }
+  std::vector<std::string> names = {request.group_by, request.sort};
+  for (const rmap::where::WhereStep& step : request.where.steps) {
+    for (const rmap::where::Operand* side : {&step.left, &step.right}) {
+      const bool field = side->kind == rmap::where::Operand::Kind::kField;
+      if (field) names.push_back(side->text);
+    }
+  }
+  std::string value;
+  for (const std::string& name : names) {
+    if (!schema.value_names.contains(name) || name == value) continue;
+    bool is_field = false;
+    for (const auto& table : rmap::where::FieldsOf(schema)) {
+      is_field |=
+          table.table == by && rmap::where::FindField(table, name).has_value();
+    }
+    if (is_field) continue;
+    if (!value.empty()) {
+      return AsUsage(absl::InvalidArgumentError(
+          absl::StrFormat("rows are by one value of hooks: %s or %s, not both",
+                          base::EscapeName(value), base::EscapeName(name))));
+    }
+    value = name;
+  }
+  return value;
+}
+
+}  // namespace
+
 absl::StatusOr<rmap::Report> SchemaOf(const ReportRequest& request,
                                       const logformat::TraceReader& reader) {
   auto schema = rmap::EmptyReport(reader.info(), request.gating);
   if (!schema.ok()) return schema.status();
   schema->wanted = request.rows;
+  auto value = ValueOf(request, *schema);
+  if (!value.ok()) return value.status();
+  schema->wanted.value = *std::move(value);
   schema->rows_by = request.rows_by;
   return schema;
 }
@@ -63,6 +110,7 @@ absl::StatusOr<RequestedRows> ReadRows(const ReportRequest& request,
                                        logformat::TraceReader& reader) {
   auto schema = SchemaOf(request, reader);
   if (!schema.ok()) return schema.status();
+  const rmap::WantedRows wanted = schema->wanted;
   const absl::Status fits = CheckRows(request, table, *std::move(schema));
   if (!fits.ok()) return AsUsage(fits);
   rmap::TableRange range;
@@ -76,7 +124,7 @@ absl::StatusOr<RequestedRows> ReadRows(const ReportRequest& request,
   ProgressBar progress("reading " + request.trace,
                        request.input->show_progress());
   auto report = rmap::Reconstruct(reader, {.gating = request.gating,
-                                           .rows = request.rows,
+                                           .rows = wanted,
                                            .range = range,
                                            .progress = progress.Callback(),
                                            .keep_interrupted = true});

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -21,6 +22,7 @@
 #include "cli/program/progress_bar.h"
 #include "cli/program/row_table.h"
 #include "logformat/packet_layout.h"
+#include "logformat/read/named_value.h"
 #include "logformat/read/script_render.h"
 #include "rmap/over_time/over_time.h"
 #include "rmap/slowest_calls.h"
@@ -53,43 +55,98 @@ absl::Status NoSuchSegment(const logformat::TraceInfo& info,
                                      absl::StrJoin(near, " or "))));
 }
 
-// The payload of the calls' enters, by the time and hook of the record.
-class Payloads final : public logformat::ItemSink {
+// The values of the calls, from their enters and exits.
+class CallTexts final : public logformat::ItemSink {
  public:
-  Payloads(
+  CallTexts(
       const logformat::TraceInfo& info, const std::vector<SlowCall>& calls,
       const std::unordered_map<std::uint32_t, const rmap::ThreadRow*>& threads)
-      : renderer_(info) {
+      : values_(calls.size()) {
     for (std::size_t i = 0; i < calls.size(); ++i) {
       const auto row =
           threads.find(static_cast<std::uint32_t>(calls[i].thread));
       const logformat::HookInfo* hook = info.FindHook(calls[i].hook_id);
-      if (row == threads.end() || hook == nullptr || hook->payload.empty()) {
+      if (row == threads.end() || hook == nullptr || !AddHook(info, *hook)) {
         continue;
       }
-      wanted_[{calls[i].begin_ns, calls[i].hook_id, row->second->tid}] = i;
+      const std::int32_t tid = row->second->tid;
+      wanted_[{calls[i].begin_ns, calls[i].hook_id, tid, false}] = i;
+      wanted_[{calls[i].end_ns, calls[i].hook_id, tid, true}] = i;
     }
-    texts_.resize(calls.size());
   }
 
   void OnRecord(const logformat::EventRecord& record) override {
-    if ((record.event_id & logformat::kEventExitBit) != 0) return;
-    const auto at = wanted_.lower_bound({record.time_ns, 0, 0});
+    const auto at = wanted_.lower_bound({record.time_ns, 0, 0, false});
     if (at == wanted_.end() || at->first.time_ns != record.time_ns) return;
     const auto tid = TidOf(record);
     if (!tid) return;
-    const auto found = wanted_.find(
-        {record.time_ns, logformat::EventHookId(record.event_id), *tid});
+    const std::uint32_t hook_id = logformat::EventHookId(record.event_id);
+    const bool exit = (record.event_id & logformat::kEventExitBit) != 0;
+    const auto found = wanted_.find({record.time_ns, hook_id, *tid, exit});
     if (found == wanted_.end()) return;
-    renderer_.AppendFields(record, texts_[found->second]);
+    Values& values = values_[found->second];
+    for (const auto& [name, reader] : hooks_.at(hook_id)) {
+      const auto text = logformat::TextOf(reader.Of(record));
+      if (!text) continue;
+      const bool known =
+          values.contains(name) && values[name].text != logformat::kUnreadable;
+      if (known || (exit && text->empty())) continue;
+      values[name] = {
+          *text, std::holds_alternative<std::string_view>(reader.Of(record))};
+    }
   }
   void OnDiscardedEvents(const logformat::DiscardedEvents&) override {}
   void OnDiscardedPackets(const logformat::DiscardedPackets&) override {}
 
-  // "{ size = 7 }"; empty: no payload.
-  const std::string& Of(std::size_t call) const { return texts_[call]; }
+  // "{ size = 7 }"; empty: no values.
+  std::string Of(const SlowCall& call, std::size_t index) const {
+    const Values& values = values_[index];
+    if (values.empty()) return "";
+    std::vector<std::string> parts;
+    for (const auto& [name, reader] : hooks_.at(call.hook_id)) {
+      const auto value = values.find(name);
+      if (value == values.end()) continue;
+      std::string part = name + " = ";
+      if (value->second.quoted) part += '"';
+      logformat::AppendEscaped(value->second.text, true, part);
+      if (value->second.quoted) part += '"';
+      parts.push_back(std::move(part));
+    }
+    return "{ " + absl::StrJoin(parts, ", ") + " }";
+  }
 
  private:
+  struct Text {
+    std::string text;
+    bool quoted;
+  };
+  using Values = std::map<std::string, Text>;
+  using Readers = std::vector<std::pair<std::string, logformat::NamedValue>>;
+
+  // Returns false if its calls have no values.
+  bool AddHook(const logformat::TraceInfo& info,
+               const logformat::HookInfo& hook) {
+    if (hook.payload.empty() && hook.exit_payload.empty()) return false;
+    Readers& readers = hooks_[hook.id];
+    if (!readers.empty()) return true;
+    std::vector<std::string> names = hook.payload_names;
+    for (std::size_t i = names.size(); i < hook.payload.size(); ++i) {
+      names.push_back(absl::StrFormat("arg%d", i));
+    }
+    for (const std::string& name : hook.exit_payload_names) {
+      if (std::ranges::find(names, name) != names.end()) continue;
+      names.push_back(name);
+    }
+    if (hook.origin != logformat::HookOrigin::kProgram) {
+      names.emplace_back("ret");
+    }
+    for (const std::string& name : names) {
+      readers.emplace_back(
+          name, logformat::NamedValue(info, std::vector<std::string>{name}));
+    }
+    return true;
+  }
+
   // The thread that a hook's record is of.
   static std::optional<std::int32_t> TidOf(
       const logformat::EventRecord& record) {
@@ -108,11 +165,12 @@ class Payloads final : public logformat::ItemSink {
     std::uint64_t time_ns;
     std::uint32_t hook_id;
     std::int32_t tid;
+    bool exit;
     auto operator<=>(const Key&) const = default;
   };
-  const logformat::ScriptRenderer renderer_;
   std::map<Key, std::size_t> wanted_;
-  std::vector<std::string> texts_;
+  std::map<std::uint32_t, Readers> hooks_;
+  std::vector<Values> values_;
 };
 
 // As one word of a shell.
@@ -136,8 +194,8 @@ class SlowestTable {
 
   const auto& threads() const { return threads_; }
 
-  std::string Render(const std::vector<SlowCall>& calls,
-                     const Payloads& payloads, const std::string& format) {
+  std::string Render(const std::vector<SlowCall>& calls, const CallTexts& texts,
+                     const std::string& format) {
     RowTable table(
         "countrace.slowest/1", "calls",
         {"segment", text_ ? "begin" : "begin_ns", "pid", "tid", "comm",
@@ -145,7 +203,7 @@ class SlowestTable {
          text_ ? "wait" : "wait_ns", text_ ? "blocked" : "blocked_ns",
          text_ ? "woken by" : "woken_by", "payload", "quality", "view"});
     for (std::size_t i = 0; i < calls.size(); ++i) {
-      table.Add(Row(calls[i], payloads.Of(i)));
+      table.Add(Row(calls[i], texts.Of(calls[i], i)));
     }
     return table.Render(format);
   }
@@ -265,18 +323,18 @@ absl::StatusOr<ReportAnswer> ReportSlowest(const ReportRequest& request,
   progress.Clear();
   if (!report.ok()) return report.status();
   const std::vector<SlowCall> calls = slowest.Take();
-  // The records of their enters have the payload.
+  // Their records have the values.
   auto again = request.input->Open(request.trace);
   if (!again.ok()) return again.status();
   SlowestTable table((*again)->info(), *report, request.trace,
                      format == "text");
-  Payloads payloads((*again)->info(), calls, table.threads());
-  if (const absl::Status read = (*again)->Read(payloads, progress.Callback());
+  CallTexts texts((*again)->info(), calls, table.threads());
+  if (const absl::Status read = (*again)->Read(texts, progress.Callback());
       !read.ok()) {
     return read;
   }
   progress.Clear();
-  return AnswerOf(*report, table.Render(calls, payloads, format));
+  return AnswerOf(*report, table.Render(calls, texts, format));
 }
 
 }  // namespace countrace::cli

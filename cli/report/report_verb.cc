@@ -61,7 +61,7 @@ const std::map<std::string, rmap::SampleBy>& SampleTables() {
       {"dso", SampleBy::kDso},
       {"address", SampleBy::kAddress},
       {"line", SampleBy::kLine},
-      {"file", SampleBy::kFile},
+      {"source", SampleBy::kFile},
       {"calltree", SampleBy::kCallTree},
       {"callees", SampleBy::kCallTree},
       {"callers", SampleBy::kCallers},

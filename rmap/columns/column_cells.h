@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "rmap/columns/column.h"
 #include "rmap/result/tables.h"
 
@@ -66,6 +67,15 @@ auto Shared(Value Row::*field) {
     const bool differ = row.grouped.rows > 1 && row.*field == Value();
     return differ ? Cell() : CellOf(row.*field);
   };
+}
+
+// A number of up to 64 bits, of either sign; another text as it is.
+inline Cell IntegerCell(const std::string& text) {
+  std::uint64_t number = 0;
+  if (absl::SimpleAtoi(text, &number)) return number;
+  std::int64_t negative = 0;
+  if (absl::SimpleAtoi(text, &negative)) return negative;
+  return text;
 }
 
 inline Cell NameOrAbsent(const std::string& name) {

@@ -19,6 +19,7 @@ enum class ReportBy : std::uint8_t {
   kPreemptor,
   kSystemCall,
   kFault,
+  kFile,
   kSample  // Report::sample_table
 };
 

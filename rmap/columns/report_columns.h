@@ -46,9 +46,6 @@ std::vector<Column<PreemptorRow>> PreemptorColumns(const Report& report);
 std::vector<Column<PreemptorRow>> PreemptorTextColumns(
     const Report& report, const std::vector<Column<PreemptorRow>>& all);
 std::vector<Column<SystemCallRow>> SystemCallColumns(const Report& report);
-// The same for text: one column for all errnos.
-std::vector<Column<SystemCallRow>> SystemCallTextColumns(
-    std::vector<Column<SystemCallRow>> columns);
 std::vector<Column<CpuRow>> CpuColumns(const Report& report);
 // Requires: report.samples, report.sample_table.
 std::vector<Column<SampleRow>> SampleColumns(const Report& report);

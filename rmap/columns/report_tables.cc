@@ -140,7 +140,7 @@ const char* UnitName(Unit unit) {
 const TableList& AllTables() {
   static const TableList& tables = *new TableList(
       Processes(), Threads(), Segments(), Paths(), Hooks(), Wakers(),
-      Preemptors(), SystemCalls(), Cpus(), FaultTable());
+      Preemptors(), SystemCalls(), Cpus(), FaultTable(), FileTable());
   return tables;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <type_traits>
 #include <vector>
 
 #include "rmap/columns/column_cells.h"
@@ -44,16 +45,34 @@ using TableList =
     std::tuple<Table<ProcessRow>, Table<ThreadRow>, Table<SegmentRow>,
                Table<SegmentRow>, Table<HookRow>, Table<WakerRow>,
                Table<PreemptorRow>, Table<SystemCallRow>, Table<CpuRow>,
-               Table<FaultRow>>;
+               Table<FaultRow>, Table<FileRow>>;
 const TableList& AllTables();
 
 Table<FaultRow> FaultTable();  // fault_columns.cc
+Table<FileRow> FileTable();    // file_columns.cc
 // The only one of a report with a Report::sample_table.
 const Table<SampleRow>& SamplesTable();
 
 template <typename Visit>
 void ForEachTable(const Visit& visit) {
   std::apply([&](const auto&... table) { (visit(table), ...); }, AllTables());
+}
+
+// A value of hooks that rows are by, as a column.
+template <typename Row>
+Column<Row> ValueColumn(const Report& report) {
+  const std::string& name = report.wanted.value;
+  const auto found = report.value_names.find(name);
+  const bool integer = found != report.value_names.end() && found->second;
+  return {{name},
+          name,
+          integer ? Unit::kId : Unit::kNone,
+          "A value of its hook; absent: it has none, or it is not known.",
+          [integer](const Row& row) -> Cell {
+            if (!row.grouped.argument) return std::monostate();
+            const std::string& text = *row.grouped.argument;
+            return integer ? IntegerCell(text) : Cell(text);
+          }};
 }
 
 // The columns of `table`. Those of rows that --group-by added up begin with
@@ -64,6 +83,12 @@ std::vector<Column<Row>> ColumnsOf(const Table<Row>& table,
   std::vector<Column<Row>> columns = table.columns(report);
   if constexpr (requires(const Row& row) { row.grouped; }) {
     const std::string& by = report.rows_by;
+    if constexpr (std::is_same_v<Row, SegmentRow> ||
+                  std::is_same_v<Row, HookRow>) {
+      if (!report.wanted.value.empty()) {
+        columns.insert(columns.begin(), ValueColumn<Row>(report));
+      }
+    }
     if (by.empty()) return columns;
     if (by == "user" || by == "cgroup") {
       columns.insert(

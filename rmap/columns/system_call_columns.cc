@@ -1,65 +1,11 @@
 // Columns of system calls over processes.
-#include <algorithm>
-#include <set>
-#include <string>
-#include <utility>
 #include <vector>
 
-#include "absl/strings/str_format.h"
 #include "rmap/columns/column_cells.h"
-#include "rmap/columns/errno_name.h"
+#include "rmap/columns/errno_columns.h"
 #include "rmap/columns/report_columns.h"
 
 namespace countrace::rmap {
-namespace {
-
-std::uint64_t Failed(const SystemCallRow& row) {
-  std::uint64_t failed = 0;
-  for (const auto& [error, calls] : row.errors) failed += calls;
-  return failed;
-}
-
-// "ENOENT 12, EACCES 1": most calls first.
-std::string ErrorsText(const SystemCallRow& row) {
-  std::vector<std::pair<int, std::uint64_t>> errors(row.errors.begin(),
-                                                    row.errors.end());
-  std::stable_sort(
-      errors.begin(), errors.end(),
-      [](const auto& a, const auto& b) { return a.second > b.second; });
-  std::string text;
-  for (const auto& [error, calls] : errors) {
-    absl::StrAppendFormat(&text, "%s%s %d", text.empty() ? "" : ", ",
-                          ErrnoName(error), calls);
-  }
-  return text;
-}
-
-void AddErrors(const Report& report,
-               std::vector<Column<SystemCallRow>>& columns) {
-  if (!report.system_calls) return;
-  std::set<int> errors;
-  for (const SystemCallRow& row : report.system_call_rows) {
-    for (const auto& [error, calls] : row.errors) errors.insert(error);
-  }
-  // A report without rows (EmptyReport()) has them all.
-  if (report.system_call_rows.empty()) errors = AllErrnos();
-  for (const int error : errors) {
-    columns.push_back({{"errors", ErrnoName(error)},
-                       "",
-                       Unit::kCount,
-                       "Part of failed: with this errno.",
-                       [error](const SystemCallRow& row) -> Cell {
-                         const auto found = row.errors.find(error);
-                         if (found == row.errors.end()) {
-                           return std::monostate();
-                         }
-                         return found->second;
-                       }});
-  }
-}
-
-}  // namespace
-
 std::vector<Column<SystemCallRow>> SystemCallColumns(const Report& report) {
   using R = SystemCallRow;
   std::vector<Column<R>> columns = {
@@ -78,7 +24,7 @@ std::vector<Column<SystemCallRow>> SystemCallColumns(const Report& report) {
        "failed",
        Unit::kCount,
        "Part of calls: they returned an error.",
-       [](const R& r) -> Cell { return Failed(r); }},
+       [](const R& r) -> Cell { return FailedCalls(r); }},
       {{"wall_ns", "incl"},
        "wall",
        Unit::kNanoseconds,
@@ -115,25 +61,12 @@ std::vector<Column<SystemCallRow>> SystemCallColumns(const Report& report) {
        "recorded "
        "(--kernel wakeups).",
        Field(&R::blocked_ns)}};
-  AddErrors(report, columns);
+  if (report.system_calls) AddErrnos(report.system_call_rows, columns);
   columns.push_back({{"quality"},
                      "",
                      Unit::kQuality,
                      "How sure its numbers are.",
                      Field(&R::quality)});
-  return columns;
-}
-
-std::vector<Column<SystemCallRow>> SystemCallTextColumns(
-    std::vector<Column<SystemCallRow>> columns) {
-  columns.push_back({{"errnos"},
-                     "errors",
-                     Unit::kNone,
-                     "",
-                     [](const SystemCallRow& row) -> Cell {
-                       if (row.errors.empty()) return std::monostate();
-                       return ErrorsText(row);
-                     }});
   return columns;
 }
 

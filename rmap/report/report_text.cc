@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "base/text/name_escape.h"
 #include "base/text/quantity_format.h"
+#include "rmap/columns/errno_columns.h"
 #include "rmap/columns/owner_text.h"
 #include "rmap/columns/report_columns.h"
 #include "rmap/columns/report_tables.h"
@@ -58,7 +59,11 @@ std::vector<Column<PreemptorRow>> TextColumns(
 }
 std::vector<Column<SystemCallRow>> TextColumns(
     const Report&, const std::vector<Column<SystemCallRow>>& columns) {
-  return SystemCallTextColumns(columns);
+  return WithErrorsText(columns);
+}
+std::vector<Column<FileRow>> TextColumns(
+    const Report&, const std::vector<Column<FileRow>>& columns) {
+  return WithErrorsText(columns);
 }
 
 class TextReport {

@@ -1,7 +1,9 @@
 #include "rmap/report/segments_text.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_format.h"
 #include "base/text/name_escape.h"
@@ -55,6 +57,13 @@ std::vector<const Column<SegmentRow>*> AddSegmentColumns(
                     name == "counts");
   }
   return used;
+}
+
+// The segment, and the value of its calls that rows are by: "read fd=3".
+std::string SegmentName(const Report& report, const SegmentRow& row) {
+  const std::string& value = report.wanted.value;
+  if (value.empty() || !row.grouped.argument) return row.segment;
+  return row.segment + " " + value + "=" + *row.grouped.argument;
 }
 
 template <typename Name>
@@ -143,8 +152,9 @@ void AppendSegments(const Table<SegmentRow>& table,
                     const std::vector<SegmentRow>& rows, TextTables& tables) {
   if (table.by == ReportBy::kSegment) {
     SegmentTable(tables, table.title, columns, rows, /*by_path=*/false,
-                 [](const SegmentRow& row) {
-                   return base::EscapeName(row.segment + "  " + OwnerText(row));
+                 [&tables](const SegmentRow& row) {
+                   return base::EscapeName(SegmentName(tables.report(), row) +
+                                           "  " + OwnerText(row));
                  });
     SegmentRemarks(tables, rows);
     MissingExits(tables, rows);
@@ -154,12 +164,18 @@ void AppendSegments(const Table<SegmentRow>& table,
   // paths.
   const bool whole = tables.options().selection == nullptr;
   SegmentTable(tables, table.title, columns, rows, /*by_path=*/true,
-               [whole](const SegmentRow& row) {
-                 if (!whole) return FormatCell(Cell(row.path), Unit::kNone);
+               [whole, &tables](const SegmentRow& row) {
+                 if (!whole) {
+                   std::vector<std::string> path = row.path;
+                   if (!path.empty()) {
+                     path.back() = SegmentName(tables.report(), row);
+                   }
+                   return FormatCell(Cell(path), Unit::kNone);
+                 }
                  const std::size_t depth =
                      row.path.empty() ? 0 : row.path.size() - 1;
                  return std::string(2 * std::min<std::size_t>(depth, 32), ' ') +
-                        base::EscapeName(row.segment);
+                        base::EscapeName(SegmentName(tables.report(), row));
                });
   if (whole) MissingExits(tables, tables.report().segments);
 }

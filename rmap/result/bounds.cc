@@ -14,7 +14,9 @@ constexpr const char* kNames[] = {
     "wall_ns.min",     "wall_ns.max",    "wall_ns.p50",    "wall_ns.p90",
     "wall_ns.p99",     "on_cpu_ns.incl", "on_cpu_ns.excl", "off_cpu_ns.incl",
     "off_cpu_ns.excl", "wait_ns.incl",   "wait_ns.excl",   "blocked_ns.incl",
-    "blocked_ns.excl", "times",          "longest_ns"};
+    "blocked_ns.excl", "times",          "longest_ns",     "opens",
+    "failed_opens",    "reads",          "writes",         "bytes.read",
+    "bytes.written"};
 static_assert(std::size(kNames) == static_cast<std::size_t>(Number::kCounts));
 
 constexpr const char* kParts[] = {"", ".incl", ".excl"};

@@ -77,6 +77,12 @@ enum class Number : std::uint16_t {
   kBlockedExcl,
   kTimes,
   kLongest,
+  kOpens,
+  kFailedOpens,
+  kReads,
+  kWrites,
+  kReadBytes,
+  kWrittenBytes,
   kCounts
 };
 enum class CountPart : std::uint8_t { kWhole, kIncl, kExcl };

@@ -55,6 +55,8 @@ inline constexpr char kUnknownOwner[] = "[unknown]";
 struct Grouped {
   std::uint32_t rows = 1;
   Rare<std::string> value{};  // a user or cgroup, if the rows are for those
+  // The value that its calls share, of WantedRows::value; absent: not known.
+  Rare<std::string> argument{};
 };
 
 struct ProcessRow {
@@ -297,6 +299,23 @@ struct SystemCallRow {
   RowBounds bounds;
 };
 
+// The system calls of a process on one file.
+struct FileRow {
+  std::optional<std::string> file;  // absent: not recorded
+  std::int32_t pid = 0;             // 0: of several
+  ProcessIndex process{};
+  std::string comm;
+  std::uint64_t calls = 0, opens = 0, failed_opens = 0, reads = 0, writes = 0;
+  std::uint64_t read_bytes = 0, written_bytes = 0;
+  std::uint64_t wall_ns = 0, longest_ns = 0;  // of SegmentRow: wall.incl
+  std::optional<std::uint64_t> on_cpu_ns, wait_ns, blocked_ns;
+  ErrorCounts errors;  // calls that failed, by errno
+  Qualities qualities;
+  Quality quality = Quality::kExact;
+  RowBounds bounds;
+  Grouped grouped;
+};
+
 struct HookRow {
   std::string hook;
   std::int32_t pid = 0;
@@ -442,6 +461,9 @@ struct WantedRows {
   RowsOf preemptors_of = RowsOf::kThread;
   bool fold_recursion = false;  // call paths: a > b > b is a > b
   bool samples = false;         // Report::samples, WakerRow::places
+  // A value of hooks, by its name: rows of segments, paths and hooks are also
+  // by it. Empty: they are not.
+  std::string value = {};
 };
 
 struct Samples;      // rmap/result/samples.h
@@ -483,6 +505,10 @@ struct Report {
   std::vector<WakerRow> wakers;                 // most blocked time first
   std::vector<PreemptorRow> preemptors;         // most waiting time first
   std::vector<SystemCallRow> system_call_rows;  // most time first
+  bool file_values = false;                     // calls tell of their files
+  std::vector<FileRow> files;                   // most time first
+  // The names of all values of hooks; true: of integers.
+  std::map<std::string, bool> value_names;
   std::vector<CpuRow> cpu_rows;
   bool fault_records = false;              // page faults were recorded
   std::vector<FaultRow> faults;            // most first

@@ -169,6 +169,10 @@ void KernelHooks::OnRecord(const EventRecord& record,
   if (record.counters != nullptr) dispatches_.OnDump(record, tid, time_ns);
   if (tid == 0) {  // a tracepoint on an idle CPU
     CountHit(registry_.interrupts(), hook_id);
+    if (values_ != nullptr) {
+      values_->CountHit(hook_id, values_->Enter(record, hook_id, {}),
+                        registry_.interrupts());
+    }
     if (hooks_.IsBlockPoint(hook_id)) {
       CountBlockRequest(registry_.interrupts(), record, hook_id);
     }
@@ -196,10 +200,28 @@ void KernelHooks::OnRecord(const EventRecord& record,
     if (hooks_.IsBlockPoint(hook_id)) [[unlikely]] {
       CountBlockRequest(*thread.process, record, hook_id);
     }
-    OnThreadHook(thread, record, hook_id, time_ns);
+    const std::uint32_t value =
+        values_ == nullptr ? 0 : TakeValue(thread, record, hook_id);
+    OnThreadHook(thread, record, hook_id, value, time_ns);
   }
   ThreadRegistry::See(thread, time_ns);
   SegmentBuilder::NoteHook(thread, time_ns);
+}
+
+std::uint32_t KernelHooks::TakeValue(const ThreadState& thread,
+                                     const EventRecord& record,
+                                     std::uint32_t hook_id) const {
+  const CallTask task = {thread.process->pid, thread.tid};
+  std::uint32_t value = ValueTable::kNone;
+  if ((record.event_id & logformat::kEventExitBit) == 0) {
+    value = values_->Enter(record, hook_id, task);
+  } else {
+    const Frame* const call = thread.stack.Find(hook_id);
+    if (call != nullptr) value = call->node->value;
+    values_->Exit(record, call, task, dispatches_.coverage().range_begin_ns);
+  }
+  values_->CountHit(hook_id, value, *thread.process);
+  return value;
 }
 
 void KernelHooks::OnUnnamedExit(ThreadState& thread, const EventRecord& record,
@@ -224,12 +246,9 @@ void KernelHooks::CountFailure(ThreadState& thread, const EventRecord& record,
   const std::uint64_t error =
       -logformat::ReturnValueOf(record, hooks_.dump_bytes());
   if (error - 1 >= logformat::kMaxErrno) return;
-  const std::vector<Frame>& frames = thread.stack.frames;
-  const auto call = std::find_if(
-      frames.rbegin(), frames.rend(),
-      [&](const Frame& frame) { return frame.hook_id == hook_id; });
+  const Frame* const call = thread.stack.Find(hook_id);
   // It began before the recording, or before the tables' range.
-  if (call == frames.rend() ||
+  if (call == nullptr ||
       call->begin_ns < dispatches_.coverage().range_begin_ns) {
     return;
   }
@@ -271,7 +290,8 @@ void KernelHooks::CountInPath(ThreadState& thread, std::uint32_t hook_id) {
 }
 
 void KernelHooks::OnThreadHook(ThreadState& thread, const EventRecord& record,
-                               std::uint32_t hook_id, std::uint64_t time_ns) {
+                               std::uint32_t hook_id, std::uint32_t value,
+                               std::uint64_t time_ns) {
   if (hooks_.kind(hook_id) == HookKind::kPoint) {
     if (hooks_.IsCostlyPoint(hook_id)) CountInPath(thread, hook_id);
     if (observer_ != nullptr) {
@@ -320,7 +340,7 @@ void KernelHooks::OnThreadHook(ThreadState& thread, const EventRecord& record,
     // A failed fault has no end record, and faults do not nest.
     segments_.EndInnermost(thread, time_ns);
   }
-  segments_.Enter(thread, hook_id, DumpOf(record), time_ns);
+  segments_.Enter(thread, hook_id, DumpOf(record), time_ns, value);
   if (in_doubt) [[unlikely]]
     SegmentBuilder::DoubtPlace(thread);
 }

@@ -16,6 +16,7 @@
 #include "rmap/samples/sums/sample_sums.h"
 #include "rmap/segments/segment_builder.h"
 #include "rmap/state/thread_registry.h"
+#include "rmap/values/call_values.h"
 
 namespace countrace::rmap {
 
@@ -95,13 +96,15 @@ class KernelHooks {
  public:
   KernelHooks(const HookTable& hooks, ThreadRegistry& registry,
               DispatchTracker& dispatches, SegmentBuilder& segments,
-              TimelineObserver* observer, SampleSums* samples)
+              TimelineObserver* observer, SampleSums* samples,
+              CallValues* values)
       : hooks_(hooks),
         registry_(registry),
         dispatches_(dispatches),
         segments_(segments),
         observer_(observer),
-        samples_(samples) {}
+        samples_(samples),
+        values_(values) {}
 
   // Requires: `hook` is the head of `record`.
   void OnRecord(const logformat::EventRecord& record,
@@ -118,9 +121,15 @@ class KernelHooks {
  private:
   void OnInterrupt(const logformat::EventRecord& record, std::uint32_t hook_id,
                    std::uint64_t time_ns);
-  // A hook in the thread's code, or in the kernel's work for it.
+  // A hook in the thread's code, or in the kernel's work for it, with `value`.
   void OnThreadHook(ThreadState& thread, const logformat::EventRecord& record,
-                    std::uint32_t hook_id, std::uint64_t time_ns);
+                    std::uint32_t hook_id, std::uint32_t value,
+                    std::uint64_t time_ns);
+  // Stores what a record says about values, and counts it by its own. Returns:
+  // that of its call or point.
+  std::uint32_t TakeValue(const ThreadState& thread,
+                          const logformat::EventRecord& record,
+                          std::uint32_t hook_id) const;
   // The exit of a system call that replaced the thread's registers.
   void OnUnnamedExit(ThreadState& thread, const logformat::EventRecord& record,
                      std::uint64_t time_ns);
@@ -142,6 +151,7 @@ class KernelHooks {
   SegmentBuilder& segments_;
   TimelineObserver* observer_;
   SampleSums* samples_;  // null: no table of them
+  CallValues* values_;   // null: no call has one
   bool calls_left_out_ = false;
 };
 

@@ -81,11 +81,9 @@ ThreadNow NowOf(const ThreadState& thread, const KernelCoverage& coverage) {
   return now;
 }
 
-[[gnu::always_inline]] inline void SegmentBuilder::Push(ThreadState& thread,
-                                                        const ThreadNow& now,
-                                                        std::uint32_t hook_id,
-                                                        const HookDump& dump,
-                                                        std::uint64_t time_ns) {
+[[gnu::always_inline]] inline void SegmentBuilder::Push(
+    ThreadState& thread, const ThreadNow& now, std::uint32_t hook_id,
+    const HookDump& dump, std::uint64_t time_ns, std::uint32_t value) {
   SegmentStack& stack = thread.stack;
   if (stack.doubtful != 0 && stack.doubtful == stack.frames.size())
       [[unlikely]] {
@@ -97,7 +95,8 @@ ThreadNow NowOf(const ThreadState& thread, const KernelCoverage& coverage) {
     CountTooDeep(stack, *now.process->paths, hook_id);
     return;
   }
-  PathNode* node = paths_.Child(Top(stack, now), hook_id);
+  PathNode* node =
+      paths_.Child(Top(stack, now), CallPaths::KeyOf(hook_id, value));
   Frame& frame = stack.frames.emplace_back(
       node, time_ns, now.OnCpuAt(time_ns), now.switches, now.faults,
       now.dispatch, now.coverage->loss_epoch, now.unseen_switches, hook_id);
@@ -480,8 +479,9 @@ void SegmentBuilder::DropInnermost(ThreadState& thread) {
 }
 
 void SegmentBuilder::Enter(ThreadState& thread, std::uint32_t hook_id,
-                           const HookDump& dump, std::uint64_t time_ns) {
-  Push(thread, NowOf(thread, coverage_), hook_id, dump, time_ns);
+                           const HookDump& dump, std::uint64_t time_ns,
+                           std::uint32_t value) {
+  Push(thread, NowOf(thread, coverage_), hook_id, dump, time_ns, value);
 }
 
 void SegmentBuilder::Exit(ThreadState& thread, std::uint32_t hook_id,

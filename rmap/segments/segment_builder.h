@@ -116,9 +116,9 @@ class SegmentBuilder {
         observer_(observer),
         call_counts_(observer != nullptr && observer->WantsCallCounts()) {}
 
-  // Requires: thread.process != nullptr.
+  // Requires: thread.process != nullptr. `value`: PathNode's.
   void Enter(ThreadState& thread, std::uint32_t hook_id, const HookDump& dump,
-             std::uint64_t time_ns);
+             std::uint64_t time_ns, std::uint32_t value = 0);
   void Exit(ThreadState& thread, std::uint32_t hook_id, const HookDump& dump,
             std::uint64_t time_ns);
   // A run of records of `thread`; `kinds`: of hooks, by id. It changes only the
@@ -213,7 +213,8 @@ class SegmentBuilder {
   // Inlined forms of Enter, Exit, Close and DropInnermost, for the loop of
   // Run().
   void Push(ThreadState& thread, const ThreadNow& now, std::uint32_t hook_id,
-            const HookDump& dump, std::uint64_t time_ns);
+            const HookDump& dump, std::uint64_t time_ns,
+            std::uint32_t value = 0);
   void Pop(ThreadState& thread, const ThreadNow& now, std::uint32_t hook_id,
            const HookDump& dump, std::uint64_t time_ns);
   void CloseInnermost(ThreadState& thread, const ThreadNow& now,

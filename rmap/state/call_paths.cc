@@ -84,9 +84,10 @@ CallSlices DumpSum::Calls(std::uint64_t calls) const {
   return all;
 }
 
-PathNode* CallPaths::NewNode(PathNode* parent, std::uint32_t hook_id) {
+PathNode* CallPaths::NewNode(PathNode* parent, std::uint32_t key) {
   PathNode& node = *nodes_.emplace_back(std::make_unique<PathNode>());
-  node.hook_id = hook_id;
+  node.hook_id = key & ((1u << kHookBits) - 1);
+  node.value = key >> kHookBits;
   node.index = static_cast<std::uint32_t>(nodes_.size() - 1);
   node.parent = parent;
   node.depth = parent == nullptr ? 0 : parent->depth + 1;
@@ -111,6 +112,7 @@ void CallPaths::ForgetSums() {
     PathNode& node = *at;
     PathNode path;
     path.hook_id = node.hook_id;
+    path.value = node.value;
     path.index = node.index;
     path.depth = node.depth;
     path.parent = node.parent;
@@ -167,23 +169,25 @@ void CallPaths::Release(PathNode& root) {
 PathNode* CallPaths::NewRoot() { return NewNode(nullptr, PathNode::kFolded); }
 
 PathNode* CallPaths::FindHashed(const PathNode* parent,
-                                std::uint32_t hook_id) const {
-  const auto found = wide_.find(Key(parent, hook_id));
+                                std::uint32_t key) const {
+  const auto found = wide_.find(Key(parent, key));
   return found == wide_.end() ? nullptr : found->second;
 }
 
 PathNode* CallPaths::FindChild(const PathNode* parent,
                                std::uint32_t hook_id) const {
-  if (parent->children.size() > kLinearChildren) {
+  if (parent->children.size() > kLinearChildren && with_value_ == 0) {
     return FindHashed(parent, hook_id);
   }
   for (const PathNode::Child& child : parent->children) {
-    if (child.hook_id == hook_id) return child.node;
+    if (child.node->hook_id == hook_id) return child.node;
   }
   return nullptr;
 }
 
-PathNode* CallPaths::AddChild(PathNode* parent, std::uint32_t hook_id) {
+PathNode* CallPaths::AddChild(PathNode* parent, std::uint32_t key) {
+  const std::uint32_t hook_id = key & ((1u << kHookBits) - 1);
+  const std::uint32_t value = key >> kHookBits;
   const bool in_folded =
       parent->parent != nullptr && parent->hook_id == PathNode::kFolded;
   if (in_folded) {
@@ -195,20 +199,24 @@ PathNode* CallPaths::AddChild(PathNode* parent, std::uint32_t hook_id) {
     ++folded_;
     return Child(parent, PathNode::kFolded);
   }
-  PathNode* node = NewNode(parent, hook_id);
+  if (value > PathNode::kOtherValue && with_value_ >= kMaxValuePaths) {
+    return Child(parent, KeyOf(hook_id, PathNode::kOtherValue));
+  }
+  with_value_ += value != 0 ? 1 : 0;
+  PathNode* node = NewNode(parent, key);
   for (const PathNode* up = parent; up->parent != nullptr; up = up->parent) {
     if (up->hook_id == hook_id) {
       node->recursive = true;
       break;
     }
   }
-  parent->children.push_back({hook_id, node});
+  parent->children.push_back({key, node});
   if (parent->children.size() == kLinearChildren + 1) {
     for (const PathNode::Child& child : parent->children) {
-      wide_[Key(parent, child.hook_id)] = child.node;
+      wide_[Key(parent, child.key)] = child.node;
     }
   } else if (parent->children.size() > kLinearChildren) {
-    wide_[Key(parent, hook_id)] = node;
+    wide_[Key(parent, key)] = node;
   }
   return node;
 }

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "logformat/packet_layout.h"
 #include "rmap/result/rare.h"
 #include "rmap/result/scaled_count.h"
 #include "rmap/result/tables.h"
@@ -115,8 +116,13 @@ struct CertainSums {
 
 struct PathNode {
   static constexpr std::uint32_t kFolded = 0;  // hook id of a folding node
+  // All values beyond the limits of memory together.
+  static constexpr std::uint32_t kOtherValue = 1;
 
   std::uint32_t hook_id = 0;
+  // The value of its calls (rmap/values/): with another one they have another
+  // path.
+  std::uint32_t value = 0;
   std::uint32_t index = 0;
   std::uint32_t depth = 0;     // 0: root of a process
   PathNode* parent = nullptr;  // null: root of a process, no segment
@@ -127,7 +133,7 @@ struct PathNode {
   bool left_unseen = false;
 
   struct Child {
-    std::uint32_t hook_id;
+    std::uint32_t key;  // CallPaths::KeyOf
     PathNode* node;
   };
   std::vector<Child> children;  // in order of first call
@@ -147,6 +153,7 @@ struct PathNode {
   // The rest of calls that were open when the tables' range began: they are in
   // all sums but `calls` and `wall`.
   std::uint64_t cut_wall_ns = 0;
+  std::uint64_t moved_bytes = 0;  // CallValues: that its calls read or wrote
   Rare<UnseenSums> unseen;
   std::unique_ptr<CertainSums> certain;
   // KernelHooks: calls of a system call that returned an error, by errno.
@@ -179,6 +186,8 @@ class CallPaths {
   // calls are also in PathNode::folded, by segment.
   static constexpr std::size_t kMaxPaths = 65536;
   static constexpr std::uint32_t kMaxPathDepth = 512;
+  // Beyond this number of paths with a value, other values are kOtherValue.
+  static constexpr std::size_t kMaxValuePaths = kMaxPaths / 2;
 
   explicit CallPaths(std::size_t thread_events) : events_(thread_events) {}
   CallPaths(const CallPaths&) = delete;
@@ -186,18 +195,24 @@ class CallPaths {
 
   PathNode* NewRoot();
 
-  // The child of `parent` for `hook_id`; created if it is new.
-  PathNode* Child(PathNode* parent, std::uint32_t hook_id) {
+  // A hook, and the value of its calls: below 2^18.
+  static constexpr std::uint32_t KeyOf(std::uint32_t hook_id,
+                                       std::uint32_t value) {
+    return value << kHookBits | hook_id;
+  }
+
+  // The child of `parent` for `key`; created if it is new.
+  PathNode* Child(PathNode* parent, std::uint32_t key) {
     if (parent->children.size() <= kLinearChildren) [[likely]] {
       for (const PathNode::Child& child : parent->children) {
-        if (child.hook_id == hook_id) return child.node;
+        if (child.key == key) return child.node;
       }
-    } else if (PathNode* found = FindHashed(parent, hook_id)) {
+    } else if (PathNode* found = FindHashed(parent, key)) {
       return found;
     }
-    return AddChild(parent, hook_id);
+    return AddChild(parent, key);
   }
-  // Returns null if this path never occurred.
+  // Returns null if this path never occurred, with any value.
   PathNode* FindChild(const PathNode* parent, std::uint32_t hook_id) const;
 
   // Sets PathNode::certain in the tree of `root`.
@@ -221,15 +236,18 @@ class CallPaths {
 
  private:
   static constexpr std::size_t kLinearChildren = 12;
-  PathNode* FindHashed(const PathNode* parent, std::uint32_t hook_id) const;
-  PathNode* AddChild(PathNode* parent, std::uint32_t hook_id);
-  PathNode* NewNode(PathNode* parent, std::uint32_t hook_id);
-  static std::uint64_t Key(const PathNode* parent, std::uint32_t hook_id) {
-    return (std::uint64_t{parent->index} << 32) | hook_id;
+  static constexpr unsigned kHookBits = 14;
+  static_assert(logformat::kHookIdMax < 1u << kHookBits);
+  PathNode* FindHashed(const PathNode* parent, std::uint32_t key) const;
+  PathNode* AddChild(PathNode* parent, std::uint32_t key);
+  PathNode* NewNode(PathNode* parent, std::uint32_t key);
+  static std::uint64_t Key(const PathNode* parent, std::uint32_t key) {
+    return (std::uint64_t{parent->index} << 32) | key;
   }
 
   std::size_t events_;
   std::uint64_t folded_ = 0;
+  std::size_t with_value_ = 0;  // paths
   // By index; null: released.
   std::vector<std::unique_ptr<PathNode>> nodes_;
   absl::flat_hash_map<std::uint64_t, PathNode*>

@@ -105,6 +105,13 @@ struct SegmentStack {
   PathNode* Top() const {
     return frames.empty() ? nullptr : frames.back().node;
   }
+  // The innermost open call of a hook; null: there is none.
+  const Frame* Find(std::uint32_t hook_id) const {
+    for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
+      if (frame->hook_id == hook_id) return &*frame;
+    }
+    return nullptr;
+  }
   // Hook id of the innermost open call; 0: none.
   std::uint32_t TopHook() const {
     return frames.empty() ? 0 : frames.back().hook_id;

@@ -190,6 +190,7 @@ void ThreadRegistry::BeginRange(std::uint64_t time_ns) {
     process.block_requests.clear();
     process.faults.Clear();
     process.failed_calls.clear();
+    process.value_hits.clear();
     process.slices.clear();
     process.before_exec.clear();
     process.before_exec_ns = 0;

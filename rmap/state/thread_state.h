@@ -85,6 +85,8 @@ struct ProcessState {
   std::map<std::pair<std::uint32_t, std::string>, BlockRequests> block_requests;
   // KernelHooks: calls that returned an error, by hook id and errno.
   std::map<std::pair<std::uint32_t, int>, std::uint64_t> failed_calls;
+  // CallValues: hits by hook id and value.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> value_hits;
   FaultSums faults;  // TaskRecords, KernelHooks
   // interval_counts: by kernel dump event, if sets are multiplexed.
   EventSlices slices;

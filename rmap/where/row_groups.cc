@@ -153,6 +153,15 @@ Cell OwnerOf(const std::string& field, const Owners& owners, const Row& row) {
   return field == "user" ? owner->second.user : owner->second.cgroup;
 }
 
+// The value of hooks that the row is for.
+template <typename Row>
+Cell ArgumentOf(const Row& row) {
+  if constexpr (requires { row.grouped.argument; }) {
+    if (row.grouped.argument) return *row.grouped.argument;
+  }
+  return std::monostate();
+}
+
 // Rows as numbers of `columns`: the largest first.
 template <typename Row>
 class OrderNumbers {
@@ -227,9 +236,10 @@ std::vector<Row> SumsOf(const std::string& field, const Table<Row>& table,
                         const std::vector<Row>& rows) {
   const std::vector<Column<Row>> columns = table.columns(report);
   const LimitSums<Row> limits(report.events, columns);
+  const bool by_value = field == report.wanted.value;
   const bool by_owner = IsOfOwner(field);
   std::vector<const Column<Row>*> keys;
-  if (by_owner) {
+  if (by_owner || by_value) {
     for (const char* key : table.keys) keys.push_back(FindColumn(columns, key));
   } else {
     keys.push_back(FindColumn(columns, field));
@@ -243,6 +253,7 @@ std::vector<Row> SumsOf(const std::string& field, const Table<Row>& table,
       key.push_back(column == nullptr ? Cell() : column->value(row));
     }
     const Cell owner = key.front();
+    if (by_value) key.push_back(ArgumentOf(row));
     const auto [place, first] = places.emplace(std::move(key), sums.size());
     if (first) {
       sums.push_back({row, owner});
@@ -278,6 +289,7 @@ std::vector<Row> SumsOf(const std::string& field, const Table<Row>& table,
                   sums.front().row.wall;
                 }) {
     if (table.by == ReportBy::kPath) {
+      Sort(sums);  // those of one path
       SortPaths(sums);
     } else {
       Sort(sums);
@@ -322,6 +334,15 @@ absl::Status CheckGroups(const std::string& field, const Report& report,
     if (!near.empty()) message += "; did you mean `" + near + "`?";
     message +=
         "; they are joined by " + base::EscapeName(absl::StrJoin(names, ", "));
+    std::vector<std::string> values;
+    for (const auto& [name, integer] : report.value_names) {
+      values.push_back(name);
+    }
+    if (table == ReportBy::kSegment || table == ReportBy::kPath ||
+        table == ReportBy::kHook) {
+      message += ", or values of hooks: " +
+                 base::EscapeName(absl::StrJoin(values, ", "));
+    }
   }
   return absl::InvalidArgumentError(message);
 }

@@ -7,6 +7,7 @@
 //   FIELD                what distinguishes rows
 //   comm, user, cgroup,  whose they are, with the rest of what the table
 //   process, thread      distinguishes: segment, path, hook, what woke them
+//   a value of hooks     it, with segment, path or hook (WantedRows::value)
 //   another              its value alone
 //
 // Thread: one.

@@ -238,6 +238,16 @@ void AddRow(const FaultRow& more, FaultRow& sum) {
   Sum(more, sum, &R::faults, &R::major);
 }
 
+void AddRow(const FileRow& more, FileRow& sum) {
+  using R = FileRow;
+  Share(more, sum, &R::file, &R::pid, &R::process, &R::comm);
+  Sum(more, sum, &R::calls, &R::opens, &R::failed_opens, &R::reads, &R::writes,
+      &R::read_bytes, &R::written_bytes, &R::wall_ns, &R::on_cpu_ns,
+      &R::wait_ns, &R::blocked_ns, &R::errors);
+  sum.longest_ns = std::max(sum.longest_ns, more.longest_ns);
+  AddQuality(more, sum);
+}
+
 void AddRow(const WakerRow& more, WakerRow& sum) {
   using R = WakerRow;
   Share(more, sum, &R::pid, &R::tid, &R::process, &R::comm);

@@ -165,6 +165,13 @@ void MemoryTrace::KernelHook(std::uint64_t time_ns, std::int32_t cpu,
   AddCpuRecord(time_ns, cpu, static_cast<CpuEvent>(event), &layout,
                hook.exit ? sizeof(layout) : sizeof(record),
                counters ? &*counters : nullptr);
+  std::vector<std::byte>& bytes = std::get<Record>(items_.back().what).bytes;
+  const std::size_t head = bytes.size();
+  bytes.resize(head + 8 * hook.payload.size());
+  if (!hook.payload.empty()) {
+    std::memcpy(bytes.data() + head, hook.payload.data(),
+                8 * hook.payload.size());
+  }
 }
 
 void MemoryTrace::HookRecord(std::uint64_t time_ns, const Hook& hook,

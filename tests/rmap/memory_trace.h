@@ -74,9 +74,10 @@ class MemoryTrace final : public logformat::TraceReader {
     std::int32_t pid = 0, tid = 0;
     std::uint32_t hook_id = 0;
     bool exit = false;
-    std::uint16_t number = 0;                 // of a kernel hook
-    std::vector<std::uint64_t> payload = {};  // of a program's hook
-    std::uint64_t returned = 0;               // at a kernel hook's exit
+    std::uint16_t number = 0;  // of a kernel hook
+    // A program's hook, or a kernel hook without a dump, has them.
+    std::vector<std::uint64_t> payload = {};
+    std::uint64_t returned = 0;  // at a kernel hook's exit
   };
   void HookRecord(std::uint64_t time_ns, const Hook& hook,
                   const std::optional<HookDump>& dump = std::nullopt);

@@ -661,8 +661,13 @@ std::uint16_t Machine::StateAndFlags(int prev, int next,
 void Machine::Record(const SimThread& thread, std::uint32_t segment,
                      bool exit) {
   const std::uint32_t hook = HookOf(segment);
+  std::vector<std::uint64_t> values;
+  if (options_.values && !exit && segment < kFirstInterrupt) {
+    values.push_back(now_ns_ / 8 % 5);
+  }
   if (hook < logformat::kHookIdKernelMin) {
-    trace_->HookRecord(now_ns_, {thread.pid, thread.tid, hook, exit});
+    trace_->HookRecord(now_ns_,
+                       {thread.pid, thread.tid, hook, exit, 0, values});
     return;
   }
   // The record of an interrupt names the interrupted thread.
@@ -674,7 +679,7 @@ void Machine::Record(const SimThread& thread, std::uint32_t segment,
   if (options_.dumps) dump = Values(cpu);
   trace_->KernelHook(now_ns_, static_cast<std::int32_t>(cpu),
                      {shown == nullptr ? 0 : shown->pid,
-                      shown == nullptr ? 0 : shown->tid, hook, exit},
+                      shown == nullptr ? 0 : shown->tid, hook, exit, 0, values},
                      dump);
 }
 
@@ -964,9 +969,17 @@ Simulation Machine::Run() {
     const auto origin = i < kFirstSystemCall ? logformat::HookOrigin::kProgram
                         : IsSystemCall(i)    ? logformat::HookOrigin::kKernel
                                           : logformat::HookOrigin::kInterrupt;
+    const bool values = options_.values && i < kFirstInterrupt;
     trace_->AddHook(HookOf(i), logformat::HookKind::kSegment,
                     name.substr(0, name.find(':')),
-                    name.substr(name.find(':') + 1), origin);
+                    name.substr(name.find(':') + 1), origin,
+                    values ? std::vector{logformat::PayloadType::kUnsigned}
+                           : std::vector<logformat::PayloadType>());
+  }
+  for (logformat::HookInfo& hook : info.hooks) {
+    if (hook.origin == logformat::HookOrigin::kKernel && options_.values) {
+      hook.payload_names = {"fd"};
+    }
   }
   trace_->AddHook(kJumpHook, logformat::HookKind::kPoint,
                   logformat::kJumpProvider, logformat::kJumpName,

@@ -157,6 +157,9 @@ struct SimulationOptions {
   // last dumps. It lacks the end of some dispatches, which the next thread has.
   bool run_time = false;
   bool instants = false;  // fill Truth::instants
+  // Enters of segments have a value, `arg0`, those of system calls `fd`.
+  // Requires: no dumps.
+  bool values = false;
 
   // Counters of this many bits, which begin near their end; the trace states
   // the width and, with `rates`, that cycles are at most 2 * `cycles_scale` a

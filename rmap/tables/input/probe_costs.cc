@@ -289,7 +289,7 @@ ProbeCosts::InsideByHook ProbeCosts::AddPaths(const PathNode& root,
       }
     }
     for (const PathNode::Child& child : node.children) {
-      const ProbeCost* const cost = OfHook(child.hook_id);
+      const ProbeCost* const cost = OfHook(child.node->hook_id);
       if (cost != nullptr) sum.AddInner(cost->outside, child.node->calls);
     }
     const SegmentAmounts amounts = AmountsOf(node);

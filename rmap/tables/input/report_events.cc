@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "logformat/block_point.h"
+#include "logformat/read/named_value.h"
 #include "logformat/system_call_exit.h"
 #include "rmap/counters/event_set_dumps.h"
+#include "rmap/values/call_values.h"
 
 namespace countrace::rmap {
 
@@ -16,6 +18,11 @@ std::vector<EventPlan> FillEvents(const logformat::TraceInfo& info,
   report.owners = !info.users.empty();
   report.system_calls = std::any_of(info.hooks.begin(), info.hooks.end(),
                                     logformat::IsSystemCall);
+  report.value_names = logformat::ValueNames(info, /*exits=*/false);
+  if (ValueTable values; FileCalls(info, values).any()) {
+    report.file_values = true;
+    report.value_names[kFileValue] = false;
+  }
   std::vector<EventPlan> plans = PlanEvents(info);
   std::erase_if(plans, [&gate](const EventPlan& plan) {
     return !gate.CountsEvent(plan.name);

@@ -21,6 +21,7 @@
 #include "rmap/tables/input/attribution.h"
 #include "rmap/tables/input/probe_costs.h"
 #include "rmap/tables/input/recording_cost.h"
+#include "rmap/values/call_values.h"
 
 namespace countrace::rmap {
 
@@ -37,7 +38,8 @@ struct TableSources {
   bool interrupts;                 // were recorded
   std::uint64_t begin_ns, end_ns;  // of the tables
   WantedRows rows;
-  bool of_range;  // of the trace
+  bool of_range;             // of the trace
+  const CallValues* values;  // null: no call has one
 };
 
 struct TableInput {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -12,6 +13,25 @@ namespace countrace::rmap {
 
 namespace {
 
+// Takes the hits with a value out of `row`, into rows of their own.
+void AddValues(const TableInput& input, const ProcessState& process,
+               std::uint32_t id, HookRow& row, Report& report) {
+  if (input.in.values == nullptr) return;
+  const ValueTable& table = input.in.values->table();
+  std::map<std::uint32_t, std::uint64_t> hits;
+  for (auto of = process.value_hits.lower_bound({id, 0});
+       of != process.value_hits.end() && of->first.first == id; ++of) {
+    hits[table.Settled(of->first.second)] += of->second;
+  }
+  for (const auto& [value, times] : hits) {
+    HookRow with = row;
+    with.hits = times;
+    with.grouped.argument = table.TextOf(value);
+    row.hits -= times;
+    report.hooks.push_back(std::move(with));
+  }
+}
+
 void AddHooks(const TableInput& input, const ProcessState& process,
               const std::vector<std::uint64_t>& hits, std::uint32_t first_id,
               Report& report) {
@@ -20,8 +40,11 @@ void AddHooks(const TableInput& input, const ProcessState& process,
     const auto id = first_id + static_cast<std::uint32_t>(i);
     HookRow row = {HookName(input.in.info, id), process.pid, process.index,
                    process.comm, hits[i]};
+    AddValues(input, process, id, row, report);
     for (auto of = process.block_requests.lower_bound({id, ""});
-         of != process.block_requests.end() && of->first.first == id; ++of) {
+         input.in.rows.value.empty() && of != process.block_requests.end() &&
+         of->first.first == id;
+         ++of) {
       HookRow device = row;
       device.hits = of->second.hits;
       device.requests = HookRow::Requests{of->first.second, of->second.bytes};
@@ -41,7 +64,7 @@ void BuildHooks(const TableInput& input, Report& report) {
     const auto hit = [](std::uint64_t hits) { return hits != 0; };
     rows += std::ranges::count_if(process.hits.hits, hit) +
             std::ranges::count_if(process.kernel_hook_hits, hit) +
-            process.block_requests.size();
+            process.block_requests.size() + process.value_hits.size();
   };
   std::ranges::for_each(input.in.registry.processes(), count);
   count(input.in.registry.interrupts());

@@ -24,19 +24,22 @@ void AddInner(PathGroup& group) {
 
 }  // namespace
 
-std::vector<PathGroup> GroupsInside(const PathGroup& parent, bool fold) {
+std::vector<PathGroup> GroupsInside(const PathGroup& parent, bool fold,
+                                    bool join) {
   std::vector<PathGroup> groups;
   for (const PathGroup::Member& member : parent.members) {
     for (const PathNode::Child& child : member.node->children) {
-      if (!fold) {
+      if (!fold && !join) {
         groups.push_back({{{child.node, false}}});
         continue;
       }
-      if (CallsItself(*member.node, *child.node)) continue;  // in `parent`
-      const auto same = std::find_if(groups.begin(), groups.end(),
-                                     [&child](const PathGroup& group) {
-                                       return group.hook_id() == child.hook_id;
-                                     });
+      if (fold && CallsItself(*member.node, *child.node)) {
+        continue;  // in `parent`
+      }
+      const auto same = std::find_if(
+          groups.begin(), groups.end(), [&child](const PathGroup& group) {
+            return group.hook_id() == child.node->hook_id;
+          });
       if (same == groups.end()) {
         groups.push_back({{{child.node, false}}});
       } else {

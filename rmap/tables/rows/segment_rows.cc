@@ -13,6 +13,7 @@
 #include "logformat/system_call_exit.h"
 #include "rmap/state/call_paths.h"
 #include "rmap/tables/input/report_events.h"
+#include "rmap/tables/rows/file_rows.h"
 #include "rmap/tables/rows/path_groups.h"
 #include "rmap/tables/rows/waker_rows.h"
 
@@ -24,7 +25,11 @@ class SegmentRows {
  public:
   SegmentRows(const TableInput& input, const UnseenBounds& bounds,
               Report& report)
-      : input_(input), bounds_(bounds), report_(report) {}
+      : input_(input),
+        values_(input.in.values),
+        by_value_(values_ != nullptr && !input.in.rows.value.empty()),
+        bounds_(bounds),
+        report_(report) {}
 
   void Build() {
     // Growing would need the memory of two copies. Room that is not used takes
@@ -41,6 +46,7 @@ class SegmentRows {
     BuildSegmentsOf(input_.in.registry.interrupts());
     std::sort(report_.segments.begin(), report_.segments.end(), RowLess);
     SortPathGroups();
+    report_.files = files_.Take();
   }
 
  private:
@@ -88,6 +94,8 @@ class SegmentRows {
     SegmentUnseen unseen;
     std::optional<std::uint64_t> recording_ns;
     ProbesInCalls probes;
+    std::map<int, std::uint64_t> errors;
+    std::uint64_t moved_bytes = 0;
     bool inferred = false;
     // Parts of folded calls are missing: of their waiting and blocked time, of
     // the counts in dumps, of all times.
@@ -183,7 +191,7 @@ class SegmentRows {
 
   void BuildSegmentsOf(const ProcessState& process) {
     if (process.paths->children.empty()) return;
-    std::map<std::uint32_t, SegmentSum> by_hook;
+    SumsByHook by_hook;
     most_calls_ = 0;
     if (process.hooks_lost || input_.in.session_loss) {
       ForEachNode(*process.paths,
@@ -193,31 +201,90 @@ class SegmentRows {
     Collect(process, *process.paths, {}, by_hook, report_.segment_paths);
     path_groups_.push_back({begin, report_.segment_paths.size()});
     AddFolded(*process.paths, by_hook);
-    for (const auto& [hook_id, sum] : by_hook) {
-      // Only its enter was recorded, and the recorder itself caused it.
-      if (sum.calls.all + sum.calls.begin_inferred == 0 &&
-          sum.amounts.incl.wall_ns == 0) {
-        continue;
-      }
-      SegmentRow row = RowOf(process, sum.amounts, sum.wall);
-      row.segment = HookName(input_.in.info, hook_id);
-      SetRecording(sum.recording_ns, row);
+    for (const auto& [hook_id, sum] : by_hook.all) {
+      if (!IsRow(sum)) continue;
+      SegmentRow row = SegmentRowOf(process, hook_id, sum);
       SetErrors(process, hook_id, row);
-      const logformat::HookInfo* hook = input_.in.info.FindHook(hook_id);
-      if (sum.calls.end_inferred > sum.unseen.own.late_exits &&
-          hook != nullptr && hook->origin == logformat::HookOrigin::kProgram) {
-        row.location = hook->location;
+      if (!by_value_) report_.segments.push_back(std::move(row));
+    }
+    for (const auto& [key, sum] : by_hook.by_value) {
+      const auto [hook_id, value] = key;
+      if (!IsRow(sum)) continue;
+      SegmentRow row = SegmentRowOf(process, hook_id, sum);
+      if (IsSystemCall(hook_id)) {
+        row.errors.emplace();
+        for (const auto& [error, calls] : sum.errors) {
+          (*row.errors)[error] = calls;
+        }
       }
-      SegmentUnseen unseen = sum.unseen;
-      unseen.in_kernel = IsInKernel(hook_id);
-      SetCalls(process, sum, unseen, row);
-      LowerFolded(sum, row);
-      if (sum.inferred) Lower(Quality::kInferred, row);
-      if (sum.probes.any()) sum.probes.TakeOut(input_.plans, row);
-      report_.segments.push_back(std::move(row));
+      SetValue(value, row);
+      if (const FileCalls* files = values_->files()) {
+        files_.Add(row, files->UseOf(hook_id), sum.moved_bytes);
+      }
+      if (by_value_) report_.segments.push_back(std::move(row));
     }
     // With thousands of processes, their rows need the memory.
     input_.in.paths.Release(*process.paths);
+  }
+
+  // The sums of a process.
+  struct SumsByHook {
+    std::map<std::uint32_t, SegmentSum> all;
+    // By hook and value, if calls have values.
+    std::map<std::pair<std::uint32_t, std::uint32_t>, SegmentSum> by_value;
+  };
+
+  // Else only its enter was recorded, and the recorder itself caused it.
+  static bool IsRow(const SegmentSum& sum) {
+    return sum.calls.all + sum.calls.begin_inferred != 0 ||
+           sum.amounts.incl.wall_ns != 0;
+  }
+
+  // All but its errors.
+  SegmentRow SegmentRowOf(const ProcessState& process, std::uint32_t hook_id,
+                          const SegmentSum& sum) const {
+    SegmentRow row = RowOf(process, sum.amounts, sum.wall);
+    row.segment = HookName(input_.in.info, hook_id);
+    SetRecording(sum.recording_ns, row);
+    const logformat::HookInfo* hook = input_.in.info.FindHook(hook_id);
+    if (sum.calls.end_inferred > sum.unseen.own.late_exits && hook != nullptr &&
+        hook->origin == logformat::HookOrigin::kProgram) {
+      row.location = hook->location;
+    }
+    SegmentUnseen unseen = sum.unseen;
+    unseen.in_kernel = IsInKernel(hook_id);
+    SetCalls(process, sum, unseen, row);
+    LowerFolded(sum, row);
+    if (sum.inferred) Lower(Quality::kInferred, row);
+    if (sum.probes.any()) sum.probes.TakeOut(input_.plans, row);
+    return row;
+  }
+
+  void SetValue(std::uint32_t value, SegmentRow& row) const {
+    if (value != ValueTable::kNone) {
+      row.grouped.argument = values_->table().TextOf(value);
+    }
+  }
+  std::uint32_t ValueOf(const PathNode& node) const {
+    return values_ == nullptr ? ValueTable::kNone
+                              : values_->table().Settled(node.value);
+  }
+  // A call around it is of the same segment, with the same value.
+  bool RecursiveWithValue(const PathNode& node) const {
+    if (!node.recursive) return false;
+    for (const PathNode* up = node.parent; up != nullptr; up = up->parent) {
+      if (up->hook_id == node.hook_id && ValueOf(*up) == ValueOf(node)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  void AddToSegments(const PathNode& node, SumsByHook& sums) const {
+    AddToSegment(node, node.recursive, sums.all[node.hook_id]);
+    if (values_ == nullptr || node.hook_id == PathNode::kFolded) return;
+    AddToSegment(node, RecursiveWithValue(node),
+                 sums.by_value[{node.hook_id, ValueOf(node)}]);
   }
 
   template <typename F>
@@ -234,30 +301,36 @@ class SegmentRows {
   }
 
   // Replaces the sum of the folding nodes by those of their segments.
-  void AddFolded(const PathNode& root,
-                 std::map<std::uint32_t, SegmentSum>& by_hook) const {
+  void AddFolded(const PathNode& root, SumsByHook& by_hook) const {
     if (root.folded == nullptr) return;
-    const auto node = by_hook.extract(PathNode::kFolded);
+    const auto node = by_hook.all.extract(PathNode::kFolded);
     const bool waited =
         !node.empty() && node.mapped().amounts.excl.wait_ns +
                                  node.mapped().amounts.excl.blocked_ns !=
                              0;
     for (const auto& [hook_id, folded] : *root.folded) {
-      SegmentSum& sum = by_hook[hook_id];
-      AddFoldedTimes(folded.incl, sum.amounts.incl);
-      AddFoldedTimes(folded.excl, sum.amounts.excl);
-      sum.wall.Merge(folded.wall);
-      sum.calls.all += folded.calls;
-      if (const auto* cost = input_.probes.OfHook(hook_id)) {
-        sum.probes.AddFolded(*cost, folded.calls);
-      }
-      sum.calls.begin_inferred += folded.begin_inferred;
-      sum.calls.end_inferred += folded.end_inferred;
-      sum.dumps_bounded = true;
-      sum.waits_bounded = waited;
-      sum.times_bounded = folded.times_bounded;
-      sum.on_cpu_bounded = !folded.on_cpu_exact;
+      AddFolded(hook_id, folded, waited, by_hook.all[hook_id]);
+      // Their values are not known.
+      if (values_ == nullptr) continue;
+      AddFolded(hook_id, folded, waited,
+                by_hook.by_value[{hook_id, ValueTable::kNone}]);
     }
+  }
+  void AddFolded(std::uint32_t hook_id, const FoldedCalls& folded, bool waited,
+                 SegmentSum& sum) const {
+    AddFoldedTimes(folded.incl, sum.amounts.incl);
+    AddFoldedTimes(folded.excl, sum.amounts.excl);
+    sum.wall.Merge(folded.wall);
+    sum.calls.all += folded.calls;
+    if (const auto* cost = input_.probes.OfHook(hook_id)) {
+      sum.probes.AddFolded(*cost, folded.calls);
+    }
+    sum.calls.begin_inferred += folded.begin_inferred;
+    sum.calls.end_inferred += folded.end_inferred;
+    sum.dumps_bounded = true;
+    sum.waits_bounded = waited;
+    sum.times_bounded = folded.times_bounded;
+    sum.on_cpu_bounded = !folded.on_cpu_exact;
   }
 
   static void AddFoldedTimes(const CallAmounts& from, SegmentSums& to) {
@@ -312,8 +385,7 @@ class SegmentRows {
   // Adds the children of `node` in row order, each followed by its own
   // children.
   void Collect(const ProcessState& process, const PathNode& node,
-               const std::vector<std::string>& path,
-               std::map<std::uint32_t, SegmentSum>& by_hook,
+               const std::vector<std::string>& path, SumsByHook& by_hook,
                std::vector<SegmentRow>& rows) {
     // An explicit stack, no recursion: a path can be as deep as the frame
     // limit.
@@ -328,7 +400,9 @@ class SegmentRows {
                                    const std::vector<std::string>& prefix,
                                    bool in_left_call) {
       std::vector<Visit> children;
-      for (PathGroup& child : GroupsInside(parent, fold)) {
+      // Calls with other values make one row, unless rows are by value.
+      const bool join = values_ != nullptr && !by_value_;
+      for (PathGroup& child : GroupsInside(parent, fold, join)) {
         SegmentRow row = PathRow(process, child, prefix);
         children.push_back({std::move(child), std::move(row), in_left_call});
         if (in_left_call) Lower(Quality::kInferred, children.back().row);
@@ -344,7 +418,7 @@ class SegmentRows {
       pending.pop_back();
       bool called = false, left_unseen = false;
       for (const auto& [shown, inner] : visit.group.members) {
-        AddToSegment(*shown, shown->recursive, by_hook[shown->hook_id]);
+        AddToSegments(*shown, by_hook);
         called |= shown->calls + shown->begin_inferred != 0 ||
                   shown->wall_ns() != 0 || !shown->children.empty();
         left_unseen |= shown->left_unseen;
@@ -371,6 +445,7 @@ class SegmentRows {
     row.path = prefix;
     row.path.push_back(row.segment);
     for (const auto& [node, inner] : group.members) SetErrors(*node, row);
+    if (by_value_) SetValue(ValueOf(*group.members.front().node), row);
     SetRecording(sum.recording_ns, row);
     SegmentUnseen unseen = sum.unseen;
     unseen.path = true;
@@ -400,6 +475,12 @@ class SegmentRows {
     sum.unseen.certain.wall_ns += inner ? 0 : unseen.certain.wall_ns;
     sum.unseen.certain.on_cpu_ns += inner ? 0 : unseen.certain.on_cpu_ns;
     sum.inferred |= HoldsLeftCalls(node);
+    sum.moved_bytes += node.moved_bytes;
+    if (values_ != nullptr && node.errors != nullptr) {
+      for (const auto& [error, calls] : *node.errors) {
+        sum.errors[error] += calls;
+      }
+    }
     if (const auto* probes = input_.probes.InPath(node)) {
       sum.probes.AddPath(*probes, inner);
     }
@@ -447,8 +528,11 @@ class SegmentRows {
   }
 
   const TableInput& input_;
+  const CallValues* const values_;  // null: no call has one
+  const bool by_value_;             // rows are
   const UnseenBounds& bounds_;
   Report& report_;
+  FileRows files_;
   std::vector<PathGroupRows> path_groups_;
   std::uint64_t most_calls_ = 0;  // of the process at hand, after lost hooks
 };

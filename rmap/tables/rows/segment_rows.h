@@ -14,8 +14,8 @@ namespace countrace::rmap {
 // BuildProcesses().
 void ChooseSegmentSources(const std::vector<ProcessRow>& processes,
                           TableInput& input, Report& report);
-// Takes the tree of call paths apart, process by process. Requires:
-// ChooseSegmentSources().
+// Takes the tree of call paths apart, process by process, and adds the rows of
+// files. Requires: ChooseSegmentSources().
 void BuildSegments(const TableInput& input, const UnseenBounds& bounds,
                    Report& report);
 

@@ -1,0 +1,52 @@
+#include "rmap/values/call_values.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace countrace::rmap {
+
+using logformat::EventRecord;
+
+CallValues::CallValues(const logformat::TraceInfo& info,
+                       const std::string& name) {
+  if (!name.empty()) {
+    named_.emplace(info, std::vector<std::string>{name});
+    of_programs_ =
+        std::ranges::any_of(info.hooks, [&](const logformat::HookInfo& hook) {
+          return hook.origin == logformat::HookOrigin::kProgram &&
+                 named_->IsOf(hook.id);
+        });
+  }
+  if (name.empty() || name == kFileValue) {
+    files_.emplace(info, table_);
+    if (!files_->any()) files_.reset();
+  }
+}
+
+std::uint32_t CallValues::Enter(const EventRecord& record,
+                                std::uint32_t hook_id, CallTask task) {
+  if (files_ && files_->UseOf(hook_id) != FileUse::kNone) {
+    return files_->Enter(record, hook_id, task);
+  }
+  if (!named_) return ValueTable::kNone;
+  const auto text = logformat::TextOf(named_->Of(record));
+  if (!text) return ValueTable::kNone;
+  return *text == logformat::kUnreadable ? table_.Unread() : table_.Of(*text);
+}
+
+void CallValues::Exit(const EventRecord& record, const Frame* frame,
+                      CallTask task, std::uint64_t range_begin_ns) {
+  if (frame == nullptr) return;
+  const std::uint32_t hook_id = frame->hook_id;
+  const std::uint32_t value = frame->node->value;
+  if (files_ && files_->UseOf(hook_id) != FileUse::kNone) {
+    const std::uint64_t bytes = files_->Exit(record, hook_id, task, value);
+    if (frame->begin_ns >= range_begin_ns) frame->node->moved_bytes += bytes;
+  } else if (named_ && table_.IsUnread(value)) {
+    const logformat::FieldValue read = named_->Of(record);
+    const auto* text = std::get_if<std::string_view>(&read);
+    if (text != nullptr && !text->empty()) table_.SetText(value, *text);
+  }
+}
+
+}  // namespace countrace::rmap
