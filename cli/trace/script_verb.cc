@@ -2,8 +2,11 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <optional>
 #include <string>
+#include <utility>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_format.h"
 #include "base/text/name_escape.h"
 #include "cli/program/exit_status.h"
@@ -19,6 +22,8 @@
 #include "logformat/read/script_json.h"
 #include "logformat/read/script_render.h"
 #include "rmap/tables/input/loss_ledger.h"
+#include "rmap/where/record_condition.h"
+#include "rmap/where/where_expression.h"
 
 namespace countrace::cli {
 namespace {
@@ -26,11 +31,14 @@ namespace {
 // Prints the chosen items as they come, in large writes.
 class Printer final : public logformat::ItemSink {
  public:
+  using Condition = std::optional<rmap::where::RecordCondition>;
+
   Printer(const logformat::TraceInfo& info,
-          const logformat::RecordChoice& choice, bool json)
+          const logformat::RecordChoice& choice, Condition where, bool json)
       : renderer_(info),
         json_renderer_(info),
         filter_(info, choice),
+        where_(std::move(where)),
         from_ns_(choice.from_ns),
         to_ns_(choice.to_ns),
         json_(json) {}
@@ -38,6 +46,7 @@ class Printer final : public logformat::ItemSink {
   void OnRecord(const logformat::EventRecord& record) override {
     if (record.time_ns >= to_ns_) done_ = true;
     if (!filter_.Passes(record)) return;
+    if (where_ && !where_->Holds(record)) return;
     if (json_) {
       json_renderer_.AppendRecord(record, text_);
     } else {
@@ -83,6 +92,7 @@ class Printer final : public logformat::ItemSink {
   const logformat::ScriptRenderer renderer_;
   const logformat::ScriptJsonRenderer json_renderer_;
   const logformat::RecordFilter filter_;
+  const Condition where_;
   const std::uint64_t from_ns_, to_ns_;
   const bool json_;
   std::string text_;
@@ -90,18 +100,26 @@ class Printer final : public logformat::ItemSink {
   bool failed_ = false, done_ = false;
 };
 
+absl::StatusOr<rmap::where::RecordCondition> Bind(
+    const std::string& where, const logformat::TraceInfo& info) {
+  auto parsed = rmap::where::ParseWhere(where);
+  if (!parsed.ok()) return parsed.status();
+  return rmap::where::RecordCondition::Bind(*std::move(parsed), info);
+}
+
 int RunScript(const Arguments& arguments) {
   VerbParser parser(kScriptVerb);
   TraceOptions options;
   TraceInput input(kScriptVerb.name, options);
   ScriptOptions wanted;
-  std::string format;
+  std::string format, where;
   bool fail_on_loss = false;
   parser.AddReadTrace(options);
   AddRangeOptions(parser, wanted.range);
   parser.AddTexts("--process", wanted.processes);
   parser.AddTexts("--thread", wanted.threads);
   parser.AddTexts("--hook", wanted.hooks);
+  parser.AddText("--where", where);
   parser.AddFormat(format, {"text", "jsonl"});
   parser.AddFailOnLoss(fail_on_loss);
   parser.AddNoProgress(options.no_progress);
@@ -123,10 +141,19 @@ int RunScript(const Arguments& arguments) {
     return parser.UsageError(std::string(choice.status().message()));
   }
   if (!choice.ok()) return ReportFailure(kScriptVerb.name, choice.status());
+  Printer::Condition condition;
+  if (parser.is_given("--where")) {
+    auto bound = Bind(where, (*reader)->info());
+    if (!bound.ok()) {
+      return parser.UsageError(std::string(bound.status().message()));
+    }
+    condition = *std::move(bound);
+  }
   // Records printed on a terminal show the progress themselves.
   ProgressBar progress("printing " + options.trace,
                        input.show_progress() && !IsTerminal(STDOUT_FILENO));
-  Printer printer((*reader)->info(), *choice, format == "jsonl");
+  Printer printer((*reader)->info(), *choice, std::move(condition),
+                  format == "jsonl");
   if (choice->hooks && printer.hooks_matched() == 0) {
     Say(kScriptVerb.name,
         absl::StrFormat("no hook of the trace matches --hook: `countrace list "

@@ -8,7 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "base/text/name_escape.h"
 #include "rmap/columns/report_tables.h"
-#include "rmap/where/number_cell.h"
+#include "rmap/where/condition_truth.h"
 #include "rmap/where/row_fields.h"
 #include "rmap/where/selected_shares.h"
 
@@ -25,15 +25,6 @@ struct Binding {
   std::vector<BoundStep>
       steps;  // as in WhereExpression::steps, if no field is missing
 };
-
-bool IsOrder(Comparison comparison) {
-  return comparison >= Comparison::kLess &&
-         comparison <= Comparison::kGreaterOrEqual;
-}
-bool IsMatch(Comparison comparison) {
-  return comparison == Comparison::kMatches ||
-         comparison == Comparison::kMatchesNot;
-}
 
 class Binder {
  public:
@@ -216,129 +207,14 @@ class Binder {
   std::vector<TableFields> tables_;
 };
 
-// One side of a comparison in one row: a text, a number, or unknown.
-struct Value {
-  std::optional<std::string> text;
-  std::optional<NumberCell> number;
-};
-
-Value ValueOf(const Cell& cell) {
-  Value value;
-  if (const auto* text = std::get_if<std::string>(&cell)) {
-    value.text = *text;
-  } else if (const auto* path = std::get_if<std::vector<std::string>>(&cell)) {
-    value.text.emplace();
-    for (const std::string& name : *path) {
-      *value.text += (value.text->empty() ? "" : " > ") + name;
-    }
-  } else if (const auto* flag = std::get_if<bool>(&cell)) {
-    value.number = std::uint64_t{*flag ? 1u : 0u};
-  } else if (const auto* count = std::get_if<std::uint64_t>(&cell)) {
-    value.number = *count;
-  } else if (const auto* amount = std::get_if<std::int64_t>(&cell)) {
-    value.number = *amount;
-  } else if (const auto* estimate = std::get_if<double>(&cell)) {
-    value.number = *estimate;
-  }
-  return value;
-}
-
-bool Holds(Comparison comparison, std::partial_ordering order) {
-  switch (comparison) {
-    case Comparison::kEqual:
-      return order == 0;
-    case Comparison::kNotEqual:
-      return order != 0;
-    case Comparison::kLess:
-      return order < 0;
-    case Comparison::kLessOrEqual:
-      return order <= 0;
-    case Comparison::kGreater:
-      return order > 0;
-    case Comparison::kGreaterOrEqual:
-      return order >= 0;
-    case Comparison::kMatches:
-    case Comparison::kMatchesNot:
-      break;
-  }
-  return false;
-}
-
-using Truth = std::optional<bool>;  // absent: neither true nor false
-
-std::partial_ordering Reverse(std::partial_ordering order) {
-  return order < 0   ? std::partial_ordering::greater
-         : order > 0 ? std::partial_ordering::less
-                     : order;
-}
-
-// `left`, `right`: values of the row, where the step names a field.
-Truth Compared(const WhereStep& step, const Value& left, const Value& right) {
-  const bool left_is_field = step.left.kind == Operand::Kind::kField;
-  const bool right_is_field = step.right.kind == Operand::Kind::kField;
-  const std::optional<std::string> a =
-      left_is_field ? left.text : std::optional(step.left.text);
-  if (IsMatch(step.comparison)) {
-    if (!a) return std::nullopt;
-    return step.pattern.Finds(*a) == (step.comparison == Comparison::kMatches);
-  }
-  const auto known = [](const Value& value) {
-    return value.text || value.number;
-  };
-  if ((left_is_field && !known(left)) || (right_is_field && !known(right))) {
-    return std::nullopt;
-  }
-  if (left.text || right.text) {
-    const std::optional<std::string> b =
-        right_is_field ? right.text : std::optional(step.right.text);
-    return (a == b) == (step.comparison == Comparison::kEqual);
-  }
-  std::partial_ordering order = std::partial_ordering::unordered;
-  if (left_is_field && right_is_field) {
-    order = Compare(*left.number, *right.number);
-  } else if (left_is_field) {
-    order = Compare(*left.number, step.right.number);
-  } else {
-    order = Reverse(Compare(*right.number, step.left.number));
-  }
-  return Holds(step.comparison, order);
-}
-
-Truth And(Truth a, Truth b) {
-  if ((a && !*a) || (b && !*b)) return false;
-  if (!a || !b) return std::nullopt;
-  return true;
-}
-Truth Or(Truth a, Truth b) {
-  if ((a && *a) || (b && *b)) return true;
-  if (!a || !b) return std::nullopt;
-  return false;
-}
-
 template <typename Row>
 bool IsSelected(const WhereExpression& where, const Binding& binding,
                 const std::vector<Column<Row>>& columns, const Row& row) {
-  std::vector<Truth> stack;
-  const auto value = [&](const std::optional<std::size_t>& column) {
-    return column ? ValueOf(columns[*column].value(row)) : Value();
-  };
-  for (std::size_t i = 0; i < where.steps.size(); ++i) {
-    const WhereStep& step = where.steps[i];
-    if (step.kind == WhereStep::Kind::kCompare) {
-      const BoundStep& bound = binding.steps[i];
-      stack.push_back(Compared(step, value(bound.left), value(bound.right)));
-      continue;
-    }
-    if (step.kind == WhereStep::Kind::kNot) {
-      if (stack.back()) stack.back() = !*stack.back();
-      continue;
-    }
-    const Truth b = stack.back();
-    stack.pop_back();
-    stack.back() = step.kind == WhereStep::Kind::kAnd ? And(stack.back(), b)
-                                                      : Or(stack.back(), b);
-  }
-  return stack.empty() || stack.back().value_or(false);
+  return Holds(where, [&](std::size_t step, bool left) -> Cell {
+    const BoundStep& bound = binding.steps[step];
+    const auto column = left ? bound.left : bound.right;
+    return column ? columns[*column].value(row) : Cell();
+  });
 }
 
 }  // namespace

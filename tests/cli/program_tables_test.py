@@ -5,6 +5,7 @@ columns.
 Usage: program_tables_test.py COUNTRACE HELLO_HOOKS [unittest options].
 """
 
+import collections
 import json
 
 from program_runs import HelloTrace, main, run
@@ -22,7 +23,7 @@ class Tables(HelloTrace):
 
     def test_each_table_comes_in_each_format(self):
         for by in ("process", "thread", "segment", "path", "cpu", "hook",
-                   "waker", "preemptor", "syscall", "time", "phase"):
+                   "waker", "preemptor", "syscall", "file", "time", "phase"):
             for output in ("text", "json", "jsonl", "csv"):
                 with self.subTest(by=by, output=output):
                     done = run("report", "--by", by, "--format", output,
@@ -31,6 +32,9 @@ class Tables(HelloTrace):
                     # The page prints more than an empty table.
                     if by == "waker":
                         self.assertIn("no wake-ups were recorded",
+                                      done.stdout + done.stderr)
+                    elif by == "file":
+                        self.assertIn("no system calls with their values",
                                       done.stdout + done.stderr)
                     elif by == "syscall":
                         self.assertIn("no system calls were recorded",
@@ -42,6 +46,52 @@ class Tables(HelloTrace):
                     if output == "jsonl":
                         for line in done.stdout.splitlines():
                             json.loads(line)
+
+    def test_rows_by_a_value_are_those_of_the_records(self):
+        terms, sums = collections.Counter(), collections.Counter()
+        for line in run("script", "--format", "jsonl",
+                        "hello.ctf").stdout.splitlines():
+            record = json.loads(line)
+            if record["event"] == "hello:work__enter":
+                terms[str(record["fields"]["arg0"])] += 1
+            if record["event"] == "hello:sum":
+                sums[str(record["fields"]["arg0"])] += 1
+        self.assertEqual(100, terms.total())
+        self.assertEqual(100, sums.total())
+
+        def rows(table, *options):
+            done = run("report", "--by", table, "--format", "json", *options,
+                       "hello.ctf")
+            self.assertEqual((0, ""), (done.returncode, done.stderr))
+            return next(rows for rows in json.loads(done.stdout).values()
+                        if isinstance(rows, list))
+        for table in ("segment", "path"):
+            self.assertEqual(terms, {
+                row["arg0"]: row["calls"]
+                for row in rows(table, "--group-by", "arg0")
+                if row["segment"] == "hello:work"})
+        self.assertEqual(sums, {
+            row["arg0"]: row["hits"]
+            for row in rows("hook", "--group-by", "arg0")
+            if row["hook"] == "hello:sum"})
+        value = terms.most_common(1)[0][0]
+        chosen = rows("segment", "--where",
+                      f'arg0 == "{value}" && segment == "hello:work"')
+        self.assertEqual([(value, terms[value])],
+                         [(row["arg0"], row["calls"]) for row in chosen])
+        done = run("script", "--hook", "hello:work", "--where",
+                   f"arg0 == {value}", "hello.ctf")
+        self.assertEqual(terms[value], len(done.stdout.splitlines()))
+        self.assertIn(f"hello:work arg0={value}  hello_hooks",
+                      run("report", "--by", "segment", "--group-by", "arg0",
+                          "--rows", "0", "hello.ctf").stdout)
+
+    def test_a_value_that_no_hook_has_is_refused_with_those_that_are(self):
+        for verb in (["script", "--where", "arg7 == 1"],
+                     ["report", "--by", "segment", "--group-by", "arg7"]):
+            done = run(*verb, "hello.ctf")
+            self.assertEqual((2, ""), (done.returncode, done.stdout))
+            self.assertIn("arg0", done.stderr)
 
     def where(self, expression, *arguments):
         done = run("report", "--format", "json", "--where", expression,

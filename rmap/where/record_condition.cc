@@ -1,0 +1,77 @@
+#include "rmap/where/record_condition.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "base/text/name_escape.h"
+#include "base/text/nearest_name.h"
+#include "rmap/where/condition_truth.h"
+
+namespace countrace::rmap::where {
+namespace {
+
+// A number as such; a pointer as its address.
+struct CellMaker {
+  Cell operator()(std::monostate) const { return {}; }
+  Cell operator()(std::uint64_t value) const { return value; }
+  Cell operator()(std::int64_t value) const { return value; }
+  Cell operator()(double value) const { return value; }
+  Cell operator()(logformat::PointerValue value) const { return value.address; }
+  Cell operator()(std::string_view text) const { return std::string(text); }
+};
+
+absl::Status NoSuchValue(const WhereExpression& where, const Operand& field,
+                         const logformat::TraceInfo& info) {
+  std::vector<std::string> names;
+  for (const auto& [name, integer] :
+       logformat::ValueNames(info, /*exits=*/true)) {
+    names.push_back(name);
+  }
+  std::string message = absl::StrFormat("no hook of the trace has a value `%s`",
+                                        base::EscapeName(field.text));
+  const std::string near(base::NearestName(field.text, names));
+  if (!near.empty()) message += "; did you mean `" + near + "`?";
+  constexpr std::size_t kMost = 40;
+  const bool many = names.size() > kMost;
+  if (many) names.resize(kMost);
+  if (!names.empty()) {
+    message += "; there are " + absl::StrJoin(names, ", ");
+    if (many) message += ", ...";
+  }
+  return WhereError(where, field.offset, message);
+}
+
+}  // namespace
+
+absl::StatusOr<RecordCondition> RecordCondition::Bind(
+    WhereExpression where, const logformat::TraceInfo& info) {
+  RecordCondition condition(std::move(where));
+  for (const WhereStep& step : condition.where_.steps) {
+    for (const Operand* side : {&step.left, &step.right}) {
+      if (step.kind != WhereStep::Kind::kCompare ||
+          side->kind != Operand::Kind::kField) {
+        continue;
+      }
+      logformat::NamedValue value(info, {side->text});
+      if (!value.any()) return NoSuchValue(condition.where_, *side, info);
+      condition.values_.try_emplace(side->text, std::move(value));
+    }
+  }
+  return condition;
+}
+
+bool RecordCondition::Holds(const logformat::EventRecord& record) const {
+  return where::Holds(where_, [&](std::size_t i, bool left) {
+    const WhereStep& step = where_.steps[i];
+    const std::string& field = (left ? step.left : step.right).text;
+    return std::visit(CellMaker(), values_.at(field).Of(record));
+  });
+}
+
+}  // namespace countrace::rmap::where
