@@ -30,6 +30,7 @@ BOOT = '01234567-89ab-cdef-0123-456789abcdef'
 BEGIN = 5_000_000_000
 PREEMPTED = 0x100
 SYSCALLS = ('read', 'futex', 'nanosleep')
+PATHS = ('/etc/passwd', 'a file', '/missing')
 SOFTIRQS = {1: 'TIMER', 3: 'NET_RX'}
 
 TID = Int(32, True)
@@ -65,8 +66,12 @@ FIELDS = {
         ('error_code', Int(64))],
     'timer_start': [('timer', Int(64, base=16))],
 }
-for call in SYSCALLS:
+for call in (*SYSCALLS, 'openat'):
     FIELDS['syscall_entry_' + call] = [('fd', Int(32))]
+    if call == 'openat':
+        FIELDS['syscall_entry_' + call] = [
+            ('dfd', TID), ('filename', String()), ('flags', TID),
+            ('mode', Int(16))]
     FIELDS['syscall_exit_' + call] = [('ret', Int(64, True))]
 
 
@@ -107,6 +112,9 @@ class Machine:
         self.calls = collections.Counter()
         self.call_wall = collections.Counter()
         self.interrupts = collections.Counter()
+        self.values = random.Random(seed)  # of calls alone
+        self.opens = collections.Counter()
+        self.failed_opens = collections.Counter()
         self.user_events = []
         self.work_calls = self.work_on_cpu = self.work_wall = 0
         self.next_tid = 100
@@ -221,7 +229,14 @@ class Machine:
                               prio=20, target_cpu=cpu.number)
         elif action in (6, 7) and not thread.call:
             thread.call = (self.dice.choice(SYSCALLS), self.now)
-            self.emit(cpu, 'syscall_entry_' + thread.call[0], fd=3)
+            if thread.call[0] == 'futex' and self.values.random() < 0.5:
+                thread.call = ('openat', self.now)
+                thread.path = self.values.choice(PATHS)
+                self.opens[thread.path] += 1
+                self.emit(cpu, 'syscall_entry_openat', dfd=-100,
+                          filename=thread.path, flags=0o2000000, mode=0)
+            else:
+                self.emit(cpu, 'syscall_entry_' + thread.call[0], fd=3)
         elif action in (6, 7, 8) and thread.call:
             self.end_call(cpu)
         elif action == 9:
@@ -292,6 +307,11 @@ class Machine:
         cpu.thread.call = None
         self.calls[name] += 1
         self.call_wall[name] += self.now - begin
+        if name == 'openat' and cpu.thread.path != '/missing':
+            self.emit(cpu, 'syscall_exit_openat', ret=3)
+            return
+        if name == 'openat':
+            self.failed_opens[cpu.thread.path] += 1
         self.emit(cpu, 'syscall_exit_' + name, ret=-11)
 
     def interrupt(self, cpu):
@@ -472,6 +492,24 @@ class KernelTraces(unittest.TestCase):
         for thread in open_calls:
             walls[thread.call[0]] -= machine.now - thread.call[1]
         self.assertEqual(machine.call_wall, walls)
+        self.check_files(machine, report)
+
+    # The rows of files have all calls, and the opens their paths.
+    def check_files(self, machine, report):
+        opens, failed = collections.Counter(), collections.Counter()
+        reads = collections.Counter()
+        for row in report['files']:
+            opens[row['file']] += row['opens']
+            failed[row['file']] += row['failed_opens']
+            reads[row['file']] += row['reads']
+            self.assertLessEqual(row['reads'] + row['opens'], row['calls'])
+        self.assertEqual(machine.opens, +opens)
+        self.assertEqual(machine.failed_opens, +failed)
+        # A descriptor is that of an open, or not known.
+        self.assertLessEqual(set(+reads), {*PATHS[:2], '(fd 3)'})
+        calls = sum(row['calls'] for row in report['segments']
+                    if row['segment'].startswith('syscall:'))
+        self.assertEqual(calls, sum(row['calls'] for row in report['files']))
 
     def test_a_report_is_the_machines_truth(self):
         for seed in range(MACHINES):

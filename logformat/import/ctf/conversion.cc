@@ -201,6 +201,7 @@ CtfEventPlan& Conversion::PlanOf(const bt_event_class& event_class,
   plan.procname = context("procname");
   if (kernel) {
     ClassifyLttngKernel(event_class, plan);
+    if (plan.kind == EventKind::kSyscallEnter) plan.TakePayload(event_class);
     for (const std::string& glob : mapping_.ignore) {
       if (MatchesEventGlob(glob, plan.name)) plan.kind = EventKind::kIgnored;
     }

@@ -298,6 +298,19 @@ std::uint32_t CpuRecords::HookOf(HookOrigin origin, HookKind kind,
   return id;
 }
 
+const std::vector<logformat::PayloadType>& CpuRecords::DeclareValues(
+    std::uint32_t hook, const std::vector<logformat::PayloadType>& types,
+    const std::vector<std::string>& names) {
+  const auto [known, first] = values_.emplace(hook, types);
+  if (!first) return known->second;
+  for (logformat::HookInfo& info : output_.description().info.hooks) {
+    if (info.id != hook) continue;
+    info.payload = types;
+    logformat::SetPayloadNames(names, info);
+  }
+  return known->second;
+}
+
 void CpuRecords::Call(CpuBooks& cpu, std::uint64_t time_ns,
                       const HookCall& call) {
   if (call.hook == 0) {
@@ -309,6 +322,7 @@ void CpuRecords::Call(CpuBooks& cpu, std::uint64_t time_ns,
   Store(Ids(cpu, call.number), body_);
   if (dump) AppendDump(cpu, time_ns, body_);
   if (call.exit) Store(call.returned, body_);
+  body_ += call.values;
   const std::uint32_t id = call.hook * 2 +
                            (call.exit ? logformat::kEventExitBit : 0u) +
                            (dump ? logformat::kEventDumpBit : 0u);

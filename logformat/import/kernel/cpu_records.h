@@ -53,6 +53,7 @@ struct HookCall {
   bool dump = false;         // with the CPU's counts
   std::uint64_t number = 0;  // of the interrupt
   std::int64_t returned = 0;
+  std::string_view values = {};  // as its hook declares them
 };
 
 class CpuRecords {
@@ -111,6 +112,11 @@ class CpuRecords {
   // 0: there are no more ids.
   std::uint32_t HookOf(logformat::HookOrigin origin, logformat::HookKind kind,
                        const std::string& provider, const std::string& name);
+  // Before an enter of the hook. Returns: the types of the values that its
+  // enters have, those of the first one.
+  const std::vector<logformat::PayloadType>& DeclareValues(
+      std::uint32_t hook, const std::vector<logformat::PayloadType>& types,
+      const std::vector<std::string>& names);
   // `records` 0: the number is not known, or `packets` packets were lost.
   void Lose(std::int32_t number, std::uint64_t records, std::uint64_t packets,
             std::uint64_t begin_ns, std::uint64_t end_ns);
@@ -140,6 +146,8 @@ class CpuRecords {
   absl::flat_hash_map<std::int32_t, std::int32_t> pids_;  // by tid
   absl::flat_hash_map<std::int32_t, std::string> comms_;
   absl::flat_hash_map<std::string, std::uint32_t> hooks_;
+  // Types of values by hook.
+  std::map<std::uint32_t, std::vector<logformat::PayloadType>> values_;
   // Counted here: these are the first values of a dump.
   std::uint32_t own_counters_ = 0;
   std::size_t set_counters_ = 0;

@@ -130,6 +130,20 @@ void KernelEvents::OnHook(CpuBooks& cpu, const SourceEvent& source,
   if (plan.kind == EventKind::kSyscallExit) {
     call.returned = plan.Field(source.event, 0).value_or(0);
   }
+  values_.clear();
+  if (plan.kind == EventKind::kSyscallEnter) {
+    const auto& types =
+        records_.DeclareValues(hook, plan.payload_types, plan.payload_names);
+    if (types == plan.payload_types) {
+      source.event.AppendPayload(values_);
+    } else {  // another source's event of this name has others
+      for (const logformat::PayloadType type : types) {
+        const bool text = type == logformat::PayloadType::kString;
+        values_.append(text ? 1 : sizeof(std::uint64_t), '\0');
+      }
+    }
+    call.values = values_;
+  }
   records_.Call(cpu, source.time_ns, call);
 }
 

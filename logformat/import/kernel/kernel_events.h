@@ -56,6 +56,7 @@ class KernelEvents {
   // By CPU: hooks of the interrupts open there.
   std::map<std::int32_t, std::vector<std::uint32_t>> interrupts_;
   std::vector<std::uint64_t> counts_;
+  std::string values_;  // of an enter
 };
 
 }  // namespace countrace::importer

@@ -182,6 +182,8 @@ void SamplePlans::PlacePayload(SamplePlan& plan) {
   const std::vector<TracepointField>& fields = plan.tracepoint->fields;
   for (std::uint32_t i = 0; i < fields.size(); ++i) {
     const FieldPlace place{FieldScope::kPayload, i};
+    // The number of the call is its hook.
+    if (plan.to_kernel && fields[i].name == "__syscall_nr") continue;
     const bool last = plan.payload.size() + 1 == logformat::kMaxPayloadValues;
     if (last && i + 1 < fields.size()) {
       for (std::uint32_t rest = i; rest < fields.size(); ++rest) {
@@ -292,7 +294,10 @@ absl::Status SamplePlans::Make(const FileDescription& file,
     }
     plan.tid = FieldPlace{FieldScope::kCommon, kTid};
     plan.pid = FieldPlace{FieldScope::kCommon, kPid};
-    if (!plan.to_kernel) PlacePayload(plan);
+    if (!plan.to_kernel ||
+        (plan.kind == EventKind::kSyscallEnter && !plan.raw_syscall)) {
+      PlacePayload(plan);
+    }
     classes_.sched_switch |= plan.kind == EventKind::kSwitch && plan.to_kernel;
     classes_.waking |= plan.name == "sched:sched_waking" && plan.to_kernel;
     classes_.faults |= plan.kind == EventKind::kPageFault;
