@@ -13,6 +13,7 @@ import {LaneCommands} from './rows/lane_commands';
 import {moveFocus, moveProcess} from './rows/row_focus';
 import {RowTree} from './rows/row_tree';
 import {Rows} from './rows/rows';
+import {SelectedValues} from './selected_values';
 
 export class Timeline {
   readonly rows: Rows;
@@ -20,6 +21,7 @@ export class Timeline {
   readonly commands: LaneCommands;
   readonly rare: RareEvents;
   readonly hoverWait: HoverWait;
+  readonly selectedValues: SelectedValues;
   // Where in the trace the hits of the find box are.
   readonly places: Signal<Places|null> = signal(null);
   // Scales of the counter strips in sight, per second, by row.
@@ -31,6 +33,7 @@ export class Timeline {
     this.commands = new LaneCommands(core, this.rows, this.rowTree);
     this.rare = new RareEvents(core, this.commands);
     this.hoverWait = new HoverWait(core);
+    this.selectedValues = new SelectedValues(core);
     core.address.register(...this.rows.fields(), ...this.viewFields(), this.rare.field());
     this.registerWindow();
     this.registerRows();
@@ -39,6 +42,7 @@ export class Timeline {
   start(): void {
     this.rowTree.start();
     this.rare.start();
+    this.selectedValues.start();
   }
 
   private viewFields(): Field[] {

@@ -35,6 +35,7 @@ export function Tooltip({timeline, engine}: {timeline: Timeline; engine: Timelin
   useSignal(core.selection.selected);
   const hovered = useSignal(timeline.hoverWait.answer);
   const selected = useSignal(core.selection.wait);
+  const values = useSignal(timeline.selectedValues.lines);
   const at = pointer ?? engine.selectedPoint();
   if (!at) return null;
   const tip = describe(core, engine, at.x, at.y);
@@ -52,7 +53,7 @@ export function Tooltip({timeline, engine}: {timeline: Timeline; engine: Timelin
         {tip.swatch && <span class="swatch" style={{background: tip.swatch}} />}
         {tip.title}
       </div>
-      {[...tip.lines, ...(wait ? waitLines(core.names, wait) : [])].map((line, index) => <div class="tip-line" key={index}>{line}</div>)}
+      {[...tip.lines, ...(wait ? waitLines(core.names, wait) : []), ...(pointer ? [] : values)].map((line, index) => <div class="tip-line" key={index}>{line}</div>)}
     </div>
   );
 }
