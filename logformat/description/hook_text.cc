@@ -83,11 +83,12 @@ bool ParseTypes(std::string_view text, HookInfo& hook) {
   if (!IsKernelSegment(hook)) {
     return ParseLetters(text, kMaxPayloadValues, hook.payload);
   }
+  const std::size_t most =
+      hook.origin == HookOrigin::kKernel ? kMaxCallValues : kMaxPayloadValues;
   const std::size_t slash = text.find('/');
   return slash != std::string_view::npos && text.size() > 1 &&
-         ParseLetters(text.substr(0, slash), kMaxCallValues, hook.payload) &&
-         ParseLetters(text.substr(slash + 1), kMaxCallValues,
-                      hook.exit_payload);
+         ParseLetters(text.substr(0, slash), most, hook.payload) &&
+         ParseLetters(text.substr(slash + 1), most, hook.exit_payload);
 }
 
 // Names of the values of an enter or point, then of those of an exit.

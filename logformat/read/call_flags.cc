@@ -363,7 +363,7 @@ const CallNames* FindCallNames(std::string_view call,
 
 std::string CallValueText(const CallNames& set, std::uint64_t value) {
   if (set.names.empty()) {
-    return &set == &kErrors ? ErrorText(value) : absl::StrFormat("0%o", value);
+    return &set == &kErrors ? ErrorText(value) : absl::StrFormat("%#o", value);
   }
   std::string text;
   const auto add = [&text](std::string_view name) {

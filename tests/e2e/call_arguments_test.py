@@ -72,6 +72,37 @@ PROGRAMS = {
 }
 
 
+# Opens files of all kinds, calls lseek on each (with a number that no other call has), and writes
+# what /proc shows of them.
+DESCRIPTORS = """
+import json, os, select, socket
+open_file = lambda name: os.open(name, os.O_CREAT | os.O_RDWR)
+deep = '/'.join(f'dir{i:02}' for i in range(30))
+os.makedirs(deep)
+os.mkfifo('fifo')
+held = [select.epoll(), socket.socket(socket.AF_UNIX)]
+files = [open_file(deep + '/f'), os.memfd_create('memory'), held[0].fileno(), held[1].fileno(),
+         os.open('fifo', os.O_RDWR), os.pipe()[0], os.open('.', 0), os.open('/', 0),
+         os.open('/dev', 0), os.open('/dev/null', 0), os.open('/proc/self/status', 0)]
+files += [open_file('gone')]
+os.unlink('gone')
+os.mkdir('a')
+for old, new in (('old', 'new'), ('a/x', 'a/x')):
+    files += [open_file(old)]
+    os.lseek(files[-1], 0, 0)
+    os.rename(old, new)
+os.rename('a', 'b')
+shown = {}
+for file in files:
+    try:
+        os.lseek(file, 0, 77)
+    except OSError:
+        pass
+    shown[file] = os.readlink(f'/proc/self/fd/{file}')
+json.dump(shown, open('shown', 'w'))
+"""
+
+
 def prepare(folder):
     """The same files at the same place, before each run."""
     shutil.rmtree(folder, ignore_errors=True)
@@ -312,6 +343,14 @@ class CallArguments(Recording):
         print(f'texts: {self.texts}, unreadable: {self.unreadable}')
         self.assertGreater(self.texts, 100)
         self.assertLessEqual(self.unreadable * 1000, self.texts)
+
+    def test_files_are_those_of_proc(self):
+        self.record(['python3', '-I', '-c', DESCRIPTORS])
+        shown = json.loads((self.folder / 'shown').read_text())
+        process = recorded_calls(self.trace)[0]
+        seen = {str(values['fd']): values['file'] for name, values, _, _ in process
+                if name == 'lseek' and values['whence'] == 77}
+        self.assertEqual({file: cut(name) for file, name in shown.items()}, seen)
 
     def test_flags_have_names(self):
         self.record(['cat', 'files/a', 'missing'])

@@ -177,11 +177,15 @@ TEST_CASE("hook text: values that a kernel hook cannot have", "[logformat]") {
         "probe-segment\tu/" + end + "\ta\t2 1 3 20 10 30\tb",
         "probe-segment\t-" + end + "\ta\t2 1 3 20 10 30",
         "kernel-segment\tu/" + end + "\ta\t2 1 3 20 10 30",
+        "kernel-segment\tuuuuuuuuuuuuu/" + end + "\ta,b,c,d,e,f,g,h,i,j,k,l,m",
         "probe-point\tu/u" + end + "\ta,b"}) {
     CAPTURE(text);
     CHECK_FALSE(ParseHookText(kId, text));
   }
   CHECK_FALSE(ParseHookText(4096, "segment\tu/u" + end));
+  // Six arguments of a system call, and their files.
+  CHECK(ParseHookText(kId, "kernel-segment\tisisisisisis/s" + end +
+                               "\ta,b,c,d,e,f,g,h,i,j,k,l,m"));
 }
 
 TEST_CASE("hook text: names of foreign fields become different identifiers",

@@ -9,6 +9,7 @@
 
 #include "logformat/packet_layout.h"
 #include "runtime/recorder/kernel/hooks/kernel_hook_registry.h"
+#include "runtime/recorder/kernel/hooks/syscall_arguments.h"
 
 namespace countrace::runtime {
 namespace {
@@ -368,6 +369,51 @@ TEST_CASE("kernel ring: a block point is stored with its device's name",
   CHECK(body[3] == 8 * 512);
   CHECK(std::string(reinterpret_cast<const char*>(body + 4)) == text);
   CHECK(reader.malformed() == 0);
+}
+
+TEST_CASE("kernel ring: a system call has the file that was named before it",
+          "[recorder][bpf]") {
+  constexpr char kClose[] =
+      "\tfield:int __syscall_nr;\toffset:8;\n"
+      "\tfield:unsigned int fd;\toffset:16;\tsize:8;\tsigned:0;\n";
+  KernelHookRegistry hooks({}, {ParseSyscallFormat("close", kClose)});
+  REQUIRE(hooks.OpenUnstored().ok());
+  Writer writer;
+  KernelRingReader reader(writer.control, writer.ring.data(), kRingBytes, 0,
+                          1000, &hooks);
+  // Around the ring's end several times; the number's file changes each time.
+  for (std::uint64_t round = 0; round < 500; ++round) {
+    const std::uint64_t time_ns = 1000 + 10 * round;
+    const std::string name(1 + round % 60, static_cast<char>('a' + round % 26));
+    const std::size_t name_words = name.size() / 8 + 1;
+    const std::int64_t file = writer.Reserve(32 + 8 * name_words, time_ns);
+    REQUIRE(file >= 0);
+    const auto at = static_cast<std::uint64_t>(file);
+    writer.Word(at, 1, 7 | (name.size() + 1) << 32);
+    std::memcpy(writer.At(at) + 32, name.c_str(), name.size() + 1);
+    writer.Word(at, 0, logformat::HeaderWord(COUNTRACE_EVENT_FILE, time_ns));
+    const std::int64_t call = writer.Reserve(40, time_ns);
+    REQUIRE(call >= 0);
+    const auto enter = static_cast<std::uint64_t>(call);
+    writer.Word(enter, 2, 24);
+    writer.Word(enter, 3, round);
+    writer.Word(enter, 4, 8);
+    writer.Word(
+        enter, 0,
+        logformat::HeaderWord(
+            COUNTRACE_EVENT_HOOK | COUNTRACE_EVENT_CALL_VALUES, time_ns));
+    RecordBatch batch;
+    reader.Drain(batch);
+    REQUIRE(batch.size() == 1);
+    const auto body = batch.Bytes(batch.records()[0]);
+    std::uint64_t fd = 0;
+    std::memcpy(&fd, body.data() + 8, 8);
+    CHECK(fd == round);
+    CHECK(std::string(reinterpret_cast<const char*>(body.data()) + 16,
+                      body.size() - 16) == "/" + name + '\0');
+  }
+  CHECK(reader.malformed() == 0);
+  CHECK(reader.unnamed() == 0);
 }
 
 TEST_CASE("kernel ring: an interrupter's record may be older in the ring",

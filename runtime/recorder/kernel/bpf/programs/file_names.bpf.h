@@ -95,6 +95,9 @@ static __always_inline int define_file(struct countrace_ring_control* control,
   const __u32 size = COUNTRACE_FILE_HEAD_BYTES + ((bytes + 7) & ~7ull);
   __u64* record = reserve(control, size, &now);
   if (!record) return 0;
+  // The root of a mount never had a name.
+  const struct vfsmount* const in = path->mnt;
+  unlinked = unlinked && path->dentry != BPF_CORE_READ(in, mnt_root);
   const __u64 flags = (unlinked ? COUNTRACE_FILE_UNLINKED : 0) |
                       (walk.ended ? 0 : COUNTRACE_FILE_CUT);
   record[1] = number | flags << 16 | bytes << 32;
