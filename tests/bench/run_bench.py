@@ -35,6 +35,7 @@ ROWS = []
 TITLES = {
     'hook': 'Hooks in a program',
     'first_hook': 'The first hook of a process and of a thread',
+    'counts': 'A program reads its own counts',
     'decode': 'Reading a short trace',
     'reading': 'Reading a long trace',
     'begin': 'Begin and end of a recording',
@@ -199,6 +200,23 @@ def first_hook_rows(build, work, runs):
     for of in 'process', 'thread':
         row(f'first hook of a {of}', ours[f'first_of_{of}'][0] / 1000, 'us',
             'LTTng-UST', theirs[f'first_of_{of}'][0] / 1000, '<= 1,000 us')
+
+
+def counts_rows(build, runs):
+    """One read of countrace/counts.h; its instructions are counted by itself,
+    where there is a PMU."""
+    values = medians([run([build / 'tests/bench/counts_bench', '300000'])
+                      for _ in range(runs)])
+    for name, what in (('software', 'read of 2 software events'),
+                       ('hardware', 'read of cycles, instructions')):
+        if f'{name}_counts' not in values:
+            print(f'SKIPPED: {what}: this machine does not count them')
+            continue
+        row(what, values[f'{name}_counts'][0], 'ns', 'group read(2)',
+            values[f'{name}_read'][0], '')
+        if f'{name}_counts_instructions' in values:
+            row(what, values[f'{name}_counts_instructions'][0], 'instructions',
+                'group read(2)', values[f'{name}_read_instructions'][0], '')
 
 
 def lttng_hook_rows(build, work, runs, lttng, off):
@@ -738,6 +756,7 @@ def main():
     parts = {
         'hook': lambda work: hook_rows(build, work, options.runs),
         'first_hook': lambda work: first_hook_rows(build, work, options.runs),
+        'counts': lambda work: counts_rows(build, options.runs),
         'decode': lambda work: decode_rows(build, work),
         'reading': lambda work: reading_rows(build, work, options.records),
         'begin': lambda work: begin_rows(build, work, options.runs),

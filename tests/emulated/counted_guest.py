@@ -112,6 +112,21 @@ class Counted(unittest.TestCase):
             self.assertLessEqual(count, instructions * 1.001)
         self.usual(counts)
 
+    def check_own_counts(self, answer, pages):
+        """countrace/counts.h, read in user space or by the kernel."""
+        said = self.answers[answer]
+        self.assertEqual(said.status, 0, said)
+        *calls, (_, of_read, of_kernel) = map(str.split,
+                                              said.output.splitlines())
+        exact = [int(count) for count, quality in calls if quality == "0"]
+        self.check_calls(exact, CALLS, 2 * ITERATIONS)
+        print(f"{answer}: a read takes {of_read} instructions, "
+              f"a read(2) {of_kernel}")
+        if pages:
+            self.assertLess(10 * int(of_read), int(of_kernel))
+        else:
+            self.assertGreater(int(of_read), int(of_kernel))
+
     def check_turns(self, trace, noise, slices):
         """Multiplexed sets of one event each, beside always-on events that
         count the same: the estimates are right within their own errors and

@@ -7,6 +7,9 @@
 //       each round: three times ITERATIONS in HotLoop, ITERATIONS in ColdLoop
 //   counted_loop interrupted CALLS ITERATIONS
 //       as segments, while a timer's signal handler has hooks, too
+//   counted_loop counts CALLS ITERATIONS
+//       reads its own counts around each call; prints them, then the least
+//       instructions of a read, and of a read(2)
 //   counted_loop steal COUNTERS AFTER_MS COMMAND...
 //       takes so many counters of CPU 0 away from COMMAND, for 500 ms
 #include <linux/perf_event.h>
@@ -17,11 +20,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
 
+#include "countrace/counts.h"
 #include "countrace/hooks.h"
 
 namespace {
@@ -80,6 +85,44 @@ void Segments(std::uint64_t calls, std::uint64_t iterations) {
   }
 }
 
+// "COUNT QUALITY" for each call, then "read INSTRUCTIONS INSTRUCTIONS".
+int OwnCounts(std::uint64_t calls, std::uint64_t iterations) {
+  countrace_counts set, both;
+  int error = countrace_counts_open(&set, "instructions:u,cycles:u");
+  if (error == 0) error = countrace_counts_open(&both, "instructions");
+  if (error != 0) {
+    std::fprintf(stderr, "counted_loop: %s\n", countrace_counts_text(error));
+    return 1;
+  }
+  countrace_reading begin{}, end{};
+  for (std::uint64_t i = 0; i < calls; ++i) {
+    countrace_counts_read(&set, &begin);
+    Loop(iterations);
+    countrace_counts_read(&set, &end);
+    countrace_counts_between(&begin, &end, &end);
+    const countrace_count count = countrace_counts_value(&end, 0);
+    std::printf("%llu %d\n", static_cast<unsigned long long>(count.value),
+                count.quality);
+  }
+  std::uint64_t least = UINT64_MAX, of_kernel = UINT64_MAX;
+  for (int i = 0; i < 1000; ++i) {
+    countrace_counts_read(&both, &begin);
+    countrace_counts_read(&both, &end);
+    least = std::min(least, end.counted[0] - begin.counted[0]);
+    std::uint64_t first[4] = {}, second[4] = {};
+    if (read(both.fds[0], first, sizeof(first)) < 0 ||
+        read(both.fds[0], second, sizeof(second)) < 0) {
+      return 1;
+    }
+    of_kernel = std::min(of_kernel, second[3] - first[3]);
+  }
+  std::printf("read %llu %llu\n", static_cast<unsigned long long>(least),
+              static_cast<unsigned long long>(of_kernel));
+  countrace_counts_close(&set);
+  countrace_counts_close(&both);
+  return 0;
+}
+
 // The kernel schedules pinned groups in the order of their creation, and again
 // whenever one is enabled: a group created before COMMAND's comes first.
 int Steal(unsigned counters, unsigned after_ms, char** command) {
@@ -134,15 +177,18 @@ int main(int argc, char** argv) {
   } else if (mode == "interrupted" && number(3) > 0) {
     StartTimer();
     Segments(number(2), number(3));
+  } else if (mode == "counts" && number(3) > 0) {
+    return OwnCounts(number(2), number(3));
   } else if (mode == "steal" && number(2) > 0 && argc > 4) {
     return Steal(static_cast<unsigned>(number(2)),
                  static_cast<unsigned>(number(3)), argv + 4);
   } else {
-    std::fprintf(stderr,
-                 "usage: counted_loop segments|interrupted CALLS ITERATIONS\n"
-                 "       counted_loop run ITERATIONS\n"
-                 "       counted_loop shares ROUNDS ITERATIONS\n"
-                 "       counted_loop steal COUNTERS AFTER_MS COMMAND...\n");
+    std::fprintf(
+        stderr,
+        "usage: counted_loop segments|interrupted|counts CALLS ITERATIONS\n"
+        "       counted_loop run ITERATIONS\n"
+        "       counted_loop shares ROUNDS ITERATIONS\n"
+        "       counted_loop steal COUNTERS AFTER_MS COMMAND...\n");
     return 2;
   }
   return 0;

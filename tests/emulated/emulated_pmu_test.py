@@ -113,7 +113,16 @@ class Arm64Max(Counted):
                 f"task-clock,cycles,{_braces((*EIGHT[1:], 'r11:u'))},{{r11}}"
             ),
             "clock": "clock_test \"clock*\"",
+            # Where they were left is not known: both of perf_user_access.
+            **{f"counts-{allowed}": f"sh -c \"echo {allowed} >{access}; "
+               f"counted_loop counts {CALLS} {ITERATIONS}\""
+               for allowed in (0, 1)},
         })
+
+    def test_a_program_reads_its_own_counts(self):
+        for allowed in (0, 1):
+            with self.subTest(perf_user_access=allowed):
+                self.check_own_counts(f"counts-{allowed}", pages=allowed == 1)
 
     def test_instructions_of_calls_by_rdpmc(self):
         self.check_sound(self.traces["rdpmc"])

@@ -26,6 +26,20 @@ CXX_BODY = C_BODY + ''.join(
     for i, values in enumerate(VALUES))
 
 
+COUNTS = '#include "countrace/counts.h"\n#include <stdio.h>\n'
+COUNTS_BODY = '''
+  struct countrace_counts set;
+  struct countrace_reading begin, end;
+  n += countrace_counts_open(&set, "page-faults");
+  n += countrace_counts_read(&set, &begin);
+  n += countrace_counts_read(&set, &end);
+  countrace_counts_between(&begin, &end, &end);
+  n += (int)countrace_counts_value(&end, 0).value;
+  puts(countrace_counts_text(n));
+  countrace_counts_close(&set);
+'''
+
+
 class Standards(unittest.TestCase):
     def compile(self, compiler, standard, body, *options):
         if shutil.which(compiler) is None:
@@ -34,6 +48,7 @@ class Standards(unittest.TestCase):
             name = 'hooks.cc' if '++' in compiler else 'hooks.c'
             source = pathlib.Path(folder, name)
             source.write_text(f'#include "countrace/hooks.h"\n'
+                              f'{COUNTS if "counts" in body else ""}'
                               f'int f(int n);\nint f(int n) {{\n{body}'
                               f'  return n;\n}}\n')
             return subprocess.run(
@@ -59,6 +74,12 @@ class Standards(unittest.TestCase):
 
     def test_cxx_from_17_by_clang(self):
         self.check_clean('clang++-14', ('c++17', 'c++20', 'gnu++17'), CXX_BODY)
+
+    def test_counts_are_read_from_each(self):
+        for compiler in ('gcc', 'clang-14'):
+            self.check_clean(compiler, ('c99', 'c17'), COUNTS_BODY)
+        for compiler in ('g++', 'clang++-14'):
+            self.check_clean(compiler, ('c++17', 'c++20'), COUNTS_BODY)
 
     def test_older_cxx_is_refused(self):
         for compiler in ('g++', 'clang++-14'):

@@ -19,7 +19,7 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = BUILD = CC = CXX = None
 EXAMPLES = ("hello_hooks", "hello_hooks_c", "request_pipeline", "loop_order",
-            "false_sharing")
+            "false_sharing", "counts")
 
 
 class Packaging(unittest.TestCase):

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/posix/own_call.h"
-#include "runtime/inprocess/counters/hardware_counter.h"
+#include "countrace/counts_page.h"
 #include "runtime/inprocess/process/own_descriptors.h"
 #include "runtime/inprocess/process/process_state.h"
 #include "runtime/inprocess/process/system_calls.h"
@@ -141,7 +141,9 @@ void OpenGroup(ThreadCounters& counters, CounterGroup& group,
     }
     base::OwnCall(SYS_madvise, page, kPageBytes, MADV_DONTFORK);
     counters.pages[i] = static_cast<perf_event_mmap_page*>(page);
-    if (!PageAllowsUserRead(counters.pages[i])) group.user_readable = false;
+    if (!countrace_detail_page_readable(counters.pages[i])) {
+      group.user_readable = false;
+    }
   }
 }
 
@@ -188,8 +190,8 @@ void ReadCounters(const ThreadCounters& counters, CounterGroup& group,
     for (std::uint32_t i = 0; i < group.opened && all; ++i) {
       const std::uint32_t event = group.order[i];
       std::uint64_t value = 0;
-      const PageRead read =
-          ReadPage(counters.pages[event], ReadHardwareCounter, &value);
+      const PageRead read = ReadPage(counters.pages[event],
+                                     countrace_detail_hardware_counter, &value);
       all = read != PageRead::kNotScheduled;
       Store(group, event, value, read == PageRead::kMultiplexed, values);
     }
