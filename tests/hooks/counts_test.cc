@@ -317,8 +317,7 @@ TEST_CASE("counts: a page's times are the kernel's arithmetic",
   page.time_shift = 10;
   countrace_detail_page_read read{};
   CHECK(countrace_detail_read_page(&page, 1, &read) == 0);  // no counter
-  CHECK(read.enabled_ns == 5700);
-  CHECK(read.running_ns == 3700);
+  CHECK(countrace_detail_page_ns(&page) == 700);
   // A short clock: the mask makes it the ticks since time_cycles.
   page.cap_user_time_short = 1;
   page.time_cycles = 40'960;

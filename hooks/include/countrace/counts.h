@@ -306,6 +306,7 @@ static inline int countrace_counts_read(const struct countrace_counts* set,
   const int error = countrace_detail_may_read(set);
   const int saved_errno = errno;
   uint64_t words[3 + COUNTRACE_COUNTS_MAX];
+  unsigned i;
   long got;
   if (error != 0) return error;
   if (set->by_pages && countrace_detail_read_pages(set, out)) {
@@ -325,7 +326,12 @@ static inline int countrace_counts_read(const struct countrace_counts* set,
   out->events = set->events;
   out->enabled_ns = words[1];
   out->running_ns = words[2];
-  memcpy(out->counted, words + 3, set->events * sizeof(words[0]));
+  /* No memcpy, also not by the compiler: on arm64 it may be made of SVE, whose
+   * first instruction after a system call traps into the kernel. */
+  for (i = 0; i < set->events; ++i) {
+    out->counted[i] = words[3 + i];
+    __asm__ volatile("" ::: "memory");
+  }
   return 0;
 }
 

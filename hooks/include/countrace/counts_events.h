@@ -1,4 +1,4 @@
-/* The events that counts.h knows by name, spelled as `countrace -e` and perf
+/* The events of counts.h by name, spelled as `countrace -e` and perf
  * spell them. C99 and C++17. Thread: any.
  *
  *   event    = name [ ":" modifier ]

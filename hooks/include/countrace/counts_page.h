@@ -130,26 +130,27 @@ static inline int countrace_detail_read_page(
     const volatile struct perf_event_mmap_page* page, int with_times,
     struct countrace_detail_page_read* out) {
   uint32_t sequence, index;
+  uint64_t raw;
+  unsigned shift;
   out->enabled_ns = out->running_ns = 0;
   do {
     sequence = page->lock;
     __asm__ volatile("" ::: "memory"); /* the kernel writes on this CPU */
     index = page->index;
+    if (index == 0) return 0;
     out->count = (uint64_t)page->offset;
     if (with_times) {
       const uint64_t since_ns = countrace_detail_page_ns(page);
       out->enabled_ns = page->time_enabled + since_ns;
       out->running_ns = page->time_running + since_ns;
     }
-    if (index != 0) {
-      /* Sign-extends from the counter's width: the sum is modular in it. */
-      const unsigned shift = 64u - page->pmc_width;
-      const uint64_t raw = countrace_detail_hardware_counter(index - 1);
-      out->count += (uint64_t)((int64_t)(raw << shift) >> shift);
-    }
+    /* Sign-extends from the counter's width: the sum is modular in it. */
+    shift = 64u - page->pmc_width;
+    raw = countrace_detail_hardware_counter(index - 1);
+    out->count += (uint64_t)((int64_t)(raw << shift) >> shift);
     __asm__ volatile("" ::: "memory");
   } while (page->lock != sequence);
-  return index != 0;
+  return 1;
 }
 
 #endif /* COUNTRACE_COUNTS_PAGE_H_ */
