@@ -18,6 +18,10 @@ install(TARGETS
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+# For modules: no target of this build.
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/hooks/kernel/
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/countrace/kernel
+  FILES_MATCHING PATTERN "*.h")
 install(EXPORT countrace-hooks-targets
   NAMESPACE countrace:: DESTINATION ${countrace_cmake_dir})
 
