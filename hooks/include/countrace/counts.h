@@ -361,8 +361,7 @@ static inline struct countrace_count countrace_counts_value(
     count.quality = COUNTRACE_EXACT;
   } else if (reading->running_ns != 0) {
     count.value = (uint64_t)((double)count.low * (double)reading->enabled_ns /
-                                 (double)reading->running_ns +
-                             0.5);
+                             (double)reading->running_ns);
     count.quality = COUNTRACE_SCALED;
   }
   return count;
