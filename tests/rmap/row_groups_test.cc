@@ -269,8 +269,8 @@ TEST_CASE("groups: what cannot be is refused, and what can is named") {
   };
   CHECK_THAT(message("comm", ReportBy::kCpu),
              Catch::Contains("rows of cpus have none; --by process, thread, "
-                             "segment, path, hook, waker, preemptor, fault "
-                             "have"));
+                             "segment, path, hook, waker, preemptor, fault, "
+                             "file have"));
   CHECK_THAT(message("thread", ReportBy::kSegment),
              Catch::Contains("--by thread, waker, preemptor have"));
   CHECK_THAT(message("segmnt", ReportBy::kSegment),

@@ -1,5 +1,3 @@
-import {describe, expect, it} from 'vitest';
-
 import type {EventItem} from '../../../viewer/web/src/api/schema';
 import {valuesAt} from '../../../viewer/web/src/timeline/selected_values';
 

@@ -33,7 +33,9 @@ HttpResponse Events(const TimelineIndex& index, const TraceEvents* events,
   if (query.Has("dir") && direction != "next" && direction != "previous") {
     return Refuse(400, "Parameter dir: expected next or previous");
   }
-  if (events == nullptr) return Refuse(404, "No trace beside the index");
+  if (events == nullptr) {
+    return AnswerJson({{"items", nlohmann::json::array()}, {"more", false}});
+  }
   const auto page =
       events->Page(index.header().begin_ns, {*time_ns, *nth},
                    direction == "previous", static_cast<std::size_t>(*limit));
