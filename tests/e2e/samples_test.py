@@ -170,7 +170,7 @@ class Samples(Recording):
         self.assertEqual(host['total_samples'], through['total_samples'])
         third = of_line[self.line_of('BURN(BurnThird)')]['self_samples']
         self.assertLess(abs(third / samples - 0.3), 0.15, data['rows'][:9])
-        files = self.report('file')
+        files = self.report('source')
         self.assertEqual(samples, sum(row['self_samples'] for row in files['rows']))
         mine, = [row for row in files['rows'] if row['source'].endswith('/samples_workload.cc')]
         self.assertEqual(sum(row['self_samples'] for row in of_line.values()),
@@ -627,7 +627,7 @@ class Samples(Recording):
             self.assertLess(abs(sum(row['total'] for row in burn) - truth) / truth, 0.2, burn)
         self.assertEqual(sum(row['self_samples'] for row in whole['rows']),
                          sum(row['self_samples'] for row in grouped['rows']))
-        for by in ('line', 'file', 'dso', 'address'):
+        for by in ('line', 'source', 'dso', 'address'):
             rows = self.report(by, '--group-by', 'thread')['rows']
             self.assertEqual(whole['books'][0]['samples'],
                              sum(row['self_samples'] for row in rows), by)
