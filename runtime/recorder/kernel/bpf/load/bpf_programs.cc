@@ -196,8 +196,8 @@ absl::Status BpfPrograms::AttachFaults(const BpfProgramOptions& options) {
     attr.exclude_kernel = mode.exclude_kernel;
     base::ScopedFd fd(OpenPerfEvent(attr, -1, static_cast<int>(cpu), -1));
     if (!fd.is_open()) {
-      return base::ErrnoStatus(
-          errno, absl::StrFormat("Cannot open page-faults: cpu=%d", cpu));
+      return BpfError(errno,
+                      absl::StrFormat("Cannot open page-faults: cpu=%d", cpu));
     }
     bpf_link* const link =
         bpf_program__attach_perf_event(skeleton_->progs.on_fault, fd.get());

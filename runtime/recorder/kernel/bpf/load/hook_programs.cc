@@ -13,6 +13,7 @@
 #include "kernel_programs.skel.h"
 #include "logformat/loss.h"
 #include "runtime/recorder/events/event_list.h"
+#include "runtime/recorder/kernel/bpf/load/bpf_error.h"
 #include "runtime/recorder/kernel/bpf/load/joint_attachment.h"
 #include "runtime/recorder/kernel/bpf/load/uprobe_multi.h"
 
@@ -149,7 +150,7 @@ absl::Status AttachFaultEnds(const std::vector<std::uint32_t>& cpus,
                              skeleton.progs.on_fault_exit, fd.get(), &options)
                        : nullptr;
       if (link == nullptr) {
-        return base::ErrnoStatus(
+        return BpfError(
             errno, absl::StrFormat("Cannot watch page faults: cpu=%d", cpu));
       }
       links.push_back(link);
