@@ -76,7 +76,8 @@ class Calls {
 
   Report Read() {
     Run(kShell);
-    trace_.Cpu(0).Counters(now_ += 10, logformat::CountersReason::kEnd, kShell,
+    now_ += 10;
+    trace_.Cpu(0).Counters(now_, logformat::CountersReason::kEnd, kShell,
                            {now_});
     trace_.Finish();
     auto reader = logformat::TraceReader::Open(trace_.directory());
@@ -98,7 +99,8 @@ class Calls {
 
   void Run(std::int32_t tid) {
     if (tid == running_) return;
-    trace_.Cpu(0).Dispatch(now_ += 10, static_cast<std::uint32_t>(running_),
+    now_ += 10;
+    trace_.Cpu(0).Dispatch(now_, static_cast<std::uint32_t>(running_),
                            static_cast<std::uint32_t>(tid), kSwitchRunnable,
                            {now_});
     running_ = tid;
