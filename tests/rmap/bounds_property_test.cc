@@ -487,6 +487,34 @@ TEST_CASE("bounds: the truth is inside, of threads that park and of run time",
   }
 }
 
+// `record --max-cpu`, without losses and with, of all of the time and of a
+// part.
+TEST_CASE("bounds: the truth is inside, where calls are left out",
+          "[rmap][property][loss]") {
+  std::uint64_t removed = 0;
+  const auto machines = static_cast<std::uint32_t>(PropertyRuns(4000));
+  for (const bool lossy : {false, true}) {
+    for (const bool in_range : {false, true}) {
+      Widths widths;
+      for (std::uint32_t seed = 0; seed < machines; ++seed) {
+        SimulationOptions options = Options(seed);
+        options.system_calls = true;
+        if (in_range) DrawRange(seed, options);
+        const Simulation run = Simulate(options);
+        removed += run.trace->LeaveOutCalls(seed);
+        if (lossy) {
+          test_support::LostRecords lost(seed, *run.trace);
+          run.trace->RemoveOf(lost);
+        }
+        CheckTables(run, RangeOf(options), seed, widths);
+      }
+      Tell(widths);
+      CHECK(widths.outside == 0);
+    }
+  }
+  CHECK(removed > machines);
+}
+
 // Beyond the seeds above: counts that went back under an open call, clocks that
 // were read before the latest record, losses that were noticed late, threads
 // that never ran, the time before a loss in a parked thread's wait.

@@ -260,6 +260,73 @@ std::map<std::uint32_t, std::vector<std::uint64_t>> MemoryTrace::RecordTimes()
   return times;
 }
 
+std::uint64_t MemoryTrace::LeaveOutCalls(std::uint32_t seed) {
+  std::mt19937 random(seed);
+  Sort();
+  const auto dispatch = [](const Item& item) -> const Record* {
+    const auto* record = std::get_if<Record>(&item.what);
+    return record != nullptr &&
+                   record->fields.stream_class == StreamClass::kCpu &&
+                   record->fields.event_id ==
+                       static_cast<std::uint16_t>(CpuEvent::kDispatch)
+               ? record
+               : nullptr;
+  };
+  const auto is_call = [this](const Item& item) {
+    const auto* record = std::get_if<Record>(&item.what);
+    if (record == nullptr ||
+        !logformat::IsKernelHookEvent(record->fields.event_id)) {
+      return false;
+    }
+    const logformat::HookInfo* const hook =
+        info_.FindHook(logformat::EventHookId(record->fields.event_id));
+    return hook != nullptr && hook->origin == logformat::HookOrigin::kKernel &&
+           hook->kind == logformat::HookKind::kSegment;
+  };
+  std::vector<Item> kept;
+  std::uint64_t removed = 0;
+  std::size_t stays = 0;
+  bool left_out = false;
+  for (Item& item : items_) {
+    if (left_out && is_call(item)) {
+      if (stays == 0) {
+        ++removed;
+        continue;
+      }
+      --stays;
+    }
+    kept.push_back(std::move(item));
+    const Record* const record = dispatch(kept.back());
+    if (record == nullptr || random() % 16 != 0) continue;
+    left_out = !left_out;
+    stays = random() % 4;
+    std::uint64_t ids = 0;
+    std::memcpy(&ids, record->bytes.data() + 8, sizeof(ids));
+    const logformat::CountersRecord layout{
+        0,
+        static_cast<std::uint32_t>(
+            left_out ? logformat::CountersReason::kCallsLeftOut
+                     : logformat::CountersReason::kCallsRecorded),
+        static_cast<std::uint32_t>(ids >> 24 & 0xffffff)};
+    Item mark = kept.back();
+    auto& said = std::get<Record>(mark.what);
+    said.fields.event_id = static_cast<std::uint16_t>(CpuEvent::kCounters);
+    said.bytes.resize(sizeof(layout));
+    std::memcpy(said.bytes.data(), &layout, sizeof(layout));
+    said.kept = true;  // the others' marks say it, too
+    // The switch is counted behind its record.
+    for (std::size_t i = 0; i < info_.cpu_events.size(); ++i) {
+      if (said.counters && info_.cpu_events[i] == "context-switches") {
+        ++(*said.counters)[i];
+      }
+    }
+    kept.push_back(std::move(mark));
+  }
+  items_ = std::move(kept);
+  info_.not_recorded.push_back({logformat::kLeftOut, 1, "left out"});
+  return removed;
+}
+
 void MemoryTrace::CutStream(std::int32_t cpu, std::size_t records) {
   const std::uint32_t stream = CpuStream(cpu);
   const auto is_of_cpu = [stream](const Item& item) {

@@ -141,6 +141,10 @@ class MemoryTrace final : public logformat::TraceReader {
         },
         /*declare=*/false);
   }
+  // Removes system calls and faults of some times, as `record --max-cpu` leaves
+  // them out, behind and before a dump that says so. Of each time, some records
+  // of its begin stay. Returns how many were removed.
+  std::uint64_t LeaveOutCalls(std::uint32_t seed);
   std::vector<std::uint32_t> StreamIds() const {
     std::set<std::uint32_t> ids;
     for (const Item& item : items_) ids.insert(item.stream);

@@ -65,6 +65,8 @@ class UnseenBounds::SegmentLimits {
   // Some of its process's system calls and faults were not recorded, nor
   // counted.
   const bool left_out_;
+  // ... and others were lost: whether an open call went on is not known.
+  const bool unsure_;
   // Calls of kernel segments that were not recorded.
   const bool kernel_;
   // No kernel record shows where one of its threads was.
@@ -93,6 +95,7 @@ UnseenBounds::SegmentLimits::SegmentLimits(const UnseenBounds& bounds,
              (!unseen.in_kernel || unseen.path)),
       certain_(process.threads.size() == 1 ? unseen.certain : CertainSums()),
       left_out_(process.calls_left_out && !interrupts_),
+      unsure_(left_out_ && all_.records != 0),
       kernel_(unseen.in_kernel &&
               (process.kernel_unknown_ns != 0 || left_out_)),
       absent_(all_.absent && !interrupts_),
@@ -110,19 +113,21 @@ UnseenBounds::SegmentLimits::SegmentLimits(const UnseenBounds& bounds,
   inner_ns_ += late_ns;
   outer_ns_ += late_ns;
   if (kernel_) {
-    less_ns_ += late_ns;
+    less_ns_ = unsure_ ? kNone : less_ns_ + late_ns;
     more_ns_ = left_out_ ? kNone : more_ns_ + process.kernel_unknown_ns;
   } else if (left_out_) {
     inner_ns_ = kNone;
   }
+  if (unsure_) outer_ns_ = kNone;
   if (hooks_) {
     certain_less_ns_ = std::exchange(less_ns_, kNone);
     inner_ns_ = outer_ns_ = kNone;
     more_ns_ =
         in.session_loss
             ? kNone
-            : more_ns_ + process.hook_losses *
-                             Less(in.end_ns, process.hooks_lost_since_ns);
+            : AddBounded(more_ns_,
+                         process.hook_losses *
+                             Less(in.end_ns, process.hooks_lost_since_ns));
   }
 }
 
@@ -133,7 +138,9 @@ void UnseenBounds::SegmentLimits::OfCalls() {
                               : records_);
   if (hooks_) {
     const std::uint64_t more =
-        bounds_.input_.in.session_loss ? kNone : process_.hook_records_lost;
+        bounds_.input_.in.session_loss || (kernel_ && left_out_)
+            ? kNone
+            : process_.hook_records_lost;
     // One of another path may be of this one.
     calls_ = unseen_.path
                  ? Bounds{certain_.calls, AddBounded(unseen_.most_calls, more)}
@@ -265,7 +272,7 @@ void UnseenBounds::SegmentLimits::ByRecords(std::size_t plan,
   if (kernel_ || hooks_) {
     whole.hi = part.hi = AddBounded(most, records);
   }
-  if (hooks_ || (kernel_ && all_.late_ns != 0)) whole.lo = 0;
+  if (hooks_ || unsure_ || (kernel_ && all_.late_ns != 0)) whole.lo = 0;
   row_.bounds.Set(CountNumber(plan, CountPart::kIncl), count.incl, whole);
   row_.bounds.Set(CountNumber(plan, CountPart::kExcl), count.excl, part);
 }
@@ -302,7 +309,7 @@ void UnseenBounds::SegmentLimits::BySource(std::size_t plan,
       const std::uint64_t most = interrupts_ || plan >= all_.most_counts.size()
                                      ? kNone
                                      : all_.most_counts[plan];
-      const bool whole = unseen_.own.less_ns == 0 && !hooks_;
+      const bool whole = unseen_.own.less_ns == 0 && !hooks_ && !unsure_;
       row_.bounds.Set(incl, count.incl,
                       {whole ? count.incl : 0, std::max(most, count.incl)});
       row_.bounds.Set(excl, count.excl, {0, std::max(most, count.incl)});
