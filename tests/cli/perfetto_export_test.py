@@ -422,9 +422,8 @@ class Exported(unittest.TestCase):
         times = collections.Counter(one.name for one in slices)
         for segment in {row["segment"] for row in report["segments"]}:
             rows = [row for row in report["segments"] if row["segment"] == segment]
-            self.assertGreaterEqual(
-                times[segment],
-                sum(row["calls"] + row["begin_inferred"] for row in rows))
+            # Some that began before have an exit alone, and may have no slice.
+            self.assertGreaterEqual(times[segment], sum(row["calls"] for row in rows))
             exact = [one for one in slices if one.name == segment
                      and one.values.get("quality") != "inferred"]
             if all(row["quality"] == "exact" and not row["begin_inferred"]
