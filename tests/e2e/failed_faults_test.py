@@ -39,7 +39,10 @@ class FailedFaults(trace_checks.Recording):
     def check_little(self, data):
         """Hardly any time is in faults, and each has its end."""
         process = max(data['processes'], key=lambda row: row['on_cpu_ns'])
-        self.assertGreater(process['on_cpu_ns'], MS * 900_000)
+        # Where records were lost, its limit.
+        limits = process.get('bounds', {}).get('on_cpu_ns')
+        most = limits[1] if limits else process['on_cpu_ns']
+        self.assertTrue(most is None or most > MS * 900_000, process)
         for row in data['segments']:
             with self.subTest(row=row):
                 self.assertLess(row['on_cpu_ns']['incl'],

@@ -96,6 +96,8 @@ function compareQualities(where, report, page, {processes, threads, hooks}, loss
       // edge cuts them is in the report only.
       const cut = Object.keys(other.bounds ?? {});
       if (letters(other) === 'bi' && letters(row) === 'i' && `${cut}` === 'counts.exec-runtime') continue;
+      // How many threads a process has is in the report only.
+      if (table === 'processes' && `${cut}` === 'threads' && letters(row) === letters(other).replace('b', '')) continue;
       // The page has calls and wall time of a segment, and of them alone its mark.
       if (table === 'segments' && cut.every((name) => !/^(calls|wall_ns)/.test(name)) &&
           letters(row) === letters(other).replace('b', '')) continue;
@@ -233,6 +235,7 @@ async function check(trace, lossy) {
     let spread = 0;
     let changes = 0;
     let last = null; // range and its report
+    let hidden = false; // the kernel did not show a switch: the page marks what is around it
     for (let i = 0; i < ranges; ++i) {
       const cuts = [random(info.duration_ns), random(info.duration_ns)].sort((a, b) => a - b);
       const [from, to] = i === 0 ? [0, info.duration_ns] : cuts;
@@ -290,7 +293,8 @@ async function check(trace, lossy) {
               page.threads.map((row) => [tid(row), [row.on_cpu_ns, row.dispatches, row.wait_ns, row.blocked_ns ?? 0, ...counts(row)]]));
       const doubts = [...page.cpus, ...page.waits].filter((row) => !isSure(row));
       const unseen = report.cpus.some(({bounds}) => bounds?.busy_ns) || page.unknown_ns > 0;
-      assert.ok(unseen || doubts.length === 0, `${where}: marks where nothing is missing: ${JSON.stringify(doubts[0])}`);
+      if (i === 0) hidden = report.cpus.some((cpu) => cpu.unattributed_ns > 0);
+      assert.ok(unseen || hidden || doubts.length === 0, `${where}: marks where nothing is missing: ${JSON.stringify(doubts[0])}`);
       compare(`${where}: CPUs`,
               report.cpus.map((row) => [row.cpu, [row.busy_ns, row.idle_ns, row.outside_ns, row.interrupts_ns, row.dispatches]]),
               page.cpus.map((row) => [row.cpu, [row.busy_ns, row.idle_ns, row.outside_ns, row.interrupts_ns, row.dispatches]]));

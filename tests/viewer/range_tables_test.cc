@@ -84,6 +84,82 @@ TEST_CASE("range_tables: threads and CPUs equal brute force",
   }
 }
 
+TEST_CASE("range_tables: interrupts are apart, whoever had the CPU",
+          "[viewer][property]") {
+  const auto seed = GENERATE(1u, 2u, 3u);
+  SyntheticTrace trace =
+      MakeSyntheticTrace({.seed = seed, .cpus = 2, .dispatches = 1500});
+  std::map<std::uint32_t, std::uint64_t> last;
+  std::size_t unknown = 0;
+  for (TrueDispatch& one : trace.dispatches) {
+    const std::uint64_t before = std::exchange(last[one.cpu], one.end_ns);
+    if (before != 0 && before < one.begin_ns) {
+      ++unknown;
+      trace.interrupts.push_back({one.cpu, before + 10, one.begin_ns - 10});
+    }
+    const std::uint64_t third = (one.end_ns - one.begin_ns) / 3;
+    if (third == 0 || third % 2 == 0) continue;
+    one.interrupts_ns = third;
+    trace.interrupts.push_back(
+        {one.cpu, one.begin_ns + third, one.begin_ns + 2 * third});
+  }
+  REQUIRE(unknown > 2);
+  const BuiltIndex built = BuildIndexOf(std::move(trace));
+  std::mt19937_64 random(seed);
+  for (int i = 0; i < 20; ++i) {
+    const TimeRange range = i == 0
+                                ? TimeRange{0, built.index->duration_ns()}
+                                : AnyRange(random, built.index->duration_ns());
+    CAPTURE(seed, range.begin_ns, range.end_ns);
+    std::map<std::uint32_t, std::uint64_t> busy, idle, interrupts;
+    const auto add = [&](const TrueDispatch& one, std::uint64_t begin_ns,
+                         std::uint64_t end_ns) {
+      auto& sums = one.thread == kNoKey ? idle : busy;
+      sums[one.cpu] += Common(range, built, begin_ns, end_ns);
+    };
+    for (const TrueDispatch& one : built.trace.dispatches) {
+      const std::uint64_t third = one.interrupts_ns;
+      add(one, one.begin_ns, one.begin_ns + third);
+      add(one, one.begin_ns + 2 * third, one.end_ns);
+    }
+    for (const TrueInterrupt& one : built.trace.interrupts) {
+      interrupts[one.cpu] += Common(range, built, one.begin_ns, one.end_ns);
+    }
+    for (const rmap::CpuRow& row : CpusIn(*built.index, range)) {
+      CHECK(row.busy_ns == busy[row.cpu]);
+      CHECK(row.idle_ns == idle[row.cpu]);
+      CHECK(row.interrupts_ns == interrupts[row.cpu]);
+    }
+  }
+}
+
+TEST_CASE("range_tables: a dispatch of no length has its counts", "[viewer]") {
+  SyntheticTrace trace = MakeSyntheticTrace({.cpus = 1, .dispatches = 100});
+  const std::uint32_t thread = 0;
+  const std::uint64_t at_ns = trace.dispatches[50].end_ns;
+  std::uint64_t before = 0;
+  for (const TrueDispatch& one : trace.dispatches) {
+    if (one.thread == thread) before += one.counts[2];
+  }
+  trace.dispatches.push_back({.cpu = 0,
+                              .thread = thread,
+                              .begin_ns = at_ns,
+                              .end_ns = at_ns,
+                              .counts = {0, 0, 0},
+                              .inferred = true});
+  trace.late_counts.push_back({0, rmap::Account::kProcesses,
+                               rmap::ThreadIndex{thread}, at_ns, at_ns, 2, 7});
+  const BuiltIndex built = BuildIndexOf(std::move(trace));
+  std::size_t rows = 0;
+  for (const ThreadTotals& row :
+       ThreadsIn(*built.index, {0, built.index->duration_ns()})) {
+    if (row.thread != thread) continue;
+    ++rows;
+    CHECK(row.run.counts[2] == before + 7);
+  }
+  CHECK(rows == 1);
+}
+
 TEST_CASE("range_tables: the waits of a process are those of its threads",
           "[viewer][property]") {
   const auto seed = GENERATE(1u, 2u, 3u);

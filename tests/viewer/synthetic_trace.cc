@@ -337,11 +337,22 @@ void SyntheticTrace::Replay(rmap::TimelineObserver& observer) const {
                             .end_ns = truth.end_ns,
                             .end_state = truth.end_state,
                             .counts = truth.counts,
-                            .interrupts_ns = 0,
+                            .interrupts_ns = truth.interrupts_ns,
                             .begin_inferred = truth.inferred,
                             .end_inferred = truth.inferred,
                             .outside = false});
                      }});
+  }
+  for (const TrueInterrupt& truth : interrupts) {
+    calls.push_back({truth.end_ns, truth.begin_ns, 0, [&observer, &truth] {
+                       observer.OnTime({truth.cpu, rmap::Account::kInterrupts,
+                                        rmap::kNoThread, truth.begin_ns,
+                                        truth.end_ns});
+                     }});
+  }
+  for (const rmap::AttributedCount& late : late_counts) {
+    calls.push_back({late.end_ns, late.begin_ns, 0,
+                     [&observer, &late] { observer.OnCounts(late); }});
   }
   for (const TrueWait& truth : waits) {
     if (truth.waker != kNoKey) {

@@ -34,6 +34,11 @@ struct TrueDispatch {
   std::vector<std::uint64_t> counts;
   bool inferred;
   std::uint16_t end_state = 0;  // logformat::SwitchState
+  std::uint64_t interrupts_ns = 0;
+};
+struct TrueInterrupt {
+  std::uint32_t cpu;
+  std::uint64_t begin_ns, end_ns;
 };
 // The thread is runnable, on no CPU.
 struct TrueWait {
@@ -70,6 +75,9 @@ struct SyntheticTrace {
   std::vector<TrueHook> hooks;
   std::vector<TrueDump> dumps;
   std::vector<TrueLoss> losses;
+  // None; tests add them.
+  std::vector<TrueInterrupt> interrupts;
+  std::vector<rmap::AttributedCount> late_counts;  // after their dispatches
 
   std::uint32_t ProcessOf(std::uint32_t thread) const;
   // Calls the observer as reconstruction does: in the order in which spans end.

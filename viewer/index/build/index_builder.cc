@@ -84,13 +84,15 @@ void IndexBuilder::OnDispatch(const rmap::DispatchSpan& span) {
   const bool counted = span.counts.size() == events_;
   if (!counted) leaf.flags |= kLeafCountsUnknown;
 
-  CollectedRow& on_cpu = Row(RowKind::kCpu, span.cpu, 0, 0);
+  CollectedRow& on_cpu = Row(RowKind::kCpu, span.cpu, 0, 1);
   if (leaf.begin_ns < on_cpu.last_end_ns) {
     ++oddities_.clipped;
     leaf.begin_ns = on_cpu.last_end_ns;
     leaf.end_ns = std::max(leaf.begin_ns, leaf.end_ns);
   }
-  AppendInterval(on_cpu, leaf, nullptr);
+  const std::uint64_t interrupts_ns =
+      std::min(span.interrupts_ns, leaf.end_ns - leaf.begin_ns);
+  AppendInterval(on_cpu, leaf, &interrupts_ns);
 
   const bool own_row = !idle && !span.outside;
   CollectedRow& run =

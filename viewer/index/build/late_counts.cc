@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace countrace::viewer {
 
@@ -17,13 +18,16 @@ LateCountsOfRow::LateCountsOfRow(const RowSpool& spool,
   }
   std::stable_sort(counts_.begin(), counts_.end(),
                    [](const LateCount& a, const LateCount& b) {
-                     return a.begin_ns < b.begin_ns;
+                     return std::pair(a.begin_ns, a.end_ns) <
+                            std::pair(b.begin_ns, b.end_ns);
                    });
 }
 
 void LateCountsOfRow::AddTo(const IntervalLeaf& leaf,
                             std::vector<std::uint64_t>& extras) {
-  for (; next_ < counts_.size() && counts_[next_].begin_ns < leaf.end_ns;
+  // A switch that is computed may end a dispatch where it began.
+  for (; next_ < counts_.size() && (counts_[next_].begin_ns < leaf.end_ns ||
+                                    counts_[next_].end_ns <= leaf.end_ns);
        ++next_) {
     // One of several dispatches together stays out: which has what of it is
     // not known.

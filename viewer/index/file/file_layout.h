@@ -15,7 +15,7 @@ inline constexpr char kIndexFile[] = ".timeline.pvx";
 inline constexpr std::uint64_t kIndexMagic = 0x3130787650747463;  // "ctPvx01"
 // Incremented with every change of a structure below; indexes of another
 // version are rebuilt.
-inline constexpr std::uint32_t kIndexVersion = 18;
+inline constexpr std::uint32_t kIndexVersion = 19;
 
 inline constexpr std::uint32_t kNoKey = 0xffffffffu;
 inline constexpr std::uint64_t kUnknownTime = ~std::uint64_t{0};
@@ -81,7 +81,8 @@ static_assert(sizeof(FileHeader) == 88 + 24 * kSections + 8);
 
 enum class RowKind : std::uint32_t {
   kQuality = 0,     // merged loss intervals; key = LossEntry; extra = count
-  kCpu = 1,         // dispatches on one CPU; key = thread
+  kCpu = 1,         // dispatches on one CPU; key = thread; extra = ns of
+                    // interrupts
   kThreadRun = 2,   // dispatches of one thread; key = CPU; extras = counts,
                     // ns blocked since the dispatch before, ns of interrupts
   kHook = 3,        // point hooks of one thread; key = hook id

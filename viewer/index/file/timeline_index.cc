@@ -39,7 +39,6 @@ std::uint32_t ExtrasOf(RowKind kind, std::uint32_t events) {
     case RowKind::kIdleRun:
     case RowKind::kOutsideRun:
       return RunExtras(events);
-    case RowKind::kCpu:
     case RowKind::kThreadWait:
     case RowKind::kInterruptTime:
       return 0;

@@ -52,17 +52,18 @@ std::vector<rmap::CpuRow> CpusIn(const TimelineIndex& index, TimeRange range) {
       totals.dispatches -= std::min(totals.dispatches, begun(*part));
     }
     totals.interrupts_ns = interrupts.TimeIn(cpu, range);
-    const IntervalRow occupants(index, *of.cpu);
-    const std::uint64_t known_ns = occupants.Before(range.end_ns, 0).value -
-                                   occupants.Before(range.begin_ns, 0).value;
-    // Interrupts that came while the occupant was not known are known time.
-    const std::uint64_t apart_ns =
-        totals.idle_ns + totals.outside_ns + totals.interrupts_ns;
-    totals.busy_ns = known_ns - std::min(known_ns, apart_ns);
-    totals.unattributed_ns =
-        wall_ns - std::min(wall_ns, totals.busy_ns + apart_ns);
+    // Interrupts that came while the occupant was not known are known time, but
+    // no occupant's.
+    const ThreadRun occupants(index, *of.cpu, interrupts);
+    const std::uint64_t occupied_ns = occupants.OnCpuBefore(range.end_ns) -
+                                      occupants.OnCpuBefore(range.begin_ns);
+    totals.busy_ns =
+        occupied_ns - std::min(occupied_ns, totals.idle_ns + totals.outside_ns);
+    const std::uint64_t known_ns = totals.busy_ns + totals.idle_ns +
+                                   totals.outside_ns + totals.interrupts_ns;
+    totals.unattributed_ns = wall_ns - std::min(wall_ns, known_ns);
     if (totals.unattributed_ns != 0 ||
-        ((occupants.entry().flags & kRowUnsure) != 0 &&
+        ((index.rows()[*of.cpu].flags & kRowUnsure) != 0 &&
          !index.HasAll(range.begin_ns, range.end_ns))) {
       totals.qualities.Add(rmap::Quality::kBounded);
     }

@@ -218,12 +218,24 @@ class Waits {
     const std::uint64_t first = row.FirstNotOver(range_.begin_ns);
     const std::uint64_t last = row.FirstBeginning(range_.end_ns, first);
     stays.reserve(last - first);
-    for (std::uint64_t i = first; i < last; ++i) {
-      const IntervalLeaf leaf = row.leaf(i);
-      const TimeRange range{leaf.begin_ns, leaf.end_ns};
+    const auto add = [&](TimeRange range) -> Stay& {
       Stay& stay = stays.emplace_back(Stay{.range = range});
       stay.interrupts_ns = interrupts_.TimeIn(number, range, interrupt);
       stay.interrupt = interrupt;
+      return stay;
+    };
+    // Interrupts are known, too, where their occupant is not.
+    std::uint64_t known_ns = range_.begin_ns;
+    const auto add_gap = [&](std::uint64_t end_ns) {
+      if (known_ns < end_ns) {
+        add({known_ns, end_ns}).by = PreemptorKind::kNotKnown;
+      }
+    };
+    for (std::uint64_t i = first; i < last; ++i) {
+      const IntervalLeaf leaf = row.leaf(i);
+      add_gap(leaf.begin_ns);
+      known_ns = std::max(known_ns, leaf.end_ns);
+      Stay& stay = add({leaf.begin_ns, leaf.end_ns});
       if ((leaf.flags & kLeafIdle) != 0) {
         stay.by = PreemptorKind::kIdle;
       } else if ((leaf.flags & kLeafOutside) != 0) {
@@ -232,6 +244,7 @@ class Waits {
         stay.thread = leaf.key;
       }
     }
+    add_gap(range_.end_ns);
     return stays;
   }
   std::uint64_t InterruptsIn(std::uint32_t cpu, const Stay& stay,

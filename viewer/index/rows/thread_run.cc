@@ -86,9 +86,12 @@ std::uint64_t ThreadRun::OnCpuBefore(std::uint64_t time_ns) const {
            dispatches_.extra(cut, interrupts - 1);
   }
   const std::uint64_t part_ns = time_ns - dispatch.begin_ns;
+  const RowEntry& row = dispatches_.entry();
+  const std::uint32_t cpu =
+      row.kind == RowKind::kCpu ? row.owner : dispatch.key;
   return before_ns + part_ns -
-         std::min(part_ns, interrupts_.TimeIn(dispatch.key,
-                                              {dispatch.begin_ns, time_ns}));
+         std::min(part_ns,
+                  interrupts_.TimeIn(cpu, {dispatch.begin_ns, time_ns}));
 }
 
 std::uint64_t ThreadRun::FaultsIn(TimeRange range) const {
