@@ -6,7 +6,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -14,7 +13,6 @@
 
 #include "logformat/packet_layout.h"
 #include "viewer/index/instant/tile.h"
-#include "viewer/index/rows/process_life.h"
 #include "viewer/index/rows/row_tree.h"
 #include "viewer/server/tables/catalog_items.h"
 #include "viewer/server/wire/api_answer.h"
@@ -25,10 +23,6 @@ namespace {
 
 using Json = nlohmann::json;
 using logformat::HookOrigin;
-
-Json OrNull(std::optional<std::uint64_t> value) {
-  return value ? Json(*value) : Json(nullptr);
-}
 
 const char* OriginName(std::uint16_t origin) {
   switch (static_cast<HookOrigin>(origin)) {
@@ -83,32 +77,6 @@ class Catalog {
     return PageOrIds(index_.processes().size(), [&](std::uint32_t process) {
       return ProcessItemJson(index_, process, hooked);
     });
-  }
-  // The processes of `ids` and their ancestors.
-  HttpResponse Families() {
-    const auto ids = query_.Numbers("ids", kPageItems);
-    if (!ids) return Refuse(400, query_.error());
-    const std::vector<ProcessLife> lives = ProcessLives(index_);
-    std::set<std::uint32_t> done;
-    Json items = Json::array();
-    const auto add = [&](std::uint32_t process) {
-      if (items.size() >= kPageItems || !done.insert(process).second) return;
-      const ProcessLife& life = lives[process];
-      items.push_back({{"process", process},
-                       {"first_ns", OrNull(life.first_ns)},
-                       {"ended_ns", OrNull(life.ended_ns)},
-                       {"ancestors", AncestorsOf(lives, process)}});
-    };
-    for (const std::uint64_t id : *ids) {
-      if (id >= lives.size()) continue;
-      const auto process = static_cast<std::uint32_t>(id);
-      if (index_.processes()[process].listed == 0) continue;
-      add(process);
-      for (const std::uint32_t ancestor : AncestorsOf(lives, process)) {
-        add(ancestor);
-      }
-    }
-    return AnswerJson({{"items", std::move(items)}});
   }
   HttpResponse Threads() {
     return PageOrIds(index_.threads().size(), [&](std::uint32_t thread) {
@@ -220,7 +188,6 @@ std::optional<HttpResponse> AnswerCatalog(const TimelineIndex& index,
   if (name == "trace") return catalog.Trace();
   if (name == "overview") return catalog.Overview();
   if (name == "processes") return catalog.Processes();
-  if (name == "families") return catalog.Families();
   if (name == "threads") return catalog.Threads();
   if (name == "hooks") return catalog.Hooks();
   if (name == "rows") return catalog.Rows();

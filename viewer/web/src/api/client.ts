@@ -1,7 +1,7 @@
 // The endpoints of API.md as functions. Counts the requests (window.__pv).
 
 import {type Backend, SERVER} from './backend';
-import type {Aggregate, Branches, CallTreeAnswer, Comparison, Durations, EventPage, EventPlace, Family, Found, Frame, FrameRequest, FunctionRow, FunctionsAnswer, Growth, HitItem, HookItem, InstantState, ListingAnswer, LongestItem, LossItem, Page, ProcessBranch, ProcessItem, SourceAnswer, StepAnswer, StepKind, StepLimit, ThreadBranch, ThreadItem, TraceInfo, WaitAnswer} from './schema';
+import type {Aggregate, Branches, CallTreeAnswer, Comparison, Durations, EventPage, EventPlace, Found, Frame, FrameRequest, FunctionRow, FunctionsAnswer, Growth, HitItem, HookItem, InstantState, ListingAnswer, LongestItem, LossItem, Page, ProcessBranch, ProcessItem, SourceAnswer, StepAnswer, StepKind, StepLimit, ThreadBranch, ThreadItem, TraceInfo, WaitAnswer} from './schema';
 import {decodeTiles, type Tile, type TileKey} from './tile_decode';
 
 export class ApiError extends Error {
@@ -39,9 +39,6 @@ export class Client {
   }
   async processesOf(numbers: readonly number[]): Promise<ProcessItem[]> {
     return (await this.json<Page<ProcessItem>>(`processes?ids=${numbers.join(',')}`)).items;
-  }
-  async families(numbers: readonly number[]): Promise<Family[]> {
-    return (await this.json<{items: Family[]}>(`families?ids=${numbers.join(',')}`)).items;
   }
   async threadsOf(numbers: readonly number[]): Promise<ThreadItem[]> {
     return (await this.json<Page<ThreadItem>>(`threads?ids=${numbers.join(',')}`)).items;

@@ -81,13 +81,6 @@ export interface ProcessItem {
   hooked: boolean; // it has hooks that are not the kernel's
   in_scope: boolean;
 }
-// When a process lived, and who forked it.
-export interface Family {
-  process: number;
-  first_ns: number|null; // in a record; null: in none
-  ended_ns: number|null; // null: not in the trace, or not known
-  ancestors: number[]; // the nearest first
-}
 export interface ThreadItem {
   thread: number;
   tid: number;

@@ -11,7 +11,7 @@ import {css} from '../core/palette';
 import {formatDuration, formatInstant, formatPercent} from '../core/units';
 import {CpuTiles} from './cpu_tiles';
 import {Needles} from './needles';
-import {ProcessTree} from './process_tree_view';
+import {ProcessSlots} from './process_slots_view';
 import {theme} from '../core/theme';
 import {useSignal} from '../core/use_signal';
 
@@ -135,7 +135,7 @@ export function NowPanel({replay, children}: {replay: Replay; children: Componen
 
       {hasCpus && <h3>On the CPUs</h3>}
       {hasCpus && <CpuTiles names={names} book={book} state={state} />}
-      {hasCpus && <ProcessTree replay={replay} />}
+      {hasCpus && <ProcessSlots replay={replay} />}
       <Needles replay={replay} state={state} />
 
       <h3>Open segments</h3>

@@ -1,19 +1,20 @@
 // What the server says of the playhead's instant.
 
-import {type Signal, signal} from '@preact/signals-core';
+import {computed, type ReadonlySignal, type Signal, signal} from '@preact/signals-core';
 
 import type {Aggregate, Frame, FrameRequest, InstantState} from '../api/schema';
 import type {Beside, Show} from './beside';
 import {placesAfter} from './fixed_places';
 import {FrameBuffer} from './frame_buffer';
 import type {Core} from '../core/core';
+import {processName} from '../core/names';
 import type {Steps} from './stepping';
-import {processTree, type TreeRow} from './process_tree';
+import {byName, type Slot, SlotPlaces} from './process_slots';
 
 const SO_FAR_PROCESSES = 8; // with a bar in the now panel
 const THREADS = 12; // with their stacks
 const RECENT_PROCESSES = 40;
-const TREE_ROWS = 12;
+const SLOTS = 10;
 const RECENTLY = 1 / 50; // of the window
 
 interface ShownFrame extends Frame {
@@ -41,8 +42,8 @@ export class PlayheadState {
   readonly recent: Signal<Aggregate|null> = signal(null); // just before the playhead
   // The highest rate of each event that was shown: the scale of its needle.
   readonly topRates: Signal<readonly number[]> = signal([]);
-  // The processes that run most in the window, where it last rested.
-  readonly tree: Signal<readonly TreeRow[]> = signal([]);
+  // `recent` by name: in their places while it plays, else in order.
+  readonly slots: ReadonlySignal<readonly (Slot|null)[]>;
   // Null: there is none, or its page loads what is shown here (`isLed`).
   beside: Beside|null = null;
   isLed = false;
@@ -55,7 +56,14 @@ export class PlayheadState {
   private busy = false;
   private wanted: number|null = null;
 
-  constructor(private readonly core: Core, private readonly steps: Steps) {}
+  constructor(private readonly core: Core, private readonly steps: Steps) {
+    const {names, playback} = core;
+    const places = new SlotPlaces(Math.min(SLOTS, names.trace.processes));
+    this.slots = computed(() => {
+      void names.changed.value;
+      return places.place(byName(this.recent.value?.processes ?? [], (process) => processName(names, process)), playback.play.peek().playing);
+    });
+  }
 
   // What is requested of an instant.
   private request(): FrameRequest {
@@ -86,18 +94,6 @@ export class PlayheadState {
   get barRows(): number {
     return Math.min(SO_FAR_PROCESSES, this.core.names.trace.processes);
   }
-  get treeRows(): number {
-    return Math.min(TREE_ROWS, this.core.names.trace.processes);
-  }
-  async chooseProcesses(from: number, to: number): Promise<void> {
-    await this.core.requests.guard(async () => {
-      const answer = await this.core.client.heaviest(from, Math.max(to, from + 1), TREE_ROWS);
-      const heaviest = answer.processes.filter((row) => row.on_cpu_ns > 0).map((row) => row.process);
-      const families = heaviest.length > 0 ? await this.core.client.families(heaviest) : [];
-      this.tree.value = processTree(families, heaviest, TREE_ROWS);
-    });
-  }
-
   // The state at an instant. At the ends of the trace, where nothing is on
   // record, the nearest at which something is.
   private async stateNear(at: number): Promise<InstantState> {

@@ -44,11 +44,7 @@ export class Replay {
       void [view.viewport.value, range.chosen.value];
       // While it plays each process keeps its place.
       if (playing.value || requests.lost.value) return;
-      this.atRest(() => {
-        this.now.load(play.peek().at);
-        const {from, to} = view.inSight();
-        void this.now.chooseProcesses(from, to);
-      });
+      this.atRest(() => this.now.load(play.peek().at));
     });
   }
 
