@@ -247,7 +247,7 @@ await onSyntheticPage(async ({claims, page, session, shots, truth, view, areaBox
     assert.deepEqual((await page.locator('#find-list li span:first-child').allInnerTexts()).sort(), known);
     await input.fill('>no such command');
     await page.locator('.find', {hasText: 'none'}).waitFor({state: 'visible', timeout: 5000});
-    const safe = () => page.getByRole('button', {name: 'Safe'}).getAttribute('aria-pressed');
+    const safe = () => page.getByRole('button', {name: 'Palette'}).getAttribute('aria-pressed');
     for (const wanted of ['true', 'false']) {
       await input.fill('>safe palette');
       await page.keyboard.press('Enter');
@@ -305,11 +305,13 @@ await onSyntheticPage(async ({claims, page, session, shots, truth, view, areaBox
     await session.settled();
     assert.match(await page.locator('.tooltip').innerText(), /CPU 0$/);
     // Not by the pointer.
-    await session.ask(`__pv.scroll(${other.y - row.y})`);
+    await page.getByRole('button', {name: 'All CPUs: close'}).focus();
+    await page.keyboard.press('Enter');
     await session.settled();
-    assert.match(await page.locator('.tooltip').innerText(), /CPU 1$/);
-    await session.ask(`__pv.scroll(${row.y - other.y})`);
+    assert.doesNotMatch(await page.locator('.tooltip').innerText(), /CPU 0$/);
+    await page.keyboard.press('Enter');
     await session.settled();
+    assert.match(await page.locator('.tooltip').innerText(), /CPU 0$/);
   });
 
   await claims.claim('dark: the page changes, its pixels too', async () => {

@@ -291,7 +291,7 @@ await onSyntheticPage(async ({claims, page, session, shots, truth, view, areaBox
       assert.equal((await view()).playhead, step.t, key);
     }
     await page.waitForURL(new RegExp(`row=thread${thread}`));
-    // A heading limits nothing.
+    // All CPUs limit nothing.
     await page.mouse.click(box.x + 40, box.y + 3);
     await session.settled();
   });

@@ -456,7 +456,8 @@ await onSyntheticPage(async ({claims, page, session, shots, truth, view, areaBox
     await session.key('0');
     const {durationNs, widthPx} = await view();
     let marked = 0;
-    for (const row of (await session.ask('__pv.rows()')).filter(({kind}) => kind === 'segment')) {
+    const {height: bottom} = await areaBox();
+    for (const row of (await session.ask('__pv.rows()')).filter(({kind, y, height}) => kind === 'segment' && y + height <= bottom)) {
       const tiles = await session.ask(`__pv.dump(${row.row})`);
       // Stretches of merged columns: where, and how many calls begin there.
       const runs = [];

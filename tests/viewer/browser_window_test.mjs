@@ -216,7 +216,7 @@ await onSyntheticPage(async ({claims, page, session, shots, view, areaBox, rowOf
   });
 
   await claims.claim('the link shows the same place in a fresh page', async () => {
-    const safe = page.getByRole('button', {name: 'Safe'});
+    const safe = page.getByRole('button', {name: 'Palette'});
     await safe.click();
     await page.waitForURL(/[#&]safe=1/);
     const before = await view();

@@ -1,5 +1,5 @@
 // Serves a synthetic timeline for development and for the browser test:
-//   serve_synthetic DIRECTORY [DISPATCHES [SEED]]
+//   serve_synthetic DIRECTORY [DISPATCHES [SEED [CPUS]]]
 // Prints the address on stdout; ends on SIGINT or SIGTERM. Writes the true
 // values to DIRECTORY/truth.json, for the browser test.
 #include <cstdio>
@@ -62,7 +62,8 @@ void WriteTruth(const SyntheticTrace& trace, const std::string& path) {
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    std::fprintf(stderr, "usage: serve_synthetic DIRECTORY [DISPATCHES]\n");
+    std::fprintf(stderr, "usage: serve_synthetic DIRECTORY "
+                         "[DISPATCHES [SEED [CPUS]]]\n");
     return 2;
   }
   const std::string directory = argv[1];
@@ -72,6 +73,11 @@ int main(int argc, char** argv) {
   if (argc > 3) {
     options.seed =
         static_cast<std::uint32_t>(std::strtoul(argv[3], nullptr, 10));
+  }
+  if (argc > 4) {
+    options.cpus =
+        static_cast<std::uint32_t>(std::strtoul(argv[4], nullptr, 10));
+    options.processes = 2 * options.cpus;
   }
   const SyntheticTrace trace = MakeSyntheticTrace(options);
   auto builder = IndexBuilder::Create(kSyntheticEvents, directory);

@@ -8,7 +8,8 @@ import {join} from 'node:path';
 import {Claims, missing, Session, startServer} from './browser_session.mjs';
 
 // Runs the claims of a part, then those that hold of each; ends the process.
-export async function onSyntheticPage(part) {
+// `trace`: dispatches, seed and CPUs of it.
+export async function onSyntheticPage(part, trace = ['20000']) {
   const reason = missing();
   if (reason) {
     console.log(`SKIPPED: ${reason}`);
@@ -16,7 +17,7 @@ export async function onSyntheticPage(part) {
   }
   const [program, shots] = process.argv.slice(2);
   const directory = mkdtempSync(join(tmpdir(), 'countrace-synthetic-'));
-  const server = await startServer(program, [directory, '20000']);
+  const server = await startServer(program, [directory, ...trace]);
   const truth = JSON.parse(readFileSync(join(directory, 'truth.json'), 'utf8'));
   const session = await Session.open();
   const {page} = session;

@@ -62,7 +62,7 @@ describe('labels', () => {
       rows: [{row: 3, kind: 'segment', process: 0, y: 0, height: 16}],
     };
     new TimelinePainter(cache, {} as StripAtlas).paint(context, {
-      view: {startNs: 0, nsPerPx: 1, widthPx: 1024}, lanes: [lane], scrollY: 0, height: 100,
+      view: {startNs: 0, nsPerPx: 1, widthPx: 1024}, lanes: [lane], topOf: () => 0, height: 100,
       durationNs: 1024, maxLevel: 54, ratio: 1, highlight: null, stamp: 1, counterTops: new Map(),
     }, book);
     return texts.map(({text}) => text);

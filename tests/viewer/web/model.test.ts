@@ -4,7 +4,7 @@ import type {Branches, ProcessBranch, RowItem, ThreadBranch, ThreadItem} from '.
 import type {StripTile, Tile} from '../../../viewer/web/src/api/tile_decode';
 import {commandFor, COMMANDS, commandsLike} from '../../../viewer/web/src/core/keymap';
 import {hitsOf} from '../../../viewer/web/src/find/find';
-import {type Lane, layOut, totalHeight, visibleLanes} from '../../../viewer/web/src/timeline/rows/lanes';
+import {type Lane, layOut, stuckHeight, totalHeight, visibleLanes} from '../../../viewer/web/src/timeline/rows/lanes';
 import {clean, Names, threadName} from '../../../viewer/web/src/core/names';
 import {CLOSED_TREE, type Tree} from '../../../viewer/web/src/timeline/rows/process_lanes';
 import {advance, faster, SPEEDS} from '../../../viewer/web/src/core/playback';
@@ -140,7 +140,7 @@ describe('lanes', () => {
       lanes.filter((lane) => lane.kind === kind).map((lane) => lane.owner);
   test('the machine has lanes before any process is known', () => {
     const lanes = layOut(names(), counter);
-    expect(lanes.map((lane) => lane.id)).toEqual(['cpus', 'cpu0', 'counters', 'counter']);
+    expect(lanes.map((lane) => lane.id)).toEqual(['cpu0', 'counter']);
   });
   test('lanes follow one another without gap or overlap; rows stay inside', () => {
     const lanes = layOut(names(20), {event: 1, cpu: 0}, CLOSED_TREE, processes(20), OPEN_THREADS);
@@ -174,18 +174,37 @@ describe('lanes', () => {
     expect((last?.y ?? 0) + (last?.height ?? 0)).toBeLessThanOrEqual(lane?.height ?? 0);
     expect(lane?.rows[1]?.y).toBeGreaterThanOrEqual((first?.y ?? 0) + (first?.height ?? 0));
   });
+  test('many CPUs or counters fold to one strip each, and stay while they are low', () => {
+    const machine = (cpus: number, events: number): Names => new Names({
+      ...names().trace, cpus, events: Array.from({length: events}, (_, event) => `event${event}`),
+      machine_rows: Array.from({length: cpus}, (_, cpu): RowItem => ({row: cpu + 1, kind: 'cpu', owner: cpu, depth: 0, leaves: 9})),
+    });
+    const ids = (lanes: Lane[]): string[] => lanes.map(({id}) => id);
+    const folded = layOut(machine(64, 22), counter, CLOSED_TREE, null, undefined, 500);
+    expect(ids(folded)).toEqual(['machine', 'counter']);
+    expect(folded.every((lane) => lane.stuck && lane.fold?.open === false)).toBe(true);
+    expect(stuckHeight(folded)).toBe(totalHeight(folded));
+    expect(stuckHeight(layOut(machine(64, 22), counter, CLOSED_TREE, null, undefined, 50))).toBe(0);
+    // Open, many CPUs are low rows.
+    const open = layOut(machine(64, 22), counter, {...CLOSED_TREE, cpus: true, counters: true});
+    expect(ids(open).length).toBe(1 + 64 + 22);
+    expect(open.find(({id}) => id === 'cpu63')?.height).toBe(6);
+    const few = layOut(machine(2, 3), counter, CLOSED_TREE);
+    expect(ids(few)).toEqual(['machine', 'cpu0', 'cpu1', 'counter', 'counter0', 'counter2']);
+    expect(ids(layOut(machine(2, 3), counter, {...CLOSED_TREE, cpus: false, counters: false}))).toEqual(['machine', 'counter']);
+  });
   test('open by themselves: the three heaviest of the trace, and those with hooks', () => {
     const some = processes(10, (process) => ({hooked: process === 7, rank: process === 7 ? -1 : process}));
-    const lanes = layOut(names(10), counter, CLOSED_TREE, some, OPEN_THREADS);
-    expect(kinds(lanes, 'process')).toEqual([7, 0, 1, 2, 3, 4, 5, 6, 8, 9]);
+    const lanes = layOut(names(10), counter, CLOSED_TREE, some, OPEN_THREADS, 900);
+    expect(kinds(lanes, 'process')).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
     const open = (all: Lane[]): number[] => all.filter((lane) => lane.toggle?.open).map((lane) => lane.owner);
-    expect(open(lanes)).toEqual([7, 0, 1, 2]);
+    expect(open(lanes)).toEqual([0, 1, 2, 7]);
     expect(kinds(lanes, 'thread').length).toBe(16);
     // A closed one shows what its threads do together.
     const closed = lanes.find((lane) => lane.id === 'process3');
     expect(closed?.rows.map(({row, kind, full}) => ({row, kind, full}))).toEqual(
         [{row: 2e6 + 1 + 3, kind: 'process', full: 1}]);
-    expect(open(layOut(names(10), counter, {...CLOSED_TREE, closed: new Set([7]), opened: new Set([3])}, some, OPEN_THREADS)))
+    expect(open(layOut(names(10), counter, {...CLOSED_TREE, closed: new Set([7]), opened: new Set([3])}, some, OPEN_THREADS, 900)))
         .toEqual([0, 1, 2, 3]);
   });
   test('the only thread of a process stands for it', () => {
@@ -223,7 +242,7 @@ describe('lanes', () => {
       return {...all, active: 4 - count, items: all.items.map((item, i) => ({...item, active: i >= count}))};
     };
     const folds = (count: number, tree: Partial<Tree> = {}): Lane[] =>
-        layOut(names(1), counter, {...CLOSED_TREE, ...tree}, processes(1), new Map([[0, idle(count)]]));
+        layOut(names(1), counter, {...CLOSED_TREE, ...tree}, processes(1), new Map([[0, idle(count)]]), 900);
     expect(kinds(folds(2), 'thread').length).toBe(4);
     expect(kinds(folds(3), 'thread')).toEqual([3]);
     expect(folds(3).find(({kind}) => kind === 'fold')?.label).toBe('3 idle threads');

@@ -33,7 +33,7 @@ function timelineOf({core, engine, timeline}: Application) {
           lane: lane.id,
           kind: row.kind,
           row: row.row,
-          y: lane.y + row.y - core.view.scrollY.value,
+          y: timeline.rows.topOf(lane) + row.y,
           height: row.height,
         }))),
     // The tiles drawn for a row: exact items, or columns.
@@ -67,7 +67,7 @@ function timelineOf({core, engine, timeline}: Application) {
       core.book.value.theme.idle, core.book.value.theme.lane,
     ].map(({r, g, b}) => [r, g, b]),
     describe: (x: number, y: number) => describe(core, engine, x, y),
-    unfolding: () => unfoldingInSight(core, engine),
+    unfolding: () => unfoldingInSight(core, timeline.rows, engine),
     places: () => timeline.places.value && {
       all: [...timeline.places.value.all],
       chosen: [...timeline.places.value.chosen],

@@ -78,20 +78,26 @@ export function Toolbar({app}: {app: Application}) {
                 onClick={() => (core.playback.loop.value = !loop)}><Icon path={LOOP} /></button>
         <button class={skip ? 'on' : ''} title="Leave out time in which all CPUs are idle  (I)" aria-label="Skip idle time" aria-pressed={skip}
                 onClick={() => core.commands.run('skip-idle', null)}><Icon path={SKIP} /></button>
-        <select class="wide" aria-label="Steps" title="What a step is  (T)" value={kind}
-                onChange={(event) => (core.playback.stepKind.value = event.currentTarget.value as StepChoice)}>
-          {STEP_KINDS.map((one) => <option value={one} key={one}>{stepName(one)}</option>)}
-        </select>
+        <label class="choice wide"><span>step</span>
+          <select aria-label="Steps" title="What a step is  (T)" value={kind}
+                  onChange={(event) => (core.playback.stepKind.value = event.currentTarget.value as StepChoice)}>
+            {STEP_KINDS.map((one) => <option value={one} key={one}>{stepName(one)}</option>)}
+          </select>
+        </label>
         <button class={`wide ${byEvents ? 'on' : ''}`} title="Play from step to step  (E)" aria-label="Play from step to step"
                 aria-pressed={byEvents} onClick={() => core.commands.run('by-events', null)}><Icon path={STEPS} /></button>
-        <select class="wide" aria-label="Window" title="How the window follows the playhead  (Y)" value={follow}
-                onChange={(event) => (core.playback.follow.value = event.currentTarget.value as Follow)}>
-          {FOLLOWS.map((one) => <option value={one} key={one}>{one}</option>)}
-        </select>
-        <select aria-label="Speed" title="Speed; 1\u00d7 takes ten seconds for the window  ( - = )" value={speed}
-                onChange={(event) => core.playback.setSpeed(Number(event.currentTarget.value))}>
-          {SPEEDS.map((speed) => <option value={speed} key={speed}>{speed}{'\u00d7'}</option>)}
-        </select>
+        <label class="choice wide"><span>window</span>
+          <select aria-label="Window" title="How the window follows the playhead  (Y)" value={follow}
+                  onChange={(event) => (core.playback.follow.value = event.currentTarget.value as Follow)}>
+            {FOLLOWS.map((one) => <option value={one} key={one}>{one}</option>)}
+          </select>
+        </label>
+        <label class="choice"><span>speed</span>
+          <select aria-label="Speed" title="Speed; 1\u00d7 takes ten seconds for the window  ( - = )" value={speed}
+                  onChange={(event) => core.playback.setSpeed(Number(event.currentTarget.value))}>
+            {SPEEDS.map((speed) => <option value={speed} key={speed}>{speed}{'\u00d7'}</option>)}
+          </select>
+        </label>
       </div>
       <Clock app={app} />
       <FindBox timeline={app.timeline} find={app.find} />
@@ -100,7 +106,7 @@ export function Toolbar({app}: {app: Application}) {
         <button class="wide" title="Save a picture of the timeline  (Shift P)" onClick={() => core.commands.run('picture', null)}>PNG</button>
         <button class="wide" title="Save it as a drawing  (Shift V)" onClick={() => core.commands.run('drawing', null)}>SVG</button>
         <button title="Colours that differ under colour blindness  (Shift X)" aria-pressed={safe} class={safe ? 'on' : ''}
-                onClick={() => core.commands.run('palette', null)}>Safe</button>
+                onClick={() => core.commands.run('palette', null)}>Palette</button>
         <button title="Light or dark  (Shift D)" aria-label="Light or dark" onClick={() => core.commands.run('theme', null)}>{dark ? 'Light' : 'Dark'}</button>
         <button title="Keys  (?)" aria-label="Help" onClick={() => core.commands.run('help', null)}>?</button>
       </div>

@@ -19,6 +19,7 @@ export const COMMANDS: readonly Command[] = [
   {id: 'row-toggle', keys: 'Enter', says: 'open or close the row, show what folded'},
   {id: 'lift', keys: 'Alt \u2191', says: 'move the process up (also drag its name)'},
   {id: 'lower', keys: 'Alt \u2193', says: 'move the process down'},
+  {id: 'rank-rows', keys: 'R', says: 'order the rows anew, by CPU time in view'},
   {id: 'fit', keys: '0', says: 'show the whole trace'},
   {id: 'frame', keys: 'F', says: 'centre the selected item, wait or range; again: fit it; if there is none, centre the playhead'},
   {id: 'play', keys: 'Space', says: 'play, pause'},
@@ -74,7 +75,7 @@ const PLAIN: Record<string, string> = {
   ArrowUp: 'row-up', ArrowDown: 'row-down', Enter: 'row-toggle', ArrowLeft: 'nudge-left',
   ArrowRight: 'nudge-right', Digit0: 'fit', KeyF: 'frame',
   Space: 'play', Period: 'next', Comma: 'previous', Minus: 'slower',
-  Equal: 'faster', Home: 'start', End: 'end', KeyJ: 'reverse', KeyK: 'pause', KeyL: 'forward', KeyO: 'loop', KeyI: 'skip-idle', KeyP: 'pin', KeyH: 'hide', KeyQ: 'panel', KeyC: 'compare', KeyT: 'step-kind', KeyG: 'source', KeyU: 'functions', KeyE: 'by-events', KeyY: 'follow',
+  Equal: 'faster', Home: 'start', End: 'end', KeyJ: 'reverse', KeyK: 'pause', KeyL: 'forward', KeyO: 'loop', KeyI: 'skip-idle', KeyP: 'pin', KeyH: 'hide', KeyQ: 'panel', KeyC: 'compare', KeyT: 'step-kind', KeyG: 'source', KeyU: 'functions', KeyE: 'by-events', KeyY: 'follow', KeyR: 'rank-rows',
   Escape: 'clear',
 };
 const SHIFTED: Record<string, string> = {

@@ -6,7 +6,7 @@ import type {StyleBook} from '../core/style_book';
 import {css} from '../core/palette';
 import {formatDuration} from '../core/units';
 
-const MOST_LARGE = 16; // CPUs; of more the tiles have one line
+const MOST_TILES = 8; // CPUs; of more there is a grid of squares
 
 // What runs inside the thread: the interrupt, or else the innermost segment.
 function inside(names: Names, cpu: CpuState, state: InstantState): {text: string; hook: number|null; interrupt: boolean} {
@@ -18,39 +18,66 @@ function inside(names: Names, cpu: CpuState, state: InstantState): {text: string
   return {text: open ? hookName(names, open.hook) : '', hook: open?.hook ?? null, interrupt: false};
 }
 
-export function CpuTiles({names, book, state}: {names: Names; book: StyleBook; state: InstantState}) {
-  const small = state.cpus.length > MOST_LARGE;
+interface Shown {
+  who: string;
+  named: string; // its thread
+  colour: string;
+  idle: boolean;
+  what: ReturnType<typeof inside>;
+}
+
+function shown(names: Names, book: StyleBook, cpu: CpuState, state: InstantState): Shown {
+  const flags = cpu.flags ?? 0;
+  const thread = cpu.thread ?? null;
+  const process = thread === null ? -1 : processOf(names, thread);
+  const who = !cpu.known ? 'not known' : (flags & LEAF_IDLE) !== 0 ? 'idle' :
+      (flags & LEAF_OUTSIDE) !== 0 ? 'outside' : thread === null ? 'not known' : processName(names, process);
+  return {
+    who, named: thread === null ? '' : threadName(names, thread), idle: thread === null,
+    colour: css(thread === null ? book.theme.idle : book.process(process)), what: inside(names, cpu, state),
+  };
+}
+
+// Where there are many: one square each, sixteen in a line.
+function CpuGrid({names, book, state}: {names: Names; book: StyleBook; state: InstantState}) {
   return (
-    <ul class={small ? 'cpus small' : 'cpus'}>
+    <ul class="cpu-grid">
       {state.cpus.map((cpu) => {
-        const flags = cpu.flags ?? 0;
-        const idle = (flags & LEAF_IDLE) !== 0;
-        const thread = cpu.thread ?? null;
-        const process = thread === null ? -1 : processOf(names, thread);
-        const who = !cpu.known ? 'not known' : idle ? 'idle' :
-            (flags & LEAF_OUTSIDE) !== 0 ? 'outside' : thread === null ? 'not known' : processName(names, process);
-        const what = inside(names, cpu, state);
-        const named = thread === null ? '' : threadName(names, thread);
+        const {who, named, colour, what} = shown(names, book, cpu, state);
+        return (
+          <li key={cpu.cpu} title={[`CPU ${cpu.cpu}: ${who}`, named, what.text].filter(Boolean).join(', ')}
+              class={what.interrupt ? 'interrupt' : ''} style={{background: colour}} />
+        );
+      })}
+    </ul>
+  );
+}
+
+export function CpuTiles({names, book, state}: {names: Names; book: StyleBook; state: InstantState}) {
+  if (state.cpus.length > MOST_TILES) return <CpuGrid names={names} book={book} state={state} />;
+  return (
+    <ul class="cpus">
+      {state.cpus.map((cpu) => {
+        const {who, named, colour, idle, what} = shown(names, book, cpu, state);
+        const inferred = cpu.known && ((cpu.flags ?? 0) & LEAF_INFERRED) !== 0;
         return (
           <li key={cpu.cpu} title={[who, named, what.text].filter(Boolean).join(', ')}>
             <div class="tile-head">
               <span class="cpu-name">CPU {cpu.cpu}</span>
               <span class="since">
-                {(flags & LEAF_INFERRED) !== 0 && cpu.known ? '~' : ''}
+                {inferred ? '~' : ''}
                 {cpu.begin_ns !== undefined ? formatDuration(state.t - cpu.begin_ns) : ''}
               </span>
             </div>
             <div class="tile-line">
-              <span class="swatch" style={{background: thread === null ? css(book.theme.idle) : css(book.process(process))}} />
-              <span class={thread === null ? 'who faint' : 'who'}>{who}</span>
+              <span class="swatch" style={{background: colour}} />
+              <span class={idle ? 'who faint' : 'who'}>{who}</span>
             </div>
-            {!small && <div class="tile-line faint"><span class="who">{named}</span></div>}
-            {!small && (
-              <div class={`tile-line ${what.interrupt ? 'interrupt' : ''}`}>
-                {what.hook !== null && <span class="swatch" style={{background: css(book.hook(what.hook))}} />}
-                <span class="who">{what.text}</span>
-              </div>
-            )}
+            <div class="tile-line faint"><span class="who">{named}</span></div>
+            <div class={`tile-line ${what.interrupt ? 'interrupt' : ''}`}>
+              {what.hook !== null && <span class="swatch" style={{background: css(book.hook(what.hook))}} />}
+              <span class="who">{what.text}</span>
+            </div>
           </li>
         );
       })}

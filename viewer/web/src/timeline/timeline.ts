@@ -116,6 +116,10 @@ export class Timeline {
       },
       lift: () => moveProcess(core, rows, commands, -1),
       lower: () => moveProcess(core, rows, commands, 1),
+      'rank-rows': () => {
+        this.rowTree.rankAnew();
+        core.announce('Rows by CPU time in view');
+      },
       pin: ofProcess((process) => commands.togglePin(process)),
       hide: ofProcess((process) => commands.hide(process)),
     });

@@ -7,7 +7,7 @@ import type {LossItem} from '../api/schema';
 import {type Tile, TILE_COLUMNS} from '../api/tile_decode';
 import type {Core} from '../core/core';
 import type {Selected} from '../core/selection';
-import {type Lane, type SubRow, visibleLanes} from './rows/lanes';
+import type {Lane, SubRow} from './rows/lanes';
 import {clean} from '../core/names';
 import {TileCache} from './tiles/tile_cache';
 import {TileLoader} from './tiles/tile_loader';
@@ -29,6 +29,7 @@ const CACHE_BYTES = 24 << 20; // some ten screens
 export const RULER_HEIGHT = 28;
 export const MINIMAP_HEIGHT = 52;
 const GUTTER_WIDTH = 200; // of the labels of a picture
+const LEAST_LABEL_PX = 12; // lower lanes have no text
 
 export interface FrameStats {
   frames: number;
@@ -126,9 +127,7 @@ export class TimelineEngine {
   }
 
   lanesInSight(): Lane[] {
-    const top = this.core.view.scrollY.peek();
-    return visibleLanes(
-        this.timeline.rows.lanes.peek(), top, top + this.core.view.height.peek());
+    return this.timeline.rows.inSight();
   }
 
   scene(): Scene {
@@ -136,7 +135,7 @@ export class TimelineEngine {
     return {
       view,
       lanes: this.lanesInSight(),
-      scrollY: this.core.view.scrollY.peek(),
+      topOf: (lane) => this.timeline.rows.topOf(lane),
       height: this.core.view.height.peek(),
       durationNs: this.core.durationNs,
       maxLevel: this.core.names.trace.max_level,
@@ -149,10 +148,9 @@ export class TimelineEngine {
 
   // Lane and row under a point of the canvas.
   hit(x: number, y: number): {lane: Lane; row: SubRow|null; at: number}|null {
-    const top = this.core.view.scrollY.peek();
-    const lane = visibleLanes(this.timeline.rows.lanes.peek(), top + y, top + y + 1)[0];
+    const lane = this.timeline.rows.laneAt(y);
     if (!lane) return null;
-    const inside = top + y - lane.y;
+    const inside = y - this.timeline.rows.topOf(lane);
     const row = lane.rows.find(
         (part) => inside >= part.y && inside < part.y + part.height + 1);
     return {lane, row: row ?? null, at: toNs(this.core.view.viewport.peek(), x)};
@@ -176,7 +174,7 @@ export class TimelineEngine {
       const lane = this.timeline.rows.lanes.peek().find(
           (one) => one.kind === (kind === 'run' ? 'thread' : 'cpu') && one.owner === owner);
       const part = lane?.rows.find((row) => row.kind === kind);
-      return lane && part ? {y: lane.y + part.y - this.core.view.scrollY.peek(), height: part.height} : null;
+      return lane && part ? this.timeline.rows.extentOf(lane, part) : null;
     };
     const byThread = wait.woken_by === 'thread';
     return {
@@ -202,7 +200,7 @@ export class TimelineEngine {
           lane.kind === 'thread' && lane.owner === item.thread && this.hasCall(row, item));
       if (!part) continue;
       const [from, to] = [Math.max(toPx(view, item.from), -4), Math.min(toPx(view, item.to), view.widthPx + 4)];
-      return {from, to, y: lane.y + part.y - this.core.view.scrollY.peek(), height: part.height};
+      return {from, to, ...this.timeline.rows.extentOf(lane, part)};
     }
     return null;
   }
@@ -253,7 +251,9 @@ export class TimelineEngine {
       gutter: GUTTER_WIDTH,
       ratio: devicePixelRatio || 1,
       theme: this.core.book.value.theme,
-      labels: this.lanesInSight().map(({label, detail, y, height}) => ({text: label, detail, height, y: y - core.view.scrollY.peek()})),
+      labels: this.lanesInSight().map((lane) => ({
+        text: lane.height < LEAST_LABEL_PX ? '' : lane.label, detail: lane.detail, height: lane.height, y: this.timeline.rows.topOf(lane),
+      })),
     };
   }
 
@@ -323,7 +323,7 @@ export class TimelineEngine {
   }
 
   private paintOver(context: Brush): void {
-    const {core} = this;
+    const {core, timeline} = this;
     const play = core.playback.play.peek();
     const scene: OverlayScene = {
       view: core.view.viewport.peek(),
@@ -341,7 +341,7 @@ export class TimelineEngine {
           (key) => this.cache.cover(key, TILE_COLUMNS).map((patch) => patch.tile)),
     };
     paintOverlay(context, scene, this.core.book.value.theme);
-    const {flashes, sparks} = unfoldingInSight(core, this);
+    const {flashes, sparks} = unfoldingInSight(core, timeline.rows, this);
     paintUnfolding(context, flashes, sparks, this.core.book.value.theme);
   }
   private paintRuler(context: Brush): void {

@@ -7,6 +7,7 @@ import {endNs, toPx} from '../core/viewport';
 import {flashes, passed, type Spark, sparks} from './paint/unfolding';
 import type {FlashMark, SparkMark} from './paint/unfolding_painter';
 import type {Lane, SubRow} from './rows/lanes';
+import type {Rows} from './rows/rows';
 
 const MOST_SPARKS = 24; // of more, none can be followed
 const HIDDEN_PX = 26; // the way of a spark whose waker is out of sight
@@ -21,7 +22,7 @@ export interface Unfolding {
   sparks: SparkMark[];
 }
 
-export function unfoldingInSight(core: Core, engine: Drawn): Unfolding {
+export function unfoldingInSight(core: Core, rows: Rows, engine: Drawn): Unfolding {
   const play = core.playback.play.peek();
   const result: Unfolding = {flashes: [], sparks: []};
   if (!play.playing || core.look.calm.peek()) return result;
@@ -33,8 +34,9 @@ export function unfoldingInSight(core: Core, engine: Drawn): Unfolding {
   for (const lane of engine.lanesInSight()) {
     for (const row of lane.rows) {
       if (row.kind === 'counter' || row.kind === 'process' || row.kind === 'interrupts') continue;
-      const y = lane.y + row.y - core.view.scrollY.peek();
-      if (row.kind === 'run') places.set(lane.owner, {y, height: row.height});
+      const {y, height} = rows.extentOf(lane, row);
+      if (height <= 0) continue;
+      if (row.kind === 'run') places.set(lane.owner, {y, height});
       // Two tiles where the playhead has just entered one.
       const items = new Set<Item>();
       for (const at of [span.from, play.at, span.to]) {
@@ -45,7 +47,7 @@ export function unfoldingInSight(core: Core, engine: Drawn): Unfolding {
       for (const {beginNs, endNs: end, age} of flashes(list, span)) {
         const x = Math.max(toPx(view, beginNs), 0);
         const right = Math.min(toPx(view, play.backward ? end : Math.min(end, play.at)), view.widthPx);
-        result.flashes.push({x, width: Math.max(right - x, 2), y, height: row.height, age});
+        result.flashes.push({x, width: Math.max(right - x, 2), y, height, age});
       }
       if (row.kind === 'run') woken.push(...sparks(lane.owner, list, span));
     }

@@ -19,8 +19,8 @@ import type {StyleBook} from '../../core/style_book';
 
 export interface Scene {
   view: Viewport;
-  lanes: readonly Lane[]; // visible ones
-  scrollY: number;
+  lanes: readonly Lane[]; // visible ones, those over others last
+  topOf(lane: Lane): number;
   height: number;
   durationNs: number;
   maxLevel: number;
@@ -97,14 +97,12 @@ export class TimelinePainter {
     const left = Math.max(0, toPx(view, 0));
     const right = Math.min(view.widthPx, toPx(view, scene.durationNs));
     for (const lane of scene.lanes) {
-      const top = lane.y - scene.scrollY;
-      context.beginGroup?.(`${lane.label} ${lane.detail}`.trim());
-      if (lane.kind === 'heading') {
-        context.fillStyle = css(theme.lane);
+      const top = scene.topOf(lane);
+      if (lane.stuck) {
+        context.fillStyle = css(theme.background);
         context.fillRect(0, top, view.widthPx, lane.height);
-        context.endGroup?.();
-        continue;
       }
+      context.beginGroup?.(`${lane.label} ${lane.detail}`.trim());
       for (const row of lane.rows) {
         if (row.kind === 'cpu' || row.kind === 'process' || row.kind === 'counter') {
           context.fillStyle = css(theme.lane);

@@ -2,7 +2,7 @@
 // view.
 
 import type {Core} from '../../core/core';
-import {type Lane, visibleLanes} from './lanes';
+import type {Lane} from './lanes';
 import type {RowTree} from './row_tree';
 import type {Rows} from './rows';
 import {hookName, processName, processOf} from '../../core/names';
@@ -37,9 +37,17 @@ export class LaneCommands {
   // A process, or what folded.
   toggleLane(lane: Lane): void {
     if (lane.kind === 'fold') return this.unfold(lane);
+    if (lane.fold) return this.toggleMachine(lane);
     if (!lane.toggle) return;
     this.setOpen(lane.process, !lane.toggle.open);
     this.core.announce(`${lane.label} ${lane.toggle.open ? 'closed' : 'opened'}`);
+  }
+  // One strip for all CPUs, or for all counters, or each with its own.
+  private toggleMachine({label, fold}: Lane): void {
+    if (!fold) return;
+    this.rows.change({[fold.of]: !fold.open});
+    this.core.view.scroll(0);
+    this.core.announce(`${label} ${fold.open ? 'closed' : 'opened'}`);
   }
   toggleHandlers(): void {
     this.rows.tree.value = {...this.rows.tree.value, handlers: !this.rows.tree.value.handlers};
@@ -76,8 +84,7 @@ export class LaneCommands {
   // else the highlighted one.
   processMeant(): number|null {
     const hover = this.core.focus.pointer.value;
-    const y = this.core.view.scrollY.value + (hover?.y ?? -1);
-    const lane = hover ? visibleLanes(this.rows.lanes.value, y, y + 1)[0] : this.rows.focusedLane();
+    const lane = hover ? this.rows.laneAt(hover.y) : this.rows.focusedLane();
     return lane && lane.process >= 0 ? lane.process : this.core.focus.process.value;
   }
 
@@ -110,7 +117,8 @@ export class LaneCommands {
     if (!lane) return;
     if (!quiet) this.core.focus.process.value = process;
     this.core.focus.lane.value = lane.id;
-    this.core.view.scroll(lane.y - this.core.view.height.value / 3 - this.core.view.scrollY.value);
+    const stuck = this.rows.stuckPx.value;
+    this.core.view.scroll(this.rows.topOf(lane) - stuck - (this.core.view.height.value - stuck) / 3);
     this.core.announce(`${lane.label} in view`);
   }
 

@@ -12,9 +12,12 @@ export interface SubRow {
 }
 export interface Lane {
   id: string;
-  kind: 'heading'|'cpu'|'counter'|'small-counter'|'process'|'thread'|'fold';
+  kind: 'cpu'|'counter'|'small-counter'|'process'|'thread'|'fold';
   // A process, or the only thread of one, opens and closes; others: null.
   toggle: {open: boolean; pinned: boolean}|null;
+  // The strip that stands for all of its kind, and folds the others; absent: none.
+  fold?: {of: 'cpus'|'counters'; open: boolean};
+  stuck?: boolean; // stays at the top while the others scroll
   label: string;
   detail: string;
   owner: number; // CPU, event, thread or process

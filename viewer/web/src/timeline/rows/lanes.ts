@@ -2,17 +2,22 @@
 // threads (process_lanes.ts). Pure.
 
 import type {Branches, ProcessBranch, ThreadBranch} from '../../api/schema';
-import {formatCount, isTimeEvent} from '../../core/units';
-import {HEADING, type Lane, type NewLane, SEGMENT, type SubRow} from './lane_parts';
+import {isTimeEvent} from '../../core/units';
+import {type Lane, type NewLane, SEGMENT, type SubRow} from './lane_parts';
 import type {Names} from '../../core/names';
-import {addProcessLanes, CLOSED_TREE, type Tree} from './process_lanes';
+import {addProcessLanes, CLOSED_TREE, heavyIn, type Tree} from './process_lanes';
 
 export type {Lane, SubRow} from './lane_parts';
 
 const CPU = 22;
 const INTERRUPTS = 3;
+const HEAT = 6; // of a CPU, where there are many
 const COUNTER = 64;
+const FOLDED_COUNTER = 46;
 const SMALL_COUNTER = 30;
+const FEW_CPUS = 8; // more fold by themselves
+const FEW_COUNTERS = 4;
+const STUCK_MOST = 0.4; // of the height, for what stays at the top
 
 export interface CounterChoice {
   event: number;
@@ -26,11 +31,12 @@ export function counterRow(names: Names, choice: CounterChoice): number {
 
 type Add = (lane: Omit<NewLane, 'toggle'|'process'>) => void;
 
-// Before the processes are known, only the machine has lanes.
+// Before the processes are known, only the machine has lanes. These stay at the
+// top while they take little of `height`, that of the rows in sight.
 export function layOut(
     names: Names, counter: CounterChoice, tree: Tree = CLOSED_TREE,
     processes: Branches<ProcessBranch>|null = null,
-    threads: ReadonlyMap<number, Branches<ThreadBranch>> = new Map()): Lane[] {
+    threads: ReadonlyMap<number, Branches<ThreadBranch>> = new Map(), height = 0): Lane[] {
   const lanes: Lane[] = [];
   let y = 0;
   const place = (lane: NewLane): void => {
@@ -38,62 +44,63 @@ export function layOut(
     y += lane.height;
   };
   const add: Add = (lane) => place({...lane, toggle: null, process: -1});
-  const heading = (id: string, label: string, detail: string): void =>
-      add({id, kind: 'heading', label, detail, owner: -1, height: HEADING, rows: []});
 
   if (names.rows.some((row) => row.kind === 'cpu')) {
-    heading('cpus', 'CPUs', 'who runs where');
     addCpuLanes(names, tree, add);
-    if (names.events.length > 0) {
-      heading('counters', 'Counters', 'rates over time');
-      addCounterLanes(names, counter, add);
-    }
+    if (names.events.length > 0) addCounterLanes(names, counter, tree, add);
+    if (y <= STUCK_MOST * height) for (const lane of lanes) lane.stuck = true;
   }
   if (processes && processes.of > 0) {
-    heading('threads', 'Processes', shareOf(processes));
-    addProcessLanes(names, processes, threads, tree, place);
+    addProcessLanes(names, processes, threads, tree, heavyIn(height), place);
   }
   return lanes;
 }
 
 function addCpuLanes(names: Names, tree: Tree, add: Add): void {
   const cpus = names.rows.filter((row) => row.kind === 'cpu');
+  const open = tree.cpus ?? cpus.length <= FEW_CPUS;
+  if (cpus.length > 1) {
+    add({
+      id: 'machine', kind: 'cpu', label: 'All CPUs', detail: open ? '' : `${cpus.length} CPUs`, owner: -1, height: CPU + 4,
+      rows: [{row: names.trace.machine_row, kind: 'cpu', process: -1, y: 1, height: CPU}], fold: {of: 'cpus', open},
+    });
+    if (!open) return;
+  }
   const interrupts = new Map(
       names.rows.filter((row) => row.kind === 'interrupts' && row.leaves > 0)
           .map((row) => [row.owner, row.row]));
-  if (cpus.length > 1) {
-    add({
-      id: 'machine', kind: 'cpu', label: 'All CPUs', detail: '', owner: -1, height: CPU + 4,
-      rows: [{row: names.trace.machine_row, kind: 'cpu', process: -1, y: 1, height: CPU}],
-    });
-  }
   for (const row of cpus) {
+    const label = {id: `cpu${row.owner}`, kind: 'cpu' as const, label: `CPU ${row.owner}`, detail: '', owner: row.owner};
+    const depths = tree.handlers ? names.rows.filter((item) => item.kind === 'handler' && item.owner === row.owner) : [];
+    if (cpus.length > FEW_CPUS && depths.length === 0) {
+      add({...label, height: HEAT, rows: [{row: row.row, kind: 'cpu', process: -1, y: 0, height: HEAT - 1}]});
+      continue;
+    }
     const line = interrupts.get(row.owner);
     const parts: SubRow[] = line === undefined ? [] :
         [{row: line, kind: 'interrupts', process: -1, y: 1, height: INTERRUPTS}];
     const top = 1 + (interrupts.size > 0 ? INTERRUPTS + 1 : 0);
     parts.push({row: row.row, kind: 'cpu', process: -1, y: top, height: CPU});
-    const depths = tree.handlers ? names.rows.filter((item) => item.kind === 'handler' && item.owner === row.owner) : [];
     for (const {row: number, depth} of depths) {
       parts.push({row: number, kind: 'segment', process: -1, y: top + CPU + 2 + depth * SEGMENT, height: SEGMENT - 1});
     }
-    add({
-      id: `cpu${row.owner}`, kind: 'cpu', label: `CPU ${row.owner}`, detail: '', owner: row.owner,
-      height: top + CPU + 3 + (depths.length > 0 ? 2 + depths.length * SEGMENT : 0),
-      rows: parts,
-    });
+    add({...label, height: top + CPU + 3 + (depths.length > 0 ? 2 + depths.length * SEGMENT : 0), rows: parts});
   }
 }
 
-function addCounterLanes(names: Names, counter: CounterChoice, add: Add): void {
+function addCounterLanes(names: Names, counter: CounterChoice, tree: Tree, add: Add): void {
+  // The clock of all CPUs together is constant.
+  const others = [...names.events.entries()].filter(([event, name]) => event !== counter.event && !isTimeEvent(name));
+  const open = tree.counters ?? names.events.length <= FEW_COUNTERS;
+  const height = open ? COUNTER : FOLDED_COUNTER;
   add({
     id: 'counter', kind: 'counter', label: names.events[counter.event] ?? '', owner: counter.event,
-    detail: counter.cpu < 0 ? 'all CPUs' : `CPU ${counter.cpu}`, height: COUNTER,
-    rows: [{row: counterRow(names, counter), kind: 'counter', process: -1, y: 3, height: COUNTER - 6}],
+    detail: counter.cpu < 0 ? 'all CPUs' : `CPU ${counter.cpu}`, height,
+    rows: [{row: counterRow(names, counter), kind: 'counter', process: -1, y: 3, height: height - 6}],
+    ...(others.length > 0 ? {fold: {of: 'counters', open}} : {}),
   });
-  // The clock of all CPUs together is constant.
-  for (const [event, name] of names.events.entries()) {
-    if (event === counter.event || isTimeEvent(name)) continue;
+  if (!open) return;
+  for (const [event, name] of others) {
     add({
       id: `counter${event}`, kind: 'small-counter', label: name, detail: '', owner: event, height: SMALL_COUNTER,
       rows: [{row: counterRow(names, {event, cpu: counter.cpu}), kind: 'counter', process: -1, y: 2, height: SMALL_COUNTER - 4}],
@@ -101,15 +108,14 @@ function addCounterLanes(names: Names, counter: CounterChoice, add: Add): void {
   }
 }
 
-// How many fulfil the condition, or else do anything in the window.
-function shareOf({total, of, active}: Branches<ProcessBranch>): string {
-  const some = total < of ? total : active;
-  return some < of ? `${formatCount(some)} of ${formatCount(of)}` : formatCount(of);
-}
-
 export function totalHeight(lanes: readonly Lane[]): number {
   const last = lanes[lanes.length - 1];
   return last ? last.y + last.height : 0;
+}
+
+// Height of what stays at the top.
+export function stuckHeight(lanes: readonly Lane[]): number {
+  return lanes.reduce((sum, lane) => lane.stuck ? sum + lane.height : sum, 0);
 }
 
 // Lanes that touch [top, bottom), by bisection: there may be ten thousand.

@@ -16,13 +16,16 @@ export interface Tree {
   shown: ReadonlySet<number>; // processes that do not fold: they were looked for
   allThreads: ReadonlySet<number>; // processes whose idle threads are shown
   handlers: boolean; // interrupts are shown under their CPUs
+  cpus: boolean|null; // whether each has a lane; null: if they are few
+  counters: boolean|null;
 }
 export const CLOSED_TREE: Tree = {
   opened: new Set(), closed: new Set(), unfolded: 0, pinned: [], hidden: new Set(), shown: new Set(),
-  allThreads: new Set(), handlers: false,
+  allThreads: new Set(), handlers: false, cpus: null, counters: null,
 };
 
-const OPEN_HEAVY = 3; // processes of the trace that are open by themselves
+const OPEN_HEAVY = 3; // processes of the trace that are open by themselves,
+const OPEN_PX = 180; // if there is room for their threads and for others
 const OPEN_HOOKED = 24; // at most, of those with hooks of their own
 const FOLD_BELOW = 0.002; // of the CPU time in the window
 const KEEP = 12; // processes that run in the window and are never folded
@@ -30,20 +33,26 @@ const FEW_IDLE = 2; // idle threads that take no more room than a fold
 const RUN = 13;
 const HOOK = 9;
 const MAX_DEPTH_SHOWN = 32;
-const CLOSED_HEIGHT = 38;
+const CLOSED_HEIGHT = 26;
+
+// How many of the heaviest are open by themselves in rows of this height; 0: no
+// process is.
+export function heavyIn(height: number): number {
+  return Math.min(Math.max(Math.round(height / OPEN_PX) - 2, 0), OPEN_HEAVY);
+}
 
 export function openProcesses(
-    items: readonly ProcessBranch[], tree: Tree, heaviest: readonly number[]): Set<number> {
-  const heavy = new Set(heaviest.slice(0, OPEN_HEAVY));
+    items: readonly ProcessBranch[], tree: Tree, heaviest: readonly number[], most: number): Set<number> {
+  const heavy = new Set(heaviest.slice(0, most));
   const open = new Set<number>();
   for (const {process, hooked, rank} of items) {
-    const byItself = heavy.has(process) || hooked && rank < OPEN_HOOKED;
+    const byItself = heavy.has(process) || hooked && rank < OPEN_HOOKED && most > 0;
     if (tree.opened.has(process) || byItself && !tree.closed.has(process)) open.add(process);
   }
   return open;
 }
 
-// Pinned ones come first, and never fold.
+// In the order of `all`, but pinned ones come first, and never fold.
 export function shownProcesses(all: Branches<ProcessBranch>, tree: Tree): ProcessBranch[] {
   const pinned = tree.pinned.flatMap((process) => all.items.find((item) => item.process === process) ?? []);
   const first = new Set(pinned.map((item) => item.process));
@@ -54,21 +63,21 @@ export function shownProcesses(all: Branches<ProcessBranch>, tree: Tree): Proces
     if (all.total < all.of && item.rank < KEEP) return true;
     return item.active && (item.rank < KEEP || item.hooked || item.window_ns >= FOLD_BELOW * all.window_ns);
   });
-  return [...pinned, ...rest.sort((a, b) => a.rank - b.rank)];
+  return [...pinned, ...rest];
 }
 
 type Add = (lane: NewLane) => void;
 
 export function addProcessLanes(
     names: Names, all: Branches<ProcessBranch>, threads: ReadonlyMap<number, Branches<ThreadBranch>>, tree: Tree,
-    add: Add): void {
-  const open = openProcesses(all.items, tree, names.trace.heaviest);
+    heavy: number, add: Add): void {
+  const open = openProcesses(all.items, tree, names.trace.heaviest, heavy);
   const shown = shownProcesses(all, tree);
   for (const group of shown) {
     const isOpen = open.has(group.process);
     const toggle = {open: isOpen, pinned: tree.pinned.includes(group.process)};
     if (group.thread) {
-      add({...threadLane(names, group.thread, group.process, isOpen), toggle});
+      add({...threadLane(names, group.thread, group.process, isOpen, false), toggle});
       continue;
     }
     add({...processLane(names, group, isOpen), toggle});
@@ -96,7 +105,7 @@ function addThreadLanes(
   const whole = tree.allThreads.has(process) || branches.total < branches.of ||
       branches.total - branches.active <= FEW_IDLE;
   const shown = branches.items.filter((item) => whole || item.active || item.kept);
-  for (const branch of shown) add({...threadLane(names, branch, process, true), toggle: null});
+  for (const branch of shown) add({...threadLane(names, branch, process, true, true), toggle: null});
   const folded = branches.total - shown.length;
   if (folded <= 0) return;
   const idle = branches.total - branches.active;
@@ -136,9 +145,10 @@ function processLane(names: Names, group: ProcessBranch, open: boolean): NewLane
   };
 }
 
-function threadLane(names: Names, branch: ThreadBranch, process: number, open: boolean): NewLane {
+// `grouped`: its process has a lane above it.
+function threadLane(names: Names, branch: ThreadBranch, process: number, open: boolean, grouped: boolean): NewLane {
   const item = names.thread(branch.thread);
-  const detail = item && item.tid !== item.pid ?
+  const detail = item && item.tid !== item.pid && !grouped ?
       `of ${processName(names, item.process)} ${item.pid}` : '';
   const parts: SubRow[] = [];
   let at = PAD;
@@ -168,7 +178,7 @@ function threadLane(names: Names, branch: ThreadBranch, process: number, open: b
     detail,
     owner: branch.thread,
     process,
-    height: Math.max(at + depth * SEGMENT + PAD, detail === '' ? 24 : CLOSED_HEIGHT),
+    height: Math.max(at + depth * SEGMENT + PAD, 24),
     rows: parts,
     toggle: null,
   };

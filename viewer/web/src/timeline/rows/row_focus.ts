@@ -12,22 +12,22 @@ const MARGIN = 8; // px around the lane with the focus
 // the last one at most.
 export function moveFocus(core: Core, rows: Rows, step: number): void {
   const lanes = rows.lanes.value;
-  const top = core.view.scrollY.value;
   const at = lanes.findIndex((lane) => lane.id === core.focus.lane.value);
-  const first = lanes.findIndex((lane) => lane.y >= top);
+  const first = lanes.findIndex((lane) => rows.topOf(lane) >= 0);
   const next = lanes[at < 0 && Number.isFinite(step) ? Math.max(first, 0) : Math.min(Math.max(at + step, 0), lanes.length - 1)];
   if (!next) return;
   core.focus.pointer.value = null; // the keyboard is in use
   core.focus.lane.value = next.id;
   core.announce(describeLane(next));
-  const below = next.y + next.height + MARGIN - top - core.view.height.value;
-  const above = next.y - MARGIN - top;
+  if (next.stuck) return;
+  const below = rows.topOf(next) + next.height + MARGIN - core.view.height.value;
+  const above = rows.topOf(next) - MARGIN - rows.stuckPx.value;
   if (above < 0) core.view.scroll(above);
   else if (below > 0) core.view.scroll(Math.min(below, above));
 }
 
 function describeLane(lane: Lane): string {
-  const state = lane.toggle ? `, ${lane.toggle.open ? 'open' : 'closed'}${lane.toggle.pinned ? ', pinned' : ''}` :
+  const state = lane.fold ? `, ${lane.fold.open ? 'open' : 'closed'}` : lane.toggle ? `, ${lane.toggle.open ? 'open' : 'closed'}${lane.toggle.pinned ? ', pinned' : ''}` :
       lane.kind === 'fold' ? ', Enter shows them' : '';
   return `${lane.label} ${lane.detail}`.trim() + state;
 }

@@ -6,8 +6,9 @@ import {batch, computed, effect, type Signal, signal} from '@preact/signals-core
 import {ApiError} from '../../api/client';
 import type {Branches, ProcessBranch, ThreadBranch} from '../../api/schema';
 import type {Core} from '../../core/core';
-import {openProcesses} from './process_lanes';
+import {heavyIn, openProcesses} from './process_lanes';
 import {visibleLanes} from './lanes';
+import {RowOrder} from './row_order';
 import type {Rows} from './rows';
 import {endNs} from '../../core/viewport';
 
@@ -25,6 +26,7 @@ export class RowTree {
   private timer: ReturnType<typeof setTimeout>|undefined;
   private generation = 0;
   private first = true;
+  private readonly order = {processes: new RowOrder(), threads: new RowOrder()};
 
   constructor(private readonly core: Core, private readonly rows: Rows) {}
 
@@ -33,7 +35,7 @@ export class RowTree {
     const thread = computed(() => this.core.selection.selected.value?.thread);
     effect(() => {
       const view = this.core.view.viewport.value;
-      void [this.rows.tree.value, this.core.focus.filter.value, thread.value];
+      void [this.rows.tree.value, this.core.focus.filter.value, thread.value, heavyIn(this.core.view.height.value)];
       if (this.core.requests.lost.value) return;
       const moved = !this.first && (view.startNs !== shown.startNs || view.nsPerPx !== shown.nsPerPx);
       shown = view;
@@ -72,7 +74,7 @@ export class RowTree {
         seen.add(process);
         return fresh;
       });
-      const open = [...openProcesses(processes.items, tree, core.names.trace.heaviest)]
+      const open = [...openProcesses(processes.items, tree, core.names.trace.heaviest, heavyIn(core.view.height.peek()))]
                        .filter((process) => processes.items.find((item) => item.process === process)?.threads !== 1)
                        .slice(0, MOST_OPEN);
       const all = open.filter((process) => tree.allThreads.has(process));
@@ -91,8 +93,19 @@ export class RowTree {
         for (const {name} of branches.items) if (name) core.names.addThread(name);
       }
       this.refused.value = null;
+      processes.items = this.order.processes.arrange(processes.items, (item) => item.process);
+      for (const branches of threads.values()) {
+        branches.items = this.order.threads.arrange(branches.items, (item) => item.thread);
+      }
       this.show(processes, threads);
     }));
+  }
+
+  // The heaviest of the window come first again.
+  rankAnew(): void {
+    this.order.processes.forget();
+    this.order.threads.forget();
+    void this.load();
   }
 
   // A filter that the server does not understand: the rows stay as they are.
@@ -110,7 +123,7 @@ export class RowTree {
     const {core, rows} = this;
     const scrollY = core.view.scrollY.peek();
     const anchor = scrollY === 0 ? undefined :
-        visibleLanes(rows.lanes.peek(), scrollY, scrollY + core.view.height.peek())
+        visibleLanes(rows.lanes.peek(), scrollY + rows.stuckPx.peek(), scrollY + core.view.height.peek())
             .find((lane) => lane.kind === 'process' || lane.kind === 'thread');
     batch(() => {
       rows.processes.value = processes;

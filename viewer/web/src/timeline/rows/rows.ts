@@ -7,7 +7,8 @@ import type {Branches, ProcessBranch, ThreadBranch} from '../../api/schema';
 import {type Field, flagField, listIn, listText, wholeIn} from '../../core/address';
 import type {Core} from '../../core/core';
 import {isTimeEvent} from '../../core/units';
-import {type CounterChoice, type Lane, layOut, totalHeight} from './lanes';
+import {type CounterChoice, type Lane, layOut, stuckHeight, totalHeight, visibleLanes} from './lanes';
+import type {SubRow} from './lane_parts';
 import {CLOSED_TREE, type Tree} from './process_lanes';
 
 const MOST_PAGES = 50; // of processes that fold by themselves
@@ -19,6 +20,7 @@ export class Rows {
   readonly processes: Signal<Branches<ProcessBranch>|null> = signal(null);
   readonly threads: Signal<ReadonlyMap<number, Branches<ThreadBranch>>> = signal(new Map());
   readonly lanes: ReadonlySignal<Lane[]>;
+  readonly stuckPx: ReadonlySignal<number>; // of the lanes that do not scroll
 
   constructor(private readonly core: Core) {
     const {names, view} = core;
@@ -26,9 +28,35 @@ export class Rows {
     this.counter = signal({event: Math.max(names.events.findIndex((event) => !isTimeEvent(event)), 0), cpu: -1});
     this.lanes = computed(() => {
       void names.changed.value;
-      return layOut(names, this.counter.value, this.tree.value, this.processes.value, this.threads.value);
+      return layOut(names, this.counter.value, this.tree.value, this.processes.value, this.threads.value, view.height.value);
     });
+    this.stuckPx = computed(() => stuckHeight(this.lanes.value));
     view.contentHeight = () => totalHeight(this.lanes.value);
+  }
+
+  // Those in sight: the ones that scroll, then those over them.
+  inSight(): Lane[] {
+    const {lanes, stuckPx, core: {view}} = this;
+    const top = view.scrollY.value;
+    return [
+      ...visibleLanes(lanes.value, top + stuckPx.value, top + view.height.value),
+      ...visibleLanes(lanes.value, 0, stuckPx.value),
+    ];
+  }
+  // The one at a place of the screen.
+  laneAt(y: number): Lane|undefined {
+    const at = y < this.stuckPx.value ? y : y + this.core.view.scrollY.value;
+    return visibleLanes(this.lanes.value, at, at + 1)[0];
+  }
+  // Where a lane's first pixel is on the screen.
+  topOf(lane: Lane): number {
+    return lane.stuck ? lane.y : lane.y - this.core.view.scrollY.value;
+  }
+  // What of a row is in sight: not what is under the lanes that stay.
+  extentOf(lane: Lane, row: Pick<SubRow, 'y'|'height'>): {y: number; height: number} {
+    const top = this.topOf(lane) + row.y;
+    const y = lane.stuck ? top : Math.max(top, Math.min(this.stuckPx.value, top + row.height));
+    return {y, height: top + row.height - y};
   }
 
   focusedLane(): Lane|undefined {
@@ -45,6 +73,11 @@ export class Rows {
       read: (text) => this.change({[name]: new Set(listIn(text))}),
       write: () => listText(this.tree.value[name]),
     });
+    const fold = (key: string, name: 'cpus'|'counters'): Field => ({
+      key,
+      read: (text) => this.change({[name]: text === '1' ? true : text === '0' ? false : null}),
+      write: () => this.tree.value[name] === null ? null : this.tree.value[name] ? '1' : '0',
+    });
     const counter = (key: string, name: 'event'|'cpu', least: number, most: number): Field => ({
       key,
       read: (text, first) => {
@@ -58,7 +91,7 @@ export class Rows {
       counter('cpu', 'cpu', -1, names.trace.cpus - 1),
       set('open', 'opened'), set('close', 'closed'), set('show', 'shown'), set('idle', 'allThreads'),
       {key: 'pin', read: (text) => this.change({pinned: listIn(text) ?? []}), write: () => listText(this.tree.value.pinned)},
-      set('hide', 'hidden'),
+      set('hide', 'hidden'), fold('cpus', 'cpus'), fold('counters', 'counters'),
       {
         key: 'all',
         read: (text) => this.change({unfolded: Math.min(wholeIn(text) ?? 0, MOST_PAGES)}),
