@@ -84,7 +84,7 @@ TEST_CASE("range_tables: threads and CPUs equal brute force",
   }
 }
 
-TEST_CASE("range_tables: interrupts are apart, whoever had the CPU",
+TEST_CASE("range_tables: interrupts are apart, also without an occupant",
           "[viewer][property]") {
   const auto seed = GENERATE(1u, 2u, 3u);
   SyntheticTrace trace =

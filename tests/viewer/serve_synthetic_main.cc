@@ -62,8 +62,9 @@ void WriteTruth(const SyntheticTrace& trace, const std::string& path) {
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    std::fprintf(stderr, "usage: serve_synthetic DIRECTORY "
-                         "[DISPATCHES [SEED [CPUS]]]\n");
+    std::fprintf(stderr,
+                 "usage: serve_synthetic DIRECTORY "
+                 "[DISPATCHES [SEED [CPUS]]]\n");
     return 2;
   }
   const std::string directory = argv[1];
