@@ -17,11 +17,13 @@ import tempfile
 import time
 import unittest
 
-from trace_checks import FULL, Recording, countrace
+from trace_checks import FULL, Recording, babeltrace_counts, countrace
 
 COUNTRACE = WORKLOAD = LIBRARY = None
 SHORT_PROGRAMS = 1000 if FULL else 50
 OTHER_USER = 65534
+# After 256 ticks of a thread: every tick is read again, by several readers.
+PAUSE_US = 50 if FULL else 1000
 KERNEL = ['--no-kernel']  # the kernel's side is tested elsewhere
 
 
@@ -72,7 +74,7 @@ class Running(Recording):
                        'a control page')
         return process
 
-    def start_ticks(self, threads=2, pause_us=50, **kwargs):
+    def start_ticks(self, threads=2, pause_us=PAUSE_US, **kwargs):
         counters = self.work / 'counters'
         with open(counters, 'wb') as file:
             file.truncate(4096)
@@ -132,12 +134,7 @@ class Running(Recording):
 
     def check_sound(self, trace):
         self.assertIn('sound', countrace('verify', trace).stdout)
-        babeltrace = subprocess.run(['babeltrace2', str(trace)], text=True,
-                                    capture_output=True, timeout=120,
-                                    check=False)
-        self.assertEqual(babeltrace.stderr, '')
-        self.assertEqual(len(babeltrace.stdout.splitlines()),
-                         len(script(trace)))
+        self.assertEqual(babeltrace_counts(trace), (len(script(trace)), 0, ''))
 
     def check_complete(self, trace, before, after):
         """Every tick of the interval is recorded, once."""
@@ -167,9 +164,10 @@ class JoinAndLeave(Running):
             after = self.committed()
             self.assertIn('nothing was lost', run.stderr)
             self.assertIn('1 processes with hooks joined', run.stderr)
-            if index != 3:
+            if index == 3:
+                self.check_sound(trace)
+            else:
                 self.check_complete(trace, before, after)
-            self.check_sound(trace)
             # Idle again: nothing of the recording is mapped any more.
             self.assertNotIn(str(self.work / f'{index}.ctf'),
                              maps(process.pid))
@@ -469,7 +467,8 @@ class JoinAndLeave(Running):
     @unittest.skipUnless(os.geteuid() == 0, 'SKIPPED: needs root')
     def test_process_one_of_a_pid_namespace(self):
         """It is no fork of our process 1, which has the same number."""
-        pid, _ = self.start_below('killed', self.counters_file(), 2, 50)
+        pid, _ = self.start_below('killed', self.counters_file(), 2,
+                                  PAUSE_US)
         listed = countrace('hooks', 'list', '-p', pid).stdout
         self.assertIn('workload:tick', listed)
         wait_until(lambda: all(self.committed()[:2]), 'ticks')
