@@ -18,13 +18,15 @@ import tempfile
 import time
 import unittest
 
+from trace_checks import FULL
+
 COUNTRACE = WORKLOAD = ''
 OTHER_USER = 65534
 # Limits of the promise: the recorder's own memory, and how much later than
 # beside an honest program a recording ends.
 MOST_KIB = 150 * 1024
 LATER_S = 1.0
-RECORDED = '1500ms'
+RECORDED = '1500ms' if FULL else '700ms'
 GIB = 1 << 30
 
 PT_LOAD, PT_NOTE = 1, 4
@@ -101,20 +103,25 @@ class OpenWatch:
 
 
 class HostileCode(unittest.TestCase):
+    honest_s = None  # how long a recording takes beside an honest file
+
     def setUp(self):
         if os.geteuid() != 0:
             self.skipTest('SKIPPED: samples of others\' programs need root')
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix='countrace-hostile-'))
         self.addCleanup(shutil.rmtree, self.folder)
         self.code = self.folder / 'code'
-        # Where the other user may read it.
-        self.program = self.folder / 'program'
-        shutil.copy(WORKLOAD, self.program)
-        self.program.chmod(0o755)
+        # Where the other user may read them.
+        self.program, self.honest_program = self.folder / 'program', self.folder / 'honest'
+        for program in (self.program, self.honest_program):
+            shutil.copy(WORKLOAD, program)
+            program.chmod(0o755)
         self.give(self.folder)
         victim = subprocess.Popen([WORKLOAD, 'calls'])
         self.addCleanup(self.end, victim)
         self.victim = victim.pid
+        if self.honest_s is None:
+            HostileCode.honest_s = self.honest_time()
 
     @staticmethod
     def give(path):
@@ -133,9 +140,9 @@ class HostileCode(unittest.TestCase):
         self.give(self.code)
         os.link(self.code, self.folder / 'code.later')
 
-    def start(self, mapped=None):
+    def start(self, mapped=None, program=None):
         """The other user's program, and its address; it waits."""
-        process = subprocess.Popen([self.program, 'run', mapped or self.code], text=True,
+        process = subprocess.Popen([program or self.program, 'run', mapped or self.code], text=True,
                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                    user=OTHER_USER, group=OTHER_USER, extra_groups=[])
         self.addCleanup(self.end, process)
@@ -177,42 +184,42 @@ class HostileCode(unittest.TestCase):
         return {(row['dso'], row.get('function')): row['self_samples']
                 for row in json.loads(done.stdout)['rows']}
 
-    def check(self, process, honest_s):
-        # The machine may be busy just now: what a file costs, it costs each time.
+    def check(self, process):
+        # The machine may be busy just now: what a file costs, it costs each time,
+        # and beside an honest one that is recorded in between.
         for _ in range(3):
             took, kib, said = self.record(process)
-            print(f'{self.id().rpartition(".")[2]}: {took:.2f} s (honest: {honest_s:.2f} s), '
-                  f'{kib / 1024:.0f} MiB')
+            print(f'{self.id().rpartition(".")[2]}: {took:.2f} s, {kib / 1024:.0f} MiB; '
+                  f'beside an honest file {self.honest_s:.2f} s')
             self.assertLessEqual(kib, MOST_KIB)
-            if took <= honest_s + LATER_S:
-                break
-        self.assertLessEqual(took, honest_s + LATER_S)
-        return said
+            if took <= self.honest_s + LATER_S:
+                return said
+            HostileCode.honest_s = max(self.honest_s, self.honest_time())
+        self.fail(f'{took:.2f} s, {self.honest_s:.2f} s beside an honest file')
 
     def honest_time(self):
         """The longer one of two: the machine may be busy."""
-        path = self.folder / 'honest'
+        path = self.folder / 'honest code'
         with open(path, 'wb') as file:
             size = honest(file)
         os.truncate(path, size)
-        process, _ = self.start(mapped=path)
+        process, _ = self.start(mapped=path, program=self.honest_program)
         self.go(process)
         longest = max(self.record(process)[0] for _ in range(2))
         self.end(process)
         return longest
 
     def check_mapped(self, write):
-        honest_s = self.honest_time()
         self.make(write)
         process, _ = self.start()
         self.go(process)
-        self.check(process, honest_s)
+        self.check(process)
         # The same mapped while it is recorded.
         process.kill()
         process, _ = self.start(mapped=self.folder / 'code.later')
         os.link(self.code, self.folder / 'code.later.later')
         self.go(process)
-        self.check(process, honest_s)
+        self.check(process)
 
     def test_huge_notes(self):
         self.check_mapped(huge_notes)
@@ -228,7 +235,6 @@ class HostileCode(unittest.TestCase):
 
     def test_own_program(self):
         """Which runs, and has a table of 12 million sections."""
-        honest_s = self.honest_time()
         at = (os.path.getsize(self.program) + 4095) // 4096 * 4096
         with open(self.program, 'r+b') as file:
             file.seek(at)
@@ -241,7 +247,7 @@ class HostileCode(unittest.TestCase):
         self.give(self.program)
         process, _ = self.start(mapped='-')
         self.go(process)
-        self.check(process, honest_s)
+        self.check(process)
         self.assertGreater(self.samples('dso')['program', None], 10)
 
     def start_made_code(self, mapped='-'):
@@ -252,7 +258,6 @@ class HostileCode(unittest.TestCase):
 
     def test_perf_map(self):
         """256 MB of names; the one that counts comes last."""
-        honest_s = self.honest_time()
         process, address = self.start_made_code()
         path = pathlib.Path(f'/tmp/perf-{process.pid}.map')
         self.addCleanup(path.unlink)
@@ -265,12 +270,11 @@ class HostileCode(unittest.TestCase):
             file.write(b'%x 1000 TheOne\n' % address)
         self.give(path)
         self.go(process, 'code')
-        self.check(process, honest_s)
+        self.check(process)
         self.assertGreater(self.samples().get(('[jit]', 'TheOne'), 0), 10)
 
     def test_jit_dump(self):
         """200,000 names of 4,000 bytes, 10,000 of them of one address."""
-        honest_s = self.honest_time()
         dump = self.folder / 'jit-1.dump'
         process, address = self.start_made_code(mapped=dump)
         with open(dump, 'wb') as file:
@@ -284,7 +288,7 @@ class HostileCode(unittest.TestCase):
                 file.write(load(i, address if i >= 190_000 else 0x1000 + 64 * i))
         self.give(dump)
         self.go(process, 'code')
-        said = self.check(process, honest_s)
+        said = self.check(process)
         self.assertRegex(said, r'jit-1\.dump: names of functions from byte \d+ on are missing: '
                                r'those of all processes together have at most 64 MiB of memory')
         # Those that were read are names of it.
@@ -293,7 +297,6 @@ class HostileCode(unittest.TestCase):
 
     def check_deleted(self, make):
         """`code (deleted)` is the path of the mapped file by now."""
-        honest_s = self.honest_time()
         self.make(honest)
         process, _ = self.start()
         self.go(process)
@@ -304,7 +307,7 @@ class HostileCode(unittest.TestCase):
         self.addCleanup(watch.close)
         with open(watched, 'rb', opener=lambda path, flags: os.open(path, flags | os.O_NONBLOCK)):
             self.assertEqual(1, watch.count())
-        self.check(process, honest_s)
+        self.check(process)
         self.assertEqual(0, watch.count(), 'it was opened')
 
     def test_pipe(self):
