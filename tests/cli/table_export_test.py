@@ -316,12 +316,19 @@ class AsReported(Tables):
         self.assertEqual(periods, sum(int(line.rsplit(" ", 1)[1])
                                       for line in lines.splitlines()))
 
+    def lines_by_thread(self, table, trace):
+        lines = self.done("export", "--to", "jsonl", "--table", table,
+                          trace).splitlines()
+        return [(json.loads(line)["thread"], line) for line in lines]
+
     def test_rows_of_some_processes_are_those_of_the_report(self):
         for trace in self.traces():
             threads = [json.loads(line) for line in self.done(
                 "export", "--to", "jsonl", "--table", "threads", trace).splitlines()]
             if not threads:
                 continue
+            every = {table: self.lines_by_thread(table, trace)
+                     for table in ("calls", "points", "counts", "waits", "samples")}
             glob = max((row["comm"] for row in threads), key=len)[:3] + "*"
             for words in (["--process", glob], ["--thread", glob],
                           ["--thread", str(threads[-1]["tid"]), "--process", "*"]):
@@ -334,15 +341,11 @@ class AsReported(Tables):
                 self.assertEqual([row["tid"] for row in report["threads"]],
                                  [row["tid"] for row in rows], (trace, words))
                 wanted = {row["thread"] for row in rows}
-                for table in ("calls", "points", "counts", "waits", "samples"):
-                    every = [json.loads(line) for line in self.done(
-                        "export", "--to", "jsonl", "--table", table,
-                        trace).splitlines()]
-                    some = [json.loads(line) for line in self.done(
-                        "export", "--to", "jsonl", "--table", table, *words,
-                        trace).splitlines()]
-                    self.assertEqual([row for row in every
-                                      if row["thread"] in wanted], some,
+                for table, lines in every.items():
+                    some = self.done("export", "--to", "jsonl", "--table", table,
+                                     *words, trace).splitlines()
+                    self.assertEqual([line for thread, line in lines
+                                      if thread in wanted], some,
                                      (trace, table, words))
             where = f"comm =~ '^{glob[0]}' && first_seen_ns > 0"
             rows = self.done("export", "--to", "jsonl", "--table", "threads",
