@@ -7,6 +7,7 @@ no checksums. Each cut is reported, and so is each damaged length.
 
 Usage: damaged_perf_data_test.py COUNTRACE WORKLOAD
 """
+import concurrent.futures
 import os
 import pathlib
 import random
@@ -101,24 +102,31 @@ class DamagedPerfData(unittest.TestCase):
         place = self.work / 'tmp'
         place.mkdir()
         environment = dict(os.environ, TMPDIR=str(place))
-        victim = self.work / 'victim.data'
         for file in self.sound:
             done = self.read(file, environment)
             self.assertEqual(0, done.returncode, done.stderr)
         read = refused = 0
         longest = 0.0
         reasons = {}
-        for number in range(FILES):
+
+        def read_damaged(number):
             dice = random.Random(number)
             data = bytearray(dice.choice(self.sound).read_bytes())
             damage = dice.choice((flip, flip, cut, zero, splice, maximize,
                                   head, record_head, record_head))
             damage(data, dice)
+            victim = self.work / f'victim-{number}.data'
             victim.write_bytes(data)
+            began = time.monotonic()
+            done = self.read(victim, environment)
+            victim.unlink()
+            return damage, done, time.monotonic() - began
+
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            results = list(pool.map(read_damaged, range(FILES)))
+        for number, (damage, done, seconds) in enumerate(results):
             with self.subTest(number=number, damage=damage.__name__):
-                began = time.monotonic()
-                done = self.read(victim, environment)
-                longest = max(longest, time.monotonic() - began)
+                longest = max(longest, seconds)
                 self.assertIn(done.returncode, (0, 1), done)
                 if done.returncode == 0:
                     read += 1
@@ -133,7 +141,7 @@ class DamagedPerfData(unittest.TestCase):
                     self.assertNotIn('limit', done.stderr)
                     reason = ' '.join(done.stderr.split()[4:14])
                     reasons[reason] = reasons.get(reason, 0) + 1
-                self.assertEqual([], list(place.iterdir()))
+        self.assertEqual([], list(place.iterdir()))
         print(f'\n{read} read, {refused} refused, longest {longest:.1f} s')
         for reason, count in sorted(reasons.items(), key=lambda x: -x[1])[:9]:
             print(f'  {count:3} {reason}')

@@ -5,6 +5,7 @@ script, from this kernel or from symbols that were kept, wherever it lay.
 Usage: perf_kernel_names_test.py COUNTRACE
 """
 import collections
+import functools
 import pathlib
 import re
 import shutil
@@ -24,6 +25,7 @@ def own_id():
     return notes[at + 8:at + 28]
 
 
+@functools.cache
 def one_name_each():
     """Another name of the same address by names. perf means to choose as we do, but takes the last
     one: when it chooses, the others have no bytes yet."""
