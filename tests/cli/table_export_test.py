@@ -13,6 +13,7 @@ Usage: table_export_test.py COUNTRACE DOC_TRACES SYNTHETIC_TRACE REQUEST_PIPELIN
                             empty.
 """
 
+import concurrent.futures
 import csv
 import io
 import json
@@ -97,8 +98,9 @@ class Tables(unittest.TestCase):
         return finished.stdout.decode()
 
     def database(self, trace, *words):
-        self.done("export", "--to", "sqlite", "--force", "-o", "t.db", *words, trace)
-        database = sqlite3.connect(self.folder / "t.db")
+        file = f"{trace}.db"
+        self.done("export", "--to", "sqlite", "--force", "-o", file, *words, trace)
+        database = sqlite3.connect(self.folder / file, check_same_thread=False)
         self.addCleanup(database.close)
         database.row_factory = sqlite3.Row
         return database
@@ -109,6 +111,11 @@ class Tables(unittest.TestCase):
         self.assertIn("web.ctf", found)
         return found
 
+    def each_trace(self, check):
+        """As many at a time as there are CPUs."""
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            list(pool.map(check, self.traces()))
+
 
 class AsReported(Tables):
     @classmethod
@@ -118,8 +125,7 @@ class AsReported(Tables):
             *OPTIONS, "snapshot.ctf", *TELLING)
 
     def test_views_are_the_tables_of_the_report(self):
-        for trace in self.traces():
-            self.views_are_the_tables(trace, (), ())
+        self.each_trace(lambda trace: self.views_are_the_tables(trace, (), ()))
 
     def test_a_part_has_the_tables_of_its_report(self):
         for trace in self.traces():
@@ -184,12 +190,13 @@ class AsReported(Tables):
                 self.assertEqual(qualities and ",".join(qualities), row["qualities"])
 
     def test_what_happened_adds_up_to_the_books(self):
-        for trace in self.traces():
+        def check(trace):
             first, last = self.extent(trace)
             edges = [str(first + (last - first) * part // 9) for part in (2, 6)]
             self.adds_up(trace, 0, (), ())
             self.adds_up(trace, int(edges[0]), ("--from", edges[0], "--to", edges[1]),
                          ("--from", edges[0], "--until", edges[1]))
+        self.each_trace(check)
 
     def adds_up(self, trace, begin, of_report, of_export):
         report = json.loads(self.done("report", "--format", "json", *of_report,
@@ -257,23 +264,25 @@ class AsReported(Tables):
                          sum(amount[0] for amount in found.values()))
 
     def profile(self, form, weight, trace):
+        file = f"{trace}.profile"
         self.done("export", "--to", form, "--weight", weight, "--force", "-o",
-                  "profile", trace)
-        return self.folder / "profile"
+                  file, trace)
+        return self.folder / file
 
     def test_profiles_add_up_to_the_processes(self):
-        for trace in self.traces():
+        def check(trace):
             report = json.loads(self.done("report", "--format", "json", trace))
             # Else parts of a process can be more than what is sure of it: of a
             # killed recorder's, segments have dumps behind its last switch.
             if report["loss"]["discarded_events"] or trace == "killed.ctf":
-                continue
+                return
             counted = [event for event, book in report["books"].items()
                        if "scaled" not in book]
             if any(row["on_cpu_ns"] for row in report["processes"]):
                 counted.append("on-cpu")
             for weight in counted:
                 self.check_profile(trace, report["processes"], weight)
+        self.each_trace(check)
 
     def check_profile(self, trace, processes, weight):
         roots = {}
@@ -322,11 +331,11 @@ class AsReported(Tables):
         return [(json.loads(line)["thread"], line) for line in lines]
 
     def test_rows_of_some_processes_are_those_of_the_report(self):
-        for trace in self.traces():
+        def check(trace):
             threads = [json.loads(line) for line in self.done(
                 "export", "--to", "jsonl", "--table", "threads", trace).splitlines()]
             if not threads:
-                continue
+                return
             every = {table: self.lines_by_thread(table, trace)
                      for table in ("calls", "points", "counts", "waits", "samples")}
             glob = max((row["comm"] for row in threads), key=len)[:3] + "*"
@@ -355,6 +364,7 @@ class AsReported(Tables):
                 "--where", where, trace))
             self.assertEqual([row["tid"] for row in report["threads"]],
                              [json.loads(row)["tid"] for row in rows])
+        self.each_trace(check)
 
     def test_pprof_has_labels_lines_files_and_both_values(self):
         missing = [name for name in ("gcc", "go") if not shutil.which(name)]
@@ -376,7 +386,7 @@ class AsReported(Tables):
 
         def pprof(*words):
             return subprocess.run(
-                ["go", "tool", "pprof", *words, "profile"], cwd=self.folder,
+                ["go", "tool", "pprof", *words, "spin.out.profile"], cwd=self.folder,
                 capture_output=True, text=True, check=True,
                 env=os.environ | {"HOME": str(self.folder)}).stdout
 
