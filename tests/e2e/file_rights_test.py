@@ -17,7 +17,7 @@ import sys
 import time
 import unittest
 
-from trace_checks import Recording, with_tracefs
+from trace_checks import Recording, side_by_side, with_tracefs
 
 WORKLOAD = None
 USER = 65534
@@ -110,10 +110,10 @@ class FileRights(Recording):
                 '--clear-groups', *options, 'sh', '-c', 'exec "$0" "$@"',
                 *map(str, command)]
 
-    def user(self, *command, **kwargs):
+    def user(self, *command, cwd=None, **kwargs):
         return subprocess.run(
             self.command(*command, **kwargs), text=True, errors='replace',
-            capture_output=True, timeout=60, check=False, cwd=self.out,
+            capture_output=True, timeout=60, check=False, cwd=cwd or self.out,
             stdin=subprocess.DEVNULL)
 
     def verbs(self):
@@ -167,37 +167,41 @@ class FileRights(Recording):
             yield from ((path, (kind, 'FILE')), (alone, (kind,)),
                         (link, (kind, 'FILE')))
 
-    def outcome(self, program, verb, use, **files):
-        files['NEW'] = self.out / 'new'
+    def outcome(self, folder, program, verb, use, **files):
+        """In a new folder of the user's, which goes."""
+        folder.mkdir()
+        os.chown(folder, USER, USER)
+        files['NEW'] = folder / 'new'
         words = re.sub('|'.join(files), lambda word: str(files[word[0]]), use)
-        run = self.user(program, verb, *words.split(' '))
-        for path in self.out.glob('new*'):
-            if path.is_dir():
-                shutil.rmtree(path)
-            else:
-                path.unlink()
+        run = self.user(program, verb, *words.split(' '), cwd=folder)
+        shutil.rmtree(folder)
         return run.returncode, run.stdout, run.stderr
 
     def test_no_verb_opens_what_its_user_may_not(self):
         own = self.own_trace()
         victims = list(self.victims())
-        for verb in self.verbs():
-            for use in self.uses(verb):
-                for victim, names in victims:
-                    if not any(name in use for name in names):
-                        continue
-                    files = {'OWN': own, **dict.fromkeys(names, victim)}
-                    with self.subTest(verb=verb, use=use, victim=str(victim)):
-                        status, out, err = self.outcome(
-                            self.privileged, verb, use, **files)
-                        self.assertNotIn(SECRET, out + err)
-                        if use in REFUSED.get(verb, []):
-                            self.assertIn('Permission denied', err)
-                            self.assertNotEqual(status, 0)
-                        if verb not in RECORDERS:
-                            self.assertEqual(
-                                (status, out, err),
-                                self.outcome(self.plain, verb, use, **files))
+        cases = [(verb, use, victim, {'OWN': own, **dict.fromkeys(names, victim)})
+                 for verb in self.verbs() for use in self.uses(verb)
+                 for victim, names in victims
+                 if any(name in use for name in names)]
+
+        def outcomes(number):
+            verb, use, _, files = cases[number]
+            folder = self.out / f'case-{number}'
+            return [self.outcome(folder, program, verb, use, **files)
+                    for program in (self.privileged, self.plain)
+                    if program is self.privileged or verb not in RECORDERS]
+
+        for (verb, use, victim, _), (first, *same) in zip(
+                cases, side_by_side(outcomes, range(len(cases)))):
+            with self.subTest(verb=verb, use=use, victim=str(victim)):
+                status, out, err = first
+                self.assertNotIn(SECRET, out + err)
+                if use in REFUSED.get(verb, []):
+                    self.assertIn('Permission denied', err)
+                    self.assertNotEqual(status, 0)
+                for plain in same:
+                    self.assertEqual(first, plain)
 
     @contextlib.contextmanager
     def held(self, *command, **kwargs):

@@ -1,5 +1,6 @@
 """Runs the real `countrace` for end-to-end tests, and checks the properties of
 every trace: sound, the same for babeltrace2, books that balance."""
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -47,6 +48,12 @@ def countrace(*arguments, check=True, program=None, **options):
         raise AssertionError(f'countrace {arguments}: {done.returncode}\n'
                              f'{done.stdout}\n{done.stderr}')
     return done
+
+
+def side_by_side(function, items):
+    """The results for the items, as many at a time as there are CPUs."""
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        return list(pool.map(function, items))
 
 
 def babeltrace_counts(trace):
