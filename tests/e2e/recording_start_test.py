@@ -7,6 +7,7 @@ is believed only if it is of this boot and of this user alone.
 usage: recording_start_test.py COUNTRACE PROBED_WORKLOAD
 """
 import collections
+import contextlib
 import json
 import os
 import pathlib
@@ -19,15 +20,25 @@ import sys
 import time
 import unittest
 
-from trace_checks import FULL, Recording
+from trace_checks import FULL, Recording, side_by_side
 
 WORKLOAD = None
 ALL = ('--kernel', 'wakeups,syscalls,irq,softirq,faults,block', '--sample',
        '99', '--offcpu', '1ms')
 OTHER_USER = 65534
+LANES = 2  # of kills, side by side
 # Nine numbers: of a probe's parts before, inside and after a call, each with its
 # limits. The kernel's would not be these.
 KEPT = '101 51 201 303 151 401 505 251 601'
+
+
+@contextlib.contextmanager
+def named(what):
+    """Says in what a check failed."""
+    try:
+        yield
+    except AssertionError as error:
+        raise AssertionError(f'{what}: {error}') from error
 
 
 def program_names(pid):
@@ -53,22 +64,22 @@ class RecordingStart(Recording):
         self.needs_back_end('bpf')
         shutil.rmtree(self.work / 'trial.ctf')
 
-    def check_killed_trace(self, existed):
+    def check_killed_trace(self, trace, existed):
         """Returns whether there is one."""
-        if not self.trace.exists():
+        if not trace.exists():
             self.assertFalse(existed)
             return False
         for verb in ('info', 'report', 'script'):
-            self.countrace(verb, self.trace)
-        self.countrace('recover', self.trace)
-        self.countrace('verify', self.trace)
-        self.assertFalse((self.trace / '.session').exists())
+            self.countrace(verb, trace)
+        self.countrace('recover', trace)
+        self.countrace('verify', trace)
+        self.assertFalse((trace / '.session').exists())
         return True
 
-    def kill_after(self, seconds, *options):
+    def kill_after(self, trace, seconds, *options):
         recorder = subprocess.Popen(
             [self.countrace_program, 'record', '-q', '--force', '-o',
-             self.trace, *ALL, '--hook', f'uprobe:{WORKLOAD}:stepped_300',
+             trace, *ALL, '--hook', f'uprobe:{WORKLOAD}:stepped_300',
              *options, '--', 'sleep', '100'],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         time.sleep(seconds)
@@ -76,22 +87,27 @@ class RecordingStart(Recording):
         recorder.wait()
 
     def test_a_kill_while_it_begins_leaves_a_trace_or_none(self):
-        generator = random.Random(40)
-        seen = set()
-        for index in range(1000 if FULL else 24):
-            delay = generator.uniform(0.0, 2.0 if FULL else 1.0)
-            with self.subTest(round=index, delay=delay):
-                existed = self.trace.exists()
-                self.kill_after(delay)
-                seen.add(self.check_killed_trace(existed))
-                if index % 2:
-                    shutil.rmtree(self.trace, ignore_errors=True)
-        self.assertIn(True, seen)
+        rounds = (1000 if FULL else 24) // LANES
 
-    def begin_under_strace(self, *options):
-        calls = self.work / 'calls'
+        def kill_again_and_again(lane):
+            generator = random.Random(40 + lane)
+            trace, seen = self.work / f'{lane}.ctf', set()
+            for index in range(rounds):
+                delay = generator.uniform(0.0, 2.0 if FULL else 1.0)
+                with named(f'{lane=} {index=} {delay=}'):
+                    existed = trace.exists()
+                    self.kill_after(trace, delay)
+                    seen.add(self.check_killed_trace(trace, existed))
+                    if index % 2:
+                        shutil.rmtree(trace, ignore_errors=True)
+            return seen
+        self.assertIn(True, set().union(
+            *side_by_side(kill_again_and_again, range(LANES))))
+
+    def begin_under_strace(self, trace, *options):
+        calls = trace.parent / 'calls'
         command = ['strace', '-o', calls, *options, self.countrace_program,
-                   'record', '-q', '--force', '-o', self.trace, '--kernel',
+                   'record', '-q', '--force', '-o', trace, '--kernel',
                    'syscalls', '--', 'true']
         subprocess.run(command, capture_output=True, timeout=120, check=False)
         text = calls.read_text()
@@ -101,38 +117,38 @@ class RecordingStart(Recording):
     def test_a_kill_at_a_call_that_changes_files_leaves_a_trace_or_none(self):
         """Before each of them, with an old trace and without one."""
         self.needs_strace()
+        side_by_side(self.kill_at_each_call, (False, True))
+
+    def kill_at_each_call(self, old):
         names = ('mkdir', 'flock', 'fallocate', 'rename', 'renameat2', 'clone',
                  'unlink', 'unlinkat', 'ftruncate')
-        for old in (False, True):
-            folders = set()
-            if old:
-                self.countrace('record', '-q', '-o', self.trace, '--', 'true')
-            kept = self.work / 'kept'
-            if old:
-                shutil.copytree(self.trace, kept)
-            text = self.begin_under_strace('-e', 'trace=' + ','.join(names))
-            # Until the command is there: the end is another test's.
-            text = text.partition('/.session")')[0]
-            places = collections.Counter(
-                re.findall(r'^(\w+)\(', text, re.M))
-            self.assertGreater(places['rename'], 0)
-            for name, most in places.items():
-                for count in range(1, most + 1):
-                    shutil.rmtree(self.trace, ignore_errors=True)
-                    if old:
-                        shutil.copytree(kept, self.trace)
-                    with self.subTest(call=name, count=count, old=old):
-                        self.begin_under_strace(
-                            '-e', f'inject={name}:signal=KILL:when={count}')
-                        self.check_killed_trace(old)
-                        folders.update(self.work.glob('trace.ctf.new-*'))
-            # Some had made a folder that did not have its name yet; the next
-            # recording removes it.
-            self.assertGreater(len(folders), 1)
-            self.countrace('record', '-q', '--force', '-o', self.trace, '--',
-                           'true')
-            self.assertEqual(list(self.work.glob('trace.ctf*')), [self.trace])
-            shutil.rmtree(self.trace)
+        lane = self.work / f'old-{old}'
+        lane.mkdir()
+        trace, kept, folders = lane / 'trace.ctf', self.work / 'kept', set()
+        if old:
+            self.countrace('record', '-q', '-o', trace, '--', 'true')
+            shutil.copytree(trace, kept)
+        text = self.begin_under_strace(trace, '-e', 'trace=' + ','.join(names))
+        # Until the command is there: the end is another test's.
+        text = text.partition('/.session")')[0]
+        places = collections.Counter(re.findall(r'^(\w+)\(', text, re.M))
+        self.assertGreater(places['rename'], 0)
+        for name, most in places.items():
+            for count in range(1, most + 1):
+                shutil.rmtree(trace, ignore_errors=True)
+                if old:
+                    shutil.copytree(kept, trace)
+                with named(f'{name=} {count=} {old=}'):
+                    self.begin_under_strace(
+                        trace, '-e',
+                        f'inject={name}:signal=KILL:when={count}')
+                    self.check_killed_trace(trace, old)
+                    folders.update(lane.glob('trace.ctf.new-*'))
+        # Some had made a folder that did not have its name yet; the next
+        # recording removes it.
+        self.assertGreater(len(folders), 1)
+        self.countrace('record', '-q', '--force', '-o', trace, '--', 'true')
+        self.assertEqual(list(lane.glob('trace.ctf*')), [trace])
 
     def test_only_folders_of_killed_recorders_are_removed(self):
         pids = []
@@ -152,7 +168,7 @@ class RecordingStart(Recording):
                          {self.trace, filled, others, living, named})
 
     def test_a_killed_recording_is_replaced(self):
-        self.kill_after(0.3)
+        self.kill_after(self.trace, 0.3)
         self.countrace('record', '-q', '--force', '-o', self.trace, '--',
                        'true')
         self.countrace('verify', self.trace)
@@ -327,13 +343,21 @@ class KeptCosts(Recording):
         def a_folder_that_all_can_write():
             self.folder.chmod(0o777)
 
+        self.recorded_cost()
+        self.falsify()
+        believed = shutil.copytree(self.folder, self.work / 'believed')
+
+        def restore():
+            shutil.rmtree(self.folder)
+            shutil.copytree(believed, self.folder)
+
+        restore()
+        self.assertTrue(self.is_kept(self.recorded_cost()))
         for change in (of_another_user, writable_by_all, a_link, a_pipe,
                        of_another_boot, of_another_kernel, damaged, cut,
                        a_folder_of_another_user, a_folder_that_all_can_write):
             with self.subTest(change.__name__):
-                shutil.rmtree(self.folder, ignore_errors=True)
-                self.recorded_cost()
-                self.falsify()
+                restore()
                 change()
                 self.assertFalse(self.is_kept(self.recorded_cost()))
         # Nothing was written where others can.
