@@ -4,6 +4,7 @@ calls by DWARF, damaged copies of them, and files that are others by now.
 
 Usage: perf_stacks_test.py COUNTRACE STACKS_WORKLOAD SAMPLES_WORKLOAD
 """
+import concurrent.futures
 import os
 import pathlib
 import random
@@ -148,17 +149,24 @@ class StacksByDwarf(PerfStacks):
 
     def test_damaged(self):
         sound = self.perf_record(WORKLOAD, 'chain', 60).read_bytes()
-        victim = self.folder / 'victim.data'
         read = 0
-        for number in range(60):
+
+        def read_damaged(number):
             dice = random.Random(number)
             data = bytearray(sound)
             damage = dice.choice((flip, flip, flip, cut, zero, splice, maximize))
             for _ in range(dice.choice((1, 1, 100)) if damage is flip else 1):
                 damage(data, dice)
+            victim = self.folder / f'victim-{number}.data'
             victim.write_bytes(data)
             done = run(self.countrace, 'report', '--no-progress', '--by', 'calltree',
                        '--import-limit', 'cpu=10s', victim, env=self.environment, errors='replace')
+            victim.unlink()
+            return damage, done
+
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            results = list(pool.map(read_damaged, range(60)))
+        for number, (damage, done) in enumerate(results):
             with self.subTest(number=number, damage=damage.__name__):
                 self.assertIn(done.returncode, (0, 1), done)
                 self.assertNotIn('died', done.stderr)
@@ -215,16 +223,29 @@ class CodeMadeAtRunTime(PerfStacks):
         self.assertIn(f"{dump.name}: functions were at the same address one after the other", said)
 
     def test_a_file_that_is_gone_or_another_one(self):
+        recorded = {}  # by clock: the file, its dump, and a copy of that
+        for clock in ((), ('-k', 'CLOCK_MONOTONIC')):
+            file, dump = self.record_code('dump', clock)
+            kept = self.folder / f'kept-{len(recorded)}'
+            recorded[clock] = (file.rename(f'{file}-{len(recorded)}'), dump,
+                               shutil.copy2(dump, kept))
+            dump.unlink()
         for change, clock, why in (
+                (None, ('-k', 'CLOCK_MONOTONIC'), 'the copy is read'),
                 (lambda dump: dump.unlink(), (), 'No such file or directory'),
                 (lambda dump: os.utime(dump, (2**31, 2**31)), (),
                  'it was changed after the recording'),
                 (self.make_later, ('-k', 'CLOCK_MONOTONIC'), 'it is of a later program'),
-                (lambda dump: os.truncate(dump, 10), ('-k', 'CLOCK_MONOTONIC'),
+                (self.cut, ('-k', 'CLOCK_MONOTONIC'),
                  'at byte 0 it has no whole head'),
                 (lambda dump: os.chown(dump, 65534, 65534), (), 'Permission denied')):
             with self.subTest(why):
-                file, dump = self.record_code('dump', clock)
+                file, dump, kept = recorded[clock]
+                shutil.copy2(kept, dump)
+                if change is None:
+                    made, _ = self.made(file)
+                    self.assertEqual({'DumpedAtRunTime(int)'}, set(made))
+                    continue
                 change(dump)
                 made, said = self.made(file)
                 dump.unlink(missing_ok=True)
@@ -247,6 +268,13 @@ class CodeMadeAtRunTime(PerfStacks):
         made, said = self.made(file)
         self.assertEqual({'[jit]'}, set(made))
         self.assertIn(f'{maps[-1].name}: it was changed after the recording', said)
+
+    @staticmethod
+    def cut(dump):
+        """It was not changed after the recording."""
+        changed_ns = dump.stat().st_mtime_ns
+        os.truncate(dump, 10)
+        os.utime(dump, ns=(changed_ns, changed_ns))
 
     @staticmethod
     def make_later(dump):
