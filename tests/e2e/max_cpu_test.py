@@ -20,7 +20,7 @@ from trace_checks import FULL, Recording
 
 WORKLOAD = None
 SHARE, MORE = 1.0, 0.3  # per cent of one CPU
-WINDOWS, WINDOW_S = 3, 10
+WINDOWS, WINDOW_S = (3, 10) if FULL else (6, 5)
 # Page faults as fast as the machine makes them.
 STORM = '''
 import mmap
