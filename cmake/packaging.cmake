@@ -47,6 +47,9 @@ install(EXPORT countrace-analysis-targets
 install(FILES ${PROJECT_SOURCE_DIR}/rmap/metrics/default_metrics.toml
   ${PROJECT_SOURCE_DIR}/packaging/countrace-flight.service
   DESTINATION ${CMAKE_INSTALL_DATADIR}/countrace)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/logformat/vocabularies
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/countrace
+  FILES_MATCHING PATTERN *.toml)
 
 install(TARGETS countrace RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 # Not for users: base/jail/inner_program.cc finds it.

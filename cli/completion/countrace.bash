@@ -38,6 +38,10 @@ _countrace() {
     --mode) mapfile -t COMPREPLY < <(compgen -W 'stream discard' -- "$cur"); return ;;
     --kernel) mapfile -t COMPREPLY < <(compgen -W 'syscalls faults irq softirq block wakeups' -- "$cur"); return ;;
     --count) mapfile -t COMPREPLY < <(compgen -W 'all none user kernel marked unmarked user,marked user,unmarked kernel,marked kernel,unmarked' -- "$cur"); return ;;
+    --model)
+      mapfile -t COMPREPLY < <(compgen -W 'arm64 power2 power5 r10000' -- "$cur"; compgen -f -- "$cur")
+      return
+      ;;
     --backend) mapfile -t COMPREPLY < <(compgen -W 'auto bpf perf lttng' -- "$cur"); return ;;
     -p | --pid)
       if [[ $verb == hooks || $verb == record ]]; then

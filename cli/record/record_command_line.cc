@@ -14,6 +14,7 @@ void AddRecordOptions(VerbParser& parser, RecordCommandLine& line) {
   parser.AddFlag("--wait-all", record.wait_all);
   parser.AddTexts("--event", line.events);
   parser.AddTexts("--hook-events", line.hook_events);
+  parser.AddText("--event-file", line.event_file);
   parser.AddText("--rotate", line.rotate);
   parser.AddTexts("--dump", record.dump_rules);
   parser.AddText("--dry-run-rules", line.dry_run_trace);

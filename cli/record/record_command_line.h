@@ -13,6 +13,7 @@ namespace countrace::cli {
 
 struct RecordCommandLine {
   runtime::RecordOptions record;  // options that go to the recorder unchanged
+  std::string event_file;
   std::vector<std::string> events, hook_events, pids, kernel_records, marks;
   std::string mode = "stream";
   std::string backend = "auto";

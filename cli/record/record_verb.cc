@@ -16,6 +16,7 @@
 #include "cli/record/record_into_lttng.h"
 #include "cli/record/record_request.h"
 #include "runtime/recorder/events/event_set_choice.h"
+#include "runtime/recorder/events/vocabulary_event.h"
 #include "runtime/recorder/record.h"
 #include "runtime/rules/dump_rule_text.h"
 
@@ -114,6 +115,8 @@ int RunRecord(const Arguments& arguments) {
   RecordCommandLine line;
   AddRecordOptions(parser, line);
   if (const auto status = parser.Parse(arguments)) return *status;
+  const absl::Status named = runtime::UseEventFile(line.event_file);
+  if (!named.ok()) return ReportFailure(kRecordVerb.name, named);
   for (const std::string& word : PresetWords(line.preset)) {
     line.kernel_records.push_back(word);
   }

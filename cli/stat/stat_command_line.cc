@@ -234,6 +234,7 @@ void AddStatOptions(VerbParser& parser, StatCommandLine& line) {
   parser.AddDuration("--every", line.every_ns);
   parser.AddFlag("--top", line.top);
   parser.AddTexts("--event", line.events);
+  parser.AddText("--event-file", line.event_file);
   parser.AddFlag("--all", line.all_events);
   parser.AddText("--rotate", line.rotate);
   parser.AddNumber("--repeat", line.repeat, kMostRuns);

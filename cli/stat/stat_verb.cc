@@ -27,6 +27,7 @@
 #include "rmap/report/report_render.h"
 #include "rmap/report/report_views.h"
 #include "rmap/stat/stat_render.h"
+#include "runtime/recorder/events/vocabulary_event.h"
 
 namespace countrace::cli {
 namespace {
@@ -163,6 +164,8 @@ int RunStat(const Arguments& arguments) {
   AddStatOptions(parser, line);
   if (const auto status = parser.Parse(arguments)) return *status;
   if (!line.counts.empty()) return StatOfCounts(parser, line);
+  const absl::Status named = runtime::UseEventFile(line.event_file);
+  if (!named.ok()) return ReportFailure(kStatVerb.name, named);
   const auto record = StatRecording(line);
   if (absl::IsPermissionDenied(record.status())) {
     return ReportFailure(kStatVerb.name, record.status());

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "base/text/glob.h"
 #include "cli/program/exit_status.h"
 #include "cli/program/help_texts.h"
@@ -17,6 +18,7 @@
 #include "logformat/perf_event_names.h"
 #include "runtime/recorder/doctor/capabilities.h"
 #include "runtime/recorder/events/event_list.h"
+#include "runtime/recorder/events/vocabulary_event.h"
 #include "runtime/recorder/kernel/hooks/function_exits.h"
 #include "runtime/recorder/kernel/hooks/function_symbols.h"
 #include "runtime/recorder/kernel/hooks/hook_spec.h"
@@ -60,6 +62,27 @@ int ListEvents(const std::string& format, bool all) {
         absl::StrFormat("%d events do not open on this machine; --all shows "
                         "them with the reason",
                         hidden));
+  }
+  return PrintData(kListVerb.name, table.Render(format));
+}
+
+// What counts together there says `countrace doctor --model`.
+int ListModel(const std::string& model, const std::string& format) {
+  const auto vocabulary = runtime::LoadVocabulary(model);
+  if (!vocabulary.ok()) {
+    return ReportFailure(kListVerb.name, vocabulary.status());
+  }
+  RowTable table("countrace.model_events/1", "events",
+                 {"event", "aliases", "code", "mask", "counters", "unit",
+                  "group", "minimum", "description"});
+  for (const logformat::VocabularyEvent& event : vocabulary->events) {
+    table.Add({event.name, absl::StrJoin(event.aliases, ","),
+               absl::StrFormat("0x%x", event.code),
+               absl::StrFormat("0x%x", event.mask),
+               absl::StrJoin(event.counters, ","),
+               absl::StrJoin(event.units, ","),
+               event.group ? absl::StrFormat("%d", *event.group) : "-",
+               event.minimum, event.description});
   }
   return PrintData(kListVerb.name, table.Render(format));
 }
@@ -177,6 +200,8 @@ int RunList(const Arguments& arguments) {
   TraceInput input(kListVerb.name, options);
   const std::string& path = options.trace;
   bool all = false;
+  std::string model;
+  parser.AddText("--model", model);
   parser.AddPositional("what", what);
   parser.AddTrace(options.trace);
   std::string glob;
@@ -204,7 +229,7 @@ int RunList(const Arguments& arguments) {
     if (parser.is_given("trace")) {
       return parser.UsageError("unexpected argument: " + path);
     }
-    return ListEvents(format, all);
+    return model.empty() ? ListEvents(format, all) : ListModel(model, format);
   }
   if (what == "metrics") {
     if (parser.is_given("trace")) {

@@ -195,6 +195,16 @@ class Packaging(unittest.TestCase):
                                       rules, "--format", "json"))["metrics"]
         self.assertEqual({str(rules)}, {row["source"] for row in rows})
 
+    def test_event_vocabularies_are_installed_and_read(self):
+        countrace = self.prefix / "bin" / "countrace"
+        files = sorted((self.prefix / "share/countrace/vocabularies").iterdir())
+        self.assertEqual(["arm64.toml", "power2.toml", "power5.toml", "r10000.toml"],
+                         [file.name for file in files])
+        for file in files:
+            own, shipped = (self.run_ok(countrace, "list", "events", "--model", model)
+                            for model in (file, file.stem))
+            self.assertEqual(shipped, own)
+
     def test_the_unit_is_one_that_systemd_reads(self):
         unit = self.prefix / "share/countrace/countrace-flight.service"
         text = unit.read_text()

@@ -16,6 +16,7 @@
 #include "logformat/perf_event_names.h"
 #include "runtime/recorder/events/libpfm_event.h"
 #include "runtime/recorder/events/pmu_event.h"
+#include "runtime/recorder/events/vocabulary_event.h"
 #include "runtime/recorder/system/tracefs.h"
 
 namespace countrace::runtime {
@@ -191,12 +192,26 @@ absl::StatusOr<EventSpec> ParseBreakpoint(EventSpec event) {
   return event;
 }
 
-// Looks up the vendors' names, for events without a perf name. Returns
-// `otherwise` if libpfm4 does not have `base` either.
-absl::StatusOr<EventSpec> ParseLibpfmName(std::string_view base,
+// Looks up the vendors' names, for events without a perf name: in libpfm4, then
+// in vocabularies. Returns `otherwise` if neither has `base`.
+absl::StatusOr<EventSpec> ParseVendorName(std::string_view base,
                                           EventSpec event,
                                           absl::Status otherwise) {
   const absl::StatusOr<LibpfmEvent> found = FindLibpfmEvent(base);
+  if (!found.ok() || !found->pmu_is_here) {
+    const auto raw = FindRawEvent(base);
+    if (raw.ok()) {
+      event.kind = EventKind::kPmu;
+      event.type = PERF_TYPE_RAW;
+      event.config = *raw;
+      return event;
+    }
+    const bool in_libpfm =
+        found.ok() || absl::IsInvalidArgument(found.status());
+    if (!in_libpfm && !absl::IsNotFound(raw.status())) {
+      return absl::InvalidArgumentError(base::StatusText(raw.status()));
+    }
+  }
   if (absl::IsNotFound(found.status()) ||
       absl::IsUnimplemented(found.status())) {
     return otherwise;
@@ -281,7 +296,7 @@ absl::StatusOr<EventSpec> ParseColonName(std::string_view base,
   }
   auto tracepoint = ParseTracepoint(head, tail, event);
   if (tracepoint.ok()) return tracepoint;
-  return ParseLibpfmName(base, std::move(event), tracepoint.status());
+  return ParseVendorName(base, std::move(event), tracepoint.status());
 }
 
 void SetEvent(EventKind kind, std::uint32_t type, std::uint64_t config,
@@ -366,7 +381,7 @@ absl::StatusOr<EventSpec> ParseEvent(std::string_view name) {
   }
   if (SetPerfEvent(base, event)) return event;
   auto unknown = UnknownEvent(name, "no such event");
-  return ParseLibpfmName(base, std::move(event), std::move(unknown));
+  return ParseVendorName(base, std::move(event), std::move(unknown));
 }
 
 absl::StatusOr<std::vector<EventSpec>> ParseEvents(

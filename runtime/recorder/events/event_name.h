@@ -2,8 +2,9 @@
 //
 // Accepts software, hardware and cache names, rNNN, tracepoints
 // (`system:event`) and PMU events (`pmu/term=value,.../`), with `:u` and `:k`.
-// Other names are looked up in libpfm4 (`skl::UOPS_ISSUED:ANY`). Thread: one at
-// a time. Parsing opens no event; event_list.h lists those that open here.
+// Other names are looked up in libpfm4 (`skl::UOPS_ISSUED:ANY`), then in
+// vocabularies (vocabulary_event.h). Thread: one at a time. Parsing opens no
+// event; event_list.h lists those that open here.
 #ifndef COUNTRACE_RUNTIME_RECORDER_EVENTS_EVENT_NAME_H_
 #define COUNTRACE_RUNTIME_RECORDER_EVENTS_EVENT_NAME_H_
 

@@ -11,6 +11,7 @@
 #include "base/text/name_escape.h"
 #include "base/text/quantity_parse.h"
 #include "logformat/sample_points.h"
+#include "runtime/recorder/events/vocabulary_event.h"
 
 namespace countrace::runtime {
 namespace {
@@ -114,6 +115,12 @@ absl::StatusOr<SampleRequest> ParseSampleRequest(std::string_view text) {
           "--sample %s: the period of a clock is in nanoseconds, at least "
           "10000",
           base::EscapeName(std::string(text))));
+    }
+    for (const auto& row : RowsHere(name)) {
+      if (request.period >= row.minimum) continue;
+      return absl::InvalidArgumentError(absl::StrFormat(
+          "--sample %s: the period %d is less than %d, the least of this event",
+          base::EscapeName(std::string(text)), request.period, row.minimum));
     }
     return request;
   }
