@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_format.h"
 #include "base/posix/errno_status.h"
+#include "base/posix/pending_file.h"
 #include "cli/program/exit_status.h"
 #include "cli/program/help_texts.h"
 #include "cli/program/interruption.h"
@@ -16,21 +17,48 @@
 #include "cli/program/verb_parser.h"
 #include "cli/trace/trace_input.h"
 #include "logformat/read/trace_reader.h"
+#include "logformat/vocabularies/oprofile_files.h"
 
 namespace countrace::cli {
 namespace {
 
+int ImportOprofile(const std::string& folder, const std::string& output,
+                   bool force) {
+  std::error_code error;
+  if (!force && std::filesystem::exists(output, error)) {
+    return ReportFailure(kImportVerb.name,
+                         absl::AlreadyExistsError(absl::StrFormat(
+                             "%s exists; --force replaces it", output)));
+  }
+  const auto texts = logformat::ReadOprofileFolder(folder);
+  if (!texts.ok()) return ReportFailure(kImportVerb.name, texts.status());
+  const auto text = logformat::OprofileAsVocabulary(*texts, folder);
+  if (!text.ok()) return ReportFailure(kImportVerb.name, text.status());
+  base::PendingFile file(output);
+  absl::Status status = file.Create();
+  if (status.ok()) status = file.Append(*text);
+  if (status.ok()) status = file.Commit();
+  return status.ok() ? kExitOk : ReportFailure(kImportVerb.name, status);
+}
+
 int RunImport(const Arguments& arguments) {
   VerbParser parser(kImportVerb);
-  std::string output;
+  std::string output, oprofile;
   bool force = false;
   TraceOptions options;
   options.trace.clear();
   parser.AddReadTrace(options);
   parser.AddText("--output", output);
+  parser.AddText("--oprofile", oprofile);
   parser.AddFlag("--force", force);
   parser.AddNoProgress(options.no_progress);
   if (const auto status = parser.Parse(arguments)) return *status;
+  if (!oprofile.empty()) {
+    if (!options.trace.empty() || output.empty()) {
+      return parser.UsageError("--oprofile DIR takes -o FILE.toml, no SOURCE");
+    }
+    return ImportOprofile(oprofile, output, force);
+  }
   if (options.trace.empty()) {
     return parser.UsageError(
         "say what to import: a directory with a trace, or perf.data");

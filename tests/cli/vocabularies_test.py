@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """The processors' own event names from the command line: list events --model,
-record --event-file.
+import --oprofile, record --event-file.
 
-Usage: vocabularies_test.py COUNTRACE [unittest options].
+Usage: vocabularies_test.py COUNTRACE FOLDER [unittest options]. FOLDER has
+ppc64/small, three files in OProfile's format.
 """
 
 import json
@@ -13,7 +14,7 @@ import sys
 import tempfile
 import unittest
 
-COUNTRACE = ""
+COUNTRACE = FOLDER = ""
 
 
 def run(*arguments):
@@ -27,6 +28,12 @@ class Vocabularies(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
+    def imported(self):
+        made = self.folder / "small.toml"
+        result = run("import", "--oprofile", f"{FOLDER}/ppc64/small", "-o", made)
+        self.assertEqual((0, "", ""), (result.returncode, result.stdout, result.stderr))
+        return made
+
     def events(self, model):
         result = run("list", "events", "--model", model, "--format", "jsonl")
         self.assertEqual(0, result.returncode, result.stderr)
@@ -39,6 +46,46 @@ class Vocabularies(unittest.TestCase):
         wrong = run("list", "events", "--model", "power6")
         self.assertNotEqual(0, wrong.returncode)
         self.assertIn("there are arm64, power2, power5, r10000", wrong.stderr)
+
+    def test_imported_file_is_a_model(self):
+        rows = {(row["event"], row["group"]): row for row in self.events(self.imported())
+                if "event" in row}
+        run_cycles = rows["PM_RUN_CYC", "1"]
+        self.assertEqual(("0x10", "0", 10000),
+                         (run_cycles["code"], run_cycles["counters"], run_cycles["minimum"]))
+        self.assertEqual("0x3", rows["PM_DATA_FROM_L2", "44"]["mask"])
+
+    def test_import_replaces_a_file_with_force_alone(self):
+        made = self.imported()
+        again = ["import", "--oprofile", f"{FOLDER}/ppc64/small", "-o", made]
+        self.assertIn("--force replaces it", run(*again).stderr)
+        self.assertEqual(0, run(*again, "--force").returncode)
+
+    def test_import_names_file_line_and_numbers(self):
+        broken = self.folder / "ppc64"
+        broken.mkdir()
+        for name in "events", "unit_masks", "event_mappings":
+            text = pathlib.Path(FOLDER, "ppc64/small", name).read_text("utf-8")
+            if name == "event_mappings":
+                text = "\n".join(line for line in text.splitlines() if "0x11" not in line)
+            (broken / name).write_text(text, "utf-8")
+        result = run("import", "--oprofile", broken, "-o", self.folder / "a.toml")
+        self.assertEqual(1, result.returncode)
+        self.assertIn("/events:6:1: event 0x11 of group 1 has no MMCR", result.stderr)
+        self.assertFalse((self.folder / "a.toml").exists())
+
+    def test_record_refuses_events_of_another_machine(self):
+        trace = self.folder / "a.ctf"
+        result = run("record", "--event-file", self.imported(), "-e", "PM_DATA_FROM_L2_G44",
+                     "-o", trace, "--", "true")
+        self.assertNotEqual(0, result.returncode)
+        self.assertIn("is one of OProfile's small (ppc64, small), and this machine is "
+                      + platform.machine(), result.stderr)
+        self.assertFalse(trace.exists())
+        wrong = run("record", "--event-file", FOLDER + "/ppc64/small/events", "-e", "cycles",
+                    "-o", trace, "--", "true")
+        self.assertNotEqual(0, wrong.returncode)
+        self.assertIn("/events:", wrong.stderr)
 
     def test_own_file_with_a_mistake_is_refused(self):
         own = self.folder / "own.toml"
@@ -59,5 +106,5 @@ class Vocabularies(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    COUNTRACE = sys.argv[1]
-    unittest.main(argv=sys.argv[:1] + sys.argv[2:])
+    COUNTRACE, FOLDER = sys.argv[1:3]
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:])

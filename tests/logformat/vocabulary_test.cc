@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "logformat/vocabularies/oprofile_files.h"
 
 namespace countrace::logformat {
 namespace {
@@ -153,6 +154,111 @@ TEST_CASE("vocabulary: a mistake is shown with its place and both numbers",
   for (const auto& [text, message] : cases) {
     CHECK_THAT(Refused(kHead + text), Catch::Contains(message));
   }
+}
+
+constexpr char kMasks[] =
+    "name:zero type:mandatory default:0x0\n\t0x0 No unit mask\n";
+
+TEST_CASE("oprofile_files: a folder is a vocabulary with its groups",
+          "[vocabulary]") {
+  const std::string folder = COUNTRACE_TEST_VOCABULARIES "/ppc64/small";
+  const auto texts = ReadOprofileFolder(folder);
+  REQUIRE(texts.ok());
+  const auto text = OprofileAsVocabulary(*texts, folder);
+  INFO(text.status().ToString());
+  REQUIRE(text.ok());
+  const auto read = ParseVocabulary(*text, "made.toml");
+  INFO(read.status().ToString());
+  REQUIRE(read.ok());
+  CHECK(read->model == "small");
+  CHECK(read->architecture == "ppc64");
+  CHECK(read->cpu == "small");
+  const auto run = FindEvent(*read, "PM_RUN_CYC_GRP1");
+  REQUIRE(run.size() == 1);
+  CHECK(run[0].name == "PM_RUN_CYC");
+  CHECK(run[0].code == 0x10);
+  CHECK(run[0].minimum == 10'000);
+  CHECK(run[0].counters == std::vector<std::uint32_t>{0});
+  CHECK(run[0].description ==
+        "(Group 1 pm_slice0) Processor Cycles gated by the run latch");
+  CHECK(FindEvent(*read, "PM_RUN_CYC").size() == 2);
+  const auto loads = FindEvent(*read, "pm_data_from_l2_g44");
+  REQUIRE(loads.size() == 1);
+  CHECK(loads[0].mask == 0x3);
+  CHECK(FindEvent(*read, "PM_DATA_FROM_L2_G44:0x2").at(0).mask == 2);
+  CHECK(FindEvent(*read, "PM_DATA_FROM_L2_G44:4").empty());
+  CHECK(loads[0].counters == std::vector<std::uint32_t>{0, 2});
+  CHECK(loads[0].description == "(Group 44 pm_small) Data: loaded from L2");
+  REQUIRE(read->groups.size() == 3);
+  CHECK(read->groups[0].number == 1);
+  CHECK(read->groups[0].name == "pm_slice0");
+  CHECK(read->groups[0].mmcr ==
+        std::vector<std::string>{"0x00000D0E", "0x4A5675AC", "0x00022001"});
+  CHECK(read->groups[1].mmcr == std::vector<std::string>{"0x00000D12",
+                                                         "0xC00000004A5675AC",
+                                                         "0x00022001"});
+  // Registers, but no number: it counts beside no other group.
+  CHECK(FindEvent(*read, "cycles").at(0).group == read->groups[2].number);
+}
+
+TEST_CASE("oprofile_files: a mistake is shown with its place and both numbers",
+          "[vocabulary]") {
+  const std::string event =
+      "event:0x10 counters:0 um:zero minimum:10000 name:PM_A_GRP1 : a\n";
+  const std::string mapping = "event:0x10 mmcr0:0xD mmcr1:0x4 mmcra:0x2\n";
+  const auto refused = [](const OprofileTexts& texts) {
+    const auto text = OprofileAsVocabulary(texts, "d");
+    REQUIRE_FALSE(text.ok());
+    return std::string(text.status().message());
+  };
+  using Catch::Contains;
+  CHECK_THAT(refused({event + event, kMasks, mapping}),
+             Contains("d/events:2:1: event 0x10 is in line 1 already"));
+  CHECK_THAT(refused({"\n" + event, kMasks, ""}),
+             Contains("d/events:2:1: event 0x10 of group 1 has no MMCR: "
+                      "event_mappings has 0 other events"));
+  CHECK_THAT(
+      refused({event + "event:0x11 counters:1 um:zero minimum:1 name:PM_B_GRP1 "
+                       ": b\n",
+               kMasks, mapping + "event:0x11 mmcr0:0xE mmcr1:0x4 mmcra:0x2\n"}),
+      Contains("d/event_mappings:2:1: event 0x11 of group 1 has MMCR "
+               "0x0000000E 0x00000004 0x00000002, and earlier events of the "
+               "group have 0x0000000D 0x00000004 0x00000002"));
+  CHECK_THAT(refused({event, kMasks, mapping + mapping}),
+             Contains("d/event_mappings:2:1: 0x10 is in line 1 already"));
+  CHECK_THAT(refused({event, kMasks,
+                      "event:0x10 mmcr0:0x1D0000000 mmcr1:0x4 mmcra:0x2\n"}),
+             Contains("mmcr0:0x1D0000000 is no number of at most 0xffffffff"));
+  CHECK_THAT(refused({event, "name:one type:exclusive default:0x4\n\t0x1 a\n",
+                      mapping}),
+             Contains("d/unit_masks:1:1: default 0x4 is none of its masks, "
+                      "which have the bits 0x1"));
+  CHECK_THAT(refused({event, "name:one type:exclusive default:0x1\n\t0x1 a\n",
+                      mapping}),
+             Contains("event 0x10 has the unit mask \"zero\", none of the 1"));
+  CHECK_THAT(refused({"event:0x10 counters:64 um:zero minimum:1 name:A : a\n",
+                      kMasks, ""}),
+             Contains("counter \"64\" is no number from 0 to 63"));
+  CHECK_THAT(refused({"include:i386/arch_perfmon\n", kMasks, ""}),
+             Contains("include: is not followed"));
+  CHECK_THAT(refused({"", kMasks, ""}), Contains("d/events:1:1: no event"));
+}
+
+TEST_CASE("oprofile_files: \"all\" counters are those of the file's events",
+          "[vocabulary]") {
+  const auto text = OprofileAsVocabulary(
+      {"event:1 counters:all um:zero minimum:6000 name:ANY : any \"quoted\"\n"
+       "event:2 counters:1 um:zero minimum:6000 name:ONE : one\n"
+       "event:0X3 counters:3,0 um:zero minimum:6000 name:TWO : two\n",
+       kMasks, ""},
+      "/x/x86-64/family");
+  REQUIRE(text.ok());
+  const auto read = ParseVocabulary(*text, "made.toml");
+  REQUIRE(read.ok());
+  CHECK(read->architecture == "x86_64");
+  CHECK(read->events[0].counters == std::vector<std::uint32_t>{0, 1, 3});
+  CHECK(read->events[0].description == "any \"quoted\"");
+  CHECK(read->events[2].counters == std::vector<std::uint32_t>{0, 3});
 }
 
 }  // namespace
