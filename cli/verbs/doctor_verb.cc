@@ -14,6 +14,7 @@
 #include "runtime/recorder/control/left_files.h"
 #include "runtime/recorder/doctor/capabilities.h"
 #include "runtime/recorder/events/event_set_choice.h"
+#include "runtime/recorder/events/vocabulary_event.h"
 #include "runtime/recorder/lttng/lttng_here.h"
 
 namespace countrace::cli {
@@ -93,22 +94,33 @@ std::string Text(const std::vector<Capability>& capabilities, bool color) {
 
 int RunDoctor(const Arguments& arguments) {
   VerbParser parser(kDoctorVerb);
-  std::string format, color;
+  std::string format, color, model, event_file;
   std::vector<std::string> events;
   parser.AddTexts("--event", events);
+  parser.AddText("--event-file", event_file);
+  parser.AddText("--model", model);
   parser.AddFormat(format, {"text", "json", "jsonl", "csv"});
   parser.AddColor(color);
   if (const auto status = parser.Parse(arguments)) return *status;
+  absl::Status status = runtime::UseEventFile(event_file);
+  if (!model.empty() && status.ok()) status = runtime::UseModel(model);
+  if (!status.ok()) return ReportFailure(kDoctorVerb.name, status);
   const auto choice = runtime::ParseEventChoice(runtime::SplitEvents(events),
                                                 /*running_slot=*/true);
   if (!choice.ok()) {
     return parser.UsageError(std::string(choice.status().message()));
   }
+  if (!model.empty() && choice->events.empty()) {
+    return parser.UsageError("--model: of which events? give them with -e");
+  }
 
-  runtime::RemoveLeftFiles();
-  std::vector<Capability> capabilities = runtime::ProbeCapabilities();
-  capabilities.insert(capabilities.begin(), RuntimeLibraryCapability());
-  capabilities.push_back(LttngCapability());
+  std::vector<Capability> capabilities;
+  if (model.empty()) {
+    runtime::RemoveLeftFiles();
+    capabilities = runtime::ProbeCapabilities();
+    capabilities.insert(capabilities.begin(), RuntimeLibraryCapability());
+    capabilities.push_back(LttngCapability());
+  }
   int exit_status = kExitOk;
   if (!choice->events.empty()) {
     for (Capability& item : runtime::ProbeEventSets(*choice)) {

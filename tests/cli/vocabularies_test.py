@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The processors' own event names from the command line: list events --model,
-import --oprofile, record --event-file.
+doctor --model, import --oprofile, record --event-file.
 
 Usage: vocabularies_test.py COUNTRACE FOLDER [unittest options]. FOLDER has
 ppc64/small, three files in OProfile's format.
@@ -73,6 +73,26 @@ class Vocabularies(unittest.TestCase):
         self.assertEqual(1, result.returncode)
         self.assertIn("/events:6:1: event 0x11 of group 1 has no MMCR", result.stderr)
         self.assertFalse((self.folder / "a.toml").exists())
+
+    def test_doctor_judges_by_the_model(self):
+        for events, status in ("{FXU_0_0,FXU_0_4,ICU_9_1,cycles}", 0), ("{FXU_0_0,FXU_1_1}", 1):
+            result = run("doctor", "--model", "power2", "-e", events, "--format", "jsonl")
+            self.assertEqual(status, result.returncode, result.stderr)
+        self.assertIn("counter 5 of FXU group 0", result.stdout)
+        self.assertIn("{FXU_0_0},{FXU_1_1}", result.stdout)
+        power5 = run("doctor", "--model", "power5", "-e",
+                     "pm_run_cyc,{pm_inst_cmpl,pm_grp_cmpl,pm_cyc},{pm_cmpl_stall_fxu}")
+        self.assertIn("pm_grp_cmpl (counter 3 of group 1), pm_cyc (counter 4 of group 0)",
+                      power5.stdout)
+        self.assertIn("-e 'pm_run_cyc,{pm_inst_cmpl,pm_grp_cmpl},{pm_cyc},{pm_cmpl_stall_fxu}'",
+                      power5.stdout)
+        self.assertEqual(1, power5.returncode)
+        wrong = run("doctor", "--model", "power5", "-e", "{pm_none}")
+        self.assertIn("IBM POWER5 has no event \"pm_none\"", wrong.stderr)
+        grouped = run("doctor", "--model", self.imported(), "-e",
+                      "{PM_DATA_FROM_L2_G44,PM_RUN_CYC_G44}")
+        self.assertEqual(0, grouped.returncode, grouped.stdout)
+        self.assertEqual(2, run("doctor", "--model", "power2").returncode)
 
     def test_record_refuses_events_of_another_machine(self):
         trace = self.folder / "a.ctf"

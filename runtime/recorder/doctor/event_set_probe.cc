@@ -9,6 +9,7 @@
 #include "runtime/recorder/doctor/capabilities.h"
 #include "runtime/recorder/events/counter_trial.h"
 #include "runtime/recorder/events/event_list.h"
+#include "runtime/recorder/events/vocabulary_event.h"
 #include "runtime/recorder/system/cpu_list.h"
 
 namespace countrace::runtime {
@@ -19,8 +20,11 @@ struct Place {
   std::string text;
 };
 
-// The widest scope that this user may count.
+// The model in use, or the widest scope that this user may count.
 Place WhereToTry() {
+  if (const logformat::Vocabulary* const model = ModelInUse()) {
+    return {{}, model->title + ", by its file alone"};
+  }
   const auto cpus = OnlineCpus();
   const int cpu =
       cpus.ok() && !cpus->empty() ? static_cast<int>(cpus->front()) : 0;
@@ -90,14 +94,14 @@ Capability ProbeSet(const EventChoice& choice, std::size_t set,
                                           always_on.empty() ? "" : " beside ",
                                           absl::StrJoin(always_on, ","));
   if (absent.empty() && result.counts) {
-    item.detail = absl::StrFormat("%s can be counted at once: tried on %s", all,
-                                  place.text);
+    item.detail =
+        absl::StrFormat("%s can be counted at once: tried on %s%s", all,
+                        place.text, Disagreement(together, result.counts));
     return item;
   }
   item.status = CapabilityStatus::kMissing;
   if (!result.counts) {
-    item.detail = DescribeRefusal(choice, set, together, result,
-                                  CountFreeCounters(place.trial));
+    item.detail = DescribeRefusal(choice, set, together, result, place.trial);
     item.fix = absl::StrFormat(
         "countrace record -e '%s'   # multiplexed sets: --rotate",
         absl::StrJoin(InRotation(choice, place.trial), ","));
@@ -159,7 +163,7 @@ Capability ProbeEventGroups() {
       continue;
     }
     refused.push_back(
-        DescribeRefusal(*choice, 0, choice->events, result, free_counters));
+        DescribeRefusal(*choice, 0, choice->events, result, place.trial));
     if (item.fix.empty()) {
       item.fix =
           absl::StrFormat("countrace record -e '%s'   # multiplexed sets",

@@ -10,12 +10,15 @@
 #include <cstdint>
 #include <cstring>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "base/posix/scoped_fd.h"
+#include "runtime/recorder/events/counter_sets.h"
 #include "runtime/recorder/events/event_list.h"
+#include "runtime/recorder/events/vocabulary_event.h"
 
 namespace countrace::runtime {
 namespace {
@@ -51,6 +54,14 @@ std::vector<std::string> Names(const std::vector<EventSpec>& events) {
   return names;
 }
 
+std::vector<std::string> HardwareNames(const std::vector<EventSpec>& events) {
+  std::vector<std::string> names;
+  for (const EventSpec& event : events) {
+    if (event.is_hardware()) names.push_back(event.name);
+  }
+  return names;
+}
+
 bool CountTogether(std::vector<EventSpec> events, const EventSpec& another,
                    const TrialPlace& place) {
   events.push_back(another);
@@ -60,12 +71,16 @@ bool CountTogether(std::vector<EventSpec> events, const EventSpec& another,
 }  // namespace
 
 int TryAlone(const EventSpec& event, const TrialPlace& place) {
+  if (ModelInUse() != nullptr) return RowsHere(event.name).empty() ? ENOENT : 0;
   const base::ScopedFd fd(Open(event, place, -1));
   return fd.is_open() ? 0 : errno;
 }
 
 TrialResult TryTogether(const std::vector<EventSpec>& events,
                         const TrialPlace& place) {
+  if (ModelInUse() != nullptr) {
+    return {.counts = PredictTogether(HardwareNames(events)).value_or(false)};
+  }
   std::vector<base::ScopedFd> group;
   TrialResult result;
   for (std::size_t i = 0; i < events.size(); ++i) {
@@ -94,6 +109,13 @@ TrialResult TryTogether(const std::vector<EventSpec>& events,
 }
 
 std::size_t CountFreeCounters(const TrialPlace& place) {
+  if (const logformat::Vocabulary* const model = ModelInUse()) {
+    std::set<std::uint32_t> counters;
+    for (const auto& row : model->events) {
+      counters.insert(row.counters.begin(), row.counters.end());
+    }
+    return counters.size();
+  }
   std::vector<EventSpec> usual;
   for (const char* name :
        {"cycles", "instructions", "branches", "branch-misses",
@@ -158,36 +180,44 @@ std::vector<std::string> InRotation(const EventChoice& choice,
   }
   std::vector<std::string> words = Names(always);
   for (const std::vector<EventSpec>& set : wanted) {
-    std::vector<EventSpec> group = always, inside;
-    const auto close = [&] {
-      if (!inside.empty()) {
-        words.push_back("{" + absl::StrJoin(Names(inside), ",") + "}");
-      }
-      group = always;
-      inside.clear();
+    EventIndices order(set.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&set](std::size_t a, std::size_t b) {
+                       return ChoicesOf(RowsHere(set[a].name)) <
+                              ChoicesOf(RowsHere(set[b].name));
+                     });
+    const Judge fits = [&](const EventIndices& some) {
+      std::vector<EventSpec> group = always;
+      for (const std::size_t i : some) group.push_back(set[i]);
+      return TryTogether(group, place).counts;
     };
-    for (const EventSpec& event : set) {
-      if (!CountTogether(group, event, place)) {
-        if (!CountTogether(always, event, place)) continue;
-        close();
-      }
-      group.push_back(event);
-      inside.push_back(event);
+    for (const EventIndices& inside : FewestSets(order, fits)) {
+      words.push_back("{" + absl::StrJoin(Names(Select(set, inside)), ",") +
+                      "}");
     }
-    close();
   }
   return words;
+}
+
+std::string Disagreement(const std::vector<EventSpec>& tried, bool counts) {
+  const std::vector<std::string> names = HardwareNames(tried);
+  if (names.empty() || PredictTogether(names).value_or(counts) == counts) {
+    return {};
+  }
+  return counts ? "; their vocabulary says that they cannot be, but the kernel "
+                  "counts them: the file is wrong"
+                : "; their vocabulary says that they can be, and the kernel's "
+                  "answer holds: counters are in use, or the file is wrong";
 }
 
 std::string DescribeRefusal(const EventChoice& choice, std::size_t set,
                             const std::vector<EventSpec>& tried,
                             const TrialResult& result,
-                            std::size_t free_counters) {
+                            const TrialPlace& place) {
+  const std::size_t free_counters = CountFreeCounters(place);
   const logformat::EventSets sets = choice.sets(/*running_slot=*/true);
-  std::vector<std::string> names;
-  for (const EventSpec& event : tried) {
-    if (event.is_hardware()) names.push_back(event.name);
-  }
+  const std::vector<std::string> names = HardwareNames(tried);
   const bool beside_others =
       sets.rotates() &&
       std::any_of(
@@ -199,7 +229,8 @@ std::string DescribeRefusal(const EventChoice& choice, std::size_t set,
       sets.rotates() ? NamesOf(choice, set) : absl::StrJoin(names, ","),
       beside_others ? " beside the events that are always on" : "",
       names.size(), free_counters,
-      result.error == 0
+      ModelInUse() != nullptr ? "by the model's file"
+      : result.error == 0
           ? std::string("they open, but the PMU does not take them together")
           : absl::StrFormat("%s: errno=%d, %s", tried[result.refused].name,
                             result.error, std::strerror(result.error)));
@@ -208,7 +239,18 @@ std::string DescribeRefusal(const EventChoice& choice, std::size_t set,
         "; each may have a counter, but not these together: they need the same "
         "one, or are of different PMUs";
   }
-  return text;
+  EventIndices all(tried.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  const EventIndices conflict =
+      SmallestConflict(all, [&](const EventIndices& some) {
+        return TryTogether(Select(tried, some), place).counts;
+      });
+  text += conflict.empty() ? "" : "; the smallest part that cannot:";
+  for (const std::size_t i : conflict) {
+    absl::StrAppendFormat(&text, "%s %s%s", i == conflict[0] ? "" : ",",
+                          tried[i].name, DescribeRows(RowsHere(tried[i].name)));
+  }
+  return text + Disagreement(tried, result.counts);
 }
 
 }  // namespace countrace::runtime

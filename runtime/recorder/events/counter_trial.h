@@ -45,9 +45,9 @@ std::size_t CountFreeCounters(const TrialPlace& place);
 std::vector<std::size_t> FittingTogether(const std::vector<EventSpec>& events,
                                          const TrialPlace& place);
 
-// `choice` in a form that fits, for -e: sets that do not fit are split into
-// several; without sets, the hardware events are made sets. Events that never
-// fit are left out.
+// `choice` in a form that fits, for -e: a set that does not fit is split into
+// the fewest (counter_sets.h); without sets, the hardware events are made sets.
+// Events that never fit are left out.
 std::vector<std::string> InRotation(const EventChoice& choice,
                                     const TrialPlace& place);
 
@@ -58,11 +58,15 @@ std::vector<std::size_t> CountedWith(const logformat::EventSets& sets,
 
 // The reason why an event set is refused: "{a,b,c} cannot be counted at once:
 // counters needed=3 free=2 (...)". `result`: of trying `tried`, the set's
-// events and the always-on ones. `free_counters`: CountFreeCounters().
+// events and the always-on ones, at `place`. Names the smallest part that
+// cannot be counted, and a Disagreement().
 std::string DescribeRefusal(const EventChoice& choice, std::size_t set,
                             const std::vector<EventSpec>& tried,
-                            const TrialResult& result,
-                            std::size_t free_counters);
+                            const TrialResult& result, const TrialPlace& place);
+
+// "; their vocabulary says ...": it and the kernel, whose answer is `counts`,
+// differ on `tried`. Empty: they agree, or no vocabulary has all.
+std::string Disagreement(const std::vector<EventSpec>& tried, bool counts);
 
 }  // namespace countrace::runtime
 

@@ -2,6 +2,7 @@
 
 #include <sys/utsname.h>
 
+#include <functional>
 #include <utility>
 
 #include "absl/strings/str_format.h"
@@ -56,13 +57,17 @@ const Machine& ThisMachine() {
   return machine;
 }
 
-// The user's file first.
-std::vector<Vocabulary>& Vocabularies() {
-  static std::vector<Vocabulary> known = [] {
-    std::vector<Vocabulary> shipped;
+struct Known {
+  std::vector<Vocabulary> vocabularies;  // the user's file first
+  bool first_is_model = false;           // UseModel()
+};
+
+Known& Vocabularies() {
+  static Known known = [] {
+    Known shipped;
     for (const std::string& model : logformat::ShippedModels()) {
       auto read = LoadVocabulary(model);
-      if (read.ok()) shipped.push_back(*std::move(read));
+      if (read.ok()) shipped.vocabularies.push_back(*std::move(read));
     }
     return shipped;
   }();
@@ -78,18 +83,23 @@ std::string_view WithoutModifier(std::string_view name) {
   return name.substr(0, colon);
 }
 
+std::string NameOf(const VocabularyEvent& event) {
+  return absl::StrFormat("%s in group %d", event.name, event.group.value_or(0));
+}
+
 struct Found {
   const Vocabulary* vocabulary = nullptr;  // without rows: of no meaning
   EventRows rows;
 };
 
 Found FindHere(std::string_view name) {
+  const auto& [vocabularies, model] = Vocabularies();
   Found found;
-  for (const Vocabulary& vocabulary : Vocabularies()) {
-    if (!ThisMachine().Has(vocabulary)) continue;
+  for (const Vocabulary& vocabulary : vocabularies) {
+    if (!model && !ThisMachine().Has(vocabulary)) continue;
     found = {&vocabulary,
              logformat::FindEvent(vocabulary, WithoutModifier(name))};
-    if (!found.rows.empty()) break;
+    if (!found.rows.empty() || model) break;
   }
   return found;
 }
@@ -128,9 +138,20 @@ absl::Status UseEventFile(const std::string& path) {
   if (path.empty()) return absl::OkStatus();
   auto vocabulary = LoadVocabulary(path);
   if (!vocabulary.ok()) return vocabulary.status();
-  std::vector<Vocabulary>& known = Vocabularies();
+  std::vector<Vocabulary>& known = Vocabularies().vocabularies;
   known.insert(known.begin(), *std::move(vocabulary));
   return absl::OkStatus();
+}
+
+absl::Status UseModel(const std::string& name) {
+  const absl::Status status = UseEventFile(name);
+  Vocabularies().first_is_model = status.ok();
+  return status;
+}
+
+const Vocabulary* ModelInUse() {
+  Known& known = Vocabularies();
+  return known.first_is_model ? &known.vocabularies.front() : nullptr;
 }
 
 absl::StatusOr<std::uint64_t> FindRawEvent(std::string_view name) {
@@ -140,6 +161,14 @@ absl::StatusOr<std::uint64_t> FindRawEvent(std::string_view name) {
     const EventRows other = FindHere(plain).rows;
     if (plain != name && !other.empty()) return WrongMask(name, other.front());
   }
+  if (const Vocabulary* const model = ModelInUse()) {
+    // Codes are those of a counter or group: the name alone makes an event.
+    if (!rows.empty()) return std::hash<std::string>{}(NameOf(rows.front()));
+    return absl::FailedPreconditionError(absl::StrFormat(
+        "%s has no event \"%s\": `countrace list events --model`"
+        " shows those it has",
+        base::EscapeName(model->title), name));
+  }
   if (!rows.empty()) {
     if (here->groups.empty()) return rows[0].mask << 8 | rows[0].code;
     return absl::FailedPreconditionError(absl::StrFormat(
@@ -147,11 +176,11 @@ absl::StatusOr<std::uint64_t> FindRawEvent(std::string_view name) {
         "that this file does not have",
         name, base::EscapeName(here->title)));
   }
-  for (const Vocabulary& vocabulary : Vocabularies()) {
+  for (const Vocabulary& vocabulary : Vocabularies().vocabularies) {
     if (logformat::FindEvent(vocabulary, name).empty()) continue;
     return absl::FailedPreconditionError(absl::StrFormat(
         "Event \"%s\" is one of %s (%s%s%s), and this machine is %s. "
-        "`countrace list events --model %s` shows them",
+        "`countrace doctor --model %s -e` shows what counts at once there",
         name, base::EscapeName(vocabulary.title), vocabulary.architecture,
         vocabulary.cpu.empty() ? "" : ", ", vocabulary.cpu,
         ThisMachine().Name(), vocabulary.model));
@@ -160,5 +189,29 @@ absl::StatusOr<std::uint64_t> FindRawEvent(std::string_view name) {
 }
 
 EventRows RowsHere(std::string_view name) { return FindHere(name).rows; }
+
+std::optional<bool> PredictTogether(const std::vector<std::string>& names) {
+  std::vector<EventRows> events;
+  for (const std::string& name : names) {
+    events.push_back(RowsHere(name));
+    if (events.back().empty()) return std::nullopt;
+  }
+  return CountTogether(events);
+}
+
+std::string DescribeRows(const EventRows& rows) {
+  std::vector<std::string> ways;
+  for (const VocabularyEvent& row : rows) {
+    std::string way =
+        absl::StrFormat("counter %s", absl::StrJoin(row.counters, " or "));
+    if (row.group) {
+      absl::StrAppendFormat(&way, " of %s%sgroup %d",
+                            absl::StrJoin(row.units, ", "),
+                            row.units.empty() ? "" : " ", *row.group);
+    }
+    ways.push_back(std::move(way));
+  }
+  return ways.empty() ? "" : " (" + absl::StrJoin(ways, ", or ") + ")";
+}
 
 }  // namespace countrace::runtime

@@ -53,7 +53,7 @@ TEST_CASE("vocabulary_event: an event of another machine is named with it",
   CHECK_THAT(Message(event.status()),
              Contains("\"PM_GCT_NOSLOT_CYC\" is one of IBM POWER5 (ppc64, "
                       "POWER5*), and this machine is "));
-  CHECK_THAT(Message(event.status()), Contains("list events --model power5"));
+  CHECK_THAT(Message(event.status()), Contains("doctor --model power5"));
   CHECK_THAT(Message(ParseEvent("no_such_event").status()),
              Contains("no such event"));
 }
@@ -87,6 +87,16 @@ TEST_CASE("vocabulary_event: a period below the event's least is refused",
              Catch::Contains("the period 9999 is less than 10000"));
   CHECK(ParseSampleRequest("every=10000:own.loads").ok());
   CHECK(ParseSampleRequest("every=1:own.first").ok());
+}
+
+TEST_CASE("vocabulary_event: what the files say of events together",
+          "[recorder][vocabulary]") {
+  UseOwnFile();
+  CHECK(PredictTogether({"own.first", "own.loads:u"}) == true);
+  CHECK(PredictTogether({"own.first", "own.also"}) == false);
+  CHECK(PredictTogether({"cycles:k", "own.first", "own.loads"}) == true);
+  CHECK(PredictTogether({"own.first", "branch-misses"}) == std::nullopt);
+  CHECK(DescribeRows(RowsHere("own.also")) == " (counter 0)");
 }
 
 TEST_CASE("vocabulary_event: a model is a shipped one or a file",

@@ -91,7 +91,13 @@ EventChoice FitIntoPmu(const EventChoice& choice, std::uint32_t cpu,
       together.push_back(choice.events[i]);
     }
     const TrialResult result = TryTogether(together, place);
-    if (result.counts) continue;
+    if (result.counts) {
+      const std::string differs = Disagreement(together, result.counts);
+      if (!differs.empty()) {
+        messages.push_back("{" + NamesOf(choice, set) + "}" + differs);
+      }
+      continue;
+    }
     std::vector<bool> fits(indices.size(), false);
     for (const std::size_t i : FittingTogether(together, place)) fits[i] = true;
     std::vector<std::string> refused;
@@ -106,9 +112,7 @@ EventChoice FitIntoPmu(const EventChoice& choice, std::uint32_t cpu,
     }
     messages.push_back(absl::StrFormat(
         "%s not counted: %s; multiplexed sets (--rotate) would count: -e '%s'",
-        Subject(refused),
-        DescribeRefusal(choice, set, together, result,
-                        CountFreeCounters(place)),
+        Subject(refused), DescribeRefusal(choice, set, together, result, place),
         in_rotation));
   }
   return Keep(choice, keep);
