@@ -308,7 +308,11 @@ absl::StatusOr<RecordOptions> MakeRecordRequest(
                                             : runtime::KernelBackend::kAuto;
   record.fault_records = !line.no_fault_records;
   // Records with texts are some four times as long.
-  if (record.arguments && !parser.is_given("--kernel-ring")) {
+  const bool values =
+      record.arguments ||
+      std::any_of(record.dynamic_hooks.begin(), record.dynamic_hooks.end(),
+                  [](const std::string& hook) { return hook.ends_with(')'); });
+  if (values && !parser.is_given("--kernel-ring")) {
     record.kernel_ring_bytes *= kRingsOfArguments;
   }
   return record;

@@ -11,7 +11,7 @@ import shutil
 import sys
 import unittest
 
-from trace_checks import Recording, countrace, run, with_tracefs
+from trace_checks import FULL, Recording, countrace, run, with_tracefs
 
 WORKLOAD = None
 CALLS = 400
@@ -21,6 +21,10 @@ PYTHON = '/usr/bin/python3.11'
 def shown(text):
     """A text as a record has it: at most 128 bytes."""
     return text if len(text) <= 128 else text[:127] + '...'
+
+
+def bytes_of(size):
+    return int(size[:-1]) << {'K': 10, 'M': 20}[size[-1]]
 
 
 class Arguments(Recording):
@@ -125,6 +129,31 @@ class Arguments(Recording):
         record = self.records('arguments_workload:many__enter')[0]
         self.assertEqual([record['fields'][name] for name in 'abcdef'],
                          [1, 2, 3, 4, 5, 6])
+
+    def test_a_full_ring_says_which_size_has_room(self):
+        """Of a million records none is lost with the size that is told."""
+        count = 1_000_000 if FULL else 200_000
+        program = ('import os\n'
+                   f'for i in range({count}): os.access("/dev/null/" + "n" * 99, 0)')
+        for options in (['--args'], ['--hook', 'tracepoint:raw_syscalls:sys_enter()']):
+            size, told = None, '64K'
+            while told:
+                self.assertNotEqual(size, told)
+                size = told
+                shutil.rmtree(self.trace, ignore_errors=True)
+                said = countrace('record', '--force', '-o', self.trace, '--kernel-ring', size,
+                                 *options, '--', 'python3', '-I', '-c', program).stderr
+                found = re.search(r'--kernel-ring (\d+[KM]) would have had room', said)
+                told = found and found.group(1)
+                if told:
+                    self.assertGreater(bytes_of(told), bytes_of(size))
+                    # What the kernel gives is less than what the machine has.
+                    self.assertLess(bytes_of(told), 2 << 30, said)
+            loss = self.report()['loss']
+            self.assertNotIn('kernel_ring_full', loss['by_cause'])
+            self.assertNotEqual('64K', size)
+            records = re.search(r': ([\d,]+) records, ', said).group(1)
+            self.assertGreaterEqual(int(records.replace(',', '')), count)
 
     def test_full_ring(self):
         """Records are lost; those that are there have their own values."""

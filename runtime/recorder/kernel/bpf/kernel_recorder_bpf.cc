@@ -2,6 +2,7 @@
 #include "runtime/recorder/kernel/bpf/kernel_recorder_bpf.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -110,6 +111,7 @@ class BpfKernelRecorder final : public KernelRecorder {
 
   void DescribeRefusals();
   void DescribeTexts();
+  void DescribeLosses();
 
   EventChoice choice_;
   std::unique_ptr<BpfPrograms> programs_;
@@ -241,6 +243,20 @@ void BpfKernelRecorder::DescribeTexts() {
                          "texts=%d",
                          COUNTRACE_CALL_TEXT_BYTES - 2, cut)});
   }
+}
+
+// At which size the same load would have lost nothing.
+void BpfKernelRecorder::DescribeLosses() {
+  std::uint64_t wanted = 0;
+  for (const KernelRingReader& reader : readers_) {
+    wanted = std::max(wanted, reader.wanted_bytes());
+  }
+  if (wanted == 0) return;
+  constexpr std::uint64_t kMega = 1 << 20;
+  const std::uint64_t bytes = std::bit_ceil(wanted + 1);
+  messages_.push_back(absl::StrFormat(
+      "A kernel ring was full: --kernel-ring %d%s would have had room",
+      bytes < kMega ? bytes >> 10 : bytes >> 20, bytes < kMega ? "K" : "M"));
 }
 
 // Reads the rings and stores their records. Returns the time up to which all
@@ -396,6 +412,7 @@ absl::Status BpfKernelRecorder::End() {
   rotation_.Describe(choice_, messages_);
   DescribeRefusals();
   DescribeTexts();
+  DescribeLosses();
   streams_.DescribeClockErrors(messages_);
   streams_.DescribeSamples(messages_);
   return result;

@@ -138,7 +138,12 @@ std::uint64_t Load(unsigned long long& word) {
 void KernelRingReader::AddLosses(std::uint64_t lost, RecordBatch& batch) {
   if (lost <= lost_) return;
   *batch.Add(last_ns_, kLossEntry, 1) = lost - lost_;
+  lost_in_row_ += lost - lost_;
   lost_ = lost;
+  const std::uint64_t mean =
+      read_bytes_ / std::max<std::uint64_t>(read_entries_, 1);
+  wanted_bytes_ =
+      std::max(wanted_bytes_, ring_bytes_ + lost_in_row_ * mean);
 }
 
 void KernelRingReader::AddThreadIds(const std::byte* at) {
@@ -314,6 +319,7 @@ void KernelRingReader::Drain(RecordBatch& batch) {
   const std::uint64_t head = Load(control_->head);
   const std::uint64_t begin = control_->tail;  // only we write it
   std::uint64_t tail = begin;
+  if (head - begin < ring_bytes_ / 2) lost_in_row_ = 0;
   while (tail < head) {
     std::byte* const at = ring_ + (tail & (ring_bytes_ - 1));
     // Pairs with commit(): the body is there if the word is.
@@ -351,6 +357,8 @@ void KernelRingReader::Drain(RecordBatch& batch) {
       AddRecord(at, event_id, bytes, tail_bytes, batch);
     }
     tail += bytes + tail_bytes;
+    ++read_entries_;
+    read_bytes_ += bytes + tail_bytes;
   }
   GiveBack(begin, tail);
   batch.SortFrom(first);

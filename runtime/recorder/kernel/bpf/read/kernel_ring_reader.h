@@ -51,6 +51,9 @@ class KernelRingReader {
     return std::exchange(programs_, {});
   }
   std::uint64_t lost() const { return lost_; }
+  // Size of a ring, in bytes, that would have had room for what was lost, by
+  // the mean size of what was read; 0: nothing was lost.
+  std::uint64_t wanted_bytes() const { return wanted_bytes_; }
   std::uint64_t dispatches() const { return dispatches_; }
   // Records of hooks that could not be registered: lost.
   std::uint64_t unnamed() const { return unnamed_; }
@@ -112,6 +115,9 @@ class KernelRingReader {
   std::uint32_t counted_ = ~std::uint32_t{0};
   std::uint64_t refused_since_ns_ = 0, refused_ns_ = 0;
   std::uint64_t lost_ = 0, dispatches_ = 0, malformed_ = 0, unnamed_ = 0;
+  // Losses since the ring was last half empty; what was read, for their size.
+  std::uint64_t lost_in_row_ = 0, wanted_bytes_ = 0;
+  std::uint64_t read_entries_ = 0, read_bytes_ = 0;
   std::uint64_t unreadable_ = 0;
   std::vector<std::byte> values_;  // of one record
 };
