@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 import time
 import unittest
 
@@ -100,6 +101,26 @@ for file in files:
         pass
     shown[file] = os.readlink(f'/proc/self/fd/{file}')
 json.dump(shown, open('shown', 'w'))
+"""
+
+
+# Names that it gave a folder above an open file, and those that another process gave it.
+RENAMED = """
+import os, subprocess
+os.makedirs('above/inner')
+file = os.open('above/inner/file', os.O_CREAT | os.O_RDWR)
+os.lseek(file, 0, 0)
+with open('asked', 'w'):
+    pass
+while os.path.exists('asked'):
+    pass
+os.lseek(file, 1, 0)
+"""
+MANY_FILES = """
+import os
+files = [os.open(f'f{i}', os.O_CREAT | os.O_RDWR) for i in range(500)]
+for i in range(200000):
+    os.lseek(files[i % 500], i, 0)
 """
 
 
@@ -354,6 +375,40 @@ class CallArguments(Recording):
         seen = {str(values['fd']): values['file'] for name, values, _, _ in process
                 if name == 'lseek' and values['whence'] == 77}
         self.assertEqual({file: cut(name) for file, name in shown.items()}, seen)
+
+    def test_files_have_the_names_that_others_gave_their_folders(self):
+        def rename():
+            while not (self.folder / 'asked').exists():
+                time.sleep(0.01)
+            (self.folder / 'above').rename(self.folder / 'other')
+            (self.folder / 'asked').unlink()
+        other = threading.Thread(target=rename)
+        other.start()
+        self.record(['python3', '-I', '-c', RENAMED])
+        other.join()
+        files = [values['file'] for name, values, _, _ in recorded_calls(self.trace)[0]
+                 if name == 'lseek' and values['file'].endswith('/inner/file')]
+        self.assertEqual([f'{self.folder}/above/inner/file', f'{self.folder}/other/inner/file'],
+                         files)
+
+    def test_losses_do_not_close_files(self):
+        """Each record is there or lost, once; a file without room for its name says so."""
+        self.record(['python3', '-I', '-c', MANY_FILES], '--kernel-ring', '16K')
+        data = self.report()
+        self.assertGreater(data['loss']['discarded_events'], 0)
+        calls = 0
+        for line in run(COUNTRACE, 'script', '--format', 'jsonl', self.trace).stdout.splitlines():
+            record = json.loads(line)
+            if record.get('event', '').startswith('syscall:'):
+                calls += 1
+            if record.get('event') == 'syscall:lseek__enter':
+                at, file = record['fields']['offset'], record['fields']['file']
+                if record['fields']['whence'] == 0 and file != '(unreadable)':
+                    self.assertTrue(file.endswith(f'/f{at % 500}') or at == 0, record)
+        lost = data['loss']['by_cause']['kernel_ring_full']
+        # Its other calls: of the interpreter's start and end, and opens.
+        self.assertGreaterEqual(calls + lost, 400_000 + 1000)
+        self.assertLess(calls + lost, 400_000 + 8000)
 
     def test_flags_have_names(self):
         self.record(['cat', 'files/a', 'missing'])

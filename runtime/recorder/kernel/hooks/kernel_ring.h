@@ -42,6 +42,8 @@
 #define COUNTRACE_FILE_CUT 2       // the topmost folders are missing
 // Numbers are used again: a later entry gives one to another file.
 #define COUNTRACE_FILE_NUMBERS 4096
+// In place of 1 + a number: it is open, but the ring had no room for its name.
+#define COUNTRACE_FILE_UNNAMED 0xffff
 
 // What a system call's arguments are (syscall_arguments.h). Records of calls
 // with COUNTRACE_EVENT_CALL_VALUES in their event id go on, behind the return

@@ -260,6 +260,8 @@ absl::Status AttachCalls(bool attach, const std::vector<std::uint32_t>& cpus,
       }
     }
   }
+  // Files may have got other names while nothing was attached.
+  if (attach) __atomic_fetch_add(&skeleton.bss->renames, 1, __ATOMIC_RELAXED);
   if (!attach) {
     for (bpf_link* const link : fault_ends) bpf_link__destroy(link);
     fault_ends.clear();

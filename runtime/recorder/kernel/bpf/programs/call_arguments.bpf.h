@@ -143,7 +143,6 @@ store_exit(const struct countrace_call_layout* layout, __u32 tid, long ret,
     forget_unread(tid);
   }
   const __u32 results = layout->results;
-  if (results & COUNTRACE_RENAMES) renames += 1;
   if (results & COUNTRACE_RETURNS_FD) {
     add_word(out, ret >= 0 ? file_number((int)ret) : 0);
   }
@@ -162,6 +161,22 @@ store_exit(const struct countrace_call_layout* layout, __u32 tid, long ret,
   return end_values(out);
 }
 
+// The layout of a call, as the word that it is.
+static __always_inline __u64 layout_word(__u32 number) {
+  // The verifier of Linux 6.1 loses the bound where the compiler copies it.
+  __u64 at = number;
+  __asm__ volatile("%0 &= 511" : "+r"(at));
+  return call_layouts[at];
+}
+
+// At the exit of a call of any process: files may have other names after it.
+static __always_inline void note_rename(__u32 number) {
+  if (!stores_arguments || number >= COUNTRACE_CALLS) return;
+  if (layout_word(number) >> 8 & COUNTRACE_RENAMES) {
+    __sync_fetch_and_add(&renames, 1);
+  }
+}
+
 // Makes the value part of a call's record of its arguments. Returns its bytes,
 // 0: none.
 static __noinline __u64 make_values(struct call_values* out, __u32 exit,
@@ -169,10 +184,7 @@ static __noinline __u64 make_values(struct call_values* out, __u32 exit,
   out->bytes = sizeof(out->words[0]);
   out->head = 0;
   out->text_count = 0;
-  // The verifier of Linux 6.1 loses the bound where the compiler copies it.
-  __u64 at = number;
-  __asm__ volatile("%0 &= 511" : "+r"(at));
-  const __u64 word = call_layouts[at];
+  const __u64 word = layout_word(number);
   struct countrace_call_layout layout;
   __builtin_memcpy(&layout, &word, sizeof(layout));
   if (exit) {

@@ -2,7 +2,8 @@
 // ring, which an entry before the first of these records defines.
 //
 // A file is known by its names' place in the kernel's cache and its inode. A
-// folder above it that gets another name is noticed if a recorded call did it.
+// folder above it that gets another name is noticed if a call of any process did
+// it while calls were recorded.
 #ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_PROGRAMS_FILE_NAMES_BPF_H_
 #define COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_PROGRAMS_FILE_NAMES_BPF_H_
 
@@ -36,7 +37,7 @@ struct {
   __type(value, struct file_entry);
 } file_entries SEC(".maps");
 
-// Calls that gave files other names.
+// Calls that gave files other names, and returns to recording calls.
 __u64 renames = 0;
 
 struct name_walk {
@@ -93,7 +94,8 @@ static __always_inline int define_file(struct countrace_ring_control* control,
   if (bytes > sizeof(entry->names)) return 0;
   __u64 now = 0;
   const __u32 size = COUNTRACE_FILE_HEAD_BYTES + ((bytes + 7) & ~7ull);
-  __u64* record = reserve(control, size, &now);
+  // Without room the record that needs it counts as lost, or says so.
+  __u64* record = try_reserve(control, size, &now);
   if (!record) return 0;
   // The root of a mount never had a name.
   const struct vfsmount* const in = path->mnt;
@@ -137,8 +139,8 @@ struct dentry_begin {
                    (bpf_core_field_offset(struct dentry, field) & 127)) \
        : (__u64)BPF_CORE_READ(dentry, field))
 
-// 1 + the number of the descriptor's file in this CPU's ring; 0: none. Not
-// inline: the verifier walks it once.
+// 1 + the number of the descriptor's file in this CPU's ring; 0: none;
+// COUNTRACE_FILE_UNNAMED. Not inline: the verifier walks it once.
 __noinline __u64 file_number(int fd) {
   struct path path = {};
   struct countrace_ring_control* control = this_control();
@@ -162,7 +164,9 @@ __noinline __u64 file_number(int fd) {
   if (!known) return 0;
   __u64* const at = &known->keys[number & (COUNTRACE_FILE_NUMBERS - 1)];
   if (*at != key) {
-    if (!define_file(control, number, &path, inode, unlinked)) return 0;
+    if (!define_file(control, number, &path, inode, unlinked)) {
+      return COUNTRACE_FILE_UNNAMED;
+    }
     *at = key;
   }
   return number + 1;

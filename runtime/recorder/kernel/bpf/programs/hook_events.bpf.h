@@ -182,6 +182,7 @@ int BPF_PROG(on_syscall_exit, struct pt_regs___syscall* regs, long ret) {
   const int number = (int)regs->gpr[0];
 #endif
   if (number >= 0 && is_own_call(regs)) return 0;
+  note_rename(number);
   return syscall_event(COUNTRACE_PLACE_EXIT, number, ret, regs);
 }
 

@@ -152,9 +152,9 @@ static __always_inline enum reserved reserve_at(
 }
 
 // Reserves `bytes` in this CPU's ring and sets the record's time. Null: no
-// room, and the record is counted as lost.
-static __always_inline __u64* reserve(struct countrace_ring_control* control,
-                                      __u32 bytes, __u64* now) {
+// room.
+static __always_inline __u64* try_reserve(
+    struct countrace_ring_control* control, __u32 bytes, __u64* now) {
   // All tries fail only if an interrupt comes in each of them.
   for (int i = 0; i < 8; ++i) {
     const struct place place = next_place(control);
@@ -164,8 +164,15 @@ static __always_inline __u64* reserve(struct countrace_ring_control* control,
     if (result == RESERVED) return record;
     if (result == RESERVE_FULL) break;
   }
-  __sync_fetch_and_add(&control->lost, 1);
   return 0;
+}
+
+// The same; without room, a record is counted as lost.
+static __always_inline __u64* reserve(struct countrace_ring_control* control,
+                                      __u32 bytes, __u64* now) {
+  __u64* const record = try_reserve(control, bytes, now);
+  if (!record) __sync_fetch_and_add(&control->lost, 1);
+  return record;
 }
 
 // The same at a given time, where no program interrupts.

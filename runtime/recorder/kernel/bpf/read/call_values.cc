@@ -104,6 +104,10 @@ void CallValues::AddText(std::string_view text) {
 }
 
 void CallValues::AddFile(std::uint64_t number_and_1) {
+  if (number_and_1 == COUNTRACE_FILE_UNNAMED) {
+    ++unreadable_;
+    return AddText(kUnreadable);
+  }
   const std::size_t number = number_and_1 - 1;
   AddText(number < files_.size() ? std::string_view(files_[number])
                                  : std::string_view());
