@@ -131,24 +131,24 @@ class Arguments(Recording):
                          [1, 2, 3, 4, 5, 6])
 
     def test_a_full_ring_says_which_size_has_room(self):
-        """Of a million records none is lost with the size that is told."""
+        """Of a million records none is lost with the size that is named."""
         count = 1_000_000 if FULL else 200_000
         program = ('import os\n'
                    f'for i in range({count}): os.access("/dev/null/" + "n" * 99, 0)')
         for options in (['--args'], ['--hook', 'tracepoint:raw_syscalls:sys_enter()']):
-            size, told = None, '64K'
-            while told:
-                self.assertNotEqual(size, told)
-                size = told
+            size, named = None, '64K'
+            while named:
+                self.assertNotEqual(size, named)
+                size = named
                 shutil.rmtree(self.trace, ignore_errors=True)
                 said = countrace('record', '--force', '-o', self.trace, '--kernel-ring', size,
                                  *options, '--', 'python3', '-I', '-c', program).stderr
                 found = re.search(r'--kernel-ring (\d+[KM]) would have had room', said)
-                told = found and found.group(1)
-                if told:
-                    self.assertGreater(bytes_of(told), bytes_of(size))
+                named = found and found.group(1)
+                if named:
+                    self.assertGreater(bytes_of(named), bytes_of(size))
                     # What the kernel gives is less than what the machine has.
-                    self.assertLess(bytes_of(told), 2 << 30, said)
+                    self.assertLess(bytes_of(named), 2 << 30, said)
             loss = self.report()['loss']
             self.assertNotIn('kernel_ring_full', loss['by_cause'])
             self.assertNotEqual('64K', size)

@@ -55,16 +55,22 @@
 #define COUNTRACE_CALL_ARGUMENTS 6
 #define COUNTRACE_CALL_TEXTS 3
 #define COUNTRACE_CALL_TEXT_BYTES 130  // one more than a text has: it was cut
+#define COUNTRACE_CALL_ADDRESS_BYTES 110  // of the longest: a path
 #define COUNTRACE_CALL_UNREADABLE 0xffff
 enum countrace_call_value {
   COUNTRACE_CALL_NUMBER = 0,
   COUNTRACE_CALL_TEXT = 1,
   COUNTRACE_CALL_FD = 2,  // a descriptor whose file is stored, too
+  // A socket's address, stored as a text, of the length that is the next
+  // argument; where the kernel writes one, with its length.
+  COUNTRACE_CALL_ADDRESS = 3,
+  COUNTRACE_CALL_GIVEN_ADDRESS = 4,
+  COUNTRACE_CALL_ARGV = 5,  // stored as a text by the exit of an exec
 };
 enum countrace_call_result {
   COUNTRACE_RETURNS_FD = 1,
   COUNTRACE_RENAMES = 2,      // files have other names after it
-  COUNTRACE_EXECUTES = 4,     // its text is the file of the new program
+  COUNTRACE_EXECUTES = 4,     // its texts are of the new program
   COUNTRACE_EXIT_VALUES = 8,  // its exits have values
 };
 // The values of system calls by number; above are no arguments.

@@ -67,6 +67,8 @@ constexpr std::string_view kReturnDescriptors[] = {
 constexpr std::string_view kRename[] = {"rename",     "renameat", "renameat2",
                                         "mount",      "umount2",  "move_mount",
                                         "pivot_root", "rmdir"};
+constexpr std::string_view kGivesAddress[] = {
+    "accept", "accept4", "getpeername", "getsockname", "recvfrom"};
 constexpr std::string_view kExecute[] = {"execve", "execveat"};
 
 // C types of integers that are not 8 bytes long, or have a sign.
@@ -120,6 +122,13 @@ void AddArgument(std::string_view call, std::string_view declaration,
                                : IsIn(kTexts, call, name)) {
       argument.type = PayloadType::kString;
       kind = COUNTRACE_CALL_TEXT;
+    } else if (type == "struct sockaddr *") {
+      argument.type = PayloadType::kString;
+      kind = IsIn(kGivesAddress, call) ? COUNTRACE_CALL_GIVEN_ADDRESS
+                                       : COUNTRACE_CALL_ADDRESS;
+    } else if (name == "argv" && IsIn(kExecute, call)) {
+      argument.type = PayloadType::kString;
+      kind = COUNTRACE_CALL_ARGV;
     }
   } else {
     if (type.starts_with("const ")) type.remove_prefix(6);
@@ -161,12 +170,14 @@ void SyscallArguments::Describe(HookInfo& hook) const {
   }
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const auto& [name, type, bytes] = arguments[i];
-    AddValue(name, type, hook.payload, hook.payload_names);
+    if (layout.kinds[i] < COUNTRACE_CALL_GIVEN_ADDRESS) {
+      AddValue(name, type, hook.payload, hook.payload_names);
+    }
     if (layout.kinds[i] == COUNTRACE_CALL_FD) {
       AddValue(IsIn(kFolders, name) ? "dir" : "file", PayloadType::kString,
                hook.payload, hook.payload_names);
     }
-    if (layout.kinds[i] == COUNTRACE_CALL_TEXT) {
+    if (type == PayloadType::kString) {
       AddValue(name, type, hook.exit_payload, hook.exit_payload_names);
     }
   }

@@ -24,7 +24,7 @@ struct call_values {
   // as the verifier has more states with them in variables.
   __u64 bytes, head, text_count;
   __u64 words[16];  // at most 13 are used
-  char texts[544];  // what has begun below 512 fits
+  char texts[640];  // what has begun below 512 fits
 };
 #define MOST_VALUE_BYTES 511
 // One for the enters of this CPU, one for the exits.
@@ -96,12 +96,51 @@ static __always_inline int add_text(struct call_values* out, __u64 address) {
   return bytes >= 0;
 }
 
+// `bytes` of memory as they are. Returns: whether they could be read.
+static __always_inline int add_bytes(struct call_values* out, __u64 address,
+                                     __u64 bytes, __u64 most) {
+  __u64 at = out->bytes;
+  __asm__ volatile("%0 &= 511" : "+r"(at));
+  if (!address) bytes = 0;
+  if (bytes > most) bytes = most;
+  __asm__ volatile("%0 &= 255" : "+r"(bytes));
+  const long error = bytes ? bpf_probe_read_user((char*)out->words + at, bytes,
+                                                 (const void*)address)
+                           : 0;
+  const __u64 said = error ? COUNTRACE_CALL_UNREADABLE : bytes;
+  out->head |= said << (16 + 16 * (out->text_count & 3));
+  out->text_count += 1;
+  if (!error) out->bytes += bytes;
+  return !error;
+}
+
+// The arguments of a new program, which the kernel has just written.
+static __always_inline void add_argv(struct call_values* out) {
+  const struct mm_struct* const memory =
+      BPF_CORE_READ(bpf_get_current_task_btf(), mm);
+  const __u64 begin = BPF_CORE_READ(memory, arg_start);
+  add_bytes(out, begin, BPF_CORE_READ(memory, arg_end) - begin,
+            COUNTRACE_CALL_TEXT_BYTES);
+}
+
+// The address of a socket that the kernel has written.
+static __always_inline void add_given(struct call_values* out, __u64 address,
+                                      __u64 length_at) {
+  __u32 length = 0;
+  if (address) {
+    bpf_probe_read_user(&length, sizeof(length), (const void*)length_at);
+  }
+  add_bytes(out, address, length, COUNTRACE_CALL_ADDRESS_BYTES);
+}
+
 // Returns the bytes to store of `words`: a multiple of 8.
 static __always_inline __u64 end_values(struct call_values* out) {
   const __u64 bytes = (out->bytes + 7) & ~7ull;
   out->words[0] = out->head | bytes;
   return bytes;
 }
+
+#define NEXT(i) ((i) + 1 < COUNTRACE_CALL_ARGUMENTS ? (i) + 1 : 0)
 
 static __always_inline __u64
 store_enter(const struct countrace_call_layout* layout, __u32 tid,
@@ -117,10 +156,15 @@ store_enter(const struct countrace_call_layout* layout, __u32 tid,
   }
   __u32 unread = 0;
   for (int i = 0; i < COUNTRACE_CALL_ARGUMENTS; ++i) {
-    if (layout->kinds[i] == COUNTRACE_CALL_TEXT &&
-        !add_text(out, arguments[i])) {
-      unread |= 1u << i;
+    const __u32 kind = layout->kinds[i];
+    int read = 1;
+    if (kind == COUNTRACE_CALL_TEXT) {
+      read = add_text(out, arguments[i]);
+    } else if (kind == COUNTRACE_CALL_ADDRESS) {
+      read = add_bytes(out, arguments[i], (__u32)arguments[NEXT(i)],
+                       COUNTRACE_CALL_ADDRESS_BYTES);
     }
+    if (!read) unread |= 1u << i;
   }
   // A call before that never ended may have left an element.
   if (unread) {
@@ -148,10 +192,18 @@ store_exit(const struct countrace_call_layout* layout, __u32 tid, long ret,
   }
   const int executed = results & COUNTRACE_EXECUTES && ret == 0;
   for (int i = 0; i < COUNTRACE_CALL_ARGUMENTS; ++i) {
-    if (layout->kinds[i] != COUNTRACE_CALL_TEXT) continue;
-    if (executed) {
+    const __u32 kind = layout->kinds[i];
+    if (kind < COUNTRACE_CALL_ADDRESS && kind != COUNTRACE_CALL_TEXT) continue;
+    if (executed && kind == COUNTRACE_CALL_ARGV) {
+      add_argv(out);
+    } else if (executed) {
       // The kernel puts the program's name behind the environment.
       add_text(out, BPF_CORE_READ(bpf_get_current_task_btf(), mm, env_end));
+    } else if (kind == COUNTRACE_CALL_GIVEN_ADDRESS && ret >= 0) {
+      add_given(out, out->arguments[i], out->arguments[NEXT(i)]);
+    } else if (unread & 1u << i && kind == COUNTRACE_CALL_ADDRESS) {
+      add_bytes(out, out->arguments[i], (__u32)out->arguments[NEXT(i)],
+                COUNTRACE_CALL_ADDRESS_BYTES);
     } else if (unread & 1u << i) {
       add_text(out, out->arguments[i]);
     } else {

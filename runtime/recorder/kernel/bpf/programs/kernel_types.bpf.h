@@ -105,7 +105,7 @@ struct css_set {
 
 // The arguments of a process, and the end of its environment.
 struct mm_struct {
-  unsigned long env_end;
+  unsigned long arg_start, arg_end, env_end;
 };
 
 struct files_struct;

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_format.h"
 #include "logformat/packet_layout.h"
+#include "runtime/recorder/kernel/bpf/read/socket_address.h"
 
 namespace countrace::runtime {
 namespace {
@@ -35,6 +36,22 @@ std::string_view Text(std::span<const std::byte> bytes, std::size_t from) {
   const std::string_view all(reinterpret_cast<const char*>(bytes.data()) + from,
                              bytes.size() - from);
   return all.substr(0, all.find('\0'));
+}
+
+std::string_view Part(std::span<const std::byte> bytes, std::size_t from,
+                      std::size_t count) {
+  if (from > bytes.size()) return {};
+  return std::string_view(reinterpret_cast<const char*>(bytes.data()),
+                          bytes.size())
+      .substr(from, count);
+}
+
+// Words with a NUL behind each; the last one may be cut.
+std::string WordsText(std::string_view words) {
+  std::string text(words);
+  if (text.ends_with('\0')) text.pop_back();
+  std::replace(text.begin(), text.end(), '\0', ' ');
+  return text;
 }
 
 // `names`: a file's name and those of the folders above, each with its NUL.
@@ -140,20 +157,28 @@ std::string_view CallValues::Convert(std::uint32_t number, bool exit,
   if (exit && returns_file) AddFile(Word(values, file));
   unsigned texts = 0;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
-    if (layout.kinds[i] == COUNTRACE_CALL_TEXT) {
+    const unsigned kind = layout.kinds[i];
+    if (!exit &&
+        (kind == COUNTRACE_CALL_GIVEN_ADDRESS || kind == COUNTRACE_CALL_ARGV)) {
+      continue;
+    }
+    if (arguments[i].type == PayloadType::kString) {
       const std::uint64_t bytes = lengths >> 16 * texts++ & 0xffff;
       if (bytes == COUNTRACE_CALL_UNREADABLE) {
         if (exit) ++unreadable_;
         AddText(kUnreadable);
       } else if (bytes != 0) {
-        AddText(Text(values, text));
+        AddText(kind == COUNTRACE_CALL_TEXT ? std::string(Text(values, text))
+                : kind == COUNTRACE_CALL_ARGV
+                    ? WordsText(Part(values, text, bytes))
+                    : SocketAddressText(Part(values, text, bytes)));
         text += bytes;
       } else {
         AddText(exit ? "" : "(null)");
       }
     } else if (!exit) {
       AddNumber(arguments[i], Word(values, 1 + i));
-      if (layout.kinds[i] == COUNTRACE_CALL_FD) {
+      if (kind == COUNTRACE_CALL_FD) {
         AddFile(Word(values, file++));
       }
     }

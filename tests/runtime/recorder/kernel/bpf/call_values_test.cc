@@ -1,13 +1,17 @@
 // Values of system calls from their format files to the bytes of the trace.
 #include "runtime/recorder/kernel/bpf/read/call_values.h"
 
+#include <arpa/inet.h>
 #include <linux/magic.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <string>
 #include <vector>
 
+#include "runtime/recorder/kernel/bpf/read/socket_address.h"
 #include "runtime/recorder/kernel/hooks/syscall_arguments.h"
 
 namespace countrace::runtime {
@@ -65,6 +69,16 @@ TEST_CASE("a format file and the table say what a call's values are") {
                   Fields({"unsigned int fd", "unsigned int max_fd"})) ==
         "fd max_fd //");
   CHECK(Described("getpid", Fields({})) == "//");
+  CHECK(Described("connect", Fields({"int fd", "struct sockaddr * uservaddr",
+                                     "int addrlen"})) ==
+        "fd file uservaddr addrlen /uservaddr /");
+  CHECK(Described("accept", Fields({"int fd", "struct sockaddr * address",
+                                    "int * length"})) ==
+        "fd file length /new_file address /");
+  CHECK(Described("execve",
+                  Fields({"const char * filename", "const char *const * argv",
+                          "const char *const * envp"})) ==
+        "filename envp /filename argv /");
 }
 
 // A value part or an entry of a ring.
@@ -111,6 +125,68 @@ struct Calls {
     return all_values.substr(8, all_values.find('\0', 8) - 8);
   }
 };
+
+template <typename Address>
+std::string Bytes(const Address& address) {
+  return {reinterpret_cast<const char*>(&address), sizeof(address)};
+}
+
+TEST_CASE("addresses of sockets are text") {
+  sockaddr_in inet{};
+  inet.sin_family = AF_INET;
+  inet.sin_port = htons(80);
+  inet.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  CHECK(SocketAddressText(Bytes(inet)) == "127.0.0.1:80");
+  CHECK(SocketAddressText(Bytes(inet).substr(0, 15)) == "family 2");
+  sockaddr_in6 inet6{};
+  inet6.sin6_family = AF_INET6;
+  inet6.sin6_port = htons(443);
+  inet6.sin6_addr = in6addr_loopback;
+  CHECK(SocketAddressText(Bytes(inet6)) == "[::1]:443");
+  inet6.sin6_scope_id = 2;
+  CHECK(SocketAddressText(Bytes(inet6)) == "[::1%2]:443");
+  const std::string local("\1\0", 2);
+  CHECK(SocketAddressText(local) == "unix:");
+  CHECK(SocketAddressText(local + "/run/x") == "unix:/run/x");
+  CHECK(SocketAddressText(local + std::string("/x\0more", 7)) == "unix:/x");
+  CHECK(SocketAddressText(local + std::string("\0a\0b", 4)) == "unix:@a@b");
+  CHECK(SocketAddressText(std::string("\21\0", 2)) == "family 17");
+  CHECK(SocketAddressText("\1") == "family ?");
+}
+
+TEST_CASE("addresses and words stand where the call has them") {
+  std::vector<SyscallArguments> all = {
+      ParseSyscallFormat(
+          "accept",
+          Fields({"int fd", "struct sockaddr * address", "int * length"})),
+      ParseSyscallFormat("execve", Fields({"const char * filename",
+                                           "const char *const * argv"}))};
+  CallValues values(&all);
+  Words exit;
+  exit.Add(std::uint64_t{8} << 16);
+  exit.Add(std::uint64_t{0});  // the file of the new descriptor
+  exit.Add(std::string_view("\1\0/sock", 8));
+  CHECK(values.Convert(0, true, exit.bytes) ==
+        std::string_view("\0unix:/sock\0", 12));
+  Words executed;
+  executed.Add(std::uint64_t{3} << 16 | std::uint64_t{5} << 32);
+  executed.Add(std::string_view("/x"));
+  executed.Add(std::string_view("x\0-l", 4));
+  CHECK(values.Convert(1, true, executed.bytes) ==
+        std::string_view("/x\0x -l\0", 8));
+}
+
+TEST_CASE("a file whose name had no room is not one that is closed") {
+  Calls calls;
+  const auto folder = [&](std::uint64_t number) {
+    const std::string bytes = calls.Enter(3, number, 2, "x");
+    return bytes.substr(8, bytes.find('\0', 8) - 8);
+  };
+  CHECK(folder(0).empty());
+  CHECK(calls.values.unreadable() == 0);
+  CHECK(folder(COUNTRACE_FILE_UNNAMED) == "(unreadable)");
+  CHECK(calls.values.unreadable() == 1);
+}
 
 TEST_CASE("numbers have the width of their C type") {
   Calls calls;
