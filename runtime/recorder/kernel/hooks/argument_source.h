@@ -57,7 +57,9 @@ struct countrace_stored_values {
   unsigned short bytes;        // of all slots
   unsigned char text[COUNTRACE_STORED_VALUES];  // enum countrace_text_place
   unsigned short at[COUNTRACE_STORED_VALUES];   // offset of each slot
-  unsigned short pad;
+  // In place of slots, this part of the program's context, as long as they are
+  // at most: one copy. 0 bytes: slots.
+  unsigned char window_at, window_bytes;
   struct countrace_value_source values[COUNTRACE_STORED_VALUES];
 };
 

@@ -477,6 +477,7 @@ absl::Status AddTracepoint(std::string_view spec, const std::string& system,
   if (wanted->given) {
     const absl::Status stored = StoreTracepointValues(*wanted, hook);
     if (!stored.ok()) return BadSpec(spec, base::StatusText(stored));
+    for (HookAttachment& at : hook.attachments) SetWindow(at.stored);
   }
   // The BPF program has one set of offsets.
   for (const DynamicHook& other : request.dynamic) {

@@ -260,4 +260,20 @@ absl::Status ChooseValues(const WantedValues& wanted,
   return absl::OkStatus();
 }
 
+void SetWindow(countrace_stored_values& stored) {
+  unsigned begin = 0xffff, end = 0;
+  for (unsigned i = 0; i < stored.count; ++i) {
+    const countrace_value_source& value = stored.values[i];
+    if (stored.text[i] != COUNTRACE_TEXT_NONE ||
+        value.place != COUNTRACE_VALUE_HANDED || value.displacement != 0) {
+      return;
+    }
+    begin = std::min<unsigned>(begin, value.offset);
+    end = std::max<unsigned>(end, value.offset + value.bytes);
+  }
+  if (begin > 0xff || end <= begin || end - begin > stored.bytes) return;
+  stored.window_at = static_cast<unsigned char>(begin);
+  stored.window_bytes = static_cast<unsigned char>(end - begin);
+}
+
 }  // namespace countrace::runtime

@@ -67,6 +67,10 @@ absl::Status ChooseValues(const WantedValues& wanted,
                           const std::vector<HookValue>& has,
                           countrace_stored_values& stored, HookValues& values);
 
+// Sets the window of a hook with one place whose values are numbers that lie
+// beside each other in its context.
+void SetWindow(countrace_stored_values& stored);
+
 }  // namespace countrace::runtime
 
 #endif  // COUNTRACE_RUNTIME_RECORDER_KERNEL_HOOKS_HOOK_VALUES_H_

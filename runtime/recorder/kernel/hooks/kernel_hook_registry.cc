@@ -83,6 +83,18 @@ const std::vector<logformat::PayloadType>& KernelHookRegistry::ValueTypes(
                      [event_id & logformat::kEventExitBit];
 }
 
+const countrace_stored_values* KernelHookRegistry::Window(std::uint32_t number,
+                                                          bool exit) const {
+  if (number >= dynamic_.size()) return nullptr;
+  for (const HookAttachment& at : dynamic_[number].attachments) {
+    if ((at.place == HookAttachment::Place::kExit) == exit &&
+        at.stored.window_bytes != 0) {
+      return &at.stored;
+    }
+  }
+  return nullptr;
+}
+
 std::uint16_t KernelHookRegistry::AddPoint(HookInfo hook) {
   return Store(hook) ? static_cast<std::uint16_t>(hook.id * 2) : 0;
 }

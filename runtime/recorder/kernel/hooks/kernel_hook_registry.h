@@ -39,6 +39,9 @@ class KernelHookRegistry {
   // returned.
   const std::vector<logformat::PayloadType>& ValueTypes(
       std::uint16_t event_id) const;
+  // What the records of dynamic hook `number` have in place of slots at its
+  // exit, or else its enter or point; null: slots.
+  const countrace_stored_values* Window(std::uint32_t number, bool exit) const;
   // Registers a point that is no hook of a ring, whatever its id. Returns its
   // event id; 0: there is none, as above.
   std::uint16_t AddPoint(logformat::HookInfo hook);

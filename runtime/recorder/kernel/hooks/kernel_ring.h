@@ -72,6 +72,8 @@ enum countrace_call_result {
   COUNTRACE_RENAMES = 2,      // files have other names after it
   COUNTRACE_EXECUTES = 4,     // its texts are of the new program
   COUNTRACE_EXIT_VALUES = 8,  // its exits have values
+  // The same if a text was unreadable at an enter; else all are empty.
+  COUNTRACE_EXIT_TEXTS = 16,
 };
 // The values of system calls by number; above are no arguments.
 #define COUNTRACE_CALLS 512

@@ -208,13 +208,18 @@ SyscallArguments ParseSyscallFormat(std::string_view name,
   }
   countrace_call_layout& layout = all.layout;
   if (IsIn(kReturnDescriptors, name)) layout.results |= COUNTRACE_RETURNS_FD;
-  const bool texts = std::any_of(all.arguments.begin(), all.arguments.end(),
-                                 [](const SyscallArgument& argument) {
-                                   return argument.type == PayloadType::kString;
-                                 });
-  if (texts || layout.results != 0) layout.results |= COUNTRACE_EXIT_VALUES;
+  const bool executes = IsIn(kExecute, name);
+  if (layout.results != 0 || executes || IsIn(kGivesAddress, name)) {
+    layout.results |= COUNTRACE_EXIT_VALUES;
+  }
+  if (std::any_of(all.arguments.begin(), all.arguments.end(),
+                  [](const SyscallArgument& argument) {
+                    return argument.type == PayloadType::kString;
+                  })) {
+    layout.results |= COUNTRACE_EXIT_TEXTS;
+  }
   if (IsIn(kRename, name)) layout.results |= COUNTRACE_RENAMES;
-  if (IsIn(kExecute, name)) layout.results |= COUNTRACE_EXECUTES;
+  if (executes) layout.results |= COUNTRACE_EXECUTES;
   return all;
 }
 

@@ -142,19 +142,24 @@ static __always_inline __u64 end_values(struct call_values* out) {
 
 #define NEXT(i) ((i) + 1 < COUNTRACE_CALL_ARGUMENTS ? (i) + 1 : 0)
 
+// Loops are unrolled: Linux 6.1 refuses a loop that another instruction than a
+// jump closes, which is the compiler's choice.
 static __always_inline __u64
 store_enter(const struct countrace_call_layout* layout, __u32 tid,
             struct call_values* out) {
   const __u64* const arguments = out->arguments;
+#pragma unroll
   for (int i = 0; i < COUNTRACE_CALL_ARGUMENTS; ++i) {
     if (i < layout->count) add_word(out, arguments[i]);
   }
+#pragma unroll
   for (int i = 0; i < COUNTRACE_CALL_ARGUMENTS; ++i) {
     if (layout->kinds[i] == COUNTRACE_CALL_FD) {
       add_word(out, file_number((int)arguments[i]));
     }
   }
   __u32 unread = 0;
+#pragma unroll
   for (int i = 0; i < COUNTRACE_CALL_ARGUMENTS; ++i) {
     const __u32 kind = layout->kinds[i];
     int read = 1;
@@ -191,6 +196,7 @@ store_exit(const struct countrace_call_layout* layout, __u32 tid, long ret,
     add_word(out, ret >= 0 ? file_number((int)ret) : 0);
   }
   const int executed = results & COUNTRACE_EXECUTES && ret == 0;
+#pragma unroll
   for (int i = 0; i < COUNTRACE_CALL_ARGUMENTS; ++i) {
     const __u32 kind = layout->kinds[i];
     if (kind < COUNTRACE_CALL_ADDRESS && kind != COUNTRACE_CALL_TEXT) continue;
@@ -240,7 +246,6 @@ static __noinline __u64 make_values(struct call_values* out, __u32 exit,
   struct countrace_call_layout layout;
   __builtin_memcpy(&layout, &word, sizeof(layout));
   if (exit) {
-    if (!(layout.results & COUNTRACE_EXIT_VALUES)) return 0;
     return store_exit(&layout, tid, ret, out);
   }
   return layout.count ? store_enter(&layout, tid, out) : 0;
@@ -250,6 +255,11 @@ static __always_inline __u64 store_call_values(
     __u32 exit, __u32 number, const struct pt_regs___syscall* regs, __u32 tid,
     long ret, struct call_values** values) {
   if (!stores_arguments || number >= COUNTRACE_CALLS) return 0;
+  const __u64 results = layout_word(number) >> 8;
+  if (exit && !(results & COUNTRACE_EXIT_VALUES) &&
+      !(results & COUNTRACE_EXIT_TEXTS && load(unread_calls))) {
+    return 0;
+  }
   *values = bpf_map_lookup_elem(&call_values, &exit);
   if (!*values) return 0;
   copy_arguments(regs, (*values)->arguments);

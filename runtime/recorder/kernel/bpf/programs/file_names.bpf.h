@@ -2,8 +2,8 @@
 // ring, which an entry before the first of these records defines.
 //
 // A file is known by its names' place in the kernel's cache and its inode. A
-// folder above it that gets another name is noticed if a call of any process did
-// it while calls were recorded.
+// folder above it that gets another name is noticed if a call of any process
+// did it while calls were recorded.
 #ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_PROGRAMS_FILE_NAMES_BPF_H_
 #define COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_PROGRAMS_FILE_NAMES_BPF_H_
 

@@ -49,6 +49,7 @@ struct hook_values {
 // The verifier of Linux 6.1 loses the bound of a value on the stack. This gives
 // it a bound that the compiler can neither move nor remove.
 #define AT_MOST_15(size) __asm__ volatile("%0 &= 15" : "+r"(size))
+#define AT_MOST_63(size) __asm__ volatile("%0 &= 63" : "+r"(size))
 #define AT_MOST_255(size) __asm__ volatile("%0 &= 255" : "+r"(size))
 
 static __always_inline int read_value(
@@ -129,12 +130,19 @@ static __always_inline int read_text(__u32 kind, char* slot,
   return bpf_probe_read_kernel_str(slot, size, at);
 }
 
-// Writes the slots to `to`, which has room for all. Returns which values could
-// not be read.
+// Writes the slots, or the window, to `to`, which has room for all. Returns
+// which values could not be read.
 static __noinline __u64
 store_values(char* to, const struct countrace_stored_values* stored,
              const void* handed) {
   __u64 unreadable = 0;
+  __u64 window = stored->window_bytes;
+  if (window) {
+    AT_MOST_63(window);
+    const int error =
+        bpf_probe_read_kernel(to, window, handed + stored->window_at);
+    return error ? (1ull << stored->count) - 1 : 0;
+  }
   for (int i = 0; i < COUNTRACE_STORED_VALUES; ++i) {
     if (i >= stored->count) break;
     const __u64 at = stored->at[i] & ~7ull;

@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <bit>
 #include <cstring>
 
-#include "absl/strings/escaping.h"
 #include "logformat/packet_layout.h"
+#include "runtime/recorder/kernel/bpf/read/value_slots.h"
 #include "runtime/recorder/system/tracepoint_format.h"
 
 namespace countrace::runtime {
@@ -41,44 +40,6 @@ std::uint64_t WordAt(const std::byte* at) {
 // Whether a word in it says that it is longer. (A file without a name is not.)
 bool HasTail(std::uint16_t event_id) {
   return HasValues(event_id) || IsCallWithValues(event_id);
-}
-
-// The word before a record's values (COUNTRACE_EVENT_VALUES).
-struct ValuesWord {
-  explicit ValuesWord(const std::byte* at) {
-    std::memcpy(&word, at, sizeof(word));
-  }
-  std::size_t count() const { return word & 0xff; }
-  bool is_text(std::size_t i) const { return (word >> (8 + i) & 1) != 0; }
-  int unreadable() const { return std::popcount(word >> 16 & 0xff); }
-  std::size_t slot_bytes(std::size_t i) const {
-    return is_text(i) ? COUNTRACE_TEXT_ROOM : 8;
-  }
-  // The slots and the word; 0: no such word.
-  std::size_t bytes() const {
-    if (count() > COUNTRACE_STORED_VALUES) return 0;
-    std::size_t sum = sizeof(word);
-    for (std::size_t i = 0; i < count(); ++i) sum += slot_bytes(i);
-    return sum;
-  }
-  std::uint64_t word = 0;
-};
-
-// The text in a slot.
-std::string TextOf(const std::byte* slot) {
-  std::int32_t read = 0;
-  std::memcpy(&read, slot + COUNTRACE_TEXT_ROOM - sizeof(read), sizeof(read));
-  if (read < 0) return "(unreadable)";
-  if (read == 0) return "(null)";
-  const char* const text = reinterpret_cast<const char*>(slot);
-  if ((read & COUNTRACE_TEXT_IS_HEX) != 0) {
-    const int bytes = read & (COUNTRACE_TEXT_IS_HEX - 1);
-    return absl::BytesToHexString(std::string(
-        text, static_cast<std::size_t>(std::min(bytes, COUNTRACE_TEXT_BYTES))));
-  }
-  const std::size_t length = strnlen(text, COUNTRACE_TEXT_BYTES + 1);
-  if (length <= COUNTRACE_TEXT_BYTES) return std::string(text, length);
-  return std::string(text, COUNTRACE_TEXT_BYTES - 1) + logformat::kCutTextEnd;
 }
 
 // Bytes of a record with its header word, without the part whose length is in
@@ -142,8 +103,7 @@ void KernelRingReader::AddLosses(std::uint64_t lost, RecordBatch& batch) {
   lost_ = lost;
   const std::uint64_t mean =
       read_bytes_ / std::max<std::uint64_t>(read_entries_, 1);
-  wanted_bytes_ =
-      std::max(wanted_bytes_, ring_bytes_ + lost_in_row_ * mean);
+  wanted_bytes_ = std::max(wanted_bytes_, ring_bytes_ + lost_in_row_ * mean);
 }
 
 void KernelRingReader::AddThreadIds(const std::byte* at) {
@@ -198,6 +158,9 @@ void KernelRingReader::AddRecord(std::byte* at, std::uint16_t event_id,
       IsHookEvent(event_id) && (event_id & 3) == COUNTRACE_PLACE_BLOCK;
   const bool values = HasValues(event_id);
   const bool call = IsCallWithValues(event_id);
+  const bool call_exit = (event_id & ~kFlags) ==
+                         COUNTRACE_EVENT_HOOK + 4 * COUNTRACE_FAMILY_SYSCALL +
+                             COUNTRACE_PLACE_EXIT;
   if (IsHookEvent(event_id)) {
     std::uint64_t ids = 0;
     std::memcpy(&ids, at + 8, sizeof(ids));
@@ -209,7 +172,12 @@ void KernelRingReader::AddRecord(std::byte* at, std::uint16_t event_id,
     if (block) return AddBlockRecord(at, event_id, bytes, batch);
     if (values) return AddValues(at, event_id, bytes, batch);
     if (call) return AddCallRecord(at, event_id, bytes, tail, batch);
-    if (!hooks_->ValueTypes(event_id).empty()) return LoseRecord(batch);
+    if (const auto& types = hooks_->ValueTypes(event_id); !types.empty()) {
+      if (!call_exit) return LoseRecord(batch);
+      // Its enter has them all.
+      values_.assign(types.size(), std::byte{0});
+      return AddRecordWith(at, event_id, bytes, values_, batch);
+    }
   }
   std::uint64_t* body = batch.Add(last_ns_, event_id, bytes / 8 - 1);
   std::memcpy(body, at + 8, bytes - 8);
@@ -239,6 +207,9 @@ void KernelRingReader::AddValues(const std::byte* at, std::uint16_t event_id,
       hooks_->ValueTypes(event_id);
   bool alike = types.size() == word.count();
   const std::byte* slot = at + before + sizeof(word.word);
+  const countrace_stored_values* const window =
+      hooks_->Window(static_cast<std::uint32_t>(WordAt(at + 8) >> 48),
+                     (event_id & logformat::kEventExitBit) != 0);
   values_.clear();
   for (std::size_t i = 0; i < word.count() && alike; ++i) {
     alike = (types[i] == logformat::PayloadType::kString) == word.is_text(i);
@@ -247,6 +218,12 @@ void KernelRingReader::AddValues(const std::byte* at, std::uint16_t event_id,
       const auto* const bytes =
           reinterpret_cast<const std::byte*>(text.c_str());
       values_.insert(values_.end(), bytes, bytes + text.size() + 1);
+    } else if (window != nullptr) {
+      const std::uint64_t number =
+          NumberAt(at + before + sizeof(word.word) - window->window_at,
+                   window->values[i]);
+      const auto* const bytes = reinterpret_cast<const std::byte*>(&number);
+      values_.insert(values_.end(), bytes, bytes + sizeof(number));
     } else {
       values_.insert(values_.end(), slot, slot + 8);
     }

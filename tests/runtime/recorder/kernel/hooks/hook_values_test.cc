@@ -93,6 +93,7 @@ TEST_CASE("hook_values: each kind of a tracepoint's fields") {
 TEST_CASE("hook_values: slots lie one behind the other, as the hook says") {
   const std::vector<HookValue> has = TracepointValues("net", kFormat);
   std::mt19937 random(5);
+  int windows = 0;
   for (int round = 0; round < 500; ++round) {
     WantedValues wanted;
     wanted.given = true;
@@ -118,7 +119,19 @@ TEST_CASE("hook_values: slots lie one behind the other, as the hook says") {
       at += text ? COUNTRACE_TEXT_ROOM : 8;
     }
     CHECK(stored.bytes == at);
+    SetWindow(stored);
+    if (stored.window_bytes == 0) continue;
+    // All of it is what slots would have held, in no more room.
+    CHECK(stored.texts == 0);
+    CHECK(stored.window_bytes <= stored.bytes);
+    for (unsigned i = 0; i < count; ++i) {
+      CHECK(stored.values[i].offset >= stored.window_at);
+      CHECK(stored.values[i].offset + stored.values[i].bytes <=
+            stored.window_at + stored.window_bytes);
+    }
+    ++windows;
   }
+  CHECK(windows > 0);
   countrace_stored_values stored{};
   HookValues values;
   WantedValues all;
