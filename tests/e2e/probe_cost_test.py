@@ -8,6 +8,7 @@ usage: probe_cost_test.py COUNTRACE PROBED_WORKLOAD
 import json
 import pathlib
 import platform
+import re
 import sys
 import unittest
 
@@ -137,6 +138,20 @@ class ProbeCost(Recording):
             if large:
                 for way in ('countrace/hooks.h', 'usdt:', 'uprobe-enter:'):
                     self.assertIn(way, text)
+
+    def test_arguments_are_a_part_of_the_price(self):
+        def cost(values):
+            countrace('record', '--force', '-o', self.trace, '--hook',
+                      f'uprobe:{WORKLOAD}:emulated_300{values}', '--', WORKLOAD, 20)
+            text = (self.trace / 'metadata').read_text(encoding='latin-1')
+            return re.search(r':emulated_300\\t[^"]*\\t(\d+ [1-9]\d* \d+ \d+ \d+ \d+)"',
+                             text).group(1)
+        # Kept for this boot, for each number of values.
+        self.assertEqual(cost(''), cost(''))
+        values = '(a=rdi,b=rsi,c=rdx,d=rcx)'
+        self.assertEqual(cost(values), cost(values))
+        self.assertNotEqual(cost(''), cost(values))
+        self.assertNotEqual(cost(values), cost('(a=rdi,b=rsi,c=rdx,d:str=rcx)'))
 
     def test_hooks_of_usdt_probes_are_measured_too(self):
         countrace('record', '--force', '-o', self.trace, '--hook',

@@ -28,7 +28,10 @@ bool HasReturnProbe(const DynamicHook& hook) {
 }
 
 ProbeKind KindOf(const DynamicHook& hook, const HookAttachment& at) {
-  return {InstructionAt(at.file, at.offset), HasReturnProbe(hook)};
+  const auto texts =
+      static_cast<unsigned>(std::popcount(unsigned{at.stored.texts}));
+  return {InstructionAt(at.file, at.offset), HasReturnProbe(hook),
+          at.stored.count - texts, texts};
 }
 
 bool IsProbe(const HookAttachment& at) {
@@ -80,8 +83,9 @@ absl::StatusOr<PartsOfKinds> KeptOrMeasured(
       std::array<std::uint32_t, sizeof(ProbeParts) / sizeof(std::uint32_t)>;
   const std::string conditions = ProbeConditions(options);
   const auto key = [&conditions](const ProbeKind& kind) {
-    return absl::StrFormat("probe=%d,%d %s", static_cast<int>(kind.first),
-                           kind.second, conditions);
+    return absl::StrFormat("probe=%d,%d,%d,%d %s",
+                           static_cast<int>(kind.instruction), kind.returns,
+                           kind.numbers, kind.texts, conditions);
   };
   const KeptMeasurements kept = KeptMeasurements::OfThisBoot();
   PartsOfKinds parts;

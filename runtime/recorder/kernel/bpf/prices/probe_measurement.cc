@@ -10,16 +10,23 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cerrno>
+#include <cstdint>
 #include <numeric>
 #include <optional>
+#include <string>
+#include <utility>
 
 #include "base/posix/errno_status.h"
 #include "base/posix/scoped_fd.h"
 #include "runtime/recorder/kernel/bpf/load/bpf_programs.h"
 #include "runtime/recorder/kernel/bpf/prices/probed_functions.h"
 #include "runtime/recorder/kernel/bpf/read/kernel_ring_reader.h"
+#include "runtime/recorder/kernel/hooks/argument_sources.h"
+#include "runtime/recorder/kernel/hooks/hook_values.h"
 #include "runtime/recorder/kernel/hooks/kernel_hook_registry.h"
+#include "runtime/recorder/kernel/hooks/kernel_hook_rules.h"
 #include "runtime/recorder/system/monotonic_clock.h"
 
 namespace countrace::runtime {
@@ -201,6 +208,27 @@ std::optional<ProbeParts> PartsOf(const Calls& plain, const Calls& probed,
   return ProbeParts{RangeOf(before), RangeOf(inside), RangeOf(after)};
 }
 
+// A text of usual length. It is at the same address in the child.
+constexpr char kText[] = "select name from table where id=";
+
+// As many values as a kind has, which cost as much to read.
+void StoreValues(unsigned numbers, unsigned texts,
+                 countrace_stored_values& stored, HookValues& values) {
+  std::vector<HookValue> has(numbers + texts);
+  for (std::size_t i = 0; i < has.size(); ++i) {
+    has[i].name = std::string(i + 1, 'v');
+    has[i].source = FunctionSources().arguments[i];
+    if (i < numbers) continue;
+    has[i].type = logformat::PayloadType::kString;
+    has[i].text = COUNTRACE_TEXT_USER;
+    has[i].source.place = COUNTRACE_VALUE_CONSTANT;
+    has[i].source.displacement = std::bit_cast<std::intptr_t>(&kText[0]);
+  }
+  WantedValues all;
+  all.all = true;
+  (void)ChooseValues(all, has, stored, values);
+}
+
 class ChildRecords {
  public:
   ChildRecords(BpfPrograms& programs, const BpfProgramOptions& options,
@@ -258,7 +286,7 @@ absl::StatusOr<std::map<ProbeKind, ProbeParts>> MeasureProbes(
   options.hook_rules = {};
   options.off_cpu = {};
   options.ring_bytes = kRingBytes;
-  for (const auto& [instruction, returns] : kinds) {
+  for (const auto& [instruction, returns, numbers, texts] : kinds) {
     const ProbedFunction function = FunctionWith(instruction, returns);
     const auto offset =
         function == nullptr ? std::nullopt : FileOffsetOf(function);
@@ -277,14 +305,19 @@ absl::StatusOr<std::map<ProbeKind, ProbeParts>> MeasureProbes(
     at.file = "/proc/self/exe";
     at.offset = *offset;
     at.place = returns ? Place::kEnter : Place::kPoint;
+    StoreValues(numbers, texts, at.stored, hook.values);
     hook.attachments.push_back(at);
     if (returns) {
+      at.stored = {};
       at.place = Place::kExit;
       at.on_return = true;
       hook.attachments.push_back(at);
     }
     options.hooks.dynamic.push_back(std::move(hook));
   }
+  auto values = ResolveKernelHookRules({}, options.hooks, /*tick_ns=*/1);
+  if (!values.ok()) return values.status();
+  options.hook_rules = *std::move(values);
   auto child = Child::Start(functions);
   if (!child.ok()) return child.status();
   const absl::Status held_up = absl::UnavailableError(
@@ -313,7 +346,7 @@ absl::StatusOr<std::map<ProbeKind, ProbeParts>> MeasureProbes(
     const auto of =
         PartsOf(child->calls()[i], child->calls()[kinds.size() + i], hits,
                 logformat::kHookIdKernelMin + static_cast<std::uint32_t>(i),
-                kinds[i].second);
+                kinds[i].returns);
     if (!of) {
       return absl::UnavailableError(
           "records of the measured calls are missing");

@@ -7,8 +7,8 @@
 #ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_PRICES_PROBE_MEASUREMENT_H_
 #define COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_PRICES_PROBE_MEASUREMENT_H_
 
+#include <compare>
 #include <map>
-#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -18,8 +18,13 @@
 
 namespace countrace::runtime {
 
-// Its instruction, and whether returns are probed, too.
-using ProbeKind = std::pair<ProbedInstruction, bool>;
+struct ProbeKind {
+  ProbedInstruction instruction = {};
+  bool returns = false;  // they are probed, too
+  // What a record stores: numbers, and texts.
+  unsigned numbers = 0, texts = 0;
+  auto operator<=>(const ProbeKind&) const = default;
+};
 
 // The parts of a call or hit: before the enter record, between the records,
 // after the last one.
