@@ -157,6 +157,7 @@ int RunExport(const Arguments& arguments) {
   parser.AddText("--thread", options.tables.thread);
   parser.AddText("--where", options.tables.where);
   parser.AddText("--output", options.tables.output);
+  parser.AddFlag("--no-texts", options.tables.no_texts);
   parser.AddFlag("--force", options.force);
   parser.AddNoProgress(options.trace.no_progress);
   if (const auto status = parser.Parse(arguments)) return *status;

@@ -1,17 +1,21 @@
 #include "cli/trace/table_export.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <memory>
 #include <string_view>
 
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "base/posix/errno_status.h"
 #include "base/posix/pending_file.h"
+#include "base/text/name_escape.h"
 #include "cli/program/exit_status.h"
 #include "cli/program/interruption.h"
 #include "cli/program/progress_bar.h"
 #include "cli/program/verb.h"
+#include "logformat/system_call_exit.h"
 #include "rmap/columns/report_tables.h"
 #include "rmap/export/export_tables.h"
 #include "rmap/export/perfetto/perfetto_export.h"
@@ -35,7 +39,8 @@ absl::Status Print(std::string_view text) {
 // Errors: INVALID_ARGUMENT the trace has no such rows.
 absl::StatusOr<rmap::ExportRows> RowsOf(const logformat::TraceReader& reader,
                                         const TableExport& wanted) {
-  rmap::ExportRows rows = {.owners = {wanted.process, wanted.thread}};
+  rmap::ExportRows rows = {.owners = {wanted.process, wanted.thread},
+                           .texts = !wanted.no_texts};
   if (wanted.range.given()) {
     const auto range = ParseRange(wanted.range, ExtentOf(reader));
     if (!range.ok()) {
@@ -60,6 +65,34 @@ void SayOtherBytes(const TableExport& wanted) {
   Say(kExportVerb.name,
       absl::StrFormat("some names are not UTF-8; such bytes are %s there",
                       text ? "\\xHH" : "U+FFFD"));
+}
+
+// Texts are anyone's file names, statements, passwords: the one who passes the
+// file on must know.
+void SayTexts(const TableExport& wanted, const logformat::TraceInfo& info) {
+  const auto holds = [&](const char* table) {
+    return wanted.format == "sqlite" || wanted.table == table;
+  };
+  std::vector<std::string> hooks;
+  for (const logformat::HookInfo& hook : info.hooks) {
+    constexpr auto kText = logformat::PayloadType::kString;
+    const bool texts = std::ranges::count(hook.payload, kText) +
+                           std::ranges::count(hook.exit_payload, kText) !=
+                       0;
+    const bool inside =
+        wanted.format == "perfetto" ||
+        (hook.kind == logformat::HookKind::kPoint && holds("points")) ||
+        (logformat::IsSystemCall(hook) && holds("files"));
+    if (texts && inside) hooks.push_back(base::EscapeName(hook.FullName()));
+  }
+  if (wanted.no_texts || hooks.empty()) return;
+  constexpr std::size_t kMost = 3;
+  const bool more = hooks.size() > kMost;
+  if (more) hooks.resize(kMost);
+  Say(kExportVerb.name,
+      absl::StrFormat("texts that hooks stored are inside (%s%s); --no-texts "
+                      "leaves them out",
+                      absl::StrJoin(hooks, ", "), more ? ", ..." : ""));
 }
 
 absl::Status WriteDatabase(logformat::TraceReader& reader,
@@ -127,7 +160,8 @@ absl::Status ExportAsTables(const std::string& trace, const TableExport& wanted,
     const auto text = ProfileText(**reader, wanted, *rows, progress.Callback());
     written = text.ok() ? write(*text) : text.status();
   } else if (wanted.format == "perfetto") {
-    written = rmap::ExportPerfetto(**reader, progress.Callback(), write);
+    written =
+        rmap::ExportPerfetto(**reader, rows->texts, progress.Callback(), write);
   } else if (wanted.format == "sqlite") {
     written = WriteDatabase(**reader, wanted, *rows, progress.Callback(), file);
   } else {
@@ -141,6 +175,7 @@ absl::Status ExportAsTables(const std::string& trace, const TableExport& wanted,
   }
   progress.Clear();
   if (!written.ok()) return written;
+  SayTexts(wanted, (*reader)->info());
   if (to_file) return file.Commit();
   return std::fflush(stdout) == 0 ? absl::OkStatus() : Print("\n");
 }

@@ -18,6 +18,7 @@ struct TableExport {
   std::string output;  // a file; empty: stdout, if is_text()
   RangeOptions range;
   std::string process, thread, where;  // of csv, jsonl and profiles
+  bool no_texts = false;               // without those that hooks stored
 
   bool is_text() const {
     return is_text_table() || format == "folded" || format == "callgrind";

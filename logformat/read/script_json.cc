@@ -22,6 +22,7 @@ void AppendNumber(T value, std::string& out) {
 
 struct ValueAppender {
   std::string& out;
+  bool texts;
   void operator()(std::monostate) const { out += "null"; }
   void operator()(std::uint64_t value) const { AppendNumber(value, out); }
   void operator()(std::int64_t value) const { AppendNumber(value, out); }
@@ -35,12 +36,18 @@ struct ValueAppender {
   void operator()(PointerValue value) const {
     absl::StrAppendFormat(&out, "\"0x%X\"", value.address);
   }
-  void operator()(std::string_view text) const { AppendJsonString(text, out); }
+  void operator()(std::string_view text) const {
+    if (texts) {
+      AppendJsonString(text, out);
+    } else {
+      out += "null";
+    }
+  }
 };
 
 // `first`: nothing precedes them in their object.
 void AppendFields(std::span<const EventField> fields, std::uint32_t mmcr,
-                  std::span<const std::byte>& bytes, bool& first,
+                  std::span<const std::byte>& bytes, bool texts, bool& first,
                   std::string& out) {
   for (const EventField& field : fields) {
     if (!first) out += ',';
@@ -50,10 +57,11 @@ void AppendFields(std::span<const EventField> fields, std::uint32_t mmcr,
     if (field.type == FieldType::kEventSet) {
       bool first_of_set = true;
       out += '{';
-      AppendFields(FieldsOfSet(field, mmcr), mmcr, bytes, first_of_set, out);
+      AppendFields(FieldsOfSet(field, mmcr), mmcr, bytes, texts, first_of_set,
+                   out);
       out += '}';
     } else {
-      std::visit(ValueAppender{out}, TakeField(field, bytes));
+      std::visit(ValueAppender{out, texts}, TakeField(field, bytes));
     }
   }
 }
@@ -95,8 +103,8 @@ void AppendJsonString(std::string_view text, std::string& out) {
   out += '"';
 }
 
-ScriptJsonRenderer::ScriptJsonRenderer(const TraceInfo& info)
-    : has_times_(info.has_times), classes_(EventClasses(info)) {
+ScriptJsonRenderer::ScriptJsonRenderer(const TraceInfo& info, bool texts)
+    : has_times_(info.has_times), texts_(texts), classes_(EventClasses(info)) {
   for (auto& index : index_) index.assign(65536, 0);
   for (std::size_t i = 0; i < classes_.size(); ++i) {
     index_[static_cast<std::size_t>(classes_[i].stream_class)][classes_[i].id] =
@@ -131,8 +139,8 @@ void ScriptJsonRenderer::AppendRecord(const EventRecord& record,
     std::span<const std::byte> bytes =
         record.bytes.subspan(sizeof(std::uint64_t));
     bool first = true;
-    AppendFields(event.context, record.mmcr, bytes, first, out);
-    AppendFields(event.fields, record.mmcr, bytes, first, out);
+    AppendFields(event.context, record.mmcr, bytes, texts_, first, out);
+    AppendFields(event.fields, record.mmcr, bytes, texts_, first, out);
   }
   out += "}}\n";
 }
@@ -152,7 +160,7 @@ void ScriptJsonRenderer::AppendPayload(const EventRecord& record,
   PassFields(fields.first(before), record.mmcr, bytes);
   bool first = true;
   out += '{';
-  AppendFields(fields.subspan(before), record.mmcr, bytes, first, out);
+  AppendFields(fields.subspan(before), record.mmcr, bytes, texts_, first, out);
   out += '}';
 }
 

@@ -24,7 +24,8 @@ namespace countrace::logformat {
 
 class ScriptJsonRenderer {
  public:
-  explicit ScriptJsonRenderer(const TraceInfo& info);
+  // `texts` false: texts that hooks stored are null.
+  explicit ScriptJsonRenderer(const TraceInfo& info, bool texts = true);
 
   // Appends the object of `record` and '\n' to `out`.
   void AppendRecord(const EventRecord& record, std::string& out) const;
@@ -33,7 +34,7 @@ class ScriptJsonRenderer {
                      std::string& out) const;
 
  private:
-  const bool has_times_;
+  const bool has_times_, texts_;
   std::vector<EventClass> classes_;
   std::vector<std::uint32_t> index_[2];  // by stream class and event id; +1
 };

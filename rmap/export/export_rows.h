@@ -20,6 +20,7 @@ struct ExportRows {
   TableRange range = {};
   where::OwnerGlobs owners = {};
   where::WhereExpression where = {};  // no steps: all rows
+  bool texts = true;                  // false: without those that hooks stored
 
   bool selects() const { return owners.given() || !where.steps.empty(); }
 };

@@ -98,7 +98,7 @@ absl::StatusOr<std::string> ExportTables(
     threads = *std::move(found);
   }
   StreamObserver observer(reader.info(), std::move(events), std::move(threads),
-                          writer);
+                          rows.texts, writer);
   RangeObserver in_range(rows.range, observer);
   RowWriter* const samples = observer.Rows(Streamed::kSamples);
   RowWriter* const frames = observer.Rows(Streamed::kFrames);
@@ -128,6 +128,9 @@ absl::StatusOr<std::string> ExportTables(
     auto selected = where::SelectRows(rows.where, named, rows.owners);
     if (!selected.ok()) return selected.status();
     selection = *std::move(selected);
+  }
+  if (!rows.texts) {
+    for (FileRow& row : named.files) row.file.reset();
   }
   WriteReportTables(named, selection ? &*selection : nullptr, writer);
   if (frames != nullptr) WriteFrames(*named.samples, *frames);

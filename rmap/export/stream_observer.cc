@@ -49,8 +49,10 @@ Value ThreadValue(ThreadIndex thread) {
 
 StreamObserver::StreamObserver(const logformat::TraceInfo& info,
                                std::vector<std::string> events, Threads threads,
-                               TableWriter& writer)
-    : events_(std::move(events)), threads_(std::move(threads)), records_(info) {
+                               bool texts, TableWriter& writer)
+    : events_(std::move(events)),
+      threads_(std::move(threads)),
+      records_(info, texts) {
   for (const logformat::HookInfo& hook : info.hooks) {
     hooks_.emplace(hook.id, Hook{hook.FullName(),
                                  hook.origin == logformat::HookOrigin::kProgram

@@ -28,9 +28,9 @@ class StreamObserver final : public TimelineObserver {
   using Threads = std::optional<std::vector<bool>>;
 
   // Begins the streamed tables that `writer` takes. Both must outlive it.
-  // `events`: names, in the order of Report::events.
+  // `events`: names, in the order of Report::events. `texts`: ExportRows.
   StreamObserver(const logformat::TraceInfo& info,
-                 std::vector<std::string> events, Threads threads,
+                 std::vector<std::string> events, Threads threads, bool texts,
                  TableWriter& writer);
 
   // Null: not wanted.

@@ -112,7 +112,8 @@ void WriteFacts(const Report& report, perfetto::Packets& packets,
 }  // namespace
 
 absl::Status ExportPerfetto(
-    logformat::TraceReader& reader, const logformat::ProgressCallback& progress,
+    logformat::TraceReader& reader, bool texts,
+    const logformat::ProgressCallback& progress,
     const std::function<absl::Status(std::string_view)>& parts) {
   perfetto::Packets packets(parts);
   const auto half = [&](std::uint64_t done) {
@@ -126,7 +127,7 @@ absl::Status ExportPerfetto(
   const auto report =
       Reconstruct(reader, {.observer = &same_order, .progress = half(0)});
   if (!report.ok()) return report.status();
-  TrackEvents events(packets, reader.info(), *report);
+  TrackEvents events(packets, reader.info(), *report, texts);
   TraceObserver observer(packets, events, reader.info(), *report);
   perfetto::SampleWriter samples(*report, packets);
   NotedReader noted(reader, observer);

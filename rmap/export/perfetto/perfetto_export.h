@@ -18,10 +18,12 @@
 
 namespace countrace::rmap {
 
-// `parts` takes the file, part by part. Errors: of the reader and of `parts`;
+// `texts` false: without those that hooks stored. `parts` takes the file, part
+// by part. Errors: of the reader and of `parts`;
 // CANCELLED `progress` said stop; OUT_OF_RANGE a count of 2^63 or more.
 absl::Status ExportPerfetto(
-    logformat::TraceReader& reader, const logformat::ProgressCallback& progress,
+    logformat::TraceReader& reader, bool texts,
+    const logformat::ProgressCallback& progress,
     const std::function<absl::Status(std::string_view)>& parts);
 
 }  // namespace countrace::rmap

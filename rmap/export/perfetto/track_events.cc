@@ -61,8 +61,8 @@ void AddText(Message& message, Tag tag, std::string_view text) {
 }
 
 TrackEvents::TrackEvents(Packets& packets, const logformat::TraceInfo& info,
-                         const Report& report)
-    : packets_(packets), last_ns_(report.begin_ns) {
+                         const Report& report, bool texts)
+    : packets_(packets), texts_(texts), last_ns_(report.begin_ns) {
   for (logformat::EventClass& of : logformat::EventClasses(info)) {
     auto& by_id = by_id_[static_cast<std::size_t>(of.stream_class)];
     if (of.id >= by_id.size()) by_id.resize(of.id + 1, 0);
@@ -158,6 +158,7 @@ void TrackEvents::AnnotateValues(Message& event,
     }
     const logformat::FieldValue value = logformat::TakeField(field, bytes);
     if (value.index() == 0 || IsCount(field) || (of_cpu && i < kIds)) continue;
+    if (!texts_ && std::holds_alternative<std::string_view>(value)) continue;
     Message annotation(event, kAnnotations);
     annotation.add_uint64(kAnnotationNameIid,
                           value_names_.find(field.name)->second);

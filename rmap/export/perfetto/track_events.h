@@ -48,8 +48,9 @@ void AddText(Message& message, Tag tag, std::string_view text);
 class TrackEvents {
  public:
   // Begins the sequence: its clocks, the names of hooks and of their values.
+  // `texts` false: values that are texts are left out.
   TrackEvents(Packets& packets, const logformat::TraceInfo& info,
-              const Report& report);
+              const Report& report, bool texts);
 
   // `fill(Message&)` adds to the descriptor.
   template <typename Fill>
@@ -89,6 +90,7 @@ class TrackEvents {
   void InternNames(Message& packet, const logformat::TraceInfo& info);
 
   Packets& packets_;
+  const bool texts_;
   std::uint64_t last_ns_;
   std::vector<logformat::EventClass> classes_;
   std::vector<std::uint32_t> by_id_[2];  // 1 + index in classes_; 0: none
