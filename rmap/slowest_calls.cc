@@ -35,10 +35,22 @@ void SlowestCalls::OnBlocked(const BlockedSpan& blocked) {
   }
 }
 
+void SlowestCalls::ReadValues(std::uint32_t hook_id, bool exit,
+                              where::RecordCondition::Values& values) const {
+  if (condition_ == nullptr || record_ == nullptr) return;
+  const bool of_hook =
+      logformat::EventHookId(record_->event_id) == hook_id &&
+      ((record_->event_id & logformat::kEventExitBit) != 0) == exit &&
+      (record_->stream_class == logformat::StreamClass::kThread ||
+       logformat::IsKernelHookEvent(record_->event_id));
+  if (of_hook) condition_->Read(*record_, values);
+}
+
 void SlowestCalls::OnSegmentBegin(const SegmentBegin& begin) {
   if (!hooks_.contains(begin.hook_id)) return;
-  open_[static_cast<std::uint32_t>(begin.thread)].push_back(
-      {begin.depth, begin.time_ns});
+  std::vector<Open>& open = open_[static_cast<std::uint32_t>(begin.thread)];
+  open.push_back({begin.depth, begin.time_ns});
+  ReadValues(begin.hook_id, /*exit=*/false, open.back().values);
 }
 
 void SlowestCalls::OnSegment(const SegmentSpan& span) {
@@ -51,6 +63,8 @@ void SlowestCalls::OnSegment(const SegmentSpan& span) {
   if (span.begin_ns < range_.from_ns || span.begin_ns >= range_.until_ns) {
     return;
   }
+  ReadValues(span.hook_id, /*exit=*/true, sums.values);
+  if (condition_ != nullptr && !condition_->Holds(sums.values)) return;
   // A gap in the records may have ended the call, not the wait.
   const std::uint64_t wall_ns =
       std::max(span.begin_ns, span.end_ns) - span.begin_ns;

@@ -17,8 +17,10 @@
 #include <unordered_set>
 #include <vector>
 
+#include "rmap/noted_reader.h"
 #include "rmap/pipeline.h"
 #include "rmap/result/timeline_observer.h"
+#include "rmap/where/record_condition.h"
 
 namespace countrace::rmap {
 
@@ -43,12 +45,23 @@ struct SlowCall {
   std::uint64_t wall_ns() const { return end_ns - begin_ns; }
 };
 
-class SlowestCalls final : public TimelineObserver {
+class SlowestCalls final : public TimelineObserver, public RecordNotes {
  public:
-  // The `most` slowest calls of `hooks` that begin in `range`.
+  // The `most` slowest calls of `hooks` that begin in `range` and whose values
+  // satisfy `condition`: null: all; else it must outlive this object, which has
+  // to note the records (NotedReader).
   SlowestCalls(std::size_t most, std::unordered_set<std::uint32_t> hooks,
-               TableRange range = {})
-      : most_(most), hooks_(std::move(hooks)), range_(range) {}
+               TableRange range = {},
+               const where::RecordCondition* condition = nullptr)
+      : most_(most),
+        hooks_(std::move(hooks)),
+        range_(range),
+        condition_(condition) {}
+
+  void OnRecord(const logformat::EventRecord& record) override {
+    record_ = &record;
+  }
+  void AfterRecord() override { record_ = nullptr; }
 
   bool WantsCallCounts() const override { return true; }  // for on_cpu_exact
   void OnWait(const WaitSpan& wait) override;
@@ -65,11 +78,17 @@ class SlowestCalls final : public TimelineObserver {
     std::uint64_t begin_ns;
     std::uint64_t wait_ns = 0, blocked_ns = 0;
     std::map<WokenBy, std::uint64_t> woken_by = {};
+    where::RecordCondition::Values values = {};
   };
+  // Adds those of the record that begins or ends a call of `hook_id`.
+  void ReadValues(std::uint32_t hook_id, bool exit,
+                  where::RecordCondition::Values& values) const;
 
   std::size_t most_;
   std::unordered_set<std::uint32_t> hooks_;
   TableRange range_;
+  const where::RecordCondition* condition_;
+  const logformat::EventRecord* record_ = nullptr;
   std::unordered_map<std::uint32_t, std::vector<Open>> open_;  // by thread
   std::vector<SlowCall> calls_;  // a heap, the fastest of them first
 };

@@ -24,8 +24,10 @@
 #include "logformat/packet_layout.h"
 #include "logformat/read/named_value.h"
 #include "logformat/read/script_render.h"
+#include "rmap/noted_reader.h"
 #include "rmap/over_time/over_time.h"
 #include "rmap/slowest_calls.h"
+#include "rmap/where/record_condition.h"
 
 namespace countrace::cli {
 namespace {
@@ -86,8 +88,10 @@ class CallTexts final : public logformat::ItemSink {
     if (found == wanted_.end()) return;
     Values& values = values_[found->second];
     for (const auto& [name, reader] : hooks_.at(hook_id)) {
-      const auto text = logformat::TextOf(reader.Of(record));
+      auto text = logformat::TextOf(reader.Of(record));
       if (!text) continue;
+      const std::string shown = reader.NameOf(record);
+      if (!shown.empty()) text = shown;
       const bool known =
           values.contains(name) && values[name].text != logformat::kUnreadable;
       if (known || (exit && text->empty())) continue;
@@ -312,14 +316,22 @@ absl::StatusOr<ReportAnswer> ReportSlowest(const ReportRequest& request,
   if (!range.ok()) {
     return AsUsage(absl::InvalidArgumentError(range.status().message()));
   }
-  rmap::SlowestCalls slowest(most, hooks, {range->from_ns, range->to_ns});
+  std::optional<rmap::where::RecordCondition> condition;
+  if (!request.where.steps.empty()) {
+    auto bound =
+        rmap::where::RecordCondition::Bind(request.where, (*reader)->info());
+    if (!bound.ok()) return AsUsage(bound.status());
+    condition = *std::move(bound);
+  }
+  rmap::SlowestCalls slowest(most, hooks, {range->from_ns, range->to_ns},
+                             condition ? &*condition : nullptr);
+  rmap::NotedReader noted(**reader, slowest);
   ProgressBar progress("reading " + request.trace,
                        request.input->show_progress());
-  const auto report =
-      rmap::Reconstruct(**reader, {.observer = &slowest,
-                                   .gating = request.gating,
-                                   .progress = progress.Callback(),
-                                   .keep_interrupted = true});
+  const auto report = rmap::Reconstruct(noted, {.observer = &slowest,
+                                                .gating = request.gating,
+                                                .progress = progress.Callback(),
+                                                .keep_interrupted = true});
   progress.Clear();
   if (!report.ok()) return report.status();
   const std::vector<SlowCall> calls = slowest.Take();

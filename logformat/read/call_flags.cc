@@ -361,6 +361,11 @@ const CallNames* FindCallNames(std::string_view call,
   return nullptr;
 }
 
+bool AreNamed(std::string_view argument) {
+  return argument == "ret" ||
+         std::ranges::count(kArguments, argument, &NamedArgument::argument) > 0;
+}
+
 std::string CallValueText(const CallNames& set, std::uint64_t value) {
   if (set.names.empty()) {
     return &set == &kErrors ? ErrorText(value) : absl::StrFormat("%#o", value);

@@ -20,6 +20,9 @@ struct CallNames;
 const CallNames* FindCallNames(std::string_view call,
                                std::string_view argument);
 
+// Values of that name have names in some call.
+bool AreNamed(std::string_view argument);
+
 // "O_RDONLY|O_CLOEXEC", "AT_FDCWD", "0644", "-2 ENOENT". Bits without a name
 // are in hexadecimal at the end. Empty: this value has no name.
 std::string CallValueText(const CallNames& names, std::uint64_t value);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "logformat/system_call_exit.h"
 
 namespace countrace::logformat {
 namespace {
@@ -82,7 +83,7 @@ NamedValue::NamedValue(const TraceInfo& info,
         for (const std::string& name : names) {
           const auto found = std::ranges::find(values, name, &EventField::name);
           if (found == values.end()) continue;
-          Place place{event.context, *found};
+          Place place{event.context, *found, NamesOf(info, event, *found)};
           place.before.insert(place.before.end(), before.begin(), before.end());
           place.before.insert(place.before.end(), values.begin(), found);
           places_.emplace(Key(event.stream_class, event.id), std::move(place));
@@ -100,11 +101,39 @@ FieldValue NamedValue::Of(const EventRecord& record) const {
   return TakeField(found->second.field, bytes);
 }
 
+std::string NamedValue::NameOf(const EventRecord& record) const {
+  const auto found = places_.find(Key(record.stream_class, record.event_id));
+  if (found == places_.end() || found->second.names == nullptr) return {};
+  return logformat::NameOf(found->second.names, Of(record));
+}
+
 bool NamedValue::IsOf(std::uint32_t hook_id, bool exits) const {
   const auto id =
       static_cast<std::uint16_t>(hook_id * 2 + (exits ? kEventExitBit : 0));
   return places_.contains(Key(StreamClass::kCpu, id)) ||
          places_.contains(Key(StreamClass::kThread, id));
+}
+
+const CallNames* NamesOf(const TraceInfo& info, const EventClass& event,
+                         const EventField& field) {
+  if (event.stream_class != StreamClass::kCpu || !IsKernelHookEvent(event.id)) {
+    return nullptr;
+  }
+  const HookInfo* const hook = info.FindHook(EventHookId(event.id));
+  const bool has_values = hook != nullptr && IsSystemCall(*hook) &&
+                          hook->payload.size() + hook->exit_payload.size() != 0;
+  return has_values ? FindCallNames(hook->name, field.name) : nullptr;
+}
+
+std::string NameOf(const CallNames* names, const FieldValue& value) {
+  if (names == nullptr) return {};
+  if (const auto* number = std::get_if<std::uint64_t>(&value)) {
+    return CallValueText(*names, *number);
+  }
+  if (const auto* number = std::get_if<std::int64_t>(&value)) {
+    return CallValueText(*names, static_cast<std::uint64_t>(*number));
+  }
+  return {};
 }
 
 std::optional<std::string> TextOf(const FieldValue& value) {
@@ -130,7 +159,8 @@ std::map<std::string, bool> ValueNames(const TraceInfo& info, bool exits) {
         if (!exits && (event.id & kEventExitBit) != 0) return;
         for (const EventField& value : values) {
           const auto [name, first] = names.emplace(value.name, true);
-          name->second &= IsInteger(value.type);
+          name->second &=
+              IsInteger(value.type) && NamesOf(info, event, value) == nullptr;
         }
       });
   return names;

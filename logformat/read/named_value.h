@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "logformat/event_schema.h"
+#include "logformat/read/call_flags.h"
 #include "logformat/read/field_value.h"
 #include "logformat/records.h"
 #include "logformat/trace_info.h"
@@ -34,6 +35,8 @@ class NamedValue {
   // monostate: such records have no value of the name, or this one is damaged.
   // A text is valid as long as the record.
   FieldValue Of(const EventRecord& record) const;
+  // The name of Of() (call_flags.h); empty: it has none.
+  std::string NameOf(const EventRecord& record) const;
   // True if the hook's enters or points have it, or (`exits`) its exits.
   bool IsOf(std::uint32_t hook_id, bool exits = false) const;
   bool any() const { return !places_.empty(); }
@@ -42,6 +45,7 @@ class NamedValue {
   struct Place {
     std::vector<EventField> before;
     EventField field;
+    const CallNames* names;
   };
   static std::uint32_t Key(StreamClass stream_class, std::uint16_t event_id) {
     return static_cast<std::uint32_t>(stream_class) << 16 | event_id;
@@ -50,13 +54,21 @@ class NamedValue {
   std::unordered_map<std::uint32_t, Place> places_;
 };
 
-// As `script` prints it, without quotation marks; absent: monostate.
+// What the numbers of `field` in records of `event` are called: those of a
+// system call that was recorded with its arguments. Null: they have no names.
+const CallNames* NamesOf(const TraceInfo& info, const EventClass& event,
+                         const EventField& field);
+// The name of an integer among `names`, which may be null; empty: it has none.
+std::string NameOf(const CallNames* names, const FieldValue& value);
+
+// As `script` prints a number or text, without quotation marks; absent:
+// monostate.
 std::optional<std::string> TextOf(const FieldValue& value);
 // An integer's value, a pointer's too.
 std::optional<std::int64_t> IntegerOf(const FieldValue& value);
 
 // The names of the values of all enters and points, or of all records (`ret` is
-// an exit's); true: wherever it is, it is an integer.
+// an exit's); true: wherever it is, it is an integer without names.
 std::map<std::string, bool> ValueNames(const TraceInfo& info, bool exits);
 
 }  // namespace countrace::logformat

@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "base/text/utf8.h"
 #include "logformat/read/field_value.h"
+#include "logformat/read/named_value.h"
 
 namespace countrace::logformat {
 namespace {
@@ -47,9 +48,11 @@ struct ValueAppender {
 
 // `first`: nothing precedes them in their object.
 void AppendFields(std::span<const EventField> fields, std::uint32_t mmcr,
-                  std::span<const std::byte>& bytes, bool texts, bool& first,
+                  std::span<const std::byte>& bytes, bool texts,
+                  std::span<const CallNames* const> names, bool& first,
                   std::string& out) {
-  for (const EventField& field : fields) {
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const EventField& field = fields[i];
     if (!first) out += ',';
     first = false;
     AppendJsonString(field.name, out);
@@ -57,11 +60,18 @@ void AppendFields(std::span<const EventField> fields, std::uint32_t mmcr,
     if (field.type == FieldType::kEventSet) {
       bool first_of_set = true;
       out += '{';
-      AppendFields(FieldsOfSet(field, mmcr), mmcr, bytes, texts, first_of_set,
-                   out);
+      AppendFields(FieldsOfSet(field, mmcr), mmcr, bytes, texts, {},
+                   first_of_set, out);
       out += '}';
     } else {
-      std::visit(ValueAppender{out, texts}, TakeField(field, bytes));
+      const FieldValue value = TakeField(field, bytes);
+      const std::string name =
+          NameOf(i < names.size() ? names[i] : nullptr, value);
+      if (name.empty()) {
+        std::visit(ValueAppender{out, texts}, value);
+      } else {
+        AppendJsonString(name, out);
+      }
     }
   }
 }
@@ -103,12 +113,19 @@ void AppendJsonString(std::string_view text, std::string& out) {
   out += '"';
 }
 
-ScriptJsonRenderer::ScriptJsonRenderer(const TraceInfo& info, bool texts)
-    : has_times_(info.has_times), texts_(texts), classes_(EventClasses(info)) {
+ScriptJsonRenderer::ScriptJsonRenderer(const TraceInfo& info, Values values)
+    : has_times_(info.has_times),
+      values_(values),
+      classes_(EventClasses(info)) {
   for (auto& index : index_) index.assign(65536, 0);
   for (std::size_t i = 0; i < classes_.size(); ++i) {
     index_[static_cast<std::size_t>(classes_[i].stream_class)][classes_[i].id] =
         static_cast<std::uint32_t>(i + 1);
+    auto& names = names_.emplace_back();
+    if (!values_.names) continue;
+    for (const EventField& field : classes_[i].fields) {
+      names.push_back(NamesOf(info, classes_[i], field));
+    }
   }
 }
 
@@ -139,8 +156,10 @@ void ScriptJsonRenderer::AppendRecord(const EventRecord& record,
     std::span<const std::byte> bytes =
         record.bytes.subspan(sizeof(std::uint64_t));
     bool first = true;
-    AppendFields(event.context, record.mmcr, bytes, texts_, first, out);
-    AppendFields(event.fields, record.mmcr, bytes, texts_, first, out);
+    AppendFields(event.context, record.mmcr, bytes, values_.texts, {}, first,
+                 out);
+    AppendFields(event.fields, record.mmcr, bytes, values_.texts,
+                 names_[index - 1], first, out);
   }
   out += "}}\n";
 }
@@ -160,7 +179,9 @@ void ScriptJsonRenderer::AppendPayload(const EventRecord& record,
   PassFields(fields.first(before), record.mmcr, bytes);
   bool first = true;
   out += '{';
-  AppendFields(fields.subspan(before), record.mmcr, bytes, texts_, first, out);
+  const std::span<const CallNames* const> names = names_[index - 1];
+  AppendFields(fields.subspan(before), record.mmcr, bytes, values_.texts,
+               names.subspan(std::min(before, names.size())), first, out);
   out += '}';
 }
 

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "logformat/event_schema.h"
+#include "logformat/read/call_flags.h"
 #include "logformat/records.h"
 #include "logformat/trace_info.h"
 
@@ -24,8 +25,14 @@ namespace countrace::logformat {
 
 class ScriptJsonRenderer {
  public:
-  // `texts` false: texts that hooks stored are null.
-  explicit ScriptJsonRenderer(const TraceInfo& info, bool texts = true);
+  // What values become.
+  struct Values {
+    bool texts = true;   // false: those that hooks stored are null
+    bool names = false;  // true: numbers that have names are these, as texts
+  };
+  ScriptJsonRenderer(const TraceInfo& info, Values values);
+  explicit ScriptJsonRenderer(const TraceInfo& info)
+      : ScriptJsonRenderer(info, Values{}) {}
 
   // Appends the object of `record` and '\n' to `out`.
   void AppendRecord(const EventRecord& record, std::string& out) const;
@@ -34,8 +41,11 @@ class ScriptJsonRenderer {
                      std::string& out) const;
 
  private:
-  const bool has_times_, texts_;
+  const bool has_times_;
+  const Values values_;
   std::vector<EventClass> classes_;
+  // By class and field; none: no number of the class has a name.
+  std::vector<std::vector<const CallNames*>> names_;
   std::vector<std::uint32_t> index_[2];  // by stream class and event id; +1
 };
 

@@ -6,9 +6,8 @@
 
 #include "absl/strings/str_format.h"
 #include "base/text/utf8.h"
-#include "logformat/read/call_flags.h"
 #include "logformat/read/field_value.h"
-#include "logformat/system_call_exit.h"
+#include "logformat/read/named_value.h"
 
 namespace countrace::logformat {
 namespace {
@@ -53,18 +52,6 @@ struct ValueAppender {
     out += '"';
   }
 };
-
-// The name of a number among `names`; empty: it has none.
-std::string NameOf(const CallNames* names, const FieldValue& value) {
-  if (names == nullptr) return {};
-  if (const auto* number = std::get_if<std::uint64_t>(&value)) {
-    return CallValueText(*names, *number);
-  }
-  if (const auto* number = std::get_if<std::int64_t>(&value)) {
-    return CallValueText(*names, static_cast<std::uint64_t>(*number));
-  }
-  return {};
-}
 
 // `names`: by field; may be shorter.
 void AppendStruct(const std::vector<EventField>& fields, std::uint32_t mmcr,
@@ -111,22 +98,6 @@ void AppendPrefix(std::optional<std::uint64_t> time_ns,
   }
 }
 
-// What the numbers in records of a system call with values are called.
-std::vector<const CallNames*> NamesOf(const TraceInfo& info,
-                                      const EventClass& event) {
-  std::vector<const CallNames*> names;
-  if (event.stream_class != StreamClass::kCpu) return names;
-  const HookInfo* const hook = info.FindHook(EventHookId(event.id));
-  if (hook == nullptr || !IsSystemCall(*hook) ||
-      hook->payload.size() + hook->exit_payload.size() == 0) {
-    return names;
-  }
-  for (const EventField& field : event.fields) {
-    names.push_back(FindCallNames(hook->name, field.name));
-  }
-  return names;
-}
-
 }  // namespace
 
 void AppendEscaped(std::string_view text, bool quoted, std::string& out) {
@@ -165,7 +136,10 @@ ScriptRenderer::ScriptRenderer(const TraceInfo& info)
     std::string name;
     AppendEscaped(event.name, false, name);
     event.name = std::move(name);
-    names_.push_back(NamesOf(info, event));
+    auto& names = names_.emplace_back();
+    for (const EventField& field : event.fields) {
+      names.push_back(NamesOf(info, event, field));
+    }
   }
 }
 

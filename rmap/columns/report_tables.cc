@@ -1,6 +1,12 @@
 #include "rmap/columns/report_tables.h"
 
 #include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "absl/strings/numbers.h"
+#include "logformat/read/call_flags.h"
+#include "logformat/read/named_value.h"
 
 namespace countrace::rmap {
 namespace {
@@ -171,6 +177,16 @@ const char* NotRecorded(ReportBy by, const Report& report) {
     }
   });
   return message;
+}
+
+std::string ValueText(const std::string& hook, const std::string& name,
+                      const std::string& text) {
+  constexpr std::string_view kCall = "syscall:";
+  std::int64_t number = 0;
+  if (!hook.starts_with(kCall) || !absl::SimpleAtoi(text, &number)) return text;
+  std::string named = logformat::NameOf(
+      logformat::FindCallNames(hook.substr(kCall.size()), name), number);
+  return named.empty() ? text : named;
 }
 
 }  // namespace countrace::rmap

@@ -58,20 +58,33 @@ void ForEachTable(const Visit& visit) {
   std::apply([&](const auto&... table) { (visit(table), ...); }, AllTables());
 }
 
+// A value of hooks as it is shown: "O_RDONLY|O_CLOEXEC" of "syscall:openat".
+// Others are as they are.
+std::string ValueText(const std::string& hook, const std::string& name,
+                      const std::string& text);
+
 // A value of hooks that rows are by, as a column.
 template <typename Row>
 Column<Row> ValueColumn(const Report& report) {
   const std::string& name = report.wanted.value;
   const auto found = report.value_names.find(name);
   const bool integer = found != report.value_names.end() && found->second;
+  const auto hook = [](const Row& row) -> const std::string& {
+    if constexpr (std::is_same_v<Row, HookRow>) {
+      return row.hook;
+    } else {
+      return row.segment;
+    }
+  };
   return {{name},
           name,
           integer ? Unit::kId : Unit::kNone,
           "A value of its hook; absent: it has none, or it is not known.",
-          [integer](const Row& row) -> Cell {
+          [=](const Row& row) -> Cell {
             if (!row.grouped.argument) return std::monostate();
             const std::string& text = *row.grouped.argument;
-            return integer ? IntegerCell(text) : Cell(text);
+            if (integer) return IntegerCell(text);
+            return ValueText(hook(row), name, text);
           }};
 }
 

@@ -52,7 +52,7 @@ StreamObserver::StreamObserver(const logformat::TraceInfo& info,
                                bool texts, TableWriter& writer)
     : events_(std::move(events)),
       threads_(std::move(threads)),
-      records_(info, texts) {
+      records_(info, {.texts = texts}) {
   for (const logformat::HookInfo& hook : info.hooks) {
     hooks_.emplace(hook.id, Hook{hook.FullName(),
                                  hook.origin == logformat::HookOrigin::kProgram

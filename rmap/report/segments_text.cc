@@ -63,7 +63,8 @@ std::vector<const Column<SegmentRow>*> AddSegmentColumns(
 std::string SegmentName(const Report& report, const SegmentRow& row) {
   const std::string& value = report.wanted.value;
   if (value.empty() || !row.grouped.argument) return row.segment;
-  return row.segment + " " + value + "=" + *row.grouped.argument;
+  return row.segment + " " + value + "=" +
+         ValueText(row.segment, value, *row.grouped.argument);
 }
 
 template <typename Name>

@@ -60,17 +60,43 @@ absl::StatusOr<RecordCondition> RecordCondition::Bind(
       }
       logformat::NamedValue value(info, {side->text});
       if (!value.any()) return NoSuchValue(condition.where_, *side, info);
-      condition.values_.try_emplace(side->text, std::move(value));
+      condition.fields_.emplace_back(side->text, std::move(value));
     }
   }
   return condition;
 }
 
-bool RecordCondition::Holds(const logformat::EventRecord& record) const {
-  return where::Holds(where_, [&](std::size_t i, bool left) {
+void RecordCondition::Read(const logformat::EventRecord& record,
+                           Values& values) const {
+  values.resize(fields_.size());
+  for (std::size_t i = 0; i < fields_.size(); ++i) {
+    const logformat::NamedValue& field = fields_[i].second;
+    const auto* before = std::get_if<std::string>(&values[i].cell);
+    const bool unread = before != nullptr && *before == logformat::kUnreadable;
+    if (values[i].cell.index() != 0 && !unread) continue;
+    Cell cell = std::visit(CellMaker(), field.Of(record));
+    // An exit that adds nothing.
+    const auto* text = std::get_if<std::string>(&cell);
+    if (cell.index() == 0 || (unread && text != nullptr && text->empty())) {
+      continue;
+    }
+    values[i] = {std::move(cell), field.NameOf(record)};
+  }
+}
+
+bool RecordCondition::Holds(const Values& values) const {
+  return where::Holds(where_, [&](std::size_t i, bool left) -> Cell {
     const WhereStep& step = where_.steps[i];
     const std::string& field = (left ? step.left : step.right).text;
-    return std::visit(CellMaker(), values_.at(field).Of(record));
+    const Operand& other = left ? step.right : step.left;
+    for (std::size_t at = 0; at < values.size(); ++at) {
+      if (fields_[at].first != field) continue;
+      const bool by_name =
+          IsMatch(step.comparison) || other.kind == Operand::Kind::kText;
+      if (by_name && !values[at].name.empty()) return values[at].name;
+      return values[at].cell;
+    }
+    return {};
   });
 }
 

@@ -3,6 +3,7 @@
 #include "absl/strings/str_format.h"
 #include "base/text/name_escape.h"
 #include "base/text/nearest_name.h"
+#include "logformat/read/call_flags.h"
 #include "rmap/columns/report_tables.h"
 
 namespace countrace::rmap::where {
@@ -71,6 +72,8 @@ const char* FieldTypeName(FieldType type) {
       return "a number";
     case FieldType::kTime:
       return "a time";
+    case FieldType::kNamed:
+      return "a number with names";
   }
   return "";
 }
@@ -81,7 +84,12 @@ std::vector<TableFields> FieldsOf(const Report& report) {
     TableFields& fields = tables.emplace_back();
     fields.table = table.by;
     for (const auto& column : columns) {
-      fields.fields.push_back({FullName(column), TypeOf(column.unit)});
+      const std::string name = FullName(column);
+      const bool named = name == report.wanted.value &&
+                         column.unit == Unit::kNone &&
+                         logformat::AreNamed(name);
+      fields.fields.push_back(
+          {name, named ? FieldType::kNamed : TypeOf(column.unit)});
     }
   });
   return tables;

@@ -15,7 +15,8 @@
 
 namespace countrace::rmap::where {
 
-enum class FieldType : std::uint8_t { kText, kNumber, kTime };
+// kNamed: numbers that have names. A text is compared with the name.
+enum class FieldType : std::uint8_t { kText, kNumber, kTime, kNamed };
 const char* FieldTypeName(FieldType type);
 
 struct Field {

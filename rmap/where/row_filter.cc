@@ -18,6 +18,7 @@ namespace {
 // The columns of one table that a step compares.
 struct BoundStep {
   std::optional<std::size_t> left, right;
+  bool by_number = false;  // not by the names of numbers
 };
 
 struct Binding {
@@ -116,11 +117,22 @@ class Binder {
     return ErrorWithFields(operand.offset, message, tables_);
   }
 
+  // The type by which a side is compared, beside one of `other`.
+  static FieldType Settled(FieldType type, FieldType other) {
+    if (type != FieldType::kNamed) return type;
+    return other == FieldType::kText || other == FieldType::kNamed
+               ? FieldType::kText
+               : FieldType::kNumber;
+  }
+
   absl::Status CheckTypes(const WhereStep& step) const {
-    const auto left = TypeOf(step.left);
+    auto left = TypeOf(step.left);
     if (!left.ok()) return left.status();
-    const auto right = TypeOf(step.right);
+    auto right = TypeOf(step.right);
     if (!right.ok()) return right.status();
+    const FieldType given = *left;
+    left = Settled(given, *right);
+    right = Settled(*right, given);
     const char* const text = ComparisonText(step.comparison);
     if (IsMatch(step.comparison)) {
       if (*left == FieldType::kText) return absl::OkStatus();
@@ -171,6 +183,9 @@ class Binder {
       if (step.kind == WhereStep::Kind::kCompare) {
         bound.left = find(step.left);
         bound.right = find(step.right);
+        const auto left = TypeOf(step.left), right = TypeOf(step.right);
+        bound.by_number = left.ok() && right.ok() &&
+                          Settled(*left, *right) != FieldType::kText;
       }
       binding.steps.push_back(bound);
     }
@@ -213,7 +228,14 @@ bool IsSelected(const WhereExpression& where, const Binding& binding,
   return Holds(where, [&](std::size_t step, bool left) -> Cell {
     const BoundStep& bound = binding.steps[step];
     const auto column = left ? bound.left : bound.right;
-    return column ? columns[*column].value(row) : Cell();
+    if (!column) return Cell();
+    Cell cell = columns[*column].value(row);
+    if constexpr (requires { row.grouped.argument; }) {
+      if (bound.by_number && std::holds_alternative<std::string>(cell)) {
+        return IntegerCell(*row.grouped.argument);
+      }
+    }
+    return cell;
   });
 }
 

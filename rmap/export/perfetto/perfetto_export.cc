@@ -5,6 +5,7 @@
 #include "rmap/export/export_tables.h"
 #include "rmap/export/perfetto/samples.h"
 #include "rmap/export/perfetto/trace_observer.h"
+#include "rmap/noted_reader.h"
 #include "rmap/pipeline.h"
 
 namespace countrace::rmap {
@@ -14,67 +15,6 @@ using perfetto::EventType;
 using perfetto::Message;
 using perfetto::TraceObserver;
 using perfetto::TrackEvents;
-
-// Shows each record to the observer, around what comes from it.
-class NotedReader final : public logformat::TraceReader {
- public:
-  NotedReader(TraceReader& reader, TraceObserver& observer)
-      : reader_(reader), observer_(observer) {}
-
-  const logformat::TraceInfo& info() const override { return reader_.info(); }
-  const std::vector<logformat::StreamInfo>& streams() const override {
-    return reader_.streams();
-  }
-  const std::string& directory() const override { return reader_.directory(); }
-  absl::Status Read(logformat::ItemSink& sink,
-                    const logformat::ProgressCallback& progress) override {
-    Sink noted(sink, observer_);
-    return reader_.Read(noted, progress);
-  }
-  std::uint64_t complete_from_ns() const override {
-    return reader_.complete_from_ns();
-  }
-  std::uint64_t end_ns() const override { return reader_.end_ns(); }
-  bool keeps_records() const override { return reader_.keeps_records(); }
-  std::array<std::uint64_t, logformat::kDiscardCauses> session_discarded()
-      const override {
-    return reader_.session_discarded();
-  }
-  std::uint32_t session_last_errno() const override {
-    return reader_.session_last_errno();
-  }
-  std::uint32_t late_sub_buffers() const override {
-    return reader_.late_sub_buffers();
-  }
-  const std::vector<std::string>& messages() const override {
-    return reader_.messages();
-  }
-
- private:
-  class Sink final : public logformat::ItemSink {
-   public:
-    Sink(ItemSink& sink, TraceObserver& observer)
-        : sink_(sink), observer_(observer) {}
-    void OnRecord(const logformat::EventRecord& record) override {
-      observer_.OnRecord(record);
-      sink_.OnRecord(record);
-      observer_.AfterRecord();
-    }
-    void OnDiscardedEvents(const logformat::DiscardedEvents& loss) override {
-      sink_.OnDiscardedEvents(loss);
-    }
-    void OnDiscardedPackets(const logformat::DiscardedPackets& loss) override {
-      sink_.OnDiscardedPackets(loss);
-    }
-
-   private:
-    ItemSink& sink_;
-    TraceObserver& observer_;
-  };
-
-  TraceReader& reader_;
-  TraceObserver& observer_;
-};
 
 // What the trace is, what it cost and what was lost.
 void WriteFacts(const Report& report, perfetto::Packets& packets,

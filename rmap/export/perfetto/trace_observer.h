@@ -20,11 +20,12 @@
 
 #include "rmap/export/perfetto/sched_events.h"
 #include "rmap/export/perfetto/track_events.h"
+#include "rmap/noted_reader.h"
 #include "rmap/result/timeline_observer.h"
 
 namespace countrace::rmap::perfetto {
 
-class TraceObserver final : public TimelineObserver {
+class TraceObserver final : public TimelineObserver, public RecordNotes {
  public:
   // `report`: of an earlier reading in the same order. Describes the tracks of
   // its processes and threads.
@@ -32,8 +33,10 @@ class TraceObserver final : public TimelineObserver {
                 const logformat::TraceInfo& info, const Report& report);
 
   // Around the spans that come from `record`.
-  void OnRecord(const logformat::EventRecord& record) { record_ = &record; }
-  void AfterRecord();
+  void OnRecord(const logformat::EventRecord& record) override {
+    record_ = &record;
+  }
+  void AfterRecord() override;
   void Finish();
 
   bool WantsCallCounts() const override { return true; }

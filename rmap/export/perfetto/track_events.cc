@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "logformat/read/field_value.h"
+#include "logformat/read/named_value.h"
 #include "rmap/export/table_writer.h"
 
 namespace countrace::rmap::perfetto {
@@ -66,6 +67,10 @@ TrackEvents::TrackEvents(Packets& packets, const logformat::TraceInfo& info,
   for (logformat::EventClass& of : logformat::EventClasses(info)) {
     auto& by_id = by_id_[static_cast<std::size_t>(of.stream_class)];
     if (of.id >= by_id.size()) by_id.resize(of.id + 1, 0);
+    auto& names = names_.emplace_back();
+    for (const EventField& field : of.fields) {
+      names.push_back(logformat::NamesOf(info, of, field));
+    }
     classes_.push_back(std::move(of));
     by_id[classes_.back().id] = static_cast<std::uint32_t>(classes_.size());
   }
@@ -143,7 +148,9 @@ void TrackEvents::AnnotateValues(Message& event,
                                  const logformat::EventRecord& record) const {
   const auto& by_id = by_id_[static_cast<std::size_t>(record.stream_class)];
   if (record.event_id >= by_id.size() || by_id[record.event_id] == 0) return;
-  const logformat::EventClass& of = classes_[by_id[record.event_id] - 1];
+  const std::size_t number = by_id[record.event_id] - 1;
+  const logformat::EventClass& of = classes_[number];
+  const auto& names = names_[number];
   const bool of_cpu = record.stream_class == logformat::StreamClass::kCpu;
   std::span<const std::byte> bytes =
       of_cpu ? record.bytes.subspan(sizeof(std::uint64_t)) : record.payload;
@@ -159,10 +166,14 @@ void TrackEvents::AnnotateValues(Message& event,
     const logformat::FieldValue value = logformat::TakeField(field, bytes);
     if (value.index() == 0 || IsCount(field) || (of_cpu && i < kIds)) continue;
     if (!texts_ && std::holds_alternative<std::string_view>(value)) continue;
-    Message annotation(event, kAnnotations);
-    annotation.add_uint64(kAnnotationNameIid,
-                          value_names_.find(field.name)->second);
-    std::visit(ValueAdder{annotation}, value);
+    {
+      Message annotation(event, kAnnotations);
+      annotation.add_uint64(kAnnotationNameIid,
+                            value_names_.find(field.name)->second);
+      std::visit(ValueAdder{annotation}, value);
+    }
+    const std::string name = logformat::NameOf(names[i], value);
+    if (!name.empty()) Annotate(event, field.name + "_name", name);
   }
 }
 

@@ -76,8 +76,8 @@ absl::StatusOr<Json> TraceEvents::Page(std::uint64_t begin_ns, EventPlace place,
     auto reader = logformat::TraceReader::Open(trace_path_);
     if (!reader.ok()) return reader.status();
     reader_ = *std::move(reader);
-    renderer_ =
-        std::make_unique<logformat::ScriptJsonRenderer>(reader_->info());
+    renderer_ = std::make_unique<logformat::ScriptJsonRenderer>(
+        reader_->info(), logformat::ScriptJsonRenderer::Values{.names = true});
   }
   PageSink sink(begin_ns, place, back, limit);
   const absl::Status read = reader_->Read(
