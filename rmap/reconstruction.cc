@@ -94,6 +94,11 @@ class Reconstruction final : public logformat::ItemSink {
     }
   }
 
+  // What has to read the trace before this; null: nothing.
+  logformat::ItemSink* ahead() {
+    return values_ == nullptr ? nullptr : values_->exits();
+  }
+
   // Only some observers and the edges of a range need the records of concurrent
   // threads in one order.
   bool TakesThreadRuns() const override {
@@ -789,7 +794,11 @@ absl::StatusOr<Report> Reconstruct(logformat::TraceReader& reader,
   }
   Reconstruction reconstruction(reader.info(), options, reader.keeps_records(),
                                 reader.complete_from_ns());
-  const absl::Status status = reader.Read(reconstruction, options.progress);
+  absl::Status status;
+  if (logformat::ItemSink* const ahead = reconstruction.ahead()) {
+    status = reader.Read(*ahead, options.progress);
+  }
+  if (status.ok()) status = reader.Read(reconstruction, options.progress);
   const bool interrupted =
       options.keep_interrupted && absl::IsCancelled(status);
   if (!status.ok() && !interrupted) return status;

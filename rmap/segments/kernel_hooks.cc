@@ -216,9 +216,8 @@ std::uint32_t KernelHooks::TakeValue(const ThreadState& thread,
   if ((record.event_id & logformat::kEventExitBit) == 0) {
     value = values_->Enter(record, hook_id, task);
   } else {
-    const Frame* const call = thread.stack.Find(hook_id);
-    if (call != nullptr) value = call->node->value;
-    values_->Exit(record, call, task, dispatches_.coverage().range_begin_ns);
+    value = values_->Exit(record, hook_id, thread.stack.Find(hook_id), task,
+                          dispatches_.coverage().range_begin_ns);
   }
   values_->CountHit(hook_id, value, *thread.process);
   return value;

@@ -16,6 +16,12 @@ CallValues::CallValues(const logformat::TraceInfo& info,
           return hook.origin == logformat::HookOrigin::kProgram &&
                  named_->IsOf(hook.id);
         });
+    exits_.emplace(*named_, table_);
+    if (std::ranges::none_of(info.hooks, [&](const logformat::HookInfo& hook) {
+          return exits_->IsOf(hook.id);
+        })) {
+      exits_.reset();
+    }
   }
   if (name.empty() || name == kFileValue) {
     files_.emplace(info, table_);
@@ -29,15 +35,21 @@ std::uint32_t CallValues::Enter(const EventRecord& record,
     return files_->Enter(record, hook_id, task);
   }
   if (!named_) return ValueTable::kNone;
+  if (exits_ && exits_->IsOf(hook_id)) {
+    return exits_->OfEnter(record, hook_id, task.tid);
+  }
   const auto text = logformat::TextOf(named_->Of(record));
   if (!text) return ValueTable::kNone;
   return *text == logformat::kUnreadable ? table_.Unread() : table_.Of(*text);
 }
 
-void CallValues::Exit(const EventRecord& record, const Frame* frame,
-                      CallTask task, std::uint64_t range_begin_ns) {
-  if (frame == nullptr) return;
-  const std::uint32_t hook_id = frame->hook_id;
+std::uint32_t CallValues::Exit(const EventRecord& record, std::uint32_t hook_id,
+                               const Frame* frame, CallTask task,
+                               std::uint64_t range_begin_ns) {
+  if (frame == nullptr) {
+    const bool known = exits_ && exits_->IsOf(hook_id);
+    return known ? exits_->OfExit(record) : ValueTable::kNone;
+  }
   const std::uint32_t value = frame->node->value;
   if (files_ && files_->UseOf(hook_id) != FileUse::kNone) {
     const std::uint64_t bytes = files_->Exit(record, hook_id, task, value);
@@ -47,6 +59,7 @@ void CallValues::Exit(const EventRecord& record, const Frame* frame,
     const auto* text = std::get_if<std::string_view>(&read);
     if (text != nullptr && !text->empty()) table_.SetText(value, *text);
   }
+  return value;
 }
 
 }  // namespace countrace::rmap

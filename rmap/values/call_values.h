@@ -14,6 +14,7 @@
 #include "logformat/records.h"
 #include "logformat/trace_info.h"
 #include "rmap/state/thread_state.h"
+#include "rmap/values/exit_values.h"
 #include "rmap/values/file_calls.h"
 #include "rmap/values/value_table.h"
 
@@ -28,6 +29,8 @@ class CallValues {
   CallValues(const logformat::TraceInfo& info, const std::string& name);
 
   bool any() const { return files_ || (named_ && named_->any()); }
+  // What has to read the trace ahead of the calls; null: nothing.
+  ExitValues* exits() { return exits_ ? &*exits_ : nullptr; }
   // Hooks of programs have such values.
   bool of_programs() const { return of_programs_; }
   // Null: another value distinguishes calls.
@@ -37,10 +40,12 @@ class CallValues {
   // The value in the record of an enter or point.
   std::uint32_t Enter(const logformat::EventRecord& record,
                       std::uint32_t hook_id, CallTask task);
-  // The record ends the call that `frame` is of; null: its enter was not
-  // recorded. Calls that began before `range_begin_ns` are in no sum.
-  void Exit(const logformat::EventRecord& record, const Frame* frame,
-            CallTask task, std::uint64_t range_begin_ns);
+  // The record ends the call of `hook_id` that `frame` is of; null: its enter
+  // was not recorded. Calls that began before `range_begin_ns` are in no sum.
+  // Returns: the call's value.
+  std::uint32_t Exit(const logformat::EventRecord& record,
+                     std::uint32_t hook_id, const Frame* frame, CallTask task,
+                     std::uint64_t range_begin_ns);
   // Counts a hit of `hook_id` in `process`: the enter or exit of a call with
   // the value, or a point.
   void CountHit(std::uint32_t hook_id, std::uint32_t value,
@@ -59,6 +64,7 @@ class CallValues {
  private:
   ValueTable table_;
   std::optional<logformat::NamedValue> named_;  // absent: files alone
+  std::optional<ExitValues> exits_;
   std::optional<FileCalls> files_;
   bool of_programs_ = false;
 };

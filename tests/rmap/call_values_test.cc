@@ -1,4 +1,5 @@
 // Rows by a value of hooks, and rows of files: parts of the rows without it.
+#include <array>
 #include <catch2/catch.hpp>
 #include <cstdint>
 #include <map>
@@ -23,8 +24,9 @@ using test_support::Simulate;
 using test_support::Simulation;
 using test_support::SimulationOptions;
 
-Report ReportOf(MemoryTrace& trace, const std::string& value) {
-  auto report = Reconstruct(trace, {.rows = {.value = value}});
+Report ReportOf(MemoryTrace& trace, const std::string& value,
+                TableRange range = {}) {
+  auto report = Reconstruct(trace, {.rows = {.value = value}, .range = range});
   REQUIRE(report.ok());
   return *std::move(report);
 }
@@ -104,7 +106,7 @@ TEST_CASE("call_values: rows by a value add up to the rows without it",
   }
   MemoryTrace& trace = *simulation.trace;
   const Report whole = ReportOf(trace, "");
-  const std::string name = seed % 2 == 0 ? "arg0" : "fd";
+  const std::string name = std::array{"arg0", "fd", "ret"}[seed % 4 % 3];
   const Report parts = ReportOf(trace, name);
   CHECK(SumsOf(parts.segments) == SumsOf(whole.segments));
   CHECK(SumsOfPaths(parts.segment_paths) == SumsOfPaths(whole.segment_paths));
@@ -113,8 +115,66 @@ TEST_CASE("call_values: rows by a value add up to the rows without it",
     const bool has = row.segment.starts_with("sim:") == (name == "arg0") &&
                      !row.segment.starts_with("irq:");
     if (!has) CHECK_FALSE(row.grouped.argument);
-    // An enter that was recorded has its value.
-    if (has && row.calls != 0) CHECK(row.grouped.argument);
+    // An enter that was recorded has its value, and so has a call that ended.
+    const std::uint64_t calls =
+        row.calls - (name == "ret" ? row.end_inferred : 0);
+    const bool lost = name == "ret" && seed % 3 == 2;
+    if (has && calls != 0 && !lost) CHECK(row.grouped.argument);
+    if (name != "ret" || !row.grouped.argument) continue;
+    CHECK(row.begin_inferred == 0);
+    Sums sum;
+    Add(row, sum);
+    const bool failed = *row.grouped.argument == "-2";
+    CHECK(sum.failed == (failed ? calls : 0));
+  }
+}
+
+TEST_CASE("call_values: parts of a range add up, after losses too",
+          "[rmap][property][range]") {
+  const auto seed = GENERATE(range(0u, PropertyRuns(90u)));
+  CAPTURE(seed);
+  Simulation simulation = Simulate(WithValues(seed));
+  MemoryTrace& trace = *simulation.trace;
+  if (seed % 3 == 1) trace.LeaveOutCalls(seed);
+  if (seed % 3 == 2) {
+    LostRecords lose(seed, trace);
+    trace.RemoveOf(lose);
+  }
+  const Report all = ReportOf(trace, "");
+  const std::uint64_t third = (all.end_ns - all.begin_ns) / 3;
+  const std::string name = std::array{"arg0", "fd", "ret"}[seed / 3 % 3];
+  for (const std::uint64_t piece : {0, 1, 2}) {
+    const TableRange range = {.from_ns = all.begin_ns + piece * third,
+                              .until_ns = all.begin_ns + (piece + 1) * third};
+    CAPTURE(piece, name);
+    const Report whole = ReportOf(trace, "", range);
+    Report parts = ReportOf(trace, name, range);
+    CHECK(SumsOf(parts.segments) == SumsOf(whole.segments));
+    CHECK(SumsOfPaths(parts.segment_paths) == SumsOfPaths(whole.segment_paths));
+    // Sums of rows by value are of all processes.
+    std::map<std::string, Sums> of_whole, of_groups;
+    for (const SegmentRow& row : whole.segments) {
+      Add(row, of_whole[row.segment]);
+    }
+    where::SumRows(name, ReportBy::kSegment, parts, nullptr);
+    for (const SegmentRow& row : parts.segments) {
+      Add(row, of_groups[row.segment]);
+    }
+    CHECK(of_groups == of_whole);
+    std::map<ProcessIndex, Sums> files;
+    for (const FileRow& row : whole.files) {
+      Sums& sum = files[row.process];
+      sum.calls += row.calls;
+      sum.wall_incl_ns += row.wall_ns;
+      sum.on_cpu_ns += row.on_cpu_ns.value_or(0);
+      const auto calls = row.bounds.Of(Number::kCalls);
+      if (calls) CHECK((calls->lo <= row.calls && row.calls <= calls->hi));
+    }
+    for (const auto& [process, calls] : SystemCallsOf(whole)) {
+      CHECK(files[process].calls == calls.calls);
+      CHECK(files[process].wall_incl_ns == calls.wall_incl_ns);
+      CHECK(files[process].on_cpu_ns == calls.on_cpu_ns);
+    }
   }
 }
 

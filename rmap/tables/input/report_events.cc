@@ -18,7 +18,7 @@ std::vector<EventPlan> FillEvents(const logformat::TraceInfo& info,
   report.owners = !info.users.empty();
   report.system_calls = std::any_of(info.hooks.begin(), info.hooks.end(),
                                     logformat::IsSystemCall);
-  report.value_names = logformat::ValueNames(info, /*exits=*/false);
+  report.value_names = logformat::ValueNames(info, /*exits=*/true);
   if (ValueTable values; FileCalls(info, values).any()) {
     report.file_values = true;
     report.value_names[kFileValue] = false;
