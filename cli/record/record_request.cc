@@ -264,7 +264,7 @@ absl::StatusOr<RecordOptions> MakeRecordRequest(
   RecordCommandLine line = given;
   RecordOptions record = line.record;
   if (auto status = SetSplit(line, record); !status.ok()) return status;
-  const auto rules = runtime::ParseDumpRules(record.dump_rules);
+  const auto rules = runtime::ParseUnboundDumpRules(record.dump_rules);
   if (!rules.ok()) return rules.status();
   const auto triggers = runtime::ParseTriggers(record.triggers);
   if (!triggers.ok()) return triggers.status();

@@ -15,6 +15,7 @@
 #include "runtime/recorder/events/event_list.h"
 #include "runtime/recorder/events/event_set_choice.h"
 #include "runtime/recorder/events/gated_events.h"
+#include "runtime/recorder/kernel/hooks/kernel_hook_names.h"
 #include "runtime/recorder/kernel/hooks/kernel_hook_rules.h"
 #include "runtime/recorder/kernel/own/own_processes_recorder.h"
 #include "runtime/recorder/request/sample_request.h"
@@ -100,7 +101,7 @@ absl::Status ParseChoices(const RecordOptions& options, Requests& requests) {
   if (!possible.ok()) return possible;
   requests.kernel.choice = *std::move(events);
   requests.hook_events = *std::move(hook_events);
-  auto dump_rules = ParseDumpRules(options.dump_rules);
+  auto dump_rules = ParseUnboundDumpRules(options.dump_rules);
   if (!dump_rules.ok()) return dump_rules.status();
   requests.dump_rules = *std::move(dump_rules);
   auto triggers = ParseTriggers(options.triggers);
@@ -170,6 +171,13 @@ absl::Status ResolveKernelRequests(const RecordOptions& options,
   }
   auto hooks = KernelHooks(options, requests.messages, requests.left_out);
   if (!hooks.ok()) return hooks.status();
+  ArgumentNames names(*hooks);
+  auto rules = ParseDumpRules(
+      options.dump_rules, [&](std::string_view glob, std::string_view name) {
+        return names.Find(glob, name);
+      });
+  if (!rules.ok()) return rules.status();
+  requests.dump_rules = *std::move(rules);
   auto hook_rules =
       ResolveKernelHookRules(requests.dump_rules, *hooks, KernelTickNs());
   if (!hook_rules.ok()) return hook_rules.status();

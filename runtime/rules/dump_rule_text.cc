@@ -42,8 +42,8 @@ const base::SourcePlace& Place() {
 
 class Parser {
  public:
-  explicit Parser(std::string_view text)
-      : text_(text), tokens_(text, Place(), kRules) {}
+  Parser(std::string_view text, const FindArgument& find)
+      : text_(text), tokens_(text, Place(), kRules), find_(find) {}
 
   absl::StatusOr<DumpRule> Parse();
 
@@ -64,6 +64,7 @@ class Parser {
 
   const std::string_view text_;
   base::Tokens tokens_;
+  const FindArgument& find_;
   bool decided_ = false;  // "always" or "never" was read
   bool any_clause_ = false;
   DumpRule rule_{};
@@ -143,12 +144,19 @@ absl::Status Parser::ParseConstant(countrace_predicate& predicate) {
 absl::Status Parser::ParsePredicate() {
   const std::size_t at = tokens_.Begin();
   const auto name = tokens_.Next();
-  const auto argument = name.ok() ? ParseArgument(name->text) : std::nullopt;
+  auto argument = name.ok() ? ParseArgument(name->text) : std::nullopt;
+  const bool is_name =
+      name.ok() && name->kind == base::TokenKind::kWord && find_ != nullptr;
+  if (!argument && is_name) {
+    const auto found = find_(rule_.glob, name->text);
+    if (!found.ok()) return Error(at, std::string(found.status().message()));
+    argument = *found;
+  }
   if (!argument) {
     return Error(
         at,
         "expected a value of the hook: arg0 to arg5, or at kernel-side "
-        "hooks ret (what the code returned) or number");
+        "hooks ret (what the code returned), number or an argument's name");
   }
   if (rule_.predicate_count == COUNTRACE_MAX_PREDICATES) {
     return Error(at, absl::StrFormat("more than %d comparisons in one rule",
@@ -300,12 +308,20 @@ absl::StatusOr<DumpRule> Parser::Parse() {
 
 }  // namespace
 
-absl::StatusOr<DumpRule> ParseDumpRule(std::string_view text) {
-  return Parser(text).Parse();
+absl::StatusOr<DumpRule> ParseDumpRule(std::string_view text,
+                                       const FindArgument& find) {
+  return Parser(text, find).Parse();
+}
+
+absl::StatusOr<std::vector<DumpRule>> ParseUnboundDumpRules(
+    const std::vector<std::string>& texts) {
+  return ParseDumpRules(texts, [](std::string_view, std::string_view) {
+    return absl::StatusOr<unsigned char>(static_cast<unsigned char>(0));
+  });
 }
 
 absl::StatusOr<std::vector<DumpRule>> ParseDumpRules(
-    const std::vector<std::string>& texts) {
+    const std::vector<std::string>& texts, const FindArgument& find) {
   if (texts.size() > COUNTRACE_MAX_DUMP_RULES) {
     return absl::InvalidArgumentError(
         absl::StrFormat("Too many dump rules: rules=%d, at most %d",
@@ -313,7 +329,7 @@ absl::StatusOr<std::vector<DumpRule>> ParseDumpRules(
   }
   std::vector<DumpRule> rules;
   for (const std::string& text : texts) {
-    const absl::StatusOr<DumpRule> rule = ParseDumpRule(text);
+    const absl::StatusOr<DumpRule> rule = ParseDumpRule(text, find);
     if (!rule.ok()) return rule.status();
     for (const DumpRule& earlier : rules) {
       const std::string_view glob = earlier.glob;

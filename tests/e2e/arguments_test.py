@@ -82,14 +82,74 @@ class Arguments(Recording):
         self.assertIn(f'values={unreadable}', self.said)
 
     def test_counters_and_rules_leave_values_where_they_are(self):
-        printed = self.record(
-            '--hook', f'uprobe:{WORKLOAD}:mixed(*)', '--dump',
-            'arguments_workload:mixed if arg5 > 3200')
+        # By number, by name, and by a name that the list gives.
+        for values, name in (('*', 'arg5'), ('*', 'memory'),
+                             ('small,port,number,large,at:ptr=memory,text', 'at')):
+            with self.subTest(name):
+                printed = self.record(
+                    '--hook', f'uprobe:{WORKLOAD}:mixed({values})', '--dump',
+                    f'arguments_workload:mixed if {name} > 3200')
+                records = self.records('arguments_workload:mixed__enter')
+                for record in records:
+                    record['fields'].setdefault('memory',
+                                                record['fields'].get('at'))
+                self.check_mixed(printed, records)
+                for record in records:
+                    self.assertEqual(
+                        'task_clock' in record['fields'],
+                        int(record['fields']['memory'], 16) > 3200)
+
+    def test_rules_compare_a_named_argument_in_its_type(self):
+        """The bits of the register above it do not count."""
+        self.record('--hook', f'uprobe:{WORKLOAD}:mixed(small,port)', '--dump',
+                    'arguments_workload:mixed if small < 0')
         records = self.records('arguments_workload:mixed__enter')
-        self.check_mixed(printed, records)
+        signs = {record['fields']['small'] < 0 for record in records}
+        self.assertEqual(signs, {False, True})
         for record in records:
             self.assertEqual('task_clock' in record['fields'],
-                             int(record['fields']['memory'], 16) > 3200)
+                             record['fields']['small'] < 0)
+
+    def test_names_that_rules_cannot_have(self):
+        def refused(rule, *options):
+            done = countrace('record', '--force', '-o', self.trace, *options,
+                             '--dump', rule, '--', 'true', check=False)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            return done.stderr
+
+        hook = ('--hook', f'uprobe:{WORKLOAD}:mixed(*)')
+        self.assertIn('there are small, port, number',
+                      refused('arguments_workload:mixed if size > 1', *hook))
+        self.assertIn('no number "text"',
+                      refused('arguments_workload:mixed if text > 1', *hook))
+        self.assertIn('--hook \'uprobe:FILE:f(*)\'', refused(
+            'arguments_workload:mixed if size > 1', '--hook',
+            f'uprobe:{WORKLOAD}:mixed'))
+        calls = ('--kernel', 'syscalls')
+        self.assertIn('there are fd, buf, count',
+                      refused('syscall:write if size > 1', *calls))
+        self.assertIn('give each a rule',
+                      refused('syscall:fchown* if user > 1', *calls))
+        self.assertIn('no hook of the kernel', refused('server:* if size > 1', *hook))
+
+    def test_rules_name_arguments_of_system_calls_and_tracepoints(self):
+        self.record('--kernel', 'syscalls', '--args', '--dump',
+                    'syscall:write if count > 4096', command=(
+                        'sh', '-c', 'for size in 1 4096 4097 9000; do dd '
+                        'if=/dev/zero of=/dev/null bs=$size count=1; done'))
+        sizes = {True: set(), False: set()}
+        for record in self.records('syscall:write__enter'):
+            fields = record['fields']
+            sizes['task_clock' in fields].add(fields['count'])
+        self.assertEqual(sizes[True], {4097, 9000})
+        self.assertLessEqual({1, 4096}, sizes[False])
+        self.record('--hook', 'tracepoint:sched:sched_process_exec(old_pid)',
+                    '--hook', 'tracepoint:sched:sched_process_fork',
+                    '--dump', 'sched:sched_process_exec if pid > 1',
+                    command=('sh', '-c', 'true; /bin/true'))
+        self.assertGreater(len(self.records('sched:sched_process_exec')), 0)
+        for record in self.records('sched:sched_process_exec'):
+            self.assertIn('task_clock', record['fields'])
 
     def test_registers_and_types_by_hand(self):
         printed = self.record(

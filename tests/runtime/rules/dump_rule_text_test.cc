@@ -226,6 +226,32 @@ TEST_CASE("dump rules: an error names the column and what may stand there") {
   CHECK(message.find(wrong.remedy) != std::string::npos);
 }
 
+TEST_CASE("dump rules: a name is the argument that it is in the hooks") {
+  std::string asked;
+  const FindArgument find =
+      [&](std::string_view glob,
+          std::string_view name) -> absl::StatusOr<unsigned char> {
+    asked = std::string(glob) + " " + std::string(name);
+    if (name == "count") return static_cast<unsigned char>(2);
+    return absl::InvalidArgumentError("there are fd, count");
+  };
+  const auto named = ParseDumpRule("a:b if arg0 == 1 and count > 5", find);
+  REQUIRE(named.ok());
+  CHECK(asked == "a:b count");
+  CHECK(PrintDumpRule(*named) == "a:b if arg0 == 1 and arg2 > 5");
+  // What every hook has is not asked for.
+  asked.clear();
+  CHECK(ParseDumpRule("a:b if ret < 0 and number == 1", find).ok());
+  CHECK(asked.empty());
+  const auto wrong = ParseDumpRule("a:b if size > 5", find);
+  REQUIRE_FALSE(wrong.ok());
+  const std::string message(wrong.status().message());
+  CHECK(message.find("--dump:1:8:") != std::string::npos);
+  CHECK(message.find("there are fd, count") != std::string::npos);
+  CHECK(ParseUnboundDumpRules({"a:b if size > 5"}).ok());
+  CHECK_FALSE(ParseUnboundDumpRules({"a:b if > 5"}).ok());
+}
+
 TEST_CASE("dump rules: the first rule whose glob matches decides") {
   const auto rules = ParseDumpRules({"a:x never", "a:* every 2", "b:*"});
   REQUIRE(rules.ok());

@@ -1,12 +1,21 @@
 #include "runtime/recorder/kernel/hooks/kernel_hook_names.h"
 
+#include <algorithm>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "base/posix/small_file.h"
+#include "base/text/glob.h"
+#include "base/text/name_escape.h"
 #include "base/text/trim.h"
+#include "logformat/rules/dump_rule.h"
+#include "runtime/recorder/kernel/hooks/argument_sources.h"
+#include "runtime/recorder/kernel/hooks/hook_values.h"
 #include "runtime/recorder/kernel/hooks/kernel_ring.h"
 #include "runtime/recorder/kernel/hooks/syscall_names.h"
 
@@ -45,6 +54,94 @@ std::string LineName(std::uint32_t line) {
 // A name must be one field of a line.
 std::string OneField(const std::string& text) {
   return absl::StrReplaceAll(text, {{"\t", "?"}, {"\n", "?"}});
+}
+
+// --- the names of arguments ---
+
+// Names with the numbers of their arguments.
+using Names = std::vector<std::pair<std::string, unsigned char>>;
+
+bool IsSamePlace(const countrace_value_source& a,
+                 const countrace_value_source& b) {
+  return a.place == b.place && a.offset == b.offset &&
+         a.displacement == b.displacement && a.index_offset == b.index_offset;
+}
+
+// The argument that a stored number is; COUNTRACE_ARGUMENTS: none.
+unsigned ArgumentOf(const countrace_argument_sources& sources,
+                    const countrace_stored_values& stored, unsigned value) {
+  if ((stored.texts >> value & 1) != 0) return COUNTRACE_ARGUMENTS;
+  unsigned argument = 0;
+  while (argument < COUNTRACE_ARGUMENTS &&
+         !IsSamePlace(sources.arguments[argument], stored.values[value])) {
+    ++argument;
+  }
+  return argument;
+}
+
+countrace_argument_sources Described(const DynamicHook& hook,
+                                     const HookAttachment& at) {
+  switch (hook.type) {
+    case DynamicHook::Type::kFunction:
+      return FunctionSources();
+    case DynamicHook::Type::kUsdtProbe:
+      return UsdtSources(at.arguments);
+    case DynamicHook::Type::kTracepoint:
+      return TracepointSources(at.arguments);
+  }
+  return {};
+}
+
+Names NamesOf(const DynamicHook& hook) {
+  Names names;
+  const auto at = std::ranges::find_if(hook.attachments, [](const auto& place) {
+    return place.place != HookAttachment::Place::kExit;
+  });
+  if (at == hook.attachments.end()) return names;
+  const countrace_argument_sources sources = Described(hook, *at);
+  if (hook.type == DynamicHook::Type::kTracepoint) {
+    for (const HookValue& value :
+         TracepointValues(hook.provider, at->arguments)) {
+      const auto place = std::ranges::find_if(
+          sources.arguments, [&](const countrace_value_source& source) {
+            return source.place != COUNTRACE_VALUE_UNKNOWN &&
+                   IsSamePlace(source, value.source);
+          });
+      if (place == std::end(sources.arguments)) continue;
+      names.emplace_back(
+          value.name,
+          static_cast<unsigned char>(place - std::begin(sources.arguments)));
+    }
+  }
+  for (unsigned i = 0; i < at->stored.count; ++i) {
+    const unsigned argument = ArgumentOf(sources, at->stored, i);
+    if (argument == COUNTRACE_ARGUMENTS) continue;
+    names.emplace_back(hook.values.names[i],
+                       static_cast<unsigned char>(argument));
+  }
+  return names;
+}
+
+Names NamesOf(const SyscallArguments& call) {
+  Names names;
+  for (const SyscallArgument& argument : call.arguments) {
+    names.emplace_back(argument.name, static_cast<unsigned char>(names.size()));
+  }
+  return names;
+}
+
+absl::Status NoSuchName(const std::string& hook, std::string_view name,
+                        const Names& names) {
+  std::vector<std::string> there;
+  for (const auto& [known, argument] : names) {
+    there.push_back(base::EscapeName(known));
+  }
+  return absl::InvalidArgumentError(absl::StrFormat(
+      "%s has no number \"%s\": %s", hook, name,
+      there.empty() ? "its arguments have no names without a list behind it: "
+                      "--hook 'uprobe:FILE:f(*)'"
+                    : "there are " + absl::StrJoin(there, ", ") +
+                          ", and by number arg0 to arg5"));
 }
 
 }  // namespace
@@ -109,6 +206,60 @@ bool DescribeKernelHook(const std::vector<DynamicHook>& dynamic,
   hook.name = OneField(hook.name);
   hook.location = absl::StrFormat("%s:%d", hook.provider, number);
   return true;
+}
+
+countrace_argument_sources SourcesOf(const DynamicHook& hook,
+                                     const HookAttachment& at) {
+  countrace_argument_sources sources = Described(hook, at);
+  for (unsigned i = 0; i < at.stored.count; ++i) {
+    const unsigned argument = ArgumentOf(sources, at.stored, i);
+    if (argument == COUNTRACE_ARGUMENTS) continue;
+    sources.arguments[argument] = at.stored.values[i];
+  }
+  return sources;
+}
+
+absl::StatusOr<unsigned char> ArgumentNames::Find(std::string_view glob,
+                                                  std::string_view name) {
+  std::optional<std::pair<unsigned char, std::string>> found;
+  const auto add = [&](const std::string& hook,
+                       const Names& names) -> absl::Status {
+    const auto at = std::ranges::find(names, name, &Names::value_type::first);
+    if (at == names.end()) return NoSuchName(hook, name, names);
+    if (!found) found.emplace(at->second, hook);
+    if (found->first == at->second) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "\"%s\" is arg%d of %s, and arg%d of %s: give each a rule", name,
+        found->first, found->second, at->second, hook));
+  };
+  const std::string pattern(glob);
+  logformat::HookInfo hook;
+  const auto matches = [&](std::uint32_t family, std::uint32_t number) {
+    return DescribeKernelHook(request_.dynamic, family, number, hook) &&
+           base::GlobMatches(pattern.c_str(), hook.FullName().c_str());
+  };
+  for (std::uint32_t i = 0; i < request_.dynamic.size(); ++i) {
+    if (!matches(COUNTRACE_FAMILY_LISTED, i)) continue;
+    const absl::Status status =
+        add(hook.FullName(), NamesOf(request_.dynamic[i]));
+    if (!status.ok()) return status;
+  }
+  if (request_.syscalls && calls_.empty()) {
+    auto calls = ReadSyscallArguments();
+    if (!calls.ok()) return calls.status();
+    calls_ = *std::move(calls);
+  }
+  for (std::uint32_t i = 0; i < calls_.size(); ++i) {
+    if (!matches(COUNTRACE_FAMILY_SYSCALL, i)) continue;
+    const absl::Status status = add(hook.FullName(), NamesOf(calls_[i]));
+    if (!status.ok()) return status;
+  }
+  if (found) return found->first;
+  return absl::InvalidArgumentError(absl::StrFormat(
+      "no hook of the kernel's side that is recorded matches %s, and only "
+      "those have arguments with names: there \"%s\" is none; programs' hooks "
+      "have arg0 to arg5",
+      base::EscapeName(pattern), name));
 }
 
 }  // namespace countrace::runtime

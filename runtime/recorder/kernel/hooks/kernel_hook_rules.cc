@@ -144,19 +144,6 @@ class Resolver {
   std::vector<bool> located_;  // rules whose caller is a range of a file by now
 };
 
-countrace_argument_sources SourcesOf(const DynamicHook& hook,
-                                     const HookAttachment& at) {
-  switch (hook.type) {
-    case DynamicHook::Type::kFunction:
-      return FunctionSources();
-    case DynamicHook::Type::kUsdtProbe:
-      return UsdtSources(at.arguments);
-    case DynamicHook::Type::kTracepoint:
-      return TracepointSources(at.arguments);
-  }
-  return {};
-}
-
 void Resolver::AddSources(std::size_t number) {
   const DynamicHook& hook = request_.dynamic[number];
   std::vector<std::uint32_t>& indices = resolved_.sources_of[number];
