@@ -10,11 +10,13 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "logformat/description/recorded_part.h"
 #include "rmap/counters/counter_extension.h"
 #include "rmap/dispatch/dispatch_tracker.h"
 #include "rmap/dispatch/kernel_layout.h"
 #include "rmap/findings.h"
 #include "rmap/pipeline.h"
+#include "rmap/range_observer.h"
 #include "rmap/report_header.h"
 #include "rmap/samples/sums/sample_sums.h"
 #include "rmap/samples/sums/sampled_processes.h"
@@ -792,7 +794,18 @@ absl::StatusOr<Report> Reconstruct(logformat::TraceReader& reader,
       !checked.ok()) {
     return checked;
   }
-  Reconstruction reconstruction(reader.info(), options, reader.keeps_records(),
+  PipelineOptions of_part = options;
+  const std::uint64_t part_ns =
+      logformat::PartBeginNs(reader.info(), reader.end_ns());
+  std::optional<RangeObserver> in_part;
+  if (part_ns > options.range.from_ns) {
+    of_part.range.from_ns = part_ns;
+    if (options.observer != nullptr) {
+      in_part.emplace(TableRange{.from_ns = part_ns}, *options.observer);
+      of_part.observer = &*in_part;
+    }
+  }
+  Reconstruction reconstruction(reader.info(), of_part, reader.keeps_records(),
                                 reader.complete_from_ns());
   absl::Status status;
   if (logformat::ItemSink* const ahead = reconstruction.ahead()) {

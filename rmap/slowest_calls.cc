@@ -47,7 +47,7 @@ void SlowestCalls::ReadValues(std::uint32_t hook_id, bool exit,
 }
 
 void SlowestCalls::OnSegmentBegin(const SegmentBegin& begin) {
-  if (!hooks_.contains(begin.hook_id)) return;
+  if (begin.cut || !hooks_.contains(begin.hook_id)) return;
   std::vector<Open>& open = open_[static_cast<std::uint32_t>(begin.thread)];
   open.push_back({begin.depth, begin.time_ns});
   ReadValues(begin.hook_id, /*exit=*/false, open.back().values);

@@ -13,6 +13,7 @@
 #include "base/text/quantity_format.h"
 #include "base/text/quantity_parse.h"
 #include "cli/program/wall_clock.h"
+#include "logformat/description/recorded_part.h"
 
 namespace countrace::cli {
 namespace {
@@ -298,7 +299,8 @@ TraceExtent ExtentOf(const logformat::TraceInfo& info, std::uint64_t begin_ns,
 
 TraceExtent ExtentOf(const logformat::TraceReader& reader) {
   const std::uint64_t begin_ns =
-      std::max(reader.info().begin_ns, reader.complete_from_ns());
+      std::max({reader.info().begin_ns, reader.complete_from_ns(),
+                logformat::PartBeginNs(reader.info(), reader.end_ns())});
   return ExtentOf(reader.info(), begin_ns,
                   std::max(reader.end_ns(), begin_ns) - begin_ns);
 }

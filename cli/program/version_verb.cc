@@ -3,7 +3,7 @@
 #include "cli/program/help_texts.h"
 #include "cli/program/verb.h"
 #include "cli/program/verb_parser.h"
-#include "logformat/packet_layout.h"
+#include "logformat/description/recorded_part.h"
 
 namespace countrace::cli {
 namespace {
@@ -14,7 +14,7 @@ int RunVersion(const Arguments& arguments) {
   return PrintData(
       kVersionVerb.name,
       absl::StrFormat("countrace %s, trace format %d\n", COUNTRACE_VERSION,
-                      logformat::kFormatVersion));
+                      logformat::kPartFormatVersion));
 }
 
 }  // namespace

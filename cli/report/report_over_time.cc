@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "base/text/name_escape.h"
 #include "cli/program/progress_bar.h"
+#include "logformat/description/recorded_part.h"
 #include "rmap/over_time/over_time.h"
 #include "rmap/over_time/over_time_render.h"
 #include "rmap/over_time/phases.h"
@@ -44,7 +45,10 @@ absl::StatusOr<rmap::Report> Read(logformat::TraceReader& reader,
 absl::StatusOr<rmap::OverTimeOptions> OptionsOf(
     const ReportRequest& request, const logformat::TraceReader& reader) {
   rmap::OverTimeOptions options;
-  options.begin_ns = reader.complete_from_ns();
+  const std::uint64_t part_ns =
+      logformat::PartBeginNs(reader.info(), reader.end_ns());
+  options.of_range = part_ns > reader.complete_from_ns();
+  options.begin_ns = std::max(reader.complete_from_ns(), part_ns);
   options.every_ns = request.every_ns;
   if (request.range.given()) {
     const TraceExtent extent = ExtentOf(reader);
@@ -52,7 +56,7 @@ absl::StatusOr<rmap::OverTimeOptions> OptionsOf(
     if (!range.ok()) {
       return AsUsage(absl::InvalidArgumentError(range.status().message()));
     }
-    options.of_range = range->from_ns > extent.begin_ns;
+    options.of_range |= range->from_ns > extent.begin_ns;
     if (options.of_range) options.begin_ns = range->from_ns;
     options.until_ns = range->to_ns;
   }

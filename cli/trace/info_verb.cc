@@ -13,6 +13,7 @@
 #include "cli/program/verb_parser.h"
 #include "cli/program/wall_clock.h"
 #include "cli/trace/trace_input.h"
+#include "logformat/description/recorded_part.h"
 
 namespace countrace::cli {
 namespace {
@@ -83,6 +84,9 @@ std::string Joined(const std::vector<std::string>& names) {
 // "segment server:handle > 20ms: server:handle took 23.1 ms in tid 7 (x),
 // 1.234567 s after the beginning (@54.001234567)".
 std::string TriggerLine(const TraceInfo& info, const TriggerFiring& trigger) {
+  if (trigger.time_ns == logformat::kNotReached) {
+    return trigger.trigger + ": " + trigger.what;
+  }
   const std::uint64_t since_ns =
       trigger.time_ns - std::min(trigger.time_ns, info.begin_ns);
   return absl::StrFormat(
@@ -93,7 +97,8 @@ std::string TriggerLine(const TraceInfo& info, const TriggerFiring& trigger) {
 Json TriggersJson(const TraceInfo& info) {
   Json out = Json::array();
   for (const TriggerFiring& trigger : info.triggers) {
-    out.push_back({{"time_ns", trigger.time_ns},
+    const bool reached = trigger.time_ns != logformat::kNotReached;
+    out.push_back({{"time_ns", reached ? Json(trigger.time_ns) : Json()},
                    {"trigger", trigger.trigger},
                    {"what", trigger.what}});
   }

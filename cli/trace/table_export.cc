@@ -15,6 +15,7 @@
 #include "cli/program/interruption.h"
 #include "cli/program/progress_bar.h"
 #include "cli/program/verb.h"
+#include "logformat/description/recorded_part.h"
 #include "logformat/system_call_exit.h"
 #include "rmap/columns/report_tables.h"
 #include "rmap/export/export_tables.h"
@@ -41,6 +42,7 @@ absl::StatusOr<rmap::ExportRows> RowsOf(const logformat::TraceReader& reader,
                                         const TableExport& wanted) {
   rmap::ExportRows rows = {.owners = {wanted.process, wanted.thread},
                            .texts = !wanted.no_texts};
+  rows.range.from_ns = logformat::PartBeginNs(reader.info(), reader.end_ns());
   if (wanted.range.given()) {
     const auto range = ParseRange(wanted.range, ExtentOf(reader));
     if (!range.ok()) {

@@ -15,6 +15,7 @@
 #include "cli/program/verb_parser.h"
 #include "cli/trace/trace_input.h"
 #include "cli/verbs/query_output.h"
+#include "logformat/description/recorded_part.h"
 #include "rmap/columns/report_tables.h"
 #include "rmap/export/export_tables.h"
 #include "rmap/export/table_query.h"
@@ -73,7 +74,8 @@ int RunQuery(const Arguments& arguments) {
   }
   const auto reader = input.Open(options.trace);
   if (!reader.ok()) return ReportFailure(kQueryVerb.name, reader.status());
-  rmap::TableRange range;
+  rmap::TableRange range{.from_ns = logformat::PartBeginNs(
+                             (*reader)->info(), (*reader)->end_ns())};
   if (range_options.given()) {
     const auto parsed = ParseRange(range_options, ExtentOf(**reader));
     if (!parsed.ok()) {

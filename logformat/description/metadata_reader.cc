@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "logformat/description/metadata_blocks.h"
 #include "logformat/description/metadata_writer.h"
+#include "logformat/description/recorded_part.h"
 #include "logformat/no_times.h"
 
 namespace countrace::logformat {
@@ -350,10 +351,10 @@ absl::StatusOr<TraceDescription> ParseMetadata(std::string_view text,
   ours = CheckBlocks(blocks, text, path, take);
   if (!ours.ok()) return ours;
   const auto version = take.Number<std::uint32_t>("countrace_format");
-  if (version > kFormatVersion) {
+  if (version > kPartFormatVersion) {
     return absl::UnimplementedError(absl::StrFormat(
         "%s has format %d, this program reads up to %d: use a newer countrace",
-        path, version, kFormatVersion));
+        path, version, kPartFormatVersion));
   }
   TraceDescription description;
   description.from_metadata = true;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_format.h"
+#include "logformat/description/recorded_part.h"
 #include "logformat/event_schema.h"
 
 namespace countrace::logformat {
@@ -156,6 +157,7 @@ void AppendClock(const TraceInfo& info, std::string& text) {
 
 // The oldest format that has all of the trace.
 std::uint32_t FormatOf(const TraceInfo& info) {
+  if (PartBeginNs(info) != 0) return kPartFormatVersion;
   const auto has_values = [](const HookInfo& hook) {
     const bool kernel_point =
         hook.origin == HookOrigin::kKernel && hook.kind == HookKind::kPoint;

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_format.h"
 #include "base/posix/file_mapping.h"
+#include "logformat/description/recorded_part.h"
 #include "logformat/session_layout.h"
 
 namespace countrace::logformat {
@@ -190,6 +191,7 @@ void ParseTriggers(std::string_view text, TraceDescription& description) {
     }
     text.remove_prefix(end + 1);
   }
+  SettlePart(description.info.triggers);
 }
 
 void ParseOwners(std::string_view text, TraceDescription& description) {

@@ -23,6 +23,8 @@
 #include "base/posix/file_mapping.h"
 #include "base/posix/file_output.h"
 #include "base/posix/scoped_fd.h"
+#include "logformat/description/recorded_part.h"
+#include "logformat/description/session_files.h"
 #include "logformat/description/trace_description.h"
 #include "logformat/description/trace_directory.h"
 #include "logformat/packet_checksum.h"
@@ -129,10 +131,26 @@ absl::Status CopyStream(const std::string& from, const std::string& to) {
   return status;
 }
 
-absl::Status WriteReasons(const std::vector<TriggerFiring>& reasons,
-                          const std::string& to) {
-  if (reasons.empty()) return absl::OkStatus();
+// What the recording in `from` leaves out, a snapshot of it does, too.
+std::string PartText(const std::string& from) {
   std::string text;
+  const auto file = base::FileMapping::Open(from + "/" + kTriggersFile);
+  if (!file.ok()) return text;
+  TraceDescription description;
+  const std::span<const std::byte> bytes = file->bytes();
+  ParseTriggers({reinterpret_cast<const char*>(bytes.data()), bytes.size()},
+                description);
+  for (const TriggerFiring& firing : description.info.triggers) {
+    if (BeginsPart(firing)) text += TriggerText(firing) + "\n";
+  }
+  return text;
+}
+
+absl::Status WriteReasons(const std::string& from,
+                          const std::vector<TriggerFiring>& reasons,
+                          const std::string& to) {
+  std::string text = PartText(from);
+  if (reasons.empty() && text.empty()) return absl::OkStatus();
   for (const TriggerFiring& reason : reasons) {
     text += TriggerText(reason) + "\n";
   }
@@ -202,7 +220,7 @@ absl::Status CopyTo(const std::string& to, const TraceDirectory& source,
   if (mkdir(folder.c_str(), 0700) != 0) {
     return base::OutputStatus(errno, absl::StrFormat("Cannot create %s", to));
   }
-  absl::Status copied = WriteReasons(content.reasons, folder);
+  absl::Status copied = WriteReasons(source.path, content.reasons, folder);
   if (copied.ok()) copied = CopyFiles(source, content, folder);
   if (copied.ok()) {
     if (renameat2(AT_FDCWD, folder.c_str(), AT_FDCWD, to.c_str(),

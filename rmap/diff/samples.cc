@@ -99,8 +99,7 @@ std::optional<Sample> TotalsOf(const std::vector<Report>& reports,
 Sample ElapsedOf(const std::vector<Report>& reports) {
   Sample sample;
   for (const Report& report : reports) {
-    sample.values.push_back(
-        static_cast<double>(report.end_ns - report.begin_ns));
+    sample.values.push_back(static_cast<double>(report.elapsed_ns()));
   }
   return sample;
 }

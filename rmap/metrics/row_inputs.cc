@@ -195,7 +195,7 @@ RowInputs::Input RowInputs::QuantityOf(Scope scope, std::size_t row,
 RowInputs::Input RowInputs::TraceQuantity(Quantity quantity) const {
   switch (quantity) {
     case Quantity::kDuration:
-      return Exactly(report_.end_ns - report_.begin_ns);
+      return Exactly(report_.elapsed_ns());
     case Quantity::kCpus:
       return Exactly(report_.cpus);
     case Quantity::kRecords:

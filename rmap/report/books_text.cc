@@ -102,7 +102,7 @@ void RecordingLines(TextTables& tables) {
         "  (recording itself: about %s in the BPF programs, inside what they "
         "interrupt;\n   measured for %s of %s)\n",
         time(cost.bpf_ns), time(cost.bpf_sampled_ns),
-        time(tables.report().end_ns - tables.report().begin_ns));
+        time(tables.report().elapsed_ns()));
   }
   for (const Books& books : tables.report().books) {
     if (!books.recording.probes) continue;

@@ -3,6 +3,7 @@
 #include "absl/strings/str_format.h"
 #include "base/text/name_escape.h"
 #include "base/text/quantity_format.h"
+#include "logformat/description/recorded_part.h"
 #include "rmap/tables/bounds/bounds_summary.h"
 
 namespace countrace::rmap {
@@ -39,13 +40,13 @@ std::string SummaryText(const Report& report) {
   const char* scope = report.scope == "system"    ? "whole system"
                       : report.scope == "command" ? "one command"
                                                   : "hooks only";
-  out += absl::StrFormat("%s: %s, %d CPUs, %s, %s records%s%s\n",
-                         base::EscapeName(report.path), scope, report.cpus,
-                         base::FormatNanoseconds(static_cast<double>(
-                             report.end_ns - report.begin_ns)),
-                         base::FormatCount(report.records),
-                         report.finished ? "" : ", recording not finished",
-                         report.interrupted ? ", reading interrupted" : "");
+  out += absl::StrFormat(
+      "%s: %s, %d CPUs, %s, %s records%s%s\n", base::EscapeName(report.path),
+      scope, report.cpus,
+      base::FormatNanoseconds(static_cast<double>(report.elapsed_ns())),
+      base::FormatCount(report.records),
+      report.finished ? "" : ", recording not finished",
+      report.interrupted ? ", reading interrupted" : "");
   if (report.of_range) {
     out += absl::StrFormat("only from @%s to @%s\n",
                            base::FormatSeconds(report.begin_ns),
@@ -61,8 +62,8 @@ std::string SummaryText(const Report& report) {
     // On the clock: the tables of a snapshot can begin later than its
     // recording, so that a time since the beginning has two readings.
     out += absl::StrFormat(
-        "trigger: %s: %s, at @%s\n", base::EscapeName(trigger.trigger),
-        base::EscapeName(trigger.what), base::FormatSeconds(trigger.time_ns));
+        "trigger: %s: %s%s\n", base::EscapeName(trigger.trigger),
+        base::EscapeName(trigger.what), logformat::AtText(trigger));
   }
   // A command's trace counts its own processes by default: print deviations
   // only.

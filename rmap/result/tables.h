@@ -481,6 +481,9 @@ struct Report {
   std::vector<std::string> not_known;
   std::uint64_t begin_ns = 0, end_ns = 0;
   bool of_range = false;  // a part of the trace (TableRange)
+  // In pauses that were asked for (logformat/description/recorded_part.h).
+  std::uint64_t left_out_ns = 0;
+  std::uint64_t elapsed_ns() const { return end_ns - begin_ns - left_out_ns; }
   std::uint32_t cpus = 0;
   std::uint64_t records = 0;
   bool finished = true;

@@ -62,6 +62,7 @@ struct SegmentBegin {
   std::uint64_t time_ns;
   std::uint32_t depth = 0;  // as in SegmentSpan
   bool goes_on = false;     // the thread came back to the call's stack
+  bool cut = false;         // it began before what is shown (RangeObserver)
 };
 
 // One call of a segment, or a part of it: one for each time that the thread was

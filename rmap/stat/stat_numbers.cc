@@ -67,7 +67,7 @@ StatNumber OffCpu(const Report& report, const char* name,
     if (row.*time) {
       sum.Add(*(row.*time), row.bounds, kind);
     } else {
-      sum.AddUpTo(report.end_ns - report.begin_ns);
+      sum.AddUpTo(report.elapsed_ns());
       number.note = "threads did not run all the time: --by thread names them";
     }
   }

@@ -190,13 +190,24 @@ absl::Status Parser::ParseClause() {
   }
   if (word == "at") return ParseAtMost(at);
   if (word == "then") {
-    if (!tokens_.TakeChunk("stop"))
-      return Error(tokens_.Begin(), "expected `then stop`");
-    return Once(at, trigger_.stop);
+    const std::size_t action_at = tokens_.Begin();
+    const bool start = tokens_.TakeChunk("start");
+    if (!start && !tokens_.TakeChunk("stop")) {
+      return Error(action_at, "expected `then stop` or `then start`");
+    }
+    if (start && trigger_.kind != TriggerKind::kHook) {
+      return Error(action_at,
+                   "only a hook can start: `hook server:warm then start`");
+    }
+    if (trigger_.stop || trigger_.start) {
+      return Error(at, "this clause comes twice");
+    }
+    (start ? trigger_.start : trigger_.stop) = true;
+    return absl::OkStatus();
   }
   return Error(at,
-               "expected `after 50ms`, `at most every 10s`, `at most 5 times` "
-               "or `then stop`");
+               "expected `after 50ms`, `at most every 10s`, `at most 5 times`, "
+               "`then stop` or `then start`");
 }
 
 absl::StatusOr<Trigger> Parser::Parse() {
@@ -218,6 +229,11 @@ absl::StatusOr<Trigger> Parser::Parse() {
   if (trigger_.stop && (interval_ || limit_)) {
     return Error(text_.size(),
                  "with `then stop` it fires once: leave out `at most`");
+  }
+  if (trigger_.start && (after_ || interval_ || limit_)) {
+    return Error(text_.size(),
+                 "with `then start` it fires once, at the hook: leave out "
+                 "`after` and `at most`");
   }
   trigger_.text = PrintTrigger(trigger_);
   return trigger_;
@@ -241,6 +257,11 @@ absl::StatusOr<std::vector<Trigger>> ParseTriggers(
     auto trigger = ParseTrigger(text);
     if (!trigger.ok()) return trigger.status();
     triggers.push_back(*std::move(trigger));
+  }
+  if (std::ranges::count(triggers, true, &Trigger::start) > 1) {
+    return absl::InvalidArgumentError(
+        "Two triggers have `then start`: one hook begins what is counted; a "
+        "glob names several");
   }
   return triggers;
 }
@@ -273,6 +294,7 @@ std::string PrintTrigger(const Trigger& trigger) {
     text += absl::StrFormat(" at most %d times", trigger.limit);
   }
   if (trigger.stop) text += " then stop";
+  if (trigger.start) text += " then start";
   return text;
 }
 

@@ -8,10 +8,11 @@
 //   clause    = "after" DURATION
 //             | "at most every" DURATION
 //             | "at most" N "times"
-//             | "then stop"
+//             | "then stop" | "then start"
 //
 // GLOB matches provider:name, as in dump rules. Clauses come in any order, each
-// at most once. Used by the recorder (runtime/recorder/triggers/). Thread: any.
+// at most once; with "then start", which only a hook may have, there is none
+// else. Used by the recorder (runtime/recorder/triggers/). Thread: any.
 #ifndef COUNTRACE_RUNTIME_RULES_TRIGGER_TEXT_H_
 #define COUNTRACE_RUNTIME_RULES_TRIGGER_TEXT_H_
 
@@ -47,14 +48,16 @@ struct Trigger {
   std::uint64_t min_interval_ns = 1'000'000'000;
   std::uint64_t limit = 0;  // most snapshots; 0: no limit
   bool stop = false;        // end the recording instead
-  std::string text;         // canonical spelling
+  bool start =
+      false;  // count from here on (logformat/description/recorded_part.h)
+  std::string text;  // canonical spelling
 };
 
 // Returns: INVALID_ARGUMENT as base::ErrorAt(), with the place "--trigger"; the
 // message says which text is expected, with an example.
 absl::StatusOr<Trigger> ParseTrigger(std::string_view text);
 
-// Returns also: INVALID_ARGUMENT more than kMaxTriggers.
+// Returns also: INVALID_ARGUMENT more than kMaxTriggers, or two that start.
 absl::StatusOr<std::vector<Trigger>> ParseTriggers(
     const std::vector<std::string>& texts);
 

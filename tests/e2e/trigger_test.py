@@ -161,6 +161,86 @@ class Triggers(running.Running):
                 left = re.search(r'still runs, unrecorded: pid=(\d+)', said)
                 os.kill(int(left[1]), signal.SIGKILL)
 
+    def check_part(self, trace, ns, calls):
+        """What is counted of a `warm` run: `calls` after the hook, and at
+        least the `ns` that the program measured, of trigger:outer in
+        them."""
+        said = info(trace)['triggers'][0]
+        begin = said['time_ns']
+        self.assertIn('before are left out', said['what'])
+        text = running.countrace('report', trace).stdout
+        self.assertIn(said['what'], text)
+        self.assertIn(said['what'], running.countrace('info', trace).stdout)
+        report = json.loads(running.countrace('report', '--format', 'json',
+                                              trace).stdout)
+        self.assertEqual(report['trace']['begin_ns'], begin)
+        rows = {row['segment']: row for row in report['segments']}
+        self.assertEqual(rows['trigger:call']['calls'], calls)
+        # It was open: it has its times, without the call.
+        outer = rows['trigger:outer']
+        self.assertEqual(outer['calls'], 0)
+        self.assertGreaterEqual(outer['wall_ns']['incl'], ns)
+        self.assertLessEqual(outer['wall_ns']['incl'],
+                             report['trace']['end_ns'] - begin)
+        slowest = json.loads(running.countrace(
+            'report', '--slowest', '100000', 'trigger:call', '--format',
+            'json', trace).stdout)
+        self.assertEqual(len(slowest['calls']), calls)
+        self.assertIn('sound', running.countrace('verify', trace).stdout)
+        done = subprocess.run(['babeltrace2', str(trace)], text=True,
+                              capture_output=True, timeout=120, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ''))
+        return report
+
+    def test_then_start_leaves_out_what_came_before(self):
+        trigger = 'hook trigger:warm then start'
+        for options in ((), ('--flight', '4M'),
+                        ('--hook-events', 'page-faults,task-clock')):
+            with self.subTest(options=options):
+                run = self.record([trigger], WORKLOAD, 'warm', 300, 200, 50,
+                                  options=options)
+                self.assertEqual(self.snapshots(), [])
+                self.check_part(self.trace, int(run.stdout), 200)
+
+    def test_books_balance_from_the_start_on(self):
+        if os.geteuid() != 0:
+            self.skipTest('SKIPPED: kernel records need root')
+        run = self.record(['hook trigger:warm then start'], WORKLOAD, 'warm',
+                          300, 200, 300, options=('--sample', '199'),
+                          kernel=True)
+        report = self.check_part(self.trace, int(run.stdout), 200)
+        elapsed = report['trace']['end_ns'] - report['trace']['begin_ns']
+        for book in report['books'].values():
+            self.assertEqual(book['residual'], 0)
+        for row in report['processes']:
+            self.assertLessEqual(row['on_cpu_ns'], elapsed)
+        over_time = json.loads(running.countrace(
+            'report', '--by', 'time', '--every', '10ms', '--format', 'json',
+            self.trace).stdout)
+        self.assertEqual(over_time['trace']['begin_ns'],
+                         report['trace']['begin_ns'])
+
+    def test_a_start_that_is_not_reached_counts_nothing(self):
+        run = self.record(['hook trigger:cold then start'], WORKLOAD, 'warm',
+                          30, 20, 5, options=())
+        self.assertIn('fired 0 times', run.stderr)
+        self.assertEqual(segments(self.trace), {})
+        for verb in ('info', 'report'):
+            self.assertIn('not reached: all of it is left out',
+                          running.countrace(verb, self.trace).stdout)
+        self.assertIsNone(info(self.trace)['triggers'][0]['time_ns'])
+
+    def test_a_snapshot_leaves_out_the_same(self):
+        run = self.record(['hook trigger:warm then start',
+                           'hook trigger:warm after 1ms'], WORKLOAD, 'warm',
+                          300, 200, 200, options=())
+        self.assertEqual(len(self.snapshots()), 1, run.stderr)
+        snapshot = segments(self.snapshots()[0])
+        self.assertLessEqual(snapshot['trigger:call']['calls'], 200)
+        self.assertEqual(snapshot['trigger:outer']['calls'], 0)
+        whole = segments(self.trace)
+        self.assertEqual(whole['trigger:call']['calls'], 200)
+
     def test_suppressed_are_counted(self):
         run = self.record(['hook trigger:point at most every 1h'], WORKLOAD,
                           'points', 40, 5)
@@ -269,6 +349,9 @@ class Triggers(running.Running):
                 ('sgment a:b > 20ms', 1, 'segment server:handle'),
                 ('signal SIGKILL', 8, 'SIGUSR2'),
                 ('hook a:b then', 14, 'then stop'),
+                ('hook a:b then strat', 15, 'then start'),
+                ('segment a:b > 1s then start', 23, 'only a hook'),
+                ('hook a:b after 1ms then start', 30, 'leave out'),
                 ('hook a:b at most 3', 19, 'at most 5 times'),
                 ('hook a:b at most 3 times then stop', 35, 'once'),
                 ('', 1, 'a condition')):

@@ -7,6 +7,9 @@
 //   reads COUNT EVERY MS   read(2) on a pipe; each EVERY-th waits MS for data
 //   killed MS              a thread of a child is in trigger:call when the
 //                          child is killed; then MS go by
+//   warm BEFORE AFTER MS   BEFORE calls of trigger:call, MS, trigger:warm,
+//                          AFTER calls, MS: all of it in trigger:outer. Prints
+//                          the ns from trigger:warm to the end.
 //   busy PAIRS THREADS PAIRS_PER_MS
 //                          trigger:fast, as fast as it can if PAIRS_PER_MS is 0
 #include <countrace/hooks.h>
@@ -43,6 +46,19 @@ void Calls(long count, long every, long ms) {
     Call(i, i % every == 0, ms);
     if (i % 64 == 0) SleepMs(1);
   }
+}
+
+void Warm(long before, long after, long ms) {
+  COUNTRACE_SEGMENT("trigger", "outer");
+  Calls(before, before + 1, 0);
+  SleepMs(ms);
+  COUNTRACE_HOOK("trigger", "warm");
+  const auto begin = std::chrono::steady_clock::now();
+  Calls(after, after + 1, 0);
+  SleepMs(ms);
+  const auto end = std::chrono::steady_clock::now();
+  printf("%ld\n",
+         static_cast<long>((end - begin) / std::chrono::nanoseconds(1)));
 }
 
 void Reads(long count, long every, long ms) {
@@ -100,6 +116,8 @@ int main(int argc, char** argv) {
   };
   if (std::strcmp(mode, "calls") == 0) {
     Calls(number(2), number(3), number(4));
+  } else if (std::strcmp(mode, "warm") == 0) {
+    Warm(number(2), number(3), number(4));
   } else if (std::strcmp(mode, "hang") == 0) {
     std::thread([&] { Call(1, true, number(2)); }).join();
   } else if (std::strcmp(mode, "points") == 0) {

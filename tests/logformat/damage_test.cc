@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_format.h"
 #include "base/posix/file_mapping.h"
+#include "logformat/description/recorded_part.h"
 #include "logformat/description/trace_directory.h"
 #include "logformat/event_schema.h"
 #include "logformat/read/packet_scanner.h"
@@ -272,10 +273,11 @@ TEST_CASE("foreign: what is not a trace of ours is refused with a reason",
     expected = "is not CTF 1.8 metadata";
   }
   SECTION("a newer format") {
-    WriteDirectory(path, {{"metadata",
-                           "/* CTF 1.8 */\nenv { tracer_name = \"countrace\"; "
-                           "countrace_format = " +
-                               std::to_string(kFormatVersion + 1) + "; };\n"}});
+    WriteDirectory(path,
+                   {{"metadata",
+                     "/* CTF 1.8 */\nenv { tracer_name = \"countrace\"; "
+                     "countrace_format = " +
+                         std::to_string(kPartFormatVersion + 1) + "; };\n"}});
     expected = "UNIMPLEMENTED";
   }
   CHECK_THAT(open_message(), Catch::Matchers::Contains(expected));

@@ -5,6 +5,7 @@
 
 #include "logformat/description/metadata_reader.h"
 #include "logformat/description/metadata_writer.h"
+#include "logformat/description/recorded_part.h"
 #include "logformat/description/session_files.h"
 #include "logformat/description/trace_description.h"
 #include "logformat/read/trace_reader.h"
@@ -315,6 +316,35 @@ TEST_CASE("round_trip: triggers, from .triggers to metadata and back",
     CHECK(none.info.triggers.empty());
     CHECK(none.messages.size() == 1);
   }
+}
+
+TEST_CASE("round_trip: the part of a trace that was asked for", "[logformat]") {
+  const std::string waits =
+      "18446744073709551615\thook a:b then start\tnot reached\n";
+  const std::string begun = "500\thook a:b then start\treached\n";
+  const std::string other = "400\thook a:b\treached\n";
+  const auto part = [](const std::string& text) {
+    TraceDescription description;
+    ParseTriggers(text, description);
+    const auto again = ParseMetadata(MetadataText(description), "test");
+    REQUIRE(again.ok());
+    CHECK(PartBeginNs(again->info) == PartBeginNs(description.info));
+    const bool newest = again->info.format == kPartFormatVersion;
+    CHECK(newest == (PartBeginNs(again->info) != 0));
+    return std::pair(PartBeginNs(again->info), again->info.triggers.size());
+  };
+  CHECK(part("") == std::pair(std::uint64_t{0}, std::size_t{0}));
+  CHECK(part(other) == std::pair(std::uint64_t{0}, std::size_t{1}));
+  CHECK(part(waits) == std::pair(kNotReached, std::size_t{1}));
+  CHECK(part(waits + other) == std::pair(kNotReached, std::size_t{2}));
+  CHECK(part(waits + other + begun) ==
+        std::pair(std::uint64_t{500}, std::size_t{2}));
+  // A part that has not begun is behind all records.
+  TraceInfo info;
+  info.begin_ns = 70;
+  info.triggers = {{kNotReached, "hook a:b then start", "not reached"}};
+  CHECK(PartBeginNs(info, 900) == 901);
+  CHECK(PartBeginNs(info, 0) == 71);
 }
 
 }  // namespace countrace::logformat

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "rmap/pipeline.h"
+#include "rmap/report/render_options.h"
 #include "rmap/report/report_render.h"
 #include "tests/rmap/lost_records.h"
 #include "tests/rmap/simulated_machine.h"
@@ -416,6 +417,37 @@ TEST_CASE("range: a loss elsewhere is none of it", "[rmap][range][loss]") {
   CHECK(ReportOf(trace, {0, 1500}).loss.discarded_events == 0);
   CHECK(ReportOf(trace, {1500, 1700}).loss.discarded_events == 3);
   CHECK(ReportOf(trace, {1700, 1900}).loss.discarded_events == 0);
+}
+
+// `record --trigger '... then start'`.
+TEST_CASE("a trace of which a part was asked for has the tables of a range",
+          "[rmap][property][range]") {
+  const auto json = [](Report report) {
+    report.triggers.clear();
+    RenderOptions options;
+    options.format = ReportFormat::kJson;
+    return RenderReport(report, options);
+  };
+  for (std::uint32_t seed = 0; seed < PropertyRuns(300u); ++seed) {
+    CAPTURE(seed);
+    SimulationOptions options = RandomOptions(seed);
+    options.event_sets = seed % 2 == 0;
+    options.steps = 100 + seed % 300;
+    const Simulation run = Simulate(options);
+    const std::uint64_t begin_ns = run.trace->info().begin_ns;
+    const std::uint64_t start_ns =
+        begin_ns + 1 + run.truth.duration_ns * (seed % 7) / 8;
+    const std::uint64_t until_ns =
+        seed % 3 == 0 ? begin_ns + run.truth.duration_ns * 9 / 10 + 1
+                      : TableRange().until_ns;
+    const std::string expected =
+        json(ReportOf(*run.trace, {start_ns, until_ns}));
+    run.trace->mutable_info().triggers = {
+        {begin_ns + 1, "hook a:b", "another one"},
+        {start_ns, "hook a:b then start", "a:b was reached"}};
+    CHECK(json(ReportOf(*run.trace, {.until_ns = until_ns})) == expected);
+    CHECK(json(ReportOf(*run.trace, {begin_ns, until_ns})) == expected);
+  }
 }
 
 }  // namespace

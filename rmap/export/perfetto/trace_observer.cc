@@ -133,7 +133,7 @@ void TraceObserver::BeginSlice(ThreadIndex index, std::uint32_t hook_id,
 }
 
 void TraceObserver::OnSegmentBegin(const SegmentBegin& begin) {
-  BeginSlice(begin.thread, begin.hook_id, begin.time_ns, /*inferred=*/false);
+  BeginSlice(begin.thread, begin.hook_id, begin.time_ns, begin.cut);
 }
 
 void TraceObserver::OnSegment(const SegmentSpan& span) {

@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "base/posix/errno_status.h"
 #include "base/posix/scoped_fd.h"
+#include "logformat/description/recorded_part.h"
 #include "logformat/description/trace_description.h"
 #include "logformat/loss.h"
 #include "logformat/repair/trace_snapshot.h"
@@ -151,12 +152,16 @@ void Recording::NoteTriggers(const std::vector<TriggerFiring>& reasons) {
       open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   std::ofstream file(path, std::ios::app);
   for (const TriggerFiring& reason : reasons) {
-    if (triggers_noted_++ >= kMostNoted) return;
+    if (!logformat::BeginsPart(reason) && triggers_noted_++ >= kMostNoted) {
+      return;
+    }
     file << logformat::TriggerText(reason) << '\n';
   }
 }
 
 void Recording::ActOn(const DueTriggers& due) {
+  // A snapshot reads it.
+  NoteTriggers(due.starts);
   if (due.reasons.empty()) return;
   NoteTriggers(due.reasons);
   if (due.stop) {

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_format.h"
 #include "base/posix/errno_status.h"
+#include "logformat/description/recorded_part.h"
 #include "logformat/loss.h"
 #include "runtime/recorder/control/left_files.h"
 #include "runtime/recorder/control/unjoined_program.h"
@@ -52,6 +53,12 @@ absl::Status Recording::StartOrFail(const ClockPair& clock) {
   if (!triggers_.empty()) {
     watcher_.emplace(directory_.steady_path(), triggers_, begin_ns_,
                      [this](const std::string& text) { Notice(text); });
+    for (const Trigger& trigger : triggers_) {
+      if (!trigger.start) continue;
+      NoteTriggers({{logformat::kNotReached, trigger.text,
+                     "not reached: all of it is left out; `countrace list "
+                     "hooks TRACE` names the hooks"}});
+    }
     for (const std::string& text :
          TriggersOfMissingHooks(options_, triggers_)) {
       Notice(text);  // now: the recording may last for days

@@ -9,7 +9,7 @@ bool TriggerSchedule::Accept(std::size_t trigger, std::uint64_t time_ns) {
   const Trigger& rule = triggers_[trigger];
   Counts& counts = counts_[trigger];
   ++counts.fired;
-  const std::uint64_t limit = rule.stop ? 1 : rule.limit;
+  const std::uint64_t limit = rule.stop || rule.start ? 1 : rule.limit;
   if (limit != 0 && counts.accepted >= limit) return false;
   // Threads are read one after the other: times may go back.
   if (counts.last_ns && (time_ns < *counts.last_ns ||
@@ -25,10 +25,12 @@ void TriggerSchedule::Add(std::size_t trigger, std::uint64_t time_ns,
                           std::string what) {
   const Trigger& rule = triggers_[trigger];
   constexpr auto kLatest = ~std::uint64_t{0};
-  const std::uint64_t due_ns =
-      time_ns > kLatest - rule.after_ns ? kLatest : time_ns + rule.after_ns;
+  const std::uint64_t due_ns = rule.start ? time_ns
+                               : time_ns > kLatest - rule.after_ns
+                                   ? kLatest
+                                   : time_ns + rule.after_ns;
   waiting_.push_back(
-      {due_ns, rule.stop, {time_ns, rule.text, std::move(what)}});
+      {due_ns, rule.stop, rule.start, {time_ns, rule.text, std::move(what)}});
 }
 
 DueTriggers TriggerSchedule::TakeDue(std::uint64_t now_ns) {
@@ -36,11 +38,12 @@ DueTriggers TriggerSchedule::TakeDue(std::uint64_t now_ns) {
       waiting_.begin(), waiting_.end(), [now_ns](const Waiting& waiting) {
         return waiting.stop && waiting.due_ns <= now_ns;
       });
-  DueTriggers due{.reasons = {}, .stop = stop};
+  DueTriggers due{.reasons = {}, .stop = stop, .starts = {}};
   std::vector<Waiting> later;
   for (Waiting& waiting : waiting_) {
     if (stop || waiting.due_ns <= now_ns) {
-      due.reasons.push_back(std::move(waiting.reason));
+      (waiting.start ? due.starts : due.reasons)
+          .push_back(std::move(waiting.reason));
     } else {
       later.push_back(std::move(waiting));
     }

@@ -1,6 +1,6 @@
-// Decides when a fired trigger leads to a snapshot, or to the end: `after`, `at
-// most every`, `at most N times`, `then stop` of each trigger. Counts
-// suppressed ones.
+// Decides when a fired trigger leads to a snapshot, to the end, or to the begin
+// of what is counted: `after`, `at most every`, `at most N times`, `then stop`,
+// `then start` of each trigger. Counts suppressed ones.
 //
 // Thread: one.
 #ifndef COUNTRACE_RUNTIME_RECORDER_TRIGGERS_TRIGGER_SCHEDULE_H_
@@ -21,6 +21,7 @@ namespace countrace::runtime {
 struct DueTriggers {
   std::vector<logformat::TriggerFiring> reasons;  // empty: nothing
   bool stop = false;
+  std::vector<logformat::TriggerFiring> starts;  // `then start`: at most one
 };
 
 class TriggerSchedule {
@@ -53,7 +54,7 @@ class TriggerSchedule {
   };
   struct Waiting {
     std::uint64_t due_ns;
-    bool stop;
+    bool stop, start;
     logformat::TriggerFiring reason;
   };
   const std::vector<Trigger>& triggers_;

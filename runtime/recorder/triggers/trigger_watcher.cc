@@ -279,7 +279,13 @@ std::string TriggerWatcher::Describe(const Fired& fired) const {
 
 void TriggerWatcher::Fire(const Fired& fired) {
   if (schedule_.Accept(fired.trigger, fired.time_ns)) {
-    Fire(fired.trigger, fired.time_ns, Describe(fired));
+    std::string what = Describe(fired);
+    if (triggers_[fired.trigger].start) {
+      what += absl::StrFormat(
+          "; the %s before are left out",
+          Duration(fired.time_ns - std::min(fired.time_ns, begin_ns_)));
+    }
+    Fire(fired.trigger, fired.time_ns, std::move(what));
   }
 }
 
@@ -333,7 +339,8 @@ std::vector<std::string> TriggerWatcher::Describe() const {
         suppressed > 0) {
       text += absl::StrFormat(
           ", %d of them suppressed (%s)", suppressed,
-          trigger.stop ? "the first one ended the recording"
+          trigger.stop    ? "the first one ended the recording"
+          : trigger.start ? "what is counted began at the first one"
           : trigger.limit > 0
               ? absl::StrFormat("at most %d times, every %s", trigger.limit,
                                 Duration(trigger.min_interval_ns))

@@ -38,6 +38,10 @@ Trigger RandomTrigger(Random& random) {
   if (trigger.kind == TriggerKind::kSegment) {
     trigger.longer_than_ns = AnyDuration(random);
   }
+  if (trigger.kind == TriggerKind::kHook && random() % 4 == 0) {
+    trigger.start = true;
+    return trigger;
+  }
   if (random() % 2 == 0) trigger.after_ns = AnyDuration(random);
   if (random() % 3 == 0) {
     trigger.stop = true;
@@ -58,6 +62,7 @@ void RequireSame(const Trigger& a, const Trigger& b) {
   REQUIRE(a.min_interval_ns == b.min_interval_ns);
   REQUIRE(a.limit == b.limit);
   REQUIRE(a.stop == b.stop);
+  REQUIRE(a.start == b.start);
 }
 
 std::string ErrorOf(const std::string& text) {
@@ -85,9 +90,9 @@ TEST_CASE("trigger_text: what is printed reads back as the same") {
 TEST_CASE("trigger_text: random changes of a text never crash") {
   Random random(7);
   constexpr std::string_view kPieces[] = {
-      "segment", "hook",  "signal",  ">",  "20ms",  "a:b",
-      "at",      "most",  "every",   "5",  "times", "then",
-      "stop",    "after", "SIGUSR2", "\t", "\x80",  ">20ms"};
+      "segment", "hook",    "signal", ">",     "20ms", "a:b",  "at",
+      "most",    "every",   "5",      "times", "then", "stop", "start",
+      "after",   "SIGUSR2", "\t",     "\x80",  ">20ms"};
   for (int i = 0; i < 50'000; ++i) {
     std::string text;
     for (std::uint64_t words = random() % 10; words > 0; --words) {
@@ -103,6 +108,30 @@ TEST_CASE("trigger_text: random changes of a text never crash") {
     REQUIRE(again.ok());
     RequireSame(*again, *parsed);
   }
+}
+
+TEST_CASE("trigger_text: one hook alone starts what is counted") {
+  REQUIRE(ParseTrigger("hook server:warm then start")->start);
+  REQUIRE(ErrorOf("hook a:b then strat").find("`then start`") !=
+          std::string::npos);
+  for (const char* condition :
+       {"segment a:b > 1ms", "signal SIGUSR2", "every 1s"}) {
+    REQUIRE(ErrorOf(std::string(condition) + " then start")
+                .find("only a hook can start") != std::string::npos);
+  }
+  for (const char* more : {"after 1ms", "at most 1 time", "at most every 1s"}) {
+    REQUIRE(
+        ErrorOf(std::string("hook a:b then start ") + more).find("leave out") !=
+        std::string::npos);
+  }
+  for (const char* twice : {"then start then start", "then stop then start"}) {
+    REQUIRE(ErrorOf(std::string("hook a:b ") + twice).find("twice") !=
+            std::string::npos);
+  }
+  const auto two =
+      ParseTriggers({"hook a:b then start", "hook c:* then start"});
+  REQUIRE(two.status().message().find("Two triggers") == 0);
+  REQUIRE(ParseTriggers({"hook a:b then start", "hook c:d then stop"}).ok());
 }
 
 TEST_CASE("trigger_text: the clauses of a trigger") {

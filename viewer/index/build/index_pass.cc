@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "rmap/over_time/range_observer.h"
+#include "logformat/description/recorded_part.h"
 #include "rmap/pipeline.h"
+#include "rmap/range_observer.h"
 
 namespace countrace::viewer {
 namespace {
@@ -17,7 +18,10 @@ constexpr std::uint64_t kReading = 600;
 absl::StatusOr<IndexPass> IndexPass::Read(
     logformat::TraceReader& reader, const std::string& directory,
     std::uint64_t most_bytes, const logformat::ProgressCallback& progress,
-    const rmap::TableRange& range) {
+    const rmap::TableRange& asked) {
+  rmap::TableRange range = asked;
+  range.from_ns = std::max(
+      range.from_ns, logformat::PartBeginNs(reader.info(), reader.end_ns()));
   absl::StatusOr<std::unique_ptr<IndexBuilder>> builder = IndexBuilder::Create(
       static_cast<std::uint32_t>(
           std::min(reader.info().cpu_events.size(), kMaxIndexedEvents)),

@@ -41,6 +41,23 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("trigger_schedule: a start is due at once, and no snapshot") {
+  const auto triggers = Parsed({"hook a:b then start", "hook a:b"});
+  TriggerSchedule schedule(triggers);
+  for (const std::size_t i : {0u, 1u}) {
+    REQUIRE(schedule.Accept(i, 100));
+    schedule.Add(i, 100, "what");
+  }
+  const DueTriggers due = schedule.TakeDue(100);
+  REQUIRE(due.reasons.empty());
+  REQUIRE(due.starts.size() == 1);
+  REQUIRE(due.starts[0].time_ns == 100);
+  REQUIRE_FALSE(due.stop);
+  REQUIRE(schedule.TakeAll().reasons.size() == 1);
+  REQUIRE_FALSE(schedule.Accept(0, 2'000'000'000));
+  REQUIRE(schedule.suppressed(0) == 1);
+}
+
 TEST_CASE("trigger_schedule: one snapshot for all that is due") {
   const auto triggers = Parsed({"hook a:b after 10ns", "hook c:d after 30ns"});
   TriggerSchedule schedule(triggers);

@@ -3,12 +3,16 @@
 //   Reconstruct --> RangeObserver --> IndexBuilder, StreamObserver
 //
 // Reconstruction delivers what ends before the range, too, and some spans with
-// the begin that they had before it. Thread: as TimelineObserver.
-#ifndef COUNTRACE_RMAP_OVER_TIME_RANGE_OBSERVER_H_
-#define COUNTRACE_RMAP_OVER_TIME_RANGE_OBSERVER_H_
+// the begin that they had before it. A call that is open at the begin begins
+// there (SegmentBegin::cut), before anything else of its thread. Thread: as
+// TimelineObserver.
+#ifndef COUNTRACE_RMAP_RANGE_OBSERVER_H_
+#define COUNTRACE_RMAP_RANGE_OBSERVER_H_
 
 #include <algorithm>
 #include <cstdint>
+#include <unordered_map>
+#include <vector>
 
 #include "rmap/pipeline.h"
 #include "rmap/result/timeline_observer.h"
@@ -56,10 +60,17 @@ class RangeObserver final : public TimelineObserver {
     return true;
   }
 
+  // Begins the thread's calls that are open at the begin.
+  void GoOn(ThreadIndex thread);
+  // Calls of these depths have ended.
+  void EndBefore(ThreadIndex thread, std::uint32_t depth);
+
   const TableRange range_;
   TimelineObserver& next_;
+  // Outermost first, by thread.
+  std::unordered_map<std::uint32_t, std::vector<SegmentBegin>> begun_before_;
 };
 
 }  // namespace countrace::rmap
 
-#endif  // COUNTRACE_RMAP_OVER_TIME_RANGE_OBSERVER_H_
+#endif  // COUNTRACE_RMAP_RANGE_OBSERVER_H_

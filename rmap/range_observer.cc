@@ -1,10 +1,31 @@
-#include "rmap/over_time/range_observer.h"
+#include "rmap/range_observer.h"
 
 namespace countrace::rmap {
 
+void RangeObserver::GoOn(ThreadIndex thread) {
+  const auto calls = begun_before_.find(static_cast<std::uint32_t>(thread));
+  if (calls == begun_before_.end()) return;
+  for (SegmentBegin& begin : calls->second) {
+    begin.time_ns = range_.from_ns;
+    begin.goes_on = begin.cut = true;
+    next_.OnSegmentBegin(begin);
+  }
+  begun_before_.erase(calls);
+}
+
+void RangeObserver::EndBefore(ThreadIndex thread, std::uint32_t depth) {
+  const auto calls = begun_before_.find(static_cast<std::uint32_t>(thread));
+  if (calls == begun_before_.end()) return;
+  while (!calls->second.empty() && calls->second.back().depth >= depth) {
+    calls->second.pop_back();
+  }
+}
+
 void RangeObserver::OnTime(const AttributedTime& attributed) {
   AttributedTime cut = attributed;
-  if (Cut(cut)) next_.OnTime(cut);
+  if (!Cut(cut)) return;
+  if (cut.thread != kNoThread) GoOn(cut.thread);
+  next_.OnTime(cut);
 }
 
 void RangeObserver::OnCounts(const AttributedCount& attributed) {
@@ -55,12 +76,24 @@ void RangeObserver::OnInterrupt(const InterruptSpan& span) {
 }
 
 void RangeObserver::OnSegmentBegin(const SegmentBegin& begin) {
-  if (Has(begin.time_ns)) next_.OnSegmentBegin(begin);
+  EndBefore(begin.thread, begin.depth);
+  if (begin.time_ns < range_.from_ns) {
+    begun_before_[static_cast<std::uint32_t>(begin.thread)].push_back(begin);
+  } else if (Has(begin.time_ns)) {
+    GoOn(begin.thread);
+    next_.OnSegmentBegin(begin);
+  }
 }
 
 void RangeObserver::OnSegment(const SegmentSpan& span) {
   SegmentSpan cut = span;
-  if (!Cut(cut)) return;
+  if (!Cut(cut)) {
+    if (!span.begin_inferred && span.begin_ns < range_.from_ns) {
+      EndBefore(span.thread, span.depth);
+    }
+    return;
+  }
+  GoOn(span.thread);
   // Its time counts, unlike that of a call without an enter, and its length is
   // not its own, as that of a call without an exit.
   cut.end_inferred |=
