@@ -13,6 +13,8 @@
 #include "cli/program/verb_parser.h"
 #include "runtime/recorder/control/left_files.h"
 #include "runtime/recorder/control/process_control.h"
+#include "runtime/recorder/kernel/hooks/hook_spec.h"
+#include "runtime/recorder/system/tracepoint_format.h"
 
 namespace countrace::cli {
 namespace {
@@ -52,6 +54,43 @@ int PrintHooks(const ProcessControl& process,
   return PrintData(kHooksVerb.name, table.Render(format));
 }
 
+// The arguments of its values, "arg0:u64,arg1:char[]".
+std::string ValuesOf(const runtime::HookAttachment& at) {
+  std::string values;
+  const auto fields = runtime::ParseTracepointFormat(at.arguments);
+  if (!fields.ok()) return "-";
+  for (const runtime::TracepointField& field : *fields) {
+    if (field.name.starts_with("common_")) continue;
+    absl::StrAppendFormat(&values, "%s%s", values.empty() ? "" : ",",
+                          field.name);
+  }
+  return values.empty() ? "-" : values;
+}
+
+int ListKernelHooks(const std::string& glob, const std::string& format) {
+  const auto hooks = runtime::ReadModuleHooks("*");
+  if (!hooks.ok()) return ReportFailure(kHooksVerb.name, hooks.status());
+  RowTable table("countrace.kernel_hooks/1", "hooks",
+                 {"hook", "location", "kind", "places", "values"});
+  for (const runtime::DynamicHook& hook : *hooks) {
+    const std::string name = absl::StrFormat("%s:%s", hook.provider, hook.name);
+    if (!glob.empty() && !base::GlobMatches(glob.c_str(), name.c_str())) {
+      continue;
+    }
+    const bool segment = hook.kind == logformat::HookKind::kSegment;
+    table.Add({name, hook.location, std::string(segment ? "segment" : "point"),
+               std::uint64_t{hook.attachments.size()},
+               ValuesOf(hook.attachments.front())});
+  }
+  if (table.size() == 0) {
+    Say(kHooksVerb.name,
+        glob.empty() || hooks->empty()
+            ? "no loaded module has hooks of countrace_kernel_hooks.h"
+            : "no hook of a module matches " + glob);
+  }
+  return PrintData(kHooksVerb.name, table.Render(format));
+}
+
 int SwitchHooks(ProcessControl& process, const std::string& glob, bool on,
                 bool quiet) {
   const absl::Status switched = process.Switch(glob, on);
@@ -77,12 +116,13 @@ int SwitchHooks(ProcessControl& process, const std::string& glob, bool on,
 int RunHooks(const Arguments& arguments) {
   VerbParser parser(kHooksVerb);
   std::string action, glob, pid_text, format;
-  bool quiet = false;
+  bool quiet = false, kernel = false;
   parser.AddPositional("action", action);
   parser.AddPositional("glob", glob);
   parser.AddText("--pid", pid_text);
   parser.AddFormat(format, {"text", "json", "jsonl", "csv"});
   parser.AddFlag("--quiet", quiet);
+  parser.AddFlag("--kernel", kernel);
   if (const auto status = parser.Parse(arguments)) return *status;
 
   if (action != "list" && action != "enable" && action != "disable") {
@@ -91,6 +131,12 @@ int RunHooks(const Arguments& arguments) {
             ? "say what to do: list, enable or disable"
             : absl::StrFormat("cannot `%s` hooks, only list, enable or disable",
                               action));
+  }
+  if (kernel) {
+    if (action != "list" || !pid_text.empty()) {
+      return parser.UsageError("-k is for `hooks list` without -p");
+    }
+    return ListKernelHooks(glob, format);
   }
   if (pid_text.empty()) {
     return parser.UsageError(

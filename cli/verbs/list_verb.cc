@@ -19,6 +19,7 @@
 #include "runtime/recorder/doctor/capabilities.h"
 #include "runtime/recorder/events/event_list.h"
 #include "runtime/recorder/events/vocabulary_event.h"
+#include "runtime/recorder/kernel/functions/kernel_functions.h"
 #include "runtime/recorder/kernel/hooks/function_exits.h"
 #include "runtime/recorder/kernel/hooks/function_symbols.h"
 #include "runtime/recorder/kernel/hooks/hook_spec.h"
@@ -155,6 +156,29 @@ int ListFunctions(const std::string& file, const std::string& glob,
   return PrintData(kListVerb.name, table.Render(format));
 }
 
+// What `record --hook kfunc:FUNCTION` accepts.
+int ListKernelFunctions(const std::string& glob, const std::string& format) {
+  const auto functions = runtime::ReadKernelFunctions();
+  if (!functions.ok()) {
+    return ReportFailure(kListVerb.name, functions.status());
+  }
+  RowTable table("countrace.kernel_functions/1", "functions",
+                 {"function", "module", "hook", "why_not"});
+  for (const runtime::KernelFunction& function : *functions) {
+    if (!base::GlobMatches(glob.c_str(), function.name.c_str())) continue;
+    table.Add({function.name, function.module.empty() ? "-" : function.module,
+               std::string(function.why_not.empty() ? "segment" : "none"),
+               function.why_not});
+  }
+  if (table.size() == 0) {
+    Say(kListVerb.name,
+        absl::StrFormat("no function of this kernel matches %s (the compiler "
+                        "may have inlined it)",
+                        glob));
+  }
+  return PrintData(kListVerb.name, table.Render(format));
+}
+
 // What `record --hook usdt:FILE:PROVIDER:NAME` accepts, and makes of it.
 int ListProbes(const std::string& file, const std::string& glob,
                const std::string& format) {
@@ -219,6 +243,9 @@ int RunList(const Arguments& arguments) {
           absl::StrFormat("list %s of which program or library?", what));
     }
     if (glob.empty()) glob = "*";
+    if (what == "functions" && path == "kernel") {
+      return ListKernelFunctions(glob, format);
+    }
     return what == "probes" ? ListProbes(path, glob, format)
                             : ListFunctions(path, glob, format);
   }

@@ -5,6 +5,11 @@
 //   uprobe-enter:FILE:FUNCTION   a point: the function's first instruction
 //   usdt:FILE:PROVIDER:NAME      NAME__enter and NAME__exit as a segment, or
 //                                the probe NAME as a point
+//   kernel:MODULE:NAME           hooks of countrace_kernel_hooks.h in the
+//                                kernel's code: segments and points
+//   kfunc:FUNCTION               a function of the kernel: a segment
+//   kfunc:MODULE:FUNCTION        the same of a loaded module
+//   kfunc-enter:...              the same as a point
 //   tracepoint:SYSTEM:NAME       a point
 //   tracepoint:SYSTEM:ENTER/EXIT a segment between two tracepoints
 //
@@ -13,8 +18,8 @@
 // hook with more the first COUNTRACE_STORED_VALUES. Of a function they are its
 // enter's.
 //
-// FUNCTION, PROVIDER and NAME may be globs (glob(7)): each match is a hook.
-// FILE is a path, or the name of a program in PATH or of a library.
+// FUNCTION, PROVIDER, MODULE and NAME may be globs (glob(7)): each match is a
+// hook. FILE is a path, or the name of a program in PATH or of a library.
 #ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_HOOKS_HOOK_SPEC_H_
 #define COUNTRACE_RUNTIME_RECORDER_KERNEL_HOOKS_HOOK_SPEC_H_
 
@@ -39,6 +44,11 @@ absl::Status AddDynamicHooks(std::string_view spec, KernelHookRequest& request);
 
 // Whether its records have values.
 bool StoresValues(const DynamicHook& hook);
+
+// Hooks of modules whose provider matches: the places of one name are one hook,
+// a segment if it has an enter and an exit. Returns: as Tracefs::Open().
+absl::StatusOr<std::vector<DynamicHook>> ReadModuleHooks(
+    const std::string& provider_glob);
 
 // The path of `file`: itself, or a program of PATH, or a library.
 // Returns: NOT_FOUND.

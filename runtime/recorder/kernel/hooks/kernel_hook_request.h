@@ -28,7 +28,10 @@ struct HookAttachment {
   std::uint64_t offset = 0;
   std::uint64_t semaphore_offset = 0;  // USDT: counts attached probes; 0: none
   bool on_return = false;
-  // Or, if `file` is empty, a tracepoint, by its id in tracefs.
+  // Or a function of the kernel, or of a module of it, at address `offset`; 0:
+  // the kernel does not say.
+  std::string function, module;
+  // Or, if all of these are empty, a tracepoint, by its id in tracefs.
   std::uint64_t tracepoint = 0;
   // The description of its arguments: a USDT probe's note, or a tracepoint's
   // format file.
@@ -43,9 +46,15 @@ struct HookValues {
   std::vector<std::string> names;
 };
 
-// A dynamic hook: a uprobe, a USDT probe or a tracepoint, one or many places.
+// A dynamic hook: a uprobe, a USDT probe, a tracepoint or a kernel function,
+// one or many places.
 struct DynamicHook {
-  enum class Type : std::uint8_t { kFunction, kUsdtProbe, kTracepoint };
+  enum class Type : std::uint8_t {
+    kFunction,
+    kUsdtProbe,
+    kTracepoint,
+    kKernelFunction
+  };
   Type type = Type::kFunction;
   std::string provider, name;
   std::string location;  // where it is attached, for the user

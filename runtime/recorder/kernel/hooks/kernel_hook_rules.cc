@@ -49,7 +49,8 @@ absl::Status CannotAsk(const DumpRule& rule, const logformat::HookInfo& hook,
 
 bool HasRet(std::uint32_t family, const DynamicHook* listed) {
   if (listed != nullptr) {
-    return listed->type == DynamicHook::Type::kFunction &&
+    return (listed->type == DynamicHook::Type::kFunction ||
+            listed->type == DynamicHook::Type::kKernelFunction) &&
            listed->kind == logformat::HookKind::kSegment;
   }
   return family == COUNTRACE_FAMILY_SYSCALL ||
@@ -71,6 +72,10 @@ std::string WhyUnknown(unsigned index, const DynamicHook& hook,
     return absl::StrFormat(
         "whose tracepoint has no number as field %d (see its format file)",
         index + 1);
+  }
+  if (hook.type == DynamicHook::Type::kKernelFunction) {
+    return "a function of the kernel, of which rules compare `ret` and the "
+           "first five arguments, not its caller";
   }
   const auto described = SplitUsdtArguments(at.arguments);
   if (index >= described.size()) {
@@ -217,7 +222,8 @@ absl::Status Resolver::CheckCaller(std::size_t index,
   const bool has_caller =
       family == COUNTRACE_FAMILY_SYSCALL ||
       family == COUNTRACE_FAMILY_COMPAT_SYSCALL ||
-      (listed != nullptr && listed->type != DynamicHook::Type::kTracepoint);
+      (listed != nullptr && (listed->type == DynamicHook::Type::kFunction ||
+                             listed->type == DynamicHook::Type::kUsdtProbe));
   if (!has_caller) {
     return CannotAsk(rule, hook,
                      "which no code of a program calls: `from` is for "

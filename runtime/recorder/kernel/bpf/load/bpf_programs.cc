@@ -23,6 +23,7 @@
 #include "logformat/loss.h"
 #include "runtime/recorder/events/event_list.h"
 #include "runtime/recorder/kernel/bpf/load/bpf_error.h"
+#include "runtime/recorder/kernel/bpf/load/function_programs.h"
 #include "runtime/recorder/kernel/bpf/load/hook_programs.h"
 #include "runtime/recorder/kernel/bpf/load/program_inputs.h"
 #include "runtime/recorder/kernel/perf/countable_events.h"
@@ -32,7 +33,8 @@ namespace countrace::runtime {
 namespace {
 
 // Leaves out the programs that `options` do not need. Returns: 0 or an errno.
-int SelectPrograms(const BpfProgramOptions& options, kernel_programs& skeleton,
+int SelectPrograms(const BpfProgramOptions& options, bool traced_functions,
+                   kernel_programs& skeleton,
                    std::vector<logformat::NotRecorded>& left_out) {
   const auto& programs = skeleton.progs;
   int error = bpf_program__set_autoload(
@@ -45,7 +47,8 @@ int SelectPrograms(const BpfProgramOptions& options, kernel_programs& skeleton,
     error = bpf_program__set_autoload(programs.name_code, options.names_code);
   }
   if (error != 0) return -error;
-  return SelectHookPrograms(options.hooks, skeleton, left_out);
+  return SelectHookPrograms(options.hooks, traced_functions, skeleton,
+                            left_out);
 }
 
 }  // namespace
@@ -89,6 +92,11 @@ absl::Status BpfPrograms::Open(const BpfProgramOptions& options,
       std::move(found.begin(), found.end(), std::back_inserter(left_out));
       return absl::OkStatus();
     }
+    if (traces_functions_ && HasFunctionHooks(options.hooks) &&
+        error != E2BIG && error != ENOMEM) {
+      traces_functions_ = false;
+      continue;
+    }
     // Before Linux 6.5 an element of an array is at most 4 MiB.
     if ((error != E2BIG && error != ENOMEM) || ring_bytes_ <= page) {
       constexpr char kKernelTypes[] = "/sys/kernel/btf/vmlinux";
@@ -110,7 +118,9 @@ int BpfPrograms::OpenAndLoad(const BpfProgramOptions& options,
   skeleton_ = kernel_programs__open();
   if (skeleton_ == nullptr) return errno;
   int error = SetInputs(options, ring_bytes_, *skeleton_);
-  if (error == 0) error = SelectPrograms(options, *skeleton_, left_out);
+  if (error == 0) {
+    error = SelectPrograms(options, traces_functions_, *skeleton_, left_out);
+  }
   if (error != 0) return error;
   error = kernel_programs__load(skeleton_);
   // Where libbpf finds no memory, it loads programs whose variables no one can
@@ -174,7 +184,7 @@ absl::Status BpfPrograms::Attach(
   if (!hooks.ok()) return hooks;
   hooks = AttachHookPrograms(options.hooks, options.hook_rules,
                              options.cpus.front(), *skeleton_, links_,
-                             joint_links_, left_out);
+                             joint_links_, function_programs_, left_out);
   if (!hooks.ok() || !options.fault_records) return hooks;
   return AttachFaults(options);
 }
@@ -362,15 +372,18 @@ void BpfPrograms::SetStarting(std::int32_t pid) {
 std::uint64_t BpfPrograms::SumOverPrograms(
     std::uint64_t (*value)(const bpf_prog_info& info)) const {
   std::uint64_t sum = 0;
-  bpf_program* program = nullptr;
-  while ((program = bpf_object__next_program(skeleton_->obj, program)) !=
-         nullptr) {
+  const auto add = [&sum, value](int fd) {
     bpf_prog_info info{};
     __u32 bytes = sizeof(info);
-    const int fd = bpf_program__fd(program);
     if (fd >= 0 && bpf_obj_get_info_by_fd(fd, &info, &bytes) == 0) {
       sum += value(info);
     }
+  };
+  for (const base::ScopedFd& copy : function_programs_) add(copy.get());
+  bpf_program* program = nullptr;
+  while ((program = bpf_object__next_program(skeleton_->obj, program)) !=
+         nullptr) {
+    add(bpf_program__fd(program));
   }
   return sum;
 }

@@ -120,6 +120,8 @@ class BpfPrograms {
   std::vector<bpf_link*> links_;       // beside those of the skeleton
   std::vector<bpf_link*> fault_ends_;  // of AttachCalls()
   std::vector<base::ScopedFd> joint_links_;
+  bool traces_functions_ = true;  // fentry, until the kernel refuses it
+  std::vector<base::ScopedFd> function_programs_;  // copies, see there
 };
 
 }  // namespace countrace::runtime

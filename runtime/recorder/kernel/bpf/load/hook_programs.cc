@@ -14,6 +14,7 @@
 #include "logformat/loss.h"
 #include "runtime/recorder/events/event_list.h"
 #include "runtime/recorder/kernel/bpf/load/bpf_error.h"
+#include "runtime/recorder/kernel/bpf/load/function_programs.h"
 #include "runtime/recorder/kernel/bpf/load/joint_attachment.h"
 #include "runtime/recorder/kernel/bpf/load/uprobe_multi.h"
 
@@ -163,7 +164,7 @@ absl::Status AttachFaultEnds(const std::vector<std::uint32_t>& cpus,
 
 }  // namespace
 
-int SelectHookPrograms(const KernelHookRequest& request,
+int SelectHookPrograms(const KernelHookRequest& request, bool traced_functions,
                        kernel_programs& skeleton,
                        std::vector<logformat::NotRecorded>& left_out) {
   const auto& programs = skeleton.progs;
@@ -212,8 +213,12 @@ int SelectHookPrograms(const KernelHookRequest& request,
   bool probes = false, tracepoints = false;
   for (const DynamicHook& hook : request.dynamic) {
     for (const HookAttachment& at : hook.attachments) {
+      if (!at.function.empty()) continue;
       (at.file.empty() ? tracepoints : probes) = true;
     }
+  }
+  if (error == 0) {
+    error = SelectFunctionPrograms(request, traced_functions, skeleton);
   }
   if (error == 0) error = LeaveToUs(programs.on_user_probe, probes);
   if (probes && KernelHasUprobeMulti()) {
@@ -280,6 +285,7 @@ absl::Status AttachHookPrograms(const KernelHookRequest& request,
                                 kernel_programs& skeleton,
                                 std::vector<bpf_link*>& links,
                                 std::vector<base::ScopedFd>& joint_links,
+                                std::vector<base::ScopedFd>& programs,
                                 std::vector<logformat::NotRecorded>& left_out) {
   constexpr std::size_t kNamedFailures = 3;
   std::size_t failures = 0, denied = 0;
@@ -296,10 +302,22 @@ absl::Status AttachHookPrograms(const KernelHookRequest& request,
         },
         joint_links);
   }
+  FunctionPrograms functions(skeleton, programs);
   for (std::size_t i = 0; i < request.dynamic.size(); ++i) {
     if (attached[i]) continue;
-    const absl::Status failure =
-        AttachDynamicHook(request, i, rules, cpu, skeleton, links, joint_links);
+    absl::Status failure;
+    if (request.dynamic[i].type == DynamicHook::Type::kKernelFunction) {
+      std::vector<std::uint64_t> cookies;
+      for (std::size_t at = 0; at < request.dynamic[i].attachments.size();
+           ++at) {
+        cookies.push_back(CookieOf(request, rules, i, at));
+      }
+      failure =
+          functions.Attach(request.dynamic[i], cookies, links, joint_links);
+    } else {
+      failure = AttachDynamicHook(request, i, rules, cpu, skeleton, links,
+                                  joint_links);
+    }
     if (request.attaching) request.attaching(i + 1, request.dynamic.size());
     if (failure.ok()) continue;
     last_failure = failure;

@@ -18,9 +18,10 @@ struct bpf_link;
 namespace countrace::runtime {
 
 // Call before loading: leaves out the programs that `request` does not need,
-// and adds a message for each that this kernel cannot run. Returns: 0 or an
+// or, of kernel functions, the kernel does not take (`traced_functions`), and
+// adds a message for each that this kernel cannot run. Returns: 0 or an
 // errno.
-int SelectHookPrograms(const KernelHookRequest& request,
+int SelectHookPrograms(const KernelHookRequest& request, bool traced_functions,
                        kernel_programs& skeleton,
                        std::vector<logformat::NotRecorded>& left_out);
 
@@ -33,7 +34,8 @@ absl::Status AttachCalls(bool attach, const std::vector<std::uint32_t>& cpus,
 
 // Attaches the programs that the skeleton does not attach by itself: dynamic
 // hooks. The caller destroys the links; `joint_links`
-// are those of many probes of a file. A dynamic hook that cannot be attached is
+// are those of many probes of a file, and of kernel functions, whose own
+// programs are added to `programs`. A dynamic hook that cannot be attached is
 // left out and named in `left_out`. Returns: errors of the kernel; NOT_FOUND no
 // dynamic hook could be attached.
 absl::Status AttachHookPrograms(const KernelHookRequest& request,
@@ -41,6 +43,7 @@ absl::Status AttachHookPrograms(const KernelHookRequest& request,
                                 kernel_programs& skeleton,
                                 std::vector<bpf_link*>& links,
                                 std::vector<base::ScopedFd>& joint_links,
+                                std::vector<base::ScopedFd>& programs,
                                 std::vector<logformat::NotRecorded>& left_out);
 
 }  // namespace countrace::runtime

@@ -255,6 +255,44 @@ int on_user_probe(struct pt_regs* regs) {
   return listed_event(bpf_get_attach_cookie(regs), regs, PT_REGS_RC(regs));
 }
 
+// --- Functions of the kernel -------------------------------------------------
+
+// `place`: of the cookie, or an exit.
+static __always_inline int function_event(__u64 cookie, __u32 place,
+                                          __u64 ret) {
+  return hook_event(COUNTRACE_FAMILY_LISTED, place, (__u32)cookie >> 2, ret);
+}
+
+static __always_inline int function_begins(__u64 cookie) {
+  return (cookie & 3) == COUNTRACE_PLACE_ENTER
+             ? function_event(cookie, COUNTRACE_PLACE_ENTER, 0)
+             : function_event(cookie, COUNTRACE_PLACE_POINT, 0);
+}
+
+// Patterns: function_programs.h loads a copy for each function.
+SEC("fentry")
+int on_function_enter(void* context) {
+  return function_begins(bpf_get_attach_cookie(context));
+}
+
+SEC("fexit")
+int on_function_exit(void* context) {
+  __u64 ret = 0;
+  bpf_get_func_ret(context, &ret);
+  return function_event(bpf_get_attach_cookie(context), COUNTRACE_PLACE_EXIT,
+                        ret);
+}
+
+SEC("kprobe")
+int on_kernel_probe(struct pt_regs* regs) {
+  const __u64 cookie = bpf_get_attach_cookie(regs);
+  return (cookie & 3) == COUNTRACE_PLACE_EXIT
+             ? function_event(cookie, COUNTRACE_PLACE_EXIT, PT_REGS_RC(regs))
+             : function_begins(cookie);
+}
+
+// --- Tracepoints -------------------------------------------------------------
+
 // Offsets of the fields of block:block_rq_issue and block_rq_complete: dev,
 // sector, nr_sector. Set before the programs are loaded.
 const volatile __u32 block_fields[COUNTRACE_BLOCK_VALUES] = {};

@@ -223,7 +223,9 @@ static __always_inline int is_from(const struct countrace_dump_rule* rule,
 static __always_inline int values_hold(const struct countrace_dump_rule* rule,
                                        __u32 index,
                                        const struct hook_values* hook) {
-  if (!asks_values) return 1;
+  // A constant in programs that have no values: their copies, which the kernel
+  // gets without the types of functions, must not refer to a callback.
+  if (!asks_values || hook->sources == COUNTRACE_SOURCES_NONE) return 1;
   const __u32 at = hook->sources;
   const struct countrace_argument_sources* sources =
       bpf_map_lookup_elem(&argument_sources, &at);

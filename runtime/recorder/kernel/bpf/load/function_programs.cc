@@ -1,0 +1,200 @@
+#include "runtime/recorder/kernel/bpf/load/function_programs.h"
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "base/posix/errno_status.h"
+#include "kernel_programs.skel.h"
+
+namespace countrace::runtime {
+namespace {
+
+using Place = HookAttachment::Place;
+
+constexpr char kKernelTypes[] = "/sys/kernel/btf/vmlinux";
+// The kernel's own number for "not supported", which no header has.
+constexpr int kNotSupported = 524;
+
+// A descriptor of the types of a module that the kernel holds.
+base::ScopedFd OpenModuleTypes(const std::string& module) {
+  __u32 id = 0;
+  while (bpf_btf_get_next_id(id, &id) == 0) {
+    base::ScopedFd fd(bpf_btf_get_fd_by_id(id));
+    if (!fd.is_open()) continue;
+    char name[64] = {};
+    bpf_btf_info info{};
+    info.name = reinterpret_cast<std::uintptr_t>(name);
+    info.name_len = sizeof(name);
+    __u32 bytes = sizeof(info);
+    if (bpf_obj_get_info_by_fd(fd.get(), &info, &bytes) == 0 &&
+        info.kernel_btf != 0 && module == name) {
+      return fd;
+    }
+  }
+  return base::ScopedFd();
+}
+
+std::string WhyNotTraced(int error) {
+  if (access(kKernelTypes, F_OK) != 0) {
+    return "fentry needs CONFIG_DEBUG_INFO_BTF";
+  }
+  if (error == kNotSupported || error == EOPNOTSUPP) {
+    return "fentry needs CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS and "
+           "CONFIG_BPF_JIT";
+  }
+  if (error == ENOENT) return "its type is not described (BTF) for fentry";
+  return absl::StrFormat("the kernel refuses fentry: %s",
+                         std::strerror(error == 0 ? EPERM : error));
+}
+
+bool HasKprobes() {
+  return access("/sys/bus/event_source/devices/kprobe/type", F_OK) == 0;
+}
+
+}  // namespace
+
+bool HasFunctionHooks(const KernelHookRequest& request) {
+  for (const DynamicHook& hook : request.dynamic) {
+    if (hook.type == DynamicHook::Type::kKernelFunction) return true;
+  }
+  return false;
+}
+
+int SelectFunctionPrograms(const KernelHookRequest& request, bool traced,
+                           kernel_programs& skeleton) {
+  const auto& programs = skeleton.progs;
+  // A pattern must have a function of its own: the first that has a type.
+  std::size_t tries = 8;
+  bool patterns = false;
+  for (const DynamicHook& hook : request.dynamic) {
+    if (!traced || patterns || tries == 0) break;
+    if (hook.type != DynamicHook::Type::kKernelFunction) continue;
+    --tries;
+    const char* const name = hook.attachments.front().function.c_str();
+    patterns =
+        bpf_program__set_attach_target(programs.on_function_enter, 0, name) ==
+            0 &&
+        bpf_program__set_attach_target(programs.on_function_exit, 0, name) == 0;
+  }
+  const std::pair<bpf_program*, bool> wanted[] = {
+      {programs.on_function_enter, patterns},
+      {programs.on_function_exit, patterns},
+      {programs.on_kernel_probe, HasFunctionHooks(request)}};
+  for (const auto& [program, load] : wanted) {
+    bpf_program__set_autoattach(program, false);
+    const int error = bpf_program__set_autoload(program, load);
+    if (error != 0) return -error;
+  }
+  return 0;
+}
+
+FunctionPrograms::FunctionPrograms(kernel_programs& skeleton,
+                                   std::vector<base::ScopedFd>& programs)
+    : skeleton_(skeleton), programs_(programs) {}
+
+FunctionPrograms::~FunctionPrograms() {
+  // A module's types refer to the kernel's.
+  for (auto& [module, of] : types_) {
+    if (!module.empty()) btf__free(of.types);
+  }
+  if (types_.contains("")) btf__free(types_[""].types);
+}
+
+const FunctionPrograms::Types& FunctionPrograms::TypesOf(
+    const std::string& module) {
+  const auto [at, added] = types_.try_emplace(module);
+  if (!added) return at->second;
+  Types& of = at->second;
+  if (module.empty()) {
+    of.types = btf__load_vmlinux_btf();
+  } else if (btf* const kernel = TypesOf("").types; kernel != nullptr) {
+    of.module = OpenModuleTypes(module);
+    if (of.module.is_open()) {
+      of.types = btf__load_module_btf(module.c_str(), kernel);
+    }
+  }
+  return of;
+}
+
+int FunctionPrograms::AttachTraced(const HookAttachment& at,
+                                   std::uint64_t cookie,
+                                   std::vector<base::ScopedFd>& links) {
+  const bool exit = at.place == Place::kExit;
+  const bpf_program* const pattern = exit ? skeleton_.progs.on_function_exit
+                                          : skeleton_.progs.on_function_enter;
+  if (bpf_program__fd(pattern) < 0) return EPERM;
+  const Types& of = TypesOf(at.module);
+  if (of.types == nullptr) return ENOENT;
+  const int id =
+      btf__find_by_name_kind(of.types, at.function.c_str(), BTF_KIND_FUNC);
+  if (id < 0) return ENOENT;
+  const bpf_attach_type type = exit ? BPF_TRACE_FEXIT : BPF_TRACE_FENTRY;
+  LIBBPF_OPTS(bpf_prog_load_opts, options);
+  options.expected_attach_type = type;
+  options.attach_btf_id = static_cast<__u32>(id);
+  if (of.module.is_open()) {
+    options.attach_btf_obj_fd = static_cast<__u32>(of.module.get());
+  }
+  base::ScopedFd program(bpf_prog_load(
+      BPF_PROG_TYPE_TRACING, bpf_program__name(pattern), "GPL",
+      bpf_program__insns(pattern), bpf_program__insn_cnt(pattern), &options));
+  if (!program.is_open()) return errno;
+  LIBBPF_OPTS(bpf_link_create_opts, link_options);
+  link_options.tracing.cookie = cookie;
+  base::ScopedFd link(bpf_link_create(program.get(), 0, type, &link_options));
+  if (!link.is_open()) return errno;
+  links.push_back(std::move(link));
+  programs_.push_back(std::move(program));
+  return 0;
+}
+
+absl::Status FunctionPrograms::Attach(const DynamicHook& hook,
+                                      const std::vector<std::uint64_t>& cookies,
+                                      std::vector<bpf_link*>& probes,
+                                      std::vector<base::ScopedFd>& traced) {
+  const std::size_t traced_before = traced.size(), all = cookies.size();
+  int not_traced = 0;
+  for (std::size_t i = 0; i < all && not_traced == 0; ++i) {
+    not_traced = AttachTraced(hook.attachments[i], cookies[i], traced);
+  }
+  if (not_traced == 0) return absl::OkStatus();
+  // An enter without its exit would be worse than neither.
+  traced.resize(traced_before);
+  const std::string what =
+      absl::StrFormat("Cannot attach hook %s:%s: %s", hook.provider, hook.name,
+                      WhyNotTraced(not_traced));
+  if (!HasKprobes()) {
+    return absl::PermissionDeniedError(
+        what + "; kprobes need CONFIG_KPROBES and CONFIG_KPROBE_EVENTS");
+  }
+  const std::size_t probes_before = probes.size();
+  for (std::size_t i = 0; i < all; ++i) {
+    const HookAttachment& at = hook.attachments[i];
+    LIBBPF_OPTS(bpf_kprobe_opts, options);
+    options.bpf_cookie = cookies[i];
+    options.retprobe = at.place == Place::kExit;
+    // By name the kernel refuses a name that it has twice.
+    options.offset = at.offset;
+    bpf_link* const link = bpf_program__attach_kprobe_opts(
+        skeleton_.progs.on_kernel_probe,
+        at.offset != 0 ? nullptr : at.function.c_str(), &options);
+    if (link == nullptr) {
+      const int error = errno;
+      for (; probes.size() > probes_before; probes.pop_back()) {
+        bpf_link__destroy(probes.back());
+      }
+      return base::ErrnoStatus(error, what + "; nor a kprobe");
+    }
+    probes.push_back(link);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace countrace::runtime
