@@ -68,3 +68,19 @@ MACHINES = {
         ),
     )
 }
+
+# The architecture of the build: its programs run in a guest as they are.
+NATIVE = Machine(
+    name="amd64",
+    triple="x86_64-linux-gnu",
+    kernel_package="linux-image-amd64",
+    # Never KVM: the guest must behave the same on every host.
+    qemu=("qemu-system-x86_64", "-machine", "q35,accel=tcg"),
+    qemu_package="qemu-system-x86",
+    console="ttyS0",
+    loader="lib64/ld-linux-x86-64.so.2",
+    cpu_count=1,
+    cycles="",  # QEMU has no PMU of x86
+    instructions="",
+    cpus={"max": "max"},
+)
