@@ -28,9 +28,10 @@ struct countrace_value_source {
 
 // What a stored value is.
 enum countrace_text_place {
-  COUNTRACE_TEXT_NONE = 0,    // a number
-  COUNTRACE_TEXT_USER = 1,    // text in the thread's memory, at the value
-  COUNTRACE_TEXT_KERNEL = 2,  // text in the kernel's memory, at the value
+  COUNTRACE_TEXT_NONE = 0,  // a number
+  COUNTRACE_TEXT_USER = 1,  // text in the thread's memory, at the value
+  // Text at the value, in the kernel's memory or, by its sign, the thread's.
+  COUNTRACE_TEXT_KERNEL = 2,
   // Text in the program's context: at the source's offset, `bytes` long; or as
   // the value says (__data_loc): offset, and length << 16.
   COUNTRACE_TEXT_HANDED = 3,
@@ -62,6 +63,12 @@ struct countrace_stored_values {
   unsigned char window_at, window_bytes;
   struct countrace_value_source values[COUNTRACE_STORED_VALUES];
 };
+
+// Those of a kernel function that both of its programs can read.
+#define COUNTRACE_FUNCTION_ARGUMENTS 5
+// In the cookie of its exit: the bits of its return value, 0: it has none.
+#define COUNTRACE_COOKIE_RET_SHIFT 18
+#define COUNTRACE_COOKIE_RET_SIGNED (1u << 25)
 
 struct countrace_argument_sources {
   struct countrace_value_source arguments[6];

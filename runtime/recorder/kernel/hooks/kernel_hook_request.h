@@ -31,6 +31,9 @@ struct HookAttachment {
   // Or a function of the kernel, or of a module of it, at address `offset`; 0:
   // the kernel does not say.
   std::string function, module;
+  // What it returns, at its exit. No bits: nothing.
+  std::uint8_t ret_bits = 64;
+  bool ret_is_signed = true;
   // Or, if all of these are empty, a tracepoint, by its id in tracefs.
   std::uint64_t tracepoint = 0;
   // The description of its arguments: a USDT probe's note, or a tracepoint's

@@ -93,6 +93,10 @@ std::uint64_t CookieOf(const KernelHookRequest& request,
   if (sources != rules.sources_of.end()) {
     cookie |= static_cast<std::uint64_t>(sources->second[attachment]) << 32;
   }
+  if (!at.function.empty() && at.place == HookAttachment::Place::kExit) {
+    cookie |= std::uint64_t{at.ret_bits} << COUNTRACE_COOKIE_RET_SHIFT;
+    if (at.ret_is_signed) cookie |= COUNTRACE_COOKIE_RET_SIGNED;
+  }
   return cookie;
 }
 

@@ -28,7 +28,8 @@ struct rule_key {
 #define OWNER_IS_CPU 0x80000000u
 
 struct rule_entry {
-  struct countrace_kernel_rule_state state;
+  // `before`: a decision is taken back if the record gets another time.
+  struct countrace_kernel_rule_state state, before;
   // Hook of the owner's next entry, 0 at the end. The chain is walked when the
   // thread ends.
   __u64 next;
@@ -44,18 +45,20 @@ struct {
 } rule_entries SEC(".maps");
 
 __u64 rule_entries_refused = 0;
+// A rule_entry, as words: skeletons have no structs. Stack would be scarce.
+const volatile __u64 new_rule_entry[sizeof(struct rule_entry) / 8] = {};
 
 static __always_inline struct rule_entry* add_rule_entry(
     const struct rule_key* key) {
   const struct rule_key begin = {key->owner, 0};
-  struct rule_entry entry = {};
+  const void* const entry = (const void*)new_rule_entry;
   struct rule_entry* first = bpf_map_lookup_elem(&rule_entries, &begin);
   if (!first) {
-    bpf_map_update_elem(&rule_entries, &begin, &entry, BPF_NOEXIST);
+    bpf_map_update_elem(&rule_entries, &begin, entry, BPF_NOEXIST);
     first = bpf_map_lookup_elem(&rule_entries, &begin);
   }
   if (!first ||
-      bpf_map_update_elem(&rule_entries, key, &entry, BPF_NOEXIST) != 0) {
+      bpf_map_update_elem(&rule_entries, key, entry, BPF_NOEXIST) != 0) {
     return 0;
   }
   struct rule_entry* added = bpf_map_lookup_elem(&rule_entries, key);
@@ -74,30 +77,24 @@ static __always_inline struct rule_entry* add_rule_entry(
   return added;
 }
 
-// A decision, to be taken back if the record gets another time.
-struct rule_step {
-  struct rule_entry* entry;  // null: no state was changed
-  struct countrace_kernel_rule_state before;
-};
-
-static __always_inline void begin_step(struct rule_step* step,
+static __always_inline void begin_step(struct rule_entry** step,
                                        struct rule_entry* entry) {
-  step->entry = entry;
-  step->before = entry->state;
+  *step = entry;
+  entry->before = entry->state;
 }
 
-static __always_inline void undo_step(struct rule_step* step) {
-  if (!has_conditions || !step->entry) return;
-  step->entry->state = step->before;
-  step->entry = 0;
+// `step`: null: no state was changed.
+static __always_inline void undo_step(struct rule_entry** step) {
+  if (!has_conditions || !*step) return;
+  (*step)->state = (*step)->before;
+  *step = 0;
 }
 
 // Whether rule `index` selects a record. Without room for its state, no record
 // carries a dump: the exit could not follow the enter.
 static __always_inline int ask_rule(__u32 index, const struct rule_key* key,
-                                    __u32 place, __u64 now,
-                                    const struct hook_values* values,
-                                    struct rule_step* step) {
+                                    __u32 place, int asked, __u64 now,
+                                    __u64 ret, struct rule_entry** step) {
   const struct countrace_dump_rule* rule =
       bpf_map_lookup_elem(&dump_rules, &index);
   if (!rule) return 0;
@@ -105,10 +102,9 @@ static __always_inline int ask_rule(__u32 index, const struct rule_key* key,
     struct rule_entry* entry = bpf_map_lookup_elem(&rule_entries, key);
     if (!entry) return 0;
     begin_step(step, entry);
-    return countrace_kernel_rule_exit(rule, &entry->state, values->ret, now,
+    return countrace_kernel_rule_exit(rule, &entry->state, ret, now,
                                       rule_tick_ns);
   }
-  const int asked = values_hold(rule, index, values);
   if (place == COUNTRACE_PLACE_POINT && !asked) return 0;
   struct rule_entry* entry = bpf_map_lookup_elem(&rule_entries, key);
   if (!entry) entry = add_rule_entry(key);
@@ -124,27 +120,45 @@ static __always_inline int ask_rule(__u32 index, const struct rule_key* key,
                                      rule_tick_ns);
 }
 
-static __always_inline int carries_dump(__u32 family, __u32 place, __u32 number,
-                                        __u32 tid, __u64 now,
-                                        const struct hook_values* values,
-                                        struct rule_step* step) {
-  if (!has_rules) return dump_families >> family & 1;
+// What decides at a hook: COUNTRACE_RULE_DUMP, 0, or COUNTRACE_RULE_ASK + the
+// index of a rule.
+static __always_inline __u32 rule_of(__u32 family, __u32 number) {
+  if (!has_rules) {
+    return dump_families >> family & 1 ? COUNTRACE_RULE_DUMP : 0;
+  }
   number &= 0xffff;  // as in the record
   const __u32 last = COUNTRACE_RULED_NUMBERS - 1;
   __u64 at = family * COUNTRACE_RULED_NUMBERS + (number < last ? number : last);
   // The verifier of Linux 6.1 loses the bound where the compiler copies
   // `number`. This gives it a bound that the compiler cannot remove.
   __asm__ volatile("" : "+r"(at));
-  const __u8 answer = hook_rules[at & (COUNTRACE_HOOK_RULES - 1)];
-  if (answer < COUNTRACE_RULE_ASK) return answer == COUNTRACE_RULE_DUMP;
-  if (!has_conditions) return 0;
+  return hook_rules[at & (COUNTRACE_HOOK_RULES - 1)];
+}
+
+// Whether `if` and `from` of the hook's rule hold at an enter or point.
+static __always_inline int conditions_hold(__u32 answer,
+                                           const struct hook_values* values) {
+  if (!has_conditions || answer < COUNTRACE_RULE_ASK) return 1;
+  return values->sources == COUNTRACE_SOURCES_NONE ||
+         values_hold(answer - COUNTRACE_RULE_ASK, values);
+}
+
+// `asked`: conditions_hold().
+static __always_inline int carries_dump(__u32 answer, __u32 family, __u32 place,
+                                        __u32 number, __u32 tid, int asked,
+                                        __u64 now, __u64 ret,
+                                        struct rule_entry** step) {
+  if (!has_conditions || answer < COUNTRACE_RULE_ASK) {
+    return answer == COUNTRACE_RULE_DUMP;
+  }
   const __u32 of_cpu = !tid || family == COUNTRACE_FAMILY_IRQ ||
                        family == COUNTRACE_FAMILY_VECTOR ||
                        family == COUNTRACE_FAMILY_SOFTIRQ;
   const struct rule_key key = {
       of_cpu ? OWNER_IS_CPU | bpf_get_smp_processor_id() : tid,
-      1 + (family << 16 | number)};
-  return ask_rule(answer - COUNTRACE_RULE_ASK, &key, place, now, values, step);
+      1 + (family << 16 | (number & 0xffff))};
+  return ask_rule(answer - COUNTRACE_RULE_ASK, &key, place, asked, now, ret,
+                  step);
 }
 
 // --- Threads that end --------------------------------------------------------

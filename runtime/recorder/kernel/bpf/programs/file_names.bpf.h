@@ -15,10 +15,16 @@
 #define NAME_BYTES 256
 #define NAMES_BYTES 1024
 
+// The begin of a dentry, by which files differ: one read in place of four.
+struct dentry_begin {
+  char bytes[96];
+};
+
 // The recorder makes it one element for each slot: the key of the file that has
 // the number. Only system calls use it, and no two on one CPU at a time.
 struct file_keys {
   __u64 keys[COUNTRACE_FILE_NUMBERS];
+  struct dentry_begin begin;  // here, as stack is scarce
 };
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
@@ -129,13 +135,9 @@ static __always_inline void find_path(int fd, struct path* path) {
   if (file) bpf_core_read(path, sizeof(*path), &file->f_path);
 }
 
-// The begin of a dentry, by which files differ: one read in place of four.
-struct dentry_begin {
-  char bytes[96];
-};
 #define IN_DENTRY(field)                                                \
-  (bpf_core_field_offset(struct dentry, field) <= sizeof(begin) - 8     \
-       ? *(__u64*)(begin.bytes +                                        \
+  (bpf_core_field_offset(struct dentry, field) <= sizeof(*begin) - 8    \
+       ? *(__u64*)(begin->bytes +                                       \
                    (bpf_core_field_offset(struct dentry, field) & 127)) \
        : (__u64)BPF_CORE_READ(dentry, field))
 
@@ -148,8 +150,11 @@ __noinline __u64 file_number(int fd) {
   find_path(fd, &path);
   if (!path.dentry) return 0;
   const struct dentry* const dentry = path.dentry;
-  struct dentry_begin begin;
-  if (bpf_probe_read_kernel(&begin, sizeof(begin), dentry) != 0) return 0;
+  const __u32 slot = this_slot();
+  struct file_keys* known = bpf_map_lookup_elem(&known_files, &slot);
+  if (!known) return 0;
+  struct dentry_begin* const begin = &known->begin;
+  if (bpf_probe_read_kernel(begin, sizeof(*begin), dentry) != 0) return 0;
   const struct inode* const node = (const void*)IN_DENTRY(d_inode);
   const __u64 inode = BPF_CORE_READ(node, i_ino);
   const int unlinked = !IN_DENTRY(d_hash.pprev);
@@ -159,9 +164,6 @@ __noinline __u64 file_number(int fd) {
   key = mixed(key, IN_DENTRY(d_parent));
   key = mixed(key, IN_DENTRY(d_name.hash_len)) | 1;
   const __u32 number = key >> 52;
-  const __u32 slot = this_slot();
-  struct file_keys* known = bpf_map_lookup_elem(&known_files, &slot);
-  if (!known) return 0;
   __u64* const at = &known->keys[number & (COUNTRACE_FILE_NUMBERS - 1)];
   if (*at != key) {
     if (!define_file(control, number, &path, inode, unlinked)) {

@@ -35,6 +35,62 @@ static __always_inline int is_before_exec(__u32 family, __u32 number,
                           family == COUNTRACE_FAMILY_SYSCALL);
 }
 
+// A record of a hook that is being written. Small: it is on the stack.
+struct hook_record {
+  __u64 now;
+  __u16 number;
+  __u16 value_bytes;  // behind the counters and the return value
+  __u16 rule;         // rule_of()
+  __u8 family, where;
+  __u8 asked;     // conditions_hold()
+  __u8 counters;  // 0: it carries no dump
+};
+
+// Reserves room for the record, and writes all of it but its values. Null: it
+// is lost, and counted. Not inline: together with store_values() and
+// make_values() it must not use more stack than Linux 6.1 has for all functions
+// that call each other.
+static __noinline __u64* begin_record(struct countrace_ring_control* control,
+                                      __u64 ids, struct hook_record* made,
+                                      __u64 ret) {
+  if (!control) return 0;
+  const int block = made->where == COUNTRACE_PLACE_BLOCK;
+  const __u32 exit = made->where == COUNTRACE_PLACE_EXIT;
+  __u64 dumped[COUNTRACE_MAX_COUNTERS] = {};
+  __u64* record = 0;
+  __u32 counters = 0;
+  struct place place = {};
+  struct rule_entry* step = 0;
+  enum reserved result = RESERVE_AGAIN;
+  // Rules decide by the record's time, which is another one in each try.
+  for (int i = 0; i < 4 && result == RESERVE_AGAIN; ++i) {
+    undo_step(&step);
+    place = next_place(control);
+    const int dump = carries_dump(
+        made->rule, made->family, block ? COUNTRACE_PLACE_POINT : made->where,
+        made->number, (__u32)ids, made->asked, place.now, ret, &step);
+    counters = dump ? counter_count : 0;
+    if (counters > COUNTRACE_MAX_COUNTERS) return 0;
+    if (dump) store_counters(control, dumped, place.now);
+    const __u32 bytes = 16 + 8 * counters + 8 * exit + made->value_bytes;
+    result = reserve_at(control, bytes, &place, &record);
+  }
+  if (result != RESERVED || !record) {
+    __sync_fetch_and_add(&control->lost, 1);
+    return 0;
+  }
+  record[1] = (ids & 0xffffff) | (ids >> 32 & 0xffffff) << 24 |
+              (__u64)made->number << 48;
+  for (__u32 i = 0; i < COUNTRACE_MAX_COUNTERS; ++i) {
+    if (i >= counters) break;
+    record[2 + i] = dumped[i];
+  }
+  if (exit) record[2 + counters] = ret;
+  made->now = place.now;
+  made->counters = counters;
+  return record;
+}
+
 // Writes a record of a hook, unless the process on the CPU is not counted.
 static __always_inline int hook_event_with(__u32 family, __u32 where,
                                            __u32 number,
@@ -55,59 +111,42 @@ static __always_inline int hook_event_with(__u32 family, __u32 where,
           ? store_call_values(exit, number, values->handed, (__u32)ids,
                               values->ret, &called)
           : 0;
-  __u64 dumped[COUNTRACE_MAX_COUNTERS] = {};
-  __u64* record = 0;
-  int dump = 0;
-  __u32 counters = 0;
-  struct place place = {};
-  struct rule_step step = {};
-  enum reserved result = RESERVE_AGAIN;
-  // Rules decide by the record's time, which is another one in each try.
-  for (int i = 0; i < 4 && result == RESERVE_AGAIN; ++i) {
-    undo_step(&step);
-    place = next_place(control);
-    dump = carries_dump(family, block ? COUNTRACE_PLACE_POINT : where, number,
-                        (__u32)ids, place.now, values, &step);
-    counters = dump ? counter_count : 0;
-    if (counters > COUNTRACE_MAX_COUNTERS) return 0;
-    if (dump) store_counters(control, dumped, place.now);
-    const __u32 bytes = 16 + 8 * counters + 8 * exit +
-                        (block ? 8 * COUNTRACE_BLOCK_VALUES : 0) +
-                        (stored ? 8 + stored->bytes : 0) + called_bytes;
-    result = reserve_at(control, bytes, &place, &record);
-  }
-  if (result != RESERVED || !record) {
-    __sync_fetch_and_add(&control->lost, 1);
-    return 0;
-  }
-  record[1] = (ids & 0xffffff) | (ids >> 32 & 0xffffff) << 24 |
-              (__u64)(number & 0xffff) << 48;
-  for (__u32 i = 0; i < COUNTRACE_MAX_COUNTERS; ++i) {
-    if (i >= counters) break;
-    record[2 + i] = dumped[i];
-  }
-  if (exit) record[2 + counters] = values->ret;
-  if (block) {
-    record[2 + counters] = values->block[0];
-    record[3 + counters] = values->block[1];
-    record[4 + counters] = values->block[2];
+  struct hook_record made = {.family = family,
+                             .where = where,
+                             .number = number,
+                             .value_bytes = called_bytes,
+                             .rule = rule_of(family, number),
+                             .asked = 1};
+  if (!exit) made.asked = conditions_hold(made.rule, values);
+  if (block) made.value_bytes = 8 * COUNTRACE_BLOCK_VALUES;
+  if (stored) made.value_bytes = 8 + stored->bytes;
+  __u64* const record = begin_record(control, ids, &made, values->ret);
+  if (!record) return 0;
+  __u32 at = made.counters;
+  // As begin_record() ensures; the verifier has not kept it.
+  if (at > COUNTRACE_MAX_COUNTERS) return 0;
+  at += 2 + exit;
+  if (block && values->block) {
+    record[at] = values->block[0];
+    record[at + 1] = values->block[1];
+    record[at + 2] = values->block[2];
   }
   if (stored) {
-    __u64* to = record + 2 + counters + exit;
+    __u64* to = record + at;
     const __u64 unreadable =
         store_values((char*)(to + 1), stored, values->handed);
     to[0] = stored->count | (__u64)stored->texts << 8 | unreadable << 16;
   }
   if (called && called_bytes) {
-    bpf_probe_read_kernel(record + 2 + counters + exit,
-                          called_bytes & MOST_VALUE_BYTES, called->words);
+    bpf_probe_read_kernel(record + at, called_bytes & MOST_VALUE_BYTES,
+                          called->words);
   }
   commit(record,
          (COUNTRACE_EVENT_HOOK + 4 * family + where) |
-             (dump ? COUNTRACE_EVENT_DUMP : 0) |
+             (made.counters ? COUNTRACE_EVENT_DUMP : 0) |
              (stored ? COUNTRACE_EVENT_VALUES : 0) |
              (called_bytes ? COUNTRACE_EVENT_CALL_VALUES : 0),
-         place.now);
+         made.now);
   return 0;
 }
 
@@ -234,18 +273,8 @@ int on_fault_exit(struct bpf_perf_event_data* data) {
 static __always_inline int listed_event(__u64 cookie, const void* handed,
                                         __u64 ret) {
   const struct hook_values values = {handed, cookie >> 32, ret};
-  const __u32 number = (__u32)cookie >> 2;
-  switch (cookie & 3) {
-    case COUNTRACE_PLACE_ENTER:
-      return hook_event_with(COUNTRACE_FAMILY_LISTED, COUNTRACE_PLACE_ENTER,
-                             number, &values);
-    case COUNTRACE_PLACE_EXIT:
-      return hook_event_with(COUNTRACE_FAMILY_LISTED, COUNTRACE_PLACE_EXIT,
-                             number, &values);
-    default:
-      return hook_event_with(COUNTRACE_FAMILY_LISTED, COUNTRACE_PLACE_POINT,
-                             number, &values);
-  }
+  return hook_event_with(COUNTRACE_FAMILY_LISTED, cookie & 3,
+                         (__u32)cookie >> 2 & 0xffff, &values);
 }
 
 // Where the kernel can, loaded to be attached to many places at once
@@ -257,38 +286,38 @@ int on_user_probe(struct pt_regs* regs) {
 
 // --- Functions of the kernel -------------------------------------------------
 
-// `place`: of the cookie, or an exit.
-static __always_inline int function_event(__u64 cookie, __u32 place,
-                                          __u64 ret) {
-  return hook_event(COUNTRACE_FAMILY_LISTED, place, (__u32)cookie >> 2, ret);
+// `ret`, of which the cookie says how many bits the function's type has.
+static __always_inline __u64 typed_ret(__u64 cookie, __u64 ret) {
+  const __u32 bits = cookie >> COUNTRACE_COOKIE_RET_SHIFT & 127;
+  if (!bits || bits > 64) return 0;
+  ret <<= 64 - bits;
+  return cookie & COUNTRACE_COOKIE_RET_SIGNED
+             ? (__u64)((long long)ret >> (64 - bits))
+             : ret >> (64 - bits);
 }
 
-static __always_inline int function_begins(__u64 cookie) {
-  return (cookie & 3) == COUNTRACE_PLACE_ENTER
-             ? function_event(cookie, COUNTRACE_PLACE_ENTER, 0)
-             : function_event(cookie, COUNTRACE_PLACE_POINT, 0);
-}
-
-// Patterns: function_programs.h loads a copy for each function.
+// Patterns: function_programs.h loads a copy for each function. Their context
+// is an array of arguments, of 64 bits each.
 SEC("fentry")
 int on_function_enter(void* context) {
-  return function_begins(bpf_get_attach_cookie(context));
+  return listed_event(bpf_get_attach_cookie(context), context, 0);
 }
 
 SEC("fexit")
 int on_function_exit(void* context) {
+  const __u64 cookie = bpf_get_attach_cookie(context);
   __u64 ret = 0;
   bpf_get_func_ret(context, &ret);
-  return function_event(bpf_get_attach_cookie(context), COUNTRACE_PLACE_EXIT,
-                        ret);
+  return listed_event(cookie, context, typed_ret(cookie, ret));
 }
 
 SEC("kprobe")
 int on_kernel_probe(struct pt_regs* regs) {
   const __u64 cookie = bpf_get_attach_cookie(regs);
-  return (cookie & 3) == COUNTRACE_PLACE_EXIT
-             ? function_event(cookie, COUNTRACE_PLACE_EXIT, PT_REGS_RC(regs))
-             : function_begins(cookie);
+  const __u64 arguments[COUNTRACE_FUNCTION_ARGUMENTS] = {
+      PT_REGS_PARM1(regs), PT_REGS_PARM2(regs), PT_REGS_PARM3(regs),
+      PT_REGS_PARM4(regs), PT_REGS_PARM5(regs)};
+  return listed_event(cookie, arguments, typed_ret(cookie, PT_REGS_RC(regs)));
 }
 
 // --- Tracepoints -------------------------------------------------------------
@@ -300,16 +329,16 @@ const volatile __u32 block_fields[COUNTRACE_BLOCK_VALUES] = {};
 SEC("tracepoint")
 int on_tracepoint(void* context) {
   const __u64 cookie = bpf_get_attach_cookie(context);
+  struct hook_values values = {context, cookie >> 32, 0};
+  __u64 block[COUNTRACE_BLOCK_VALUES] = {};
   if ((cookie & 3) == COUNTRACE_PLACE_BLOCK) {
-    __u64 block[COUNTRACE_BLOCK_VALUES] = {};
     bpf_probe_read_kernel(&block[0], 4, context + block_fields[0]);
     bpf_probe_read_kernel(&block[1], 8, context + block_fields[1]);
     bpf_probe_read_kernel(&block[2], 4, context + block_fields[2]);
-    const struct hook_values values = {context, cookie >> 32, 0, block};
-    return hook_event_with(COUNTRACE_FAMILY_LISTED, COUNTRACE_PLACE_BLOCK,
-                           (__u32)cookie >> 2, &values);
+    values.block = block;
   }
-  return listed_event(bpf_get_attach_cookie(context), context, 0);
+  return hook_event_with(COUNTRACE_FAMILY_LISTED, cookie & 3,
+                         (__u32)cookie >> 2, &values);
 }
 
 #endif  // COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_PROGRAMS_HOOK_EVENTS_BPF_H_

@@ -10,6 +10,13 @@
 
 #include "runtime/recorder/kernel/bpf/programs/ring_writer.bpf.h"
 #include "runtime/recorder/kernel/hooks/argument_source.h"
+
+// Before its definition: a call of it would need a frame of its own.
+struct countrace_predicate;
+struct countrace_rule_value;
+static __always_inline int countrace_predicate_holds(
+    const struct countrace_predicate* predicate,
+    const struct countrace_rule_value* value);
 #include "runtime/rules/dump_rule_eval.h"
 
 // Set before the programs are loaded.
@@ -106,7 +113,9 @@ static __always_inline int read_text(__u32 kind, char* slot,
                                      const struct countrace_value_source* from,
                                      const void* handed, __u64 value) {
   __u64 size = COUNTRACE_TEXT_BYTES + 2;
-  if (kind == COUNTRACE_TEXT_USER) {
+  // No one says whose memory an argument of a kernel function is in.
+  if (kind == COUNTRACE_TEXT_USER ||
+      (kind == COUNTRACE_TEXT_KERNEL && (long long)value > 0)) {
     return value ? bpf_probe_read_user_str(slot, size, (const void*)value) : 0;
   }
   if (kind == COUNTRACE_TEXT_KERNEL) {
@@ -219,17 +228,15 @@ static __always_inline int is_from(const struct countrace_dump_rule* rule,
 // --- Both --------------------------------------------------------------------
 
 // Evaluates `if`, without `ret` (evaluated at the exit) and `number` (evaluated
-// when the recording began), and `from`.
-static __always_inline int values_hold(const struct countrace_dump_rule* rule,
-                                       __u32 index,
-                                       const struct hook_values* hook) {
-  // A constant in programs that have no values: their copies, which the kernel
-  // gets without the types of functions, must not refer to a callback.
-  if (!asks_values || hook->sources == COUNTRACE_SOURCES_NONE) return 1;
+// when the recording began), and `from`. Not inline, as begin_record().
+static __noinline int values_hold(__u32 index, const struct hook_values* hook) {
+  if (!asks_values) return 1;
+  const struct countrace_dump_rule* rule =
+      bpf_map_lookup_elem(&dump_rules, &index);
   const __u32 at = hook->sources;
   const struct countrace_argument_sources* sources =
       bpf_map_lookup_elem(&argument_sources, &at);
-  if (!sources) return 0;
+  if (!rule || !sources) return 0;
 #pragma unroll
   for (int i = 0; i < COUNTRACE_MAX_PREDICATES; ++i) {
     if (i >= rule->predicate_count) break;
