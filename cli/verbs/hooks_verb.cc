@@ -13,7 +13,7 @@
 #include "cli/program/verb_parser.h"
 #include "runtime/recorder/control/left_files.h"
 #include "runtime/recorder/control/process_control.h"
-#include "runtime/recorder/kernel/hooks/hook_spec.h"
+#include "runtime/recorder/kernel/hooks/kernel_hook_spec.h"
 #include "runtime/recorder/system/tracepoint_format.h"
 
 namespace countrace::cli {

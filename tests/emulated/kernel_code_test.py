@@ -31,7 +31,7 @@ WORK = f"sh -c \"echo 1 >{START}; sleep 3\""
 READER = f"busybox dd if=/dev/zero of=/dev/null bs=1 count={READS}"
 
 
-def record(name, options, workload):
+def record(name, options, workload, script="countrace_sample:"):
     trace = f"{name}.ctf"
     return {
         f"{name}.record":
@@ -40,7 +40,7 @@ def record(name, options, workload):
         f"{name}.verify": f"countrace verify {trace}",
         f"{name}.report": f"countrace report --format json {trace}",
         f"{name}.hooks": f"countrace list hooks --format json {trace}",
-        f"{name}.script": f"countrace script {trace} | grep countrace_sample:",
+        f"{name}.script": f"countrace script {trace} | grep \"{script}\"",
     }
 
 
@@ -58,14 +58,27 @@ def commands():
         "no-hook":
             f"{refused} --hook kernel:countrace_sample:handel -- true",
         **record("functions",
-                 "--kernel syscalls --hook kfunc:ksys_read "
-                 "--hook kfunc-enter:ksys_write "
+                 "--kernel syscalls --hook \"kfunc:ksys_read(fd,count)\" "
+                 "--hook kfunc:filename_lookup "
+                 "--hook \"kfunc-enter:getname(*)\" "
                  "--hook kfunc:countrace_sample:handle",
-                 f"sh -c \"echo 1 >{START}; {READER}; sleep 3\""),
+                 f"sh -c \"echo 1 >{START}; {READER}; ls /none; sleep 3\""),
+        "texts": "countrace script functions.ctf | grep kfunc:getname:",
+        "failed": "countrace script functions.ctf | grep lookup__exit",
+        "numbers":
+            "countrace script functions.ctf | grep -c "
+            "\"ksys_read__enter.*fd = 0, count = 1 }\"",
+        "no-argument": f"{refused} --hook \"kfunc:ksys_read(size)\" -- true",
         "no-function": f"{refused} --hook kfunc:ksys_raed -- true",
         "no-probe": f"{refused} --hook kfunc:bpf_ktime_get_ns -- true",
         "functions-of-kernel":
             "countrace list functions --format json kernel \"ksys_*\"",
+        # The programs that read arguments, with their stack and loops.
+        **record("arguments",
+                 "--args --hook \"tracepoint:sched:sched_process_exec(filename)"
+                 "\" --hook \"uprobe:/bin/countrace:main(argc:s32=rdi)\"",
+                 "sh -c \"cat /tmp/other.ko >/dev/null; countrace --version\"",
+                 "openat__enter\\|exec:\\|main"),
         "unload": "busybox rmmod countrace_sample; dmesg | tail -1",
     }
 
@@ -157,6 +170,26 @@ class KernelCode(unittest.TestCase):
         self.assertGreaterEqual(reads, READS)
         self.assertEqual(
             self.calls("functions", "kfunc:ksys_read", "busybox"), reads)
+
+    def test_its_arguments_have_their_names_and_values(self):
+        self.assertEqual(self.answers["numbers"].output.strip(), str(READS))
+        texts = self.answers["texts"].output
+        for path in ("/dev/zero", "/dev/null"):
+            self.assertIn(f"filename = \"{path}\"", texts)
+        said = self.answers["no-argument"].said
+        self.assertIn("there are fd (unsigned int)", said)
+
+    def test_what_it_returns_has_its_type(self):
+        # -ENOENT, of 32 bits.
+        self.assertIn("ret = -2", self.answers["failed"].output)
+
+    def test_the_programs_that_read_values_load_and_read(self):
+        # This kernel has 512 bytes of stack for all functions of a program.
+        self.segments("arguments")
+        hits = self.answers["arguments.script"].output
+        self.assertIn("filename = \"/tmp/other.ko\"", hits)
+        self.assertIn("filename = \"/bin/countrace\"", hits)
+        self.assertIn("argc = 2", hits)
 
     def test_a_module_without_types_is_probed(self):
         self.assertEqual(

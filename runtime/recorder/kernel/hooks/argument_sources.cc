@@ -234,6 +234,14 @@ Sources FunctionSources() {
   return sources;
 }
 
+Sources KernelFunctionSources() {
+  Sources sources{};
+  for (unsigned short i = 0; i < COUNTRACE_FUNCTION_ARGUMENTS; ++i) {
+    sources.arguments[i] = Address(8 * i);
+  }
+  return sources;
+}
+
 Sources SystemCallSources(bool compat) {
   Sources sources = compat ? InRegisters(kCompatRegisters, 4)
                            : InRegisters(kSystemCallRegisters, 8);

@@ -20,6 +20,10 @@ namespace countrace::runtime {
 // that the caller left there.
 countrace_argument_sources FunctionSources();
 
+// The first arguments of a function of the kernel, as its programs hand them
+// on: 64 bits each, signed.
+countrace_argument_sources KernelFunctionSources();
+
 // `compat`: for a 32-bit program (x86), whose registers are narrower.
 countrace_argument_sources SystemCallSources(bool compat);
 

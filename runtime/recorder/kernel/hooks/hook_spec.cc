@@ -20,12 +20,12 @@
 #include "base/posix/errno_status.h"
 #include "base/text/glob.h"
 #include "logformat/loss.h"
-#include "runtime/recorder/kernel/functions/kernel_functions.h"
-#include "runtime/recorder/kernel/functions/module_sites.h"
+#include "runtime/recorder/kernel/functions/name_lists.h"
 #include "runtime/recorder/kernel/hooks/function_exits.h"
 #include "runtime/recorder/kernel/hooks/function_symbols.h"
 #include "runtime/recorder/kernel/hooks/function_values.h"
 #include "runtime/recorder/kernel/hooks/hook_values.h"
+#include "runtime/recorder/kernel/hooks/kernel_hook_spec.h"
 #include "runtime/recorder/kernel/hooks/probed_instruction.h"
 #include "runtime/recorder/kernel/hooks/usdt_notes.h"
 #include "runtime/recorder/kernel/hooks/usdt_segments.h"
@@ -43,9 +43,8 @@ constexpr char kForms[] =
     "write uprobe:FILE:FUNCTION, uprobe-enter:FILE:FUNCTION, "
     "usdt:FILE:PROVIDER:NAME, kernel:MODULE:NAME, "
     "kfunc:FUNCTION, kfunc:MODULE:FUNCTION, kfunc-enter:FUNCTION, "
-    "tracepoint:SYSTEM:NAME or tracepoint:SYSTEM:ENTER/EXIT; those of programs "
-    "and "
-    "tracepoints with (VALUE,...) behind it to store their arguments";
+    "tracepoint:SYSTEM:NAME or tracepoint:SYSTEM:ENTER/EXIT; all but "
+    "kernel: with (VALUE,...) behind it to store their arguments";
 
 absl::Status BadSpec(std::string_view spec, const std::string& why) {
   return absl::InvalidArgumentError(
@@ -72,26 +71,6 @@ absl::Status Add(DynamicHook hook, std::string_view spec,
   return absl::OkStatus();
 }
 
-// A few names that contain the text, or begin with the same letters.
-std::string Near(const std::string& glob, const std::vector<std::string>& all) {
-  std::string core = glob;
-  core.erase(std::remove_if(core.begin(), core.end(),
-                            [](char c) { return c == '*' || c == '?'; }),
-             core.end());
-  std::vector<std::string> near;
-  for (std::size_t length = core.size(); length >= 3 && near.empty();
-       --length) {
-    for (const std::string& name : all) {
-      if (near.size() < 5 &&
-          name.find(core.substr(0, length)) != std::string::npos) {
-        near.push_back(name);
-      }
-    }
-  }
-  if (near.empty()) return "";
-  return "; there is " + absl::StrJoin(near, ", ");
-}
-
 const char* WhyPoint(FunctionExits::Way way) {
   switch (way) {
     case FunctionExits::Way::kGo:
@@ -112,18 +91,6 @@ const char* WhyPoint(FunctionExits::Way way) {
       break;
   }
   return "";
-}
-
-// A few of them.
-std::string SomeOf(const std::vector<std::string>& names) {
-  constexpr std::size_t kNamed = 3;
-  const auto named =
-      static_cast<std::ptrdiff_t>(std::min(names.size(), kNamed));
-  std::string list = absl::StrJoin(names.begin(), names.begin() + named, ", ");
-  if (names.size() > kNamed) {
-    list += absl::StrFormat(" and %d more", names.size() - kNamed);
-  }
-  return list;
 }
 
 constexpr char kTakenForAJump[] =
@@ -228,10 +195,10 @@ absl::Status NoFunction(const std::string& path, std::string_view spec,
                              " names no function: it is stripped, and its "
                              "debug file is not installed");
   }
-  return BadSpec(spec,
-                 absl::StrFormat("no function of %s (%d functions) "
-                                 "matches \"%s\"%s",
-                                 path, names.size(), glob, Near(glob, names)));
+  return BadSpec(
+      spec, absl::StrFormat("no function of %s (%d functions) "
+                            "matches \"%s\"%s",
+                            path, names.size(), glob, NearNames(glob, names)));
 }
 
 absl::Status AddUprobes(std::string_view spec, const std::string& file,
@@ -371,10 +338,11 @@ absl::Status AddUsdtProbes(std::string_view spec, const std::string& file,
   if (hooks.empty()) {
     std::sort(names.begin(), names.end());
     names.erase(std::unique(names.begin(), names.end()), names.end());
-    return BadSpec(spec, names.empty()
-                             ? *path + " has no USDT probes"
-                             : absl::StrFormat("no USDT probe of %s matches%s",
-                                               *path, Near(name_glob, names)));
+    return BadSpec(spec,
+                   names.empty()
+                       ? *path + " has no USDT probes"
+                       : absl::StrFormat("no USDT probe of %s matches%s", *path,
+                                         NearNames(name_glob, names)));
   }
   for (auto& [name, hook] : hooks) {
     const absl::Status added = Add(std::move(hook), spec, request);
@@ -492,127 +460,17 @@ absl::Status AddTracepoint(std::string_view spec, const std::string& system,
   return Add(std::move(hook), spec, request);
 }
 
-// Without an exit there are no calls, and without an enter there is nothing.
-void ChooseKind(DynamicHook& hook) {
-  const auto has = [&hook](Place place) {
-    return std::any_of(
-        hook.attachments.begin(), hook.attachments.end(),
-        [place](const HookAttachment& at) { return at.place == place; });
-  };
-  if (has(Place::kEnter) && has(Place::kExit)) {
-    hook.kind = HookKind::kSegment;
-    return;
+absl::Status AddAll(absl::StatusOr<std::vector<DynamicHook>> hooks,
+                    std::string_view spec, KernelHookRequest& request) {
+  if (absl::IsInvalidArgument(hooks.status())) {
+    return BadSpec(spec, base::StatusText(hooks.status()));
   }
-  std::erase_if(hook.attachments, [](const HookAttachment& at) {
-    return at.place == Place::kExit;
-  });
-  for (HookAttachment& at : hook.attachments) at.place = Place::kPoint;
-}
-
-absl::Status AddModuleHooks(std::string_view spec,
-                            const std::string& provider_glob,
-                            const std::string& name_glob,
-                            KernelHookRequest& request) {
-  auto hooks = ReadModuleHooks(provider_glob);
   if (!hooks.ok()) return hooks.status();
-  std::vector<std::string> names;
-  bool found = false;
   for (DynamicHook& hook : *hooks) {
-    names.push_back(hook.name);
-    if (!Matches(name_glob, hook.name)) continue;
-    found = true;
     const absl::Status added = Add(std::move(hook), spec, request);
     if (!added.ok()) return added;
   }
-  if (found) return absl::OkStatus();
-  if (!names.empty()) {
-    return BadSpec(
-        spec, absl::StrFormat("no hook of %s matches \"%s\"%s", provider_glob,
-                              name_glob, Near(name_glob, names)));
-  }
-  const std::string words = KernelWordsAbout(provider_glob);
-  return BadSpec(
-      spec,
-      absl::StrFormat(
-          "no loaded module has a hook of countrace_kernel_hooks.h whose "
-          "provider is %s; `countrace hooks list -k` shows all%s",
-          provider_glob,
-          words.empty() ? ""
-                        : absl::StrFormat(". The kernel's log says: %s. A "
-                                          "module must be built for the kernel "
-                                          "that runs",
-                                          words)));
-}
-
-DynamicHook KernelFunctionHook(const KernelFunction& function,
-                               bool enter_only) {
-  DynamicHook hook;
-  hook.type = DynamicHook::Type::kKernelFunction;
-  hook.provider = function.module.empty() ? "kfunc" : function.module;
-  hook.name = function.name;
-  hook.location = function.module.empty()
-                      ? "kernel function"
-                      : "function of module " + function.module;
-  hook.kind = enter_only ? HookKind::kPoint : HookKind::kSegment;
-  hook.origin = HookOrigin::kKernel;
-  HookAttachment at;
-  at.function = function.name;
-  at.module = function.module;
-  at.offset = function.address;
-  at.place = enter_only ? Place::kPoint : Place::kEnter;
-  hook.attachments.push_back(at);
-  if (enter_only) return hook;
-  at.place = Place::kExit;
-  hook.attachments.push_back(std::move(at));
-  return hook;
-}
-
-// `module`: null: any function of that name, the kernel's own first.
-absl::Status AddKernelFunctions(std::string_view spec,
-                                const std::string* module,
-                                const std::string& glob, bool enter_only,
-                                KernelHookRequest& request) {
-  const auto functions = ReadKernelFunctions();
-  if (!functions.ok()) return functions.status();
-  std::vector<std::string> names, left_out;
-  std::string why_not;
-  bool found = false;
-  for (const KernelFunction& function : *functions) {
-    if (module != nullptr && function.module != *module) continue;
-    if (!Matches(glob, function.name)) {
-      names.push_back(function.name);
-      continue;
-    }
-    if (!function.why_not.empty()) {
-      left_out.push_back(function.name);
-      why_not = function.why_not;
-      continue;
-    }
-    found = true;
-    const absl::Status added =
-        Add(KernelFunctionHook(function, enter_only), spec, request);
-    if (!added.ok()) return added;
-  }
-  if (!left_out.empty()) {
-    const std::string text =
-        absl::StrFormat("no hook may be on %s: %s", SomeOf(left_out), why_not);
-    if (!found) return BadSpec(spec, text);
-    request.left_out.push_back(logformat::Unavailable(
-        absl::StrFormat("Not recorded of %s: %s; `countrace list functions "
-                        "kernel` says why of each",
-                        spec, text),
-        left_out.size()));
-  }
-  if (found) return absl::OkStatus();
-  if (names.empty()) {
-    return BadSpec(spec, absl::StrFormat("no module %s is loaded",
-                                         module == nullptr ? "" : *module));
-  }
-  return BadSpec(
-      spec, absl::StrFormat("no function of %s matches \"%s\" (the compiler "
-                            "may have inlined it)%s",
-                            module == nullptr ? "this kernel" : *module, glob,
-                            Near(glob, names)));
+  return absl::OkStatus();
 }
 
 absl::Status AddForm(std::string_view spec, KernelHookRequest& request) {
@@ -623,9 +481,7 @@ absl::Status AddForm(std::string_view spec, KernelHookRequest& request) {
     if (part.empty()) return BadSpec(spec, kForms);
   }
   if (parts.size() > 1 && (parts[0] == "kfunc" || parts[0] == "kfunc-enter")) {
-    const std::string* const module = parts.size() == 3 ? &parts[1] : nullptr;
-    return AddKernelFunctions(spec, module, parts.back(),
-                              parts[0] == "kfunc-enter", request);
+    return AddAll(KernelFunctionHooks(spec, request.left_out), spec, request);
   }
   if (parts.size() != 3) return BadSpec(spec, kForms);
   if (parts[0] == "uprobe" || parts[0] == "uprobe-enter") {
@@ -636,7 +492,7 @@ absl::Status AddForm(std::string_view spec, KernelHookRequest& request) {
     return AddTracepoint(spec, parts[1], parts[2], request);
   }
   if (parts[0] == "kernel") {
-    return AddModuleHooks(spec, parts[1], parts[2], request);
+    return AddAll(ModuleHooks(parts[1], parts[2]), spec, request);
   }
   if (parts[0] == "usdt") {
     const std::vector<std::string> probe =
@@ -677,35 +533,6 @@ absl::StatusOr<std::string> FindObjectFile(const std::string& file) {
       "There is no program or library \"%s\" in PATH or the library folders: "
       "give its path, for example ./%s",
       file, file));
-}
-
-absl::StatusOr<std::vector<DynamicHook>> ReadModuleHooks(
-    const std::string& provider_glob) {
-  const auto sites = ReadModuleSites(provider_glob);
-  if (!sites.ok()) return sites.status();
-  std::vector<DynamicHook> hooks;
-  for (const ModuleSite& site : *sites) {
-    if (hooks.empty() || hooks.back().provider != site.provider ||
-        hooks.back().name != site.name) {
-      DynamicHook& hook = hooks.emplace_back();
-      hook.type = DynamicHook::Type::kTracepoint;
-      hook.provider = site.provider;
-      hook.name = site.name;
-      hook.location = site.location;
-      hook.origin = HookOrigin::kKernel;
-    }
-    HookAttachment at;
-    at.tracepoint = site.tracepoint;
-    at.arguments = site.format;
-    at.place = site.kind == ModuleSite::Kind::kEnter  ? Place::kEnter
-               : site.kind == ModuleSite::Kind::kExit ? Place::kExit
-                                                      : Place::kPoint;
-    hooks.back().attachments.push_back(std::move(at));
-  }
-  for (DynamicHook& hook : hooks) ChooseKind(hook);
-  std::erase_if(
-      hooks, [](const DynamicHook& hook) { return hook.attachments.empty(); });
-  return hooks;
 }
 
 absl::Status AddDynamicHooks(std::string_view spec,

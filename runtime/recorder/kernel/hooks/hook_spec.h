@@ -45,11 +45,6 @@ absl::Status AddDynamicHooks(std::string_view spec, KernelHookRequest& request);
 // Whether its records have values.
 bool StoresValues(const DynamicHook& hook);
 
-// Hooks of modules whose provider matches: the places of one name are one hook,
-// a segment if it has an enter and an exit. Returns: as Tracefs::Open().
-absl::StatusOr<std::vector<DynamicHook>> ReadModuleHooks(
-    const std::string& provider_glob);
-
 // The path of `file`: itself, or a program of PATH, or a library.
 // Returns: NOT_FOUND.
 absl::StatusOr<std::string> FindObjectFile(const std::string& file);

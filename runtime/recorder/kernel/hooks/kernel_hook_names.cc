@@ -17,7 +17,7 @@
 #include "runtime/recorder/kernel/hooks/argument_sources.h"
 #include "runtime/recorder/kernel/hooks/hook_values.h"
 #include "runtime/recorder/kernel/hooks/kernel_ring.h"
-#include "runtime/recorder/kernel/hooks/syscall_names.h"
+#include "runtime/recorder/system/syscall_names.h"
 
 namespace countrace::runtime {
 namespace {
@@ -88,6 +88,8 @@ countrace_argument_sources Described(const DynamicHook& hook,
       return UsdtSources(at.arguments);
     case DynamicHook::Type::kTracepoint:
       return TracepointSources(at.arguments);
+    case DynamicHook::Type::kKernelFunction:
+      return KernelFunctionSources();
   }
   return {};
 }

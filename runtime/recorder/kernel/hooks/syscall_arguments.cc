@@ -6,7 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_format.h"
 #include "base/text/trim.h"
-#include "runtime/recorder/kernel/hooks/syscall_names.h"
+#include "runtime/recorder/system/syscall_names.h"
 #include "runtime/recorder/system/tracefs.h"
 
 namespace countrace::runtime {

@@ -11,8 +11,8 @@
 #include <string>
 
 #include "runtime/recorder/kernel/hooks/function_symbols.h"
-#include "runtime/recorder/kernel/hooks/syscall_names.h"
 #include "runtime/recorder/kernel/hooks/usdt_notes.h"
+#include "runtime/recorder/system/syscall_names.h"
 
 namespace countrace::runtime {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/recorder/kernel/hooks/syscall_names.h"
+#include "runtime/recorder/system/syscall_names.h"
 
 #include <seccomp.h>
 

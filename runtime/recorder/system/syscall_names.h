@@ -1,6 +1,6 @@
 // Names of system calls by number, from libseccomp's tables.
-#ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_HOOKS_SYSCALL_NAMES_H_
-#define COUNTRACE_RUNTIME_RECORDER_KERNEL_HOOKS_SYSCALL_NAMES_H_
+#ifndef COUNTRACE_RUNTIME_RECORDER_SYSTEM_SYSCALL_NAMES_H_
+#define COUNTRACE_RUNTIME_RECORDER_SYSTEM_SYSCALL_NAMES_H_
 
 #include <cstdint>
 #include <string>
@@ -13,4 +13,4 @@ std::string SyscallName(std::uint32_t number, bool compat);
 
 }  // namespace countrace::runtime
 
-#endif  // COUNTRACE_RUNTIME_RECORDER_KERNEL_HOOKS_SYSCALL_NAMES_H_
+#endif  // COUNTRACE_RUNTIME_RECORDER_SYSTEM_SYSCALL_NAMES_H_
