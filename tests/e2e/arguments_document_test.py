@@ -17,7 +17,7 @@ from trace_checks import Recording, run, with_tracefs
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = ROOT / 'docs' / 'arguments.md'
 # Indented lines, and what stands in cells of tables.
-COMMAND = re.compile(r'^    (countrace .*)$|`(countrace .*?)` \|', re.MULTILINE)
+COMMAND = re.compile(r'^    (countrace .*)$|`(countrace [^`]*)` \|', re.MULTILINE)
 THEIRS = re.compile(r'^\| `((?:strace|bpftrace|perf) .*?)` \|', re.MULTILINE)
 
 SERVER = """

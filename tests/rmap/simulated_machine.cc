@@ -659,9 +659,9 @@ std::uint16_t Machine::StateAndFlags(int prev, int next,
 }
 
 // 0, 1, 2 or an error.
-std::int64_t ReturnedAt(std::uint64_t ns) {
-  const auto number = static_cast<std::int64_t>(ns / 8 % 4);
-  return number == 3 ? -2 : number;
+std::uint64_t ReturnedAt(std::uint64_t ns) {
+  const std::uint64_t number = ns / 8 % 4;
+  return number == 3 ? ~std::uint64_t{1} : number;
 }
 
 void Machine::Record(const SimThread& thread, std::uint32_t segment,
@@ -683,11 +683,11 @@ void Machine::Record(const SimThread& thread, std::uint32_t segment,
       current < 0 ? nullptr : &threads_[static_cast<std::size_t>(current)];
   std::optional<Counters> dump;
   if (options_.dumps) dump = Values(cpu);
-  trace_->KernelHook(
-      now_ns_, static_cast<std::int32_t>(cpu),
-      {shown == nullptr ? 0 : shown->pid, shown == nullptr ? 0 : shown->tid,
-       hook, exit, options_.values && exit ? ReturnedAt(now_ns_) : 0, values},
-      dump);
+  trace_->KernelHook(now_ns_, static_cast<std::int32_t>(cpu),
+                     {shown == nullptr ? 0 : shown->pid,
+                      shown == nullptr ? 0 : shown->tid, hook, exit, 0, values,
+                      options_.values && exit ? ReturnedAt(now_ns_) : 0},
+                     dump);
 }
 
 // Returns true if the CPU does nothing else now.
