@@ -110,7 +110,7 @@ try {
     const {rows, machine_row, processes, counter_rows_from} = await json('trace');
     const hooks = (await json('hooks')).items.map((item) => item.hook);
     const paths = ['trace', 'processes', 'threads', 'hooks', 'rows', 'losses', 'overview', 'longest', 'processes?ids=0,1',
-                   'families?ids=0,1,2', 'find?q=re', 'find?q=%52E', 'find?q=%', 'nothing', 'tile/0/99/0', 'tile/x',
+                   'find?q=re', 'find?q=%52E', 'find?q=%', 'nothing', 'tile/0/99/0', 'tile/x',
                    `tile/${machine_row}/20/0`, `tile/${machine_row + processes + 1}/20/0`, 'aggregate', 'aggregate?from=9&to=1',
                    'state', 'state?t=x', 'state?t=1&top=2000', 'step?t=0', 'rows?from=0', 'hits?hook=1&from=0&to=1&columns=0',
                    `wait?thread=99999&t=1`, `aggregate?from=0&to=${durationNs}&sort=nothing`];

@@ -325,7 +325,6 @@ TEST_CASE("api: wrong numbers are 400, never a guess", "[viewer][http]") {
         "source",
         "source?hook=x",
         "source?file=/etc/passwd",
-        "families?ids=x",
         "hits?from=1&to=2",
         "hits?hook=x&from=1&to=2",
         "hits?hook=99999999999&from=1&to=2",
