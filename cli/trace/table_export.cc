@@ -16,6 +16,7 @@
 #include "cli/program/progress_bar.h"
 #include "cli/program/verb.h"
 #include "logformat/description/recorded_part.h"
+#include "logformat/sample_points.h"
 #include "logformat/system_call_exit.h"
 #include "rmap/columns/report_tables.h"
 #include "rmap/export/export_tables.h"
@@ -70,7 +71,7 @@ void SayOtherBytes(const TableExport& wanted) {
 }
 
 // Texts are anyone's file names, statements, passwords: the one who passes the
-// file on must know.
+// file on must know. Names of sampled code are none of them.
 void SayTexts(const TableExport& wanted, const logformat::TraceInfo& info) {
   const auto holds = [&](const char* table) {
     return wanted.format == "sqlite" || wanted.table == table;
@@ -85,7 +86,9 @@ void SayTexts(const TableExport& wanted, const logformat::TraceInfo& info) {
         wanted.format == "perfetto" ||
         (hook.kind == logformat::HookKind::kPoint && holds("points")) ||
         (logformat::IsSystemCall(hook) && holds("files"));
-    if (texts && inside) hooks.push_back(base::EscapeName(hook.FullName()));
+    const bool code = SamplePointOf(hook) != logformat::SamplePoint::kNone;
+    if (texts && inside && !code)
+      hooks.push_back(base::EscapeName(hook.FullName()));
   }
   if (wanted.no_texts || hooks.empty()) return;
   constexpr std::size_t kMost = 3;
