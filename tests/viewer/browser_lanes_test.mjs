@@ -266,6 +266,8 @@ await onSyntheticPage(async ({claims, page, session, shots, truth, view, areaBox
     await session.settled();
     assert.match(await page.locator('.refused').innerText(), /^--where:1:12: unknown field `colour`.*\n {2}pid > 0 && colour == 3\n {13}\^/);
     assert.deepEqual(await shown(), expected);
+    // What the rows were asked for, not what was refused.
+    assert.match(await page.locator('.condition').innerText(), /selected by on_cpu_ns >= /);
     await session.shot(shots, 'refused');
     // Chromium itself reports each answer that is an error.
     session.problems = session.problems.filter((problem) => !/status of 400/.test(problem));
@@ -274,6 +276,26 @@ await onSyntheticPage(async ({claims, page, session, shots, truth, view, areaBox
     assert.deepEqual(await shown(), all);
     await session.revisit(hash);
     assert.deepEqual(await shown(), expected);
+    // What is found is a list: the arrows choose, Enter and a click go there.
+    await page.locator('.area').focus();
+    await page.keyboard.press('/');
+    await page.keyboard.type('redis-server');
+    const found = page.locator('#find-list li[role=option]');
+    await found.first().waitFor({state: 'visible', timeout: 5000});
+    assert.match((await found.allInnerTexts()).join('; '), /process\s+redis-server 1000\s+[\d.]+\s?ms/);
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('ArrowDown');
+    assert.equal(await page.locator('#find-list [aria-selected=true]').innerText(), (await found.allInnerTexts())[1]);
+    await session.shot(shots, 'found_list');
+    await page.keyboard.press('Enter');
+    await session.settled();
+    const wanted = (await found.allInnerTexts())[1].match(/\S+ \d+/)[0];
+    assert.equal((await page.locator('.label[aria-current] .name').textContent()), wanted);
+    await found.first().dispatchEvent('pointerdown');
+    await session.settled();
+    assert.notEqual((await page.locator('.label[aria-current] .name').textContent()), wanted);
+    await page.keyboard.press('Escape');
+    assert.equal(await found.count(), 0);
     // A command by its name.
     await page.locator('.area').focus();
     await page.keyboard.press('/');

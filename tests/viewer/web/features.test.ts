@@ -66,6 +66,11 @@ describe('address', () => {
     expect(begunAt('#from=5&to=4&sel=9-3&cmp=7-7&item=1-9-8&item=1-2&t=NaN&y=').core.address.write()).toBe(usual);
     expect(begunAt('#constructor=1&toString=a&follow=<b>&tab=&row=<b>&where=%').core.address.write()).toBe(usual);
   });
+  test('a selection in an address may have decimals, as its window', () => {
+    expect(begunAt('#sel=10.4-20.6').core.range.chosen.value).toEqual({from: 10, to: 21});
+    expect(begunAt('#sel=10.4-10.3').core.range.chosen.value).toBe(null);
+    expect(begunAt('#sel=1-2-3').core.range.chosen.value).toBe(null);
+  });
   test('Back shows another place; the counter and the speed stay', () => {
     const {core, timeline} = begunAt('#sel=10-20&event=2&speed=4&item=3-5-6-segment-1-2-8&row=thread2');
     expect(core.selection.selected.value).toEqual({kind: 'segment', row: 3, from: 5, to: 6, process: 1, thread: 2, hook: 8});

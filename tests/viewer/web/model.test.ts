@@ -275,9 +275,9 @@ describe('find', () => {
       hooks: [{hook: 2, calls: 9, name: 'comm0:send'}],
       threads: [{...item, thread: 5, tid: 10005, process: 1, comm: 'comm1'}],
     })).toEqual([
-      {kind: 'process', process: 7, thread: null, text: 'co\u00b7mm 100'},
+      {kind: 'process', process: 7, thread: null, ns: 1, text: 'co\u00b7mm 100'},
       {kind: 'hook', hook: 2, calls: 9, text: 'comm0:send'},
-      {kind: 'process', process: 1, thread: 5, text: 'comm1 10005'},
+      {kind: 'process', process: 1, thread: 5, ns: 1, text: 'comm1 10005'},
     ]);
   });
 });

@@ -67,9 +67,11 @@ export function listText(numbers: Iterable<number>): string|null {
   const all = [...numbers];
   return all.length > 0 ? all.slice(0, MOST_LISTED).map(Math.round).join('-') : null;
 }
+// Begin and end in ns; both may have decimals, as `from` and `to`.
 export function spanIn(text: string|undefined): {from: number; to: number}|null {
-  const [from, to, ...more] = listIn(text) ?? [];
-  return from !== undefined && to !== undefined && more.length === 0 && from < to ? {from, to} : null;
+  const [, from, to] = /^(\d+(?:\.\d+)?)-(\d+(?:\.\d+)?)$/.exec(text ?? '') ?? [];
+  const span = {from: Math.round(Number(from)), to: Math.round(Number(to))};
+  return span.from < span.to ? span : null;
 }
 
 interface Held<T> {

@@ -10,6 +10,7 @@ export interface PlaceHit {
   kind: 'process';
   process: number;
   thread: number|null; // null: the process
+  ns: number|null; // of CPU time in the whole trace; null: not known
   text: string;
 }
 export interface HookHit {
@@ -22,9 +23,9 @@ export interface HookHit {
 export function hitsOf({processes, hooks, threads}: Found): Hit[] {
   return [
     ...processes.map((item): Hit => (
-        {kind: 'process', process: item.process, thread: null, text: `${clean(item.comm)} ${item.pid}`})),
+        {kind: 'process', process: item.process, thread: null, ns: item.on_cpu_ns, text: `${clean(item.comm)} ${item.pid}`})),
     ...hooks.map((item): Hit => ({kind: 'hook', hook: item.hook, calls: item.calls, text: clean(item.name)})),
     ...threads.map((item): Hit => (
-        {kind: 'process', process: item.process, thread: item.thread, text: `${clean(item.comm)} ${item.tid}`})),
+        {kind: 'process', process: item.process, thread: item.thread, ns: item.on_cpu_ns, text: `${clean(item.comm)} ${item.tid}`})),
   ];
 }

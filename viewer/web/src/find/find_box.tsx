@@ -1,5 +1,6 @@
-// One box. What is typed is found: Enter goes to the next hit, Shift+Enter to
-// the one before (of a hook: to its next call). After `>` it is a command, after
+// One box. What is typed is found, and listed: Enter goes to the next hit,
+// Shift+Enter to the one before (of a hook: to its next call), the arrows choose
+// where Enter goes. After `>` it is a command, after
 // `:` a condition on the rows, as of `report --where`.
 
 import {useEffect, useMemo, useState} from 'preact/hooks';
@@ -7,6 +8,7 @@ import {useEffect, useMemo, useState} from 'preact/hooks';
 import type {Timeline} from '../timeline/timeline';
 import type {FindPlaces} from './find_places';
 import {type Hit, hitsOf} from './find';
+import {HitList} from './hit_list';
 import {type Command, commandsLike} from '../core/keymap';
 import {formatCount} from '../core/units';
 import {useSignal} from '../core/use_signal';
@@ -33,6 +35,7 @@ const leave = (): void => document.querySelector<HTMLElement>('.area')?.focus({p
 function useHits(timeline: Timeline, find: FindPlaces, text: string, wanted: boolean) {
   const {core} = timeline;
   const [at, setAt] = useState(-1);
+  const [marked, setMarked] = useState(-1); // by the arrows: where Enter goes
   const [hits, setHits] = useState<readonly Hit[]>(NO_HITS);
   const search = async (): Promise<Hit[]> => {
     let found: Hit[] = [];
@@ -65,7 +68,16 @@ function useHits(timeline: Timeline, find: FindPlaces, text: string, wanted: boo
         (found.length === 1 ? found[0] : undefined);
     if (exact?.kind === 'hook') return timeline.commands.revealCall(exact.hook, step > 0);
     const next = at < 0 && step < 0 ? found.length - 1 : (at + step + found.length) % found.length;
+    return goTo(found, next);
+  };
+  // Until the hit is in view, the page is not at rest.
+  const choose = (work: () => Promise<void>): void => {
+    ++core.requests.pending;
+    void work().finally(() => --core.requests.pending);
+  };
+  const goTo = async (found: readonly Hit[], next: number): Promise<void> => {
     setAt(next);
+    setMarked(-1);
     const hit = found[next];
     if (hit?.kind === 'hook') await timeline.commands.revealCall(hit.hook, true);
     else if (hit) {
@@ -73,7 +85,7 @@ function useHits(timeline: Timeline, find: FindPlaces, text: string, wanted: boo
       await timeline.commands.reveal(hit.process, hit.thread);
     }
   };
-  return {at, setAt, hits, go};
+  return {at, setAt, marked, setMarked, hits, go, goTo, choose};
 }
 
 function CommandList({commands, chosen, hidden, run}: {commands: readonly Command[]; chosen: number; hidden: boolean; run: (command: Command) => void}) {
@@ -92,13 +104,26 @@ function CommandList({commands, chosen, hidden, run}: {commands: readonly Comman
   );
 }
 
+// The one below or above in a list, at its end round to the other; -1: none yet.
+function neighbour(at: number, down: boolean, count: number): number {
+  return down ? (at + 1) % count : (Math.max(at, 0) - 1 + count) % count;
+}
+
+// "2 of 7: server:handle, 1 200 calls".
+function foundText(hits: readonly Hit[], at: number): string {
+  if (hits.length === 0) return 'none';
+  const shown = hits.length === 1 ? hits[0] : hits[at];
+  return `${at < 0 ? '' : `${at + 1} of `}${hits.length}` +
+      (shown?.kind === 'hook' ? `: ${shown.text}, ${formatCount(shown.calls)} calls` : '');
+}
+
 export function FindBox({timeline, find}: {timeline: Timeline; find: FindPlaces}) {
   const {core} = timeline;
   const filter = useSignal(core.focus.filter);
   const refused = useSignal(timeline.rowTree.refused);
   const [text, setText] = useState(filter === '' ? '' : `:${filter}`);
   const mode = text.startsWith('>') ? 'command' : text.startsWith(':') ? 'filter' : 'find';
-  const {at, setAt, hits, go} = useHits(timeline, find, text, mode === 'find');
+  const {at, setAt, marked, setMarked, hits, go, goTo, choose} = useHits(timeline, find, text, mode === 'find');
   const commands = useMemo(() => mode === 'command' ? commandsLike(text.slice(1)) : [], [text, mode]);
   // Back, or a link, changes the filter.
   useEffect(() => {
@@ -116,8 +141,7 @@ export function FindBox({timeline, find}: {timeline: Timeline; find: FindPlaces}
   };
   const onEnter = (backwards: boolean): void => {
     if (mode === 'find') {
-      ++core.requests.pending; // until the hit is in view
-      void go(backwards ? -1 : 1).finally(() => --core.requests.pending);
+      choose(() => marked >= 0 ? goTo(hits, marked) : go(backwards ? -1 : 1));
     } else if (mode === 'filter') {
       core.focus.filter.value = text.slice(1).trim();
     } else {
@@ -129,16 +153,18 @@ export function FindBox({timeline, find}: {timeline: Timeline; find: FindPlaces}
     else if (event.key === 'Escape') {
       if (mode !== 'find') setText(filter === '' ? '' : `:${filter}`);
       leave();
-    } else if (mode === 'command' && (event.key === 'ArrowDown' || event.key === 'ArrowUp') && commands.length > 0) {
-      const step = event.key === 'ArrowDown' ? 1 : -1;
-      setAt((Math.max(at, 0) + step + commands.length) % commands.length);
+    } else if ((event.key === 'ArrowDown' || event.key === 'ArrowUp') && (mode === 'command' ? commands : hits).length > 0) {
+      const down = event.key === 'ArrowDown';
+      if (mode === 'command') setAt(neighbour(Math.max(at, 0), down, commands.length));
+      else setMarked(neighbour(marked >= 0 ? marked : at, down, hits.length));
     } else return;
     event.preventDefault();
     event.stopPropagation();
   };
-  const shown = hits.length === 1 ? hits[0] : hits[at];
-  const chosen = Math.max(at, 0);
-  const listed = mode === 'command' && commands.length > 0;
+  const chosen = mode === 'find' ? (marked >= 0 ? marked : at) : Math.max(at, 0);
+  const [focused, setFocused] = useState(false);
+  const found = mode === 'find' && focused && hits.length > 0;
+  const listed = mode === 'command' && commands.length > 0 || found;
   const wrong = mode === 'filter' && refused !== null && text.slice(1).trim() === filter;
   return (
     <div class={`find ${mode === 'filter' ? 'wide' : ''}`} role="search">
@@ -146,10 +172,12 @@ export function FindBox({timeline, find}: {timeline: Timeline; find: FindPlaces}
              role="combobox" aria-expanded={listed} aria-controls="find-list" aria-autocomplete="list" aria-invalid={wrong}
              aria-label="Find a process, a thread, a segment or a hook; after > a command, after : a condition on the rows"
              title={'Find; > command; : condition on the rows, as report --where: comm == "redis-server" && on_cpu_ns > 5ms'}
-             {...(listed ? {'aria-activedescendant': `find-${chosen}`} : {})}
+             {...(listed && chosen >= 0 ? {'aria-activedescendant': `find-${chosen}`} : {})}
+             onFocus={() => setFocused(true)} onBlur={() => setFocused(false)}
              onInput={(event) => {
                setText(event.currentTarget.value);
                setAt(-1);
+               setMarked(-1);
              }}
              onKeyDown={onKeyDown} />
       {filter !== '' && (
@@ -159,11 +187,11 @@ export function FindBox({timeline, find}: {timeline: Timeline; find: FindPlaces}
         }}>{'\u00d7'}</button>
       )}
       <span class="faint" aria-live="polite">
-        {mode === 'command' && commands.length === 0 ? 'none' : mode !== 'find' || text === '' ? '' : hits.length === 0 ? 'none' : `${at < 0 ? '' : `${at + 1} of `}${hits.length}`}
-        {mode === 'find' && shown?.kind === 'hook' ? `: ${shown.text}, ${formatCount(shown.calls)} calls` : ''}
+        {mode === 'command' && commands.length === 0 ? 'none' : mode === 'find' && text !== '' ? foundText(hits, at) : ''}
       </span>
       {wrong && <pre class="find-drop refused" role="alert">{refused}</pre>}
-      <CommandList commands={commands} chosen={chosen} hidden={!listed} run={run} />
+      {found ? <HitList hits={hits} chosen={chosen} choose={(next) => choose(() => goTo(hits, next))} /> :
+        <CommandList commands={commands} chosen={chosen} hidden={!listed} run={run} />}
     </div>
   );
 }

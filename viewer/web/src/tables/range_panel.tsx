@@ -130,7 +130,7 @@ export function RangePanel({tables, others}: {tables: Tables; others: Record<'fu
             !data || tableOf(data) !== tab ? null : (
               <>
                 {tab === 'segments' && <SegmentViews tables={tables} tab={tab} />}
-                <ConditionNote core={core} data={data} rows={rowsOf(data, tab) ?? 0} />
+                <ConditionNote condition={ranges.condition} data={data} rows={rowsOf(data, tab) ?? 0} />
                 <Pages from={tables.ranges.offset} total={rowsOf(data, tab) ?? 0} />
                 <Rows tables={tables} data={data} />
               </>

@@ -47,6 +47,7 @@ export class RangeTables {
   readonly order: Signal<Order> = signal(FIRST_ORDER.processes);
   readonly offset = signal(0); // first row of the page
   readonly aggregate: Signal<Aggregate|null> = signal(null);
+  condition = ''; // that selected the rows of `aggregate`
   // Why the server has no such table of this range.
   readonly refused: Signal<string|null> = signal(null);
 
@@ -119,7 +120,9 @@ export class RangeTables {
     await this.core.requests.guard(async () => {
       this.refused.value = null;
       try {
+        const condition = this.core.focus.filter.peek();
         const answer = await this.page(table, range, this.offset.peek(), TABLE_ROWS, abort.signal);
+        this.condition = condition;
         this.aggregate.value = answer;
         this.announce(answer);
         this.arrive();
