@@ -1,4 +1,3 @@
-import {describe, expect, test} from 'vitest';
 import fc from 'fast-check';
 
 import {byName, SlotPlaces} from '../../../viewer/web/src/replay/process_slots';

@@ -1,5 +1,4 @@
 import fc from 'fast-check';
-import {describe, expect, test} from 'vitest';
 
 import {RowOrder} from '../../../viewer/web/src/timeline/rows/row_order';
 

@@ -78,7 +78,7 @@ export function Toolbar({app}: {app: Application}) {
                 onClick={() => (core.playback.loop.value = !loop)}><Icon path={LOOP} /></button>
         <button class={skip ? 'on' : ''} title="Leave out time in which all CPUs are idle  (I)" aria-label="Skip idle time" aria-pressed={skip}
                 onClick={() => core.commands.run('skip-idle', null)}><Icon path={SKIP} /></button>
-        <label class="choice wide"><span>step</span>
+        <label class="setting wide"><span>step</span>
           <select aria-label="Steps" title="What a step is  (T)" value={kind}
                   onChange={(event) => (core.playback.stepKind.value = event.currentTarget.value as StepChoice)}>
             {STEP_KINDS.map((one) => <option value={one} key={one}>{stepName(one)}</option>)}
@@ -86,13 +86,13 @@ export function Toolbar({app}: {app: Application}) {
         </label>
         <button class={`wide ${byEvents ? 'on' : ''}`} title="Play from step to step  (E)" aria-label="Play from step to step"
                 aria-pressed={byEvents} onClick={() => core.commands.run('by-events', null)}><Icon path={STEPS} /></button>
-        <label class="choice wide"><span>window</span>
+        <label class="setting wide"><span>window</span>
           <select aria-label="Window" title="How the window follows the playhead  (Y)" value={follow}
                   onChange={(event) => (core.playback.follow.value = event.currentTarget.value as Follow)}>
             {FOLLOWS.map((one) => <option value={one} key={one}>{one}</option>)}
           </select>
         </label>
-        <label class="choice"><span>speed</span>
+        <label class="setting"><span>speed</span>
           <select aria-label="Speed" title="Speed; 1\u00d7 takes ten seconds for the window  ( - = )" value={speed}
                   onChange={(event) => core.playback.setSpeed(Number(event.currentTarget.value))}>
             {SPEEDS.map((speed) => <option value={speed} key={speed}>{speed}{'\u00d7'}</option>)}
