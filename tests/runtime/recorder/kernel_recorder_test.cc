@@ -325,7 +325,7 @@ TEST_CASE("kernel recorder: switches agree with /proc/PID/status",
     for (const StoredRecord& record : trace.cpus.at(LastCpu())) {
       if (record.event == CpuEvent::kDispatch &&
           record.prev_tid() == line.pid) {
-        last = record.state();
+        last = record.state() & logformat::kSwitchStateBits;
       }
     }
     CHECK(last == logformat::kSwitchDead);
