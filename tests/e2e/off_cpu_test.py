@@ -209,14 +209,15 @@ class OffCpu(Recording):
             truth = json.loads(done.stdout)
             # Each waits 20 ms, as its maker keeps the CPU.
             found = self.check_each_wait()
-            self.assertGreaterEqual(sum(one[2] - one[1] >= 18 * MS for one in found), 6, found)
+            unseen = self.books()['unseen']  # the kernel hid a switch to the thread: no stack
+            self.assertGreaterEqual(sum(one[2] - one[1] >= 18 * MS for one in found), 6 - unseen, found)
             # libc has no frame pointers where it makes a thread.
             for maker in ('MakeProcess', 'MakeThread')[:2 if options else 1]:
                 number, ns = truth[maker]
                 samples, total = self.call_of(maker, 'kernel_clone')
-                self.assertEqual(number, samples, (maker, options))
+                self.assertIn(samples, range(number - unseen, number + 1), (maker, options))
                 self.assertLessEqual(total, ns)
-                self.assertGreaterEqual(total, number * 18 * MS)
+                self.assertGreaterEqual(total, samples * 18 * MS)
             # libc's frame pointer is then a pointer to itself: no chain of callers.
             own = ('--process', pathlib.Path(WORKLOAD).name[:15], '--rows', 0)
             unknown = [row for row in self.report('calltree', *own)['rows']
