@@ -317,10 +317,10 @@ absl::StatusOr<OprofileTexts> ReadOprofileFolder(const std::string& folder) {
         std::pair{"/unit_masks", &texts.unit_masks},
         std::pair{"/event_mappings", &texts.event_mappings}}) {
     auto read = base::ReadNamedFile(folder + file, kMaxVocabularyBytes);
-    if (read.ok()) *text = *std::move(read);
     const bool may_be_absent = text == &texts.event_mappings;
     if (may_be_absent && absl::IsNotFound(read.status())) continue;
     if (!read.ok()) return read.status();
+    *text = *std::move(read);
   }
   return texts;
 }
