@@ -13,12 +13,12 @@
 #include "base/text/name_escape.h"
 #include "base/text/quantity_parse.h"
 #include "base/text/source_place.h"
+#include "base/toml/toml_limits.h"
 #include "base/toml/untrusted_toml.h"
 
 namespace countrace::logformat {
 namespace {
 
-constexpr std::ptrdiff_t kMaxDotsInLine = 64;  // tables nest at each dot
 constexpr std::int64_t kMaxCounter = 63, kMaxGroup = 1 << 30;
 
 // Reads a value; returns what it must be instead, or "".
@@ -92,7 +92,9 @@ class VocabularyFile {
       : text_(text), file_(file) {}
 
   absl::StatusOr<Vocabulary> Read() {
-    if (absl::Status status = CheckSize(); !status.ok()) return status;
+    absl::Status limits =
+        base::CheckTomlLimits(text_, file_, {.bytes = kMaxVocabularyBytes});
+    if (!limits.ok()) return limits;
     const toml::parse_result parsed = toml::parse(text_, file_);
     if (!parsed) {
       return ErrorAt(parsed.error().source(),
@@ -128,23 +130,6 @@ class VocabularyFile {
     return base::ErrorAt({file_, std::max<std::size_t>(1, at.begin.line),
                           std::max<std::size_t>(1, at.begin.column)},
                          message);
-  }
-
-  absl::Status CheckSize() const {
-    if (text_.size() > kMaxVocabularyBytes) {
-      return base::ErrorAt({file_},
-                           absl::StrFormat("%d bytes; at most %d are read",
-                                           text_.size(), kMaxVocabularyBytes));
-    }
-    std::size_t line = 1;
-    for (std::string_view rest = text_; !rest.empty(); ++line) {
-      const std::string_view one = rest.substr(0, rest.find('\n'));
-      if (std::count(one.begin(), one.end(), '.') > kMaxDotsInLine) {
-        return base::ErrorAt({file_, line}, "too many dots in one line");
-      }
-      rest.remove_prefix(std::min(rest.size(), one.size() + 1));
-    }
-    return absl::OkStatus();
   }
 
   static Reader Rows(const toml::array*& rows) {

@@ -10,6 +10,8 @@
 #include "base/posix/regular_file.h"
 #include "base/text/name_escape.h"
 #include "base/text/nearest_name.h"
+#include "base/text/source_place.h"
+#include "base/toml/toml_limits.h"
 #include "base/toml/untrusted_toml.h"
 
 namespace countrace::rmap::metrics {
@@ -17,7 +19,6 @@ namespace {
 
 // Each dot may be a table within a table, and tables are destroyed
 // recursively.
-constexpr std::ptrdiff_t kMaxDotsInLine = 64;
 
 constexpr const char* kKeys[] = {"expr", "unit", "scope", "description"};
 
@@ -33,7 +34,9 @@ class RuleFile {
       : text_(text), file_(file), rules_(rules) {}
 
   absl::Status Read() {
-    if (absl::Status status = CheckSize(); !status.ok()) return status;
+    absl::Status limits =
+        base::CheckTomlLimits(text_, file_, {.bytes = kMaxRuleFileBytes});
+    if (!limits.ok()) return limits;
     const toml::parse_result result = toml::parse(text_, file_);
     if (!result) {
       const toml::parse_error& error = result.error();
@@ -75,26 +78,6 @@ class RuleFile {
   }
 
  private:
-  absl::Status CheckSize() const {
-    if (text_.size() > kMaxRuleFileBytes) {
-      return base::ErrorAt({file_},
-                           absl::StrFormat("%d bytes; at most %d are read",
-                                           text_.size(), kMaxRuleFileBytes));
-    }
-    std::size_t line = 1;
-    for (std::string_view rest = text_; !rest.empty(); ++line) {
-      const std::string_view one = rest.substr(0, rest.find('\n'));
-      const auto dots = std::count(one.begin(), one.end(), '.');
-      if (dots > kMaxDotsInLine) {
-        return base::ErrorAt({file_, line},
-                             absl::StrFormat("%d dots in one line, at most %d",
-                                             dots, kMaxDotsInLine));
-      }
-      rest.remove_prefix(std::min(rest.size(), one.size() + 1));
-    }
-    return absl::OkStatus();
-  }
-
   absl::Status AddRule(const toml::key& name, const toml::table& table) {
     RuleText rule;
     rule.name = std::string(name.str());

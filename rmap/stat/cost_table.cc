@@ -6,12 +6,12 @@
 #include "absl/strings/str_format.h"
 #include "base/text/name_escape.h"
 #include "base/text/source_place.h"
+#include "base/toml/toml_limits.h"
 #include "base/toml/untrusted_toml.h"
 
 namespace countrace::rmap {
 namespace {
 
-constexpr std::ptrdiff_t kMaxDotsInLine = 64;  // tables nest at each dot
 constexpr double kMostCost = 1e15;
 
 class CostFile {
@@ -20,7 +20,9 @@ class CostFile {
       : text_(text), file_(file) {}
 
   absl::StatusOr<CostTable> Read() {
-    if (absl::Status status = CheckSize(); !status.ok()) return status;
+    absl::Status limits =
+        base::CheckTomlLimits(text_, file_, {.bytes = kMaxCostFileBytes});
+    if (!limits.ok()) return limits;
     const toml::parse_result parsed = toml::parse(text_, file_);
     if (!parsed) {
       return ErrorAt(parsed.error().source(),
@@ -64,24 +66,6 @@ class CostFile {
     return base::ErrorAt({file_, std::max<std::size_t>(1, at.begin.line),
                           std::max<std::size_t>(1, at.begin.column)},
                          message);
-  }
-
-  absl::Status CheckSize() const {
-    if (text_.size() > kMaxCostFileBytes) {
-      return base::ErrorAt({file_},
-                           absl::StrFormat("%d bytes; at most %d are "
-                                           "read",
-                                           text_.size(), kMaxCostFileBytes));
-    }
-    std::size_t line = 1;
-    for (std::string_view rest = text_; !rest.empty(); ++line) {
-      const std::string_view one = rest.substr(0, rest.find('\n'));
-      if (std::count(one.begin(), one.end(), '.') > kMaxDotsInLine) {
-        return base::ErrorAt({file_, line}, "too many dots in one line");
-      }
-      rest.remove_prefix(std::min(rest.size(), one.size() + 1));
-    }
-    return absl::OkStatus();
   }
 
   absl::Status ReadText(const toml::key& key, const toml::node& value,

@@ -10,6 +10,7 @@
 #include "base/text/name_escape.h"
 #include "base/text/nearest_name.h"
 #include "base/text/source_place.h"
+#include "base/toml/toml_limits.h"
 #include "base/toml/untrusted_toml.h"
 
 namespace countrace::importer {
@@ -66,21 +67,14 @@ class Parser {
 
  private:
   absl::Status CheckSize() const {
-    if (text_.size() > kMaxMappingBytes) {
-      return base::ErrorAt({file_},
-                           absl::StrFormat("%d bytes; at most %d are read",
-                                           text_.size(), kMaxMappingBytes));
-    }
+    absl::Status limits = base::CheckTomlLimits(
+        text_, file_,
+        {.bytes = kMaxMappingBytes, .dots_in_line = kMaxDotsInLine});
+    if (!limits.ok()) return limits;
     std::size_t line = 1;
     std::ptrdiff_t open = 0, deepest = 0;
     for (std::string_view rest = text_; !rest.empty(); ++line) {
       const std::string_view one = rest.substr(0, rest.find('\n'));
-      const auto dots = std::count(one.begin(), one.end(), '.');
-      if (dots > kMaxDotsInLine) {
-        return base::ErrorAt({file_, line},
-                             absl::StrFormat("%d dots in one line, at most %d",
-                                             dots, kMaxDotsInLine));
-      }
       for (const char c : one) {
         open += (c == '[' || c == '{') - (c == ']' || c == '}');
         deepest = std::max(deepest, open);

@@ -185,7 +185,7 @@ TEST_CASE("cost tables: what is wrong is named with its place",
   }
   CHECK_THAT(ErrorOf("["), Catch::Contains("t.toml:1:"));
   CHECK_THAT(ErrorOf("a" + std::string(100, '.')),
-             Catch::Contains("too many dots"));
+             Catch::Contains("dots in one line, at most 64"));
   CHECK_THAT(ErrorOf(std::string(kMaxCostFileBytes + 1, ' ')),
              Catch::Contains("at most"));
 }

@@ -19,7 +19,7 @@ export function ProcessSlots({replay}: {replay: Replay}) {
   const share = (ns: number): number => span > 0 ? ns / span : 0;
   const shown = slots.reduce((sum, slot) => sum + (slot?.ns ?? 0), 0);
   const all = recent ? recent.others.on_cpu_ns + recent.processes.reduce((sum, row) => sum + row.on_cpu_ns, 0) : 0;
-  // One process has its parent beside it, of several there are as many.
+  // One process has its pid beside it, several have their number.
   const detail = ({processes: [first, ...more]}: Slot): string => {
     if (first === undefined) return '';
     return more.length > 0 ? `\u00d7 ${more.length + 1}` : String(names.process(first)?.pid ?? '');
