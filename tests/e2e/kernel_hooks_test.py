@@ -508,6 +508,25 @@ for call, path in ((os.rmdir, '/none'), (os.rmdir, '/proc'), (os.rmdir, '/none')
                       'uprobe:libc.so.6:pause: without kernel records',
                       run.stderr)
 
+    def kernel_function(self, hook):
+        return countrace('record', '--force', '-o', self.trace, '--hook', hook,
+                         '--', WORKLOAD, CALLS, SYSCALLS, PAGES, check=False)
+
+    def test_a_function_of_the_kernel_is_recorded_or_says_what_is_missing(self):
+        run = self.kernel_function('kfunc:ksys_read')
+        if run.returncode == 0:
+            return  # tests/emulated counts its calls
+        self.assertEqual(run.returncode, 5, run.stderr)
+        self.assertRegex(run.stderr, 'kfunc:ksys_read: .*(CONFIG_|root|needs)')
+
+    def test_wrong_functions_of_the_kernel(self):
+        for hook, why in (('kfunc:no_such_function', 'no function .* matches'),
+                          ('kfunc:ksys_read(nope)', 'no argument "nope": there '
+                           r'are fd \(unsigned int\), buf')):
+            run = self.kernel_function(hook)
+            self.assertEqual(run.returncode, 2, run.stderr)
+            self.assertRegex(run.stderr, why)
+
     def test_tracepoints_are_listed(self):
         run = countrace('list', 'tracepoints', 'sched:sched_s*')
         self.assertIn('sched:sched_switch', run.stdout.split())
