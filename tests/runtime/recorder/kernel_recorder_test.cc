@@ -271,7 +271,10 @@ TEST_CASE("kernel recorder: on-CPU time agrees with /proc/PID/schedstat",
     const double seen = static_cast<double>(trace.OnCpuNs(line.pid));
     const double counted = static_cast<double>(
         trace.Count(line.pid, trace.EventIndex("task-clock")));
-    CAPTURE(line.pid, expected, seen, counted, stolen_ns);
+    // Else the kernel hid a switch-in: what came before the next record of the
+    // CPU is not known.
+    const bool whole = trace.HasWholeDispatches(line.pid);
+    CAPTURE(line.pid, expected, seen, counted, stolen_ns, whole);
     if (expected > 1e8) {
       // Stolen time is reported in ticks of 10 ms, and not all of it: less
       // than a tick not at all.
@@ -279,16 +282,15 @@ TEST_CASE("kernel recorder: on-CPU time agrees with /proc/PID/schedstat",
           1e7 + (stolen_ns == 0
                      ? 0
                      : expected * 0.1 + static_cast<double>(stolen_ns));
-      CHECK(seen > expected * 0.99);
+      if (whole) CHECK(seen > expected * 0.99);
       CHECK(seen < expected * 1.01 + slack);
       CHECK(std::abs(counted / seen - 1) < 0.01);
     } else {
       // The sleeper: start-up and exit only.
-      CHECK(seen >= expected * 0.9);
+      if (whole) CHECK(seen >= expected * 0.9);
       CHECK(seen < expected + 5e7);
     }
-    if (TestedBackend() == KernelBackend::kBpf &&
-        trace.HasWholeDispatches(line.pid)) {
+    if (TestedBackend() == KernelBackend::kBpf && whole) {
       // The same account, so stolen time does not matter.
       const double account = static_cast<double>(
           trace.Count(line.pid, trace.EventIndex("exec-runtime")));
