@@ -73,17 +73,33 @@ TEST_CASE("kept_address: what another could have written is not read",
   CHECK_FALSE(ReadKeptAddress(""));
 }
 
-TEST_CASE("kept_address: without a runtime directory nothing is kept",
+TEST_CASE("kept_address: without a runtime directory it is in the cache",
           "[viewer][http]") {
+  const TemporaryDirectory directory;
   const std::array<std::uint8_t, 16> uuid{};
+  const std::string name =
+      "/countrace/countrace-view-00000000000000000000000000000000";
+  REQUIRE(::setenv("XDG_CACHE_HOME", directory.path().c_str(), 1) == 0);
   for (const char* place : {"", "relative"}) {
     REQUIRE(::setenv("XDG_RUNTIME_DIR", place, 1) == 0);
-    CHECK(KeptAddressPath(uuid).empty());
+    CHECK(KeptAddressPath(uuid) == directory.path() + name);
   }
   REQUIRE(::unsetenv("XDG_RUNTIME_DIR") == 0);
+  KeepAddress(KeptAddressPath(uuid), {8080, kToken});
+  const auto kept = ReadKeptAddress(directory.path() + name);
+  REQUIRE(kept);
+  CHECK(kept->port == 8080);
+}
+
+TEST_CASE("kept_address: with no directory at all nothing is kept",
+          "[viewer][http]") {
+  const std::array<std::uint8_t, 16> uuid{};
+  for (const char* variable : {"XDG_RUNTIME_DIR", "XDG_CACHE_HOME", "HOME"}) {
+    REQUIRE(::unsetenv(variable) == 0);
+  }
   CHECK(KeptAddressPath(uuid).empty());
   KeepAddress("", {1, kToken});
-  KeepAddress("/nonexistent/place", {1, kToken});
+  KeepAddress("/proc/nonexistent/place", {1, kToken});
 }
 
 }  // namespace countrace::viewer

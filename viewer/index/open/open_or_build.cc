@@ -19,21 +19,11 @@
 #include "viewer/index/build/index_pass.h"
 #include "viewer/index/file/checksum.h"
 #include "viewer/index/open/build_lock.h"
+#include "viewer/index/open/cache_directory.h"
 #include "viewer/index/open/first_parts.h"
 
 namespace countrace::viewer {
 namespace {
-
-std::string CacheDirectory() {
-  if (const char* cache = ::getenv("XDG_CACHE_HOME");
-      cache != nullptr && *cache == '/') {
-    return std::string(cache) + "/countrace";
-  }
-  if (const char* home = ::getenv("HOME"); home != nullptr && *home == '/') {
-    return std::string(home) + "/.cache/countrace";
-  }
-  return {};
-}
 
 // Adds the first and last bytes of a file: packet heads carry times, so two
 // recordings differ in them. A file that cannot be read adds nothing; reading
@@ -86,15 +76,14 @@ absl::StatusOr<std::string> IndexPathFor(const std::string& trace_path) {
     return trace_path + "/" + kIndexFile;
   }
   const std::string cache = CacheDirectory();
-  std::error_code error;
-  if (!cache.empty()) std::filesystem::create_directories(cache, error);
-  if (cache.empty() || error || ::access(cache.c_str(), W_OK) != 0) {
+  if (cache.empty() || !MakeCacheDirectory(cache)) {
     return absl::PermissionDeniedError(absl::StrFormat(
         "No place for the timeline index: trace-directory=%s, "
         "cache-directory=%s. Make one of them writable, or set "
         "XDG_CACHE_HOME",
         trace_path, cache.empty() ? "(HOME is not set)" : cache));
   }
+  std::error_code error;
   const std::filesystem::path absolute =
       std::filesystem::weakly_canonical(trace_path, error);
   const std::string name = error ? trace_path : absolute.string();

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_format.h"
 #include "base/text/quantity_parse.h"
+#include "viewer/index/open/cache_directory.h"
 
 namespace countrace::viewer {
 namespace {
@@ -24,12 +25,15 @@ bool IsToken(std::string_view text) {
 
 std::string KeptAddressPath(std::span<const std::uint8_t, 16> trace_uuid) {
   const char* const runtime = std::getenv("XDG_RUNTIME_DIR");
-  if (runtime == nullptr || runtime[0] != '/') return "";
+  const std::string directory = runtime != nullptr && runtime[0] == '/'
+                                    ? std::string(runtime)
+                                    : CacheDirectory();
+  if (directory.empty()) return "";
   std::string name;
   for (const std::uint8_t byte : trace_uuid) {
     name += absl::StrFormat("%02x", byte);
   }
-  return absl::StrFormat("%s/countrace-view-%s", runtime, name);
+  return absl::StrFormat("%s/countrace-view-%s", directory, name);
 }
 
 std::optional<KeptAddress> ReadKeptAddress(const std::string& path) {
@@ -60,6 +64,7 @@ std::optional<KeptAddress> ReadKeptAddress(const std::string& path) {
 
 void KeepAddress(const std::string& path, const KeptAddress& address) {
   if (path.empty()) return;
+  MakeCacheDirectory(path.substr(0, path.rfind('/')));
   const std::string fresh = absl::StrFormat("%s.%d", path, ::getpid());
   const int file =
       ::open(fresh.c_str(),

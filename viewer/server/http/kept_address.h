@@ -16,7 +16,8 @@ struct KeptAddress {
 };
 
 // Below $XDG_RUNTIME_DIR, which only its user can read and which ends with the
-// session; empty if there is none.
+// session; without one (sudo, su, a container) in the cache directory. Empty:
+// neither is set.
 std::string KeptAddressPath(std::span<const std::uint8_t, 16> trace_uuid);
 
 // Null: none, or not a file that only this user may read and write.
