@@ -66,7 +66,8 @@ try {
   await session.visit(server.url, `#from=${begin}&to=${end}&t=${begin}&event=2`);
   await session.key('q'); // more room for the rows
   const shots = [];
-  // At speed 1 the window takes ten seconds, 300 frames.
+  // The window takes ten seconds, 300 frames.
+  await session.ask('__pv.setSpeed(1)');
   await page.keyboard.press('l');
   for (let i = 0; i < pictures; ++i) {
     for (let frame = 0; frame < framesEach; ++frame) {

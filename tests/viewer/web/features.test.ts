@@ -43,7 +43,7 @@ describe('address', () => {
     }), ({from, length, y, t, event, cpu, process, filter, opened, pinned, loop, kind}) => {
       const parts = [
         `from=${from}`, `to=${from + length}`, `event=${event}`, `cpu=${cpu}`, `y=${y}`, `sel=${from}-${from + length}`, `cmp=3-9`,
-        `item=12-${from}-${from + length}-${kind}-3--7`, 'speed=0.25', `t=${t}`, 'step=segment', 'follow=centre', 'tab=changes',
+        `item=12-${from}-${from + length}-${kind}-3--7`, 'speed=250000', `t=${t}`, 'step=segment', 'follow=centre', 'tab=changes',
         'all=2', 'row=thread12', 'irq=1', 'rare=5-6', ...(loop ? ['loop=1'] : []), ...(process === null ? [] : [`process=${process}`]),
         ...(opened.length > 0 ? [`open=${opened.join('-')}`] : []), ...(pinned.length > 0 ? [`pin=${pinned.join('-')}`] : []),
         ...(filter === '' ? [] : [`where=${encodeURIComponent(filter)}`]),
@@ -72,13 +72,13 @@ describe('address', () => {
     expect(begunAt('#sel=1-2-3').core.range.chosen.value).toBe(null);
   });
   test('Back shows another place; the counter and the speed stay', () => {
-    const {core, timeline} = begunAt('#sel=10-20&event=2&speed=4&item=3-5-6-segment-1-2-8&row=thread2');
+    const {core, timeline} = begunAt('#sel=10-20&event=2&speed=4000&item=3-5-6-segment-1-2-8&row=thread2');
     expect(core.selection.selected.value).toEqual({kind: 'segment', row: 3, from: 5, to: 6, process: 1, thread: 2, hook: 8});
     core.address.read('#from=0&to=5000&event=1&speed=1');
     expect(core.selection.selected.value).toBe(null);
     expect(core.focus.lane.value).toBe(null);
     expect(timeline.rows.counter.value.event).toBe(2);
-    expect(core.playback.play.value.speed).toBe(4);
+    expect(core.playback.play.value.speed).toBe(4000);
   });
   test('a link of an older page, which had a row and a time, marks the place', () => {
     expect(begunAt('#item=3-5-6').core.selection.selected.value).toMatchObject({row: 3, from: 5, to: 6, thread: null});

@@ -1,42 +1,55 @@
 import fc from 'fast-check';
 
-import type {Branches, ProcessBranch, RowItem, ThreadBranch, ThreadItem} from '../../../viewer/web/src/api/schema';
+import type {Branches, ProcessBranch, RowItem, ThreadBranch, ThreadItem, TraceInfo} from '../../../viewer/web/src/api/schema';
 import type {StripTile, Tile} from '../../../viewer/web/src/api/tile_decode';
 import {commandFor, COMMANDS, commandsLike} from '../../../viewer/web/src/core/keymap';
 import {hitsOf} from '../../../viewer/web/src/find/find';
 import {type Lane, layOut, stuckHeight, totalHeight, visibleLanes} from '../../../viewer/web/src/timeline/rows/lanes';
 import {clean, Names, threadName} from '../../../viewer/web/src/core/names';
 import {CLOSED_TREE, type Tree} from '../../../viewer/web/src/timeline/rows/process_lanes';
-import {advance, faster, SPEEDS} from '../../../viewer/web/src/core/playback';
+import {advance, faster, usualSpeed} from '../../../viewer/web/src/core/playback';
 import {TileCache} from '../../../viewer/web/src/timeline/tiles/tile_cache';
 
 describe('playback', () => {
   const range = {from: 0, to: 1000, loop: false};
-  test('a second at rate r moves r ns, and the end stops it', () => {
-    const play = {at: 100, playing: true, speed: 1};
-    expect(advance(play, 1000, 250, range).at).toBe(350);
-    expect(advance({...play, speed: 2}, 1000, 250, range).at).toBe(600);
-    expect(advance(play, 10_000, 250, range)).toEqual({at: 1000, playing: false, speed: 1});
+  test('a second at a speed of n moves n ns, and the end stops it', () => {
+    const play = {at: 100, playing: true, speed: 250};
+    expect(advance(play, 1000, range).at).toBe(350);
+    expect(advance({...play, speed: 500}, 1000, range).at).toBe(600);
+    expect(advance(play, 10_000, range)).toEqual({at: 1000, playing: false, speed: 250});
     const back = {...play, backward: true};
-    expect(advance(back, 200, 250, range).at).toBe(50);
-    expect(advance(back, 10_000, 250, range)).toEqual({...back, at: range.from, playing: false});
-    expect(advance({...play, playing: false}, 1000, 250, range).at).toBe(100);
+    expect(advance(back, 200, range).at).toBe(50);
+    expect(advance(back, 10_000, range)).toEqual({...back, at: range.from, playing: false});
+    expect(advance({...play, playing: false}, 1000, range).at).toBe(100);
   });
   test('a loop never leaves its range, whatever the elapsed time', () => {
     fc.assert(fc.property(
         fc.integer({min: 200, max: 399}), fc.integer({min: 0, max: 100_000}),
         fc.integer({min: 1, max: 5000}), fc.boolean(), (at, elapsed, rate, backward) => {
           const next = advance(
-              {at, playing: true, speed: 1, backward}, elapsed, rate, {from: 200, to: 400, loop: true});
+              {at, playing: true, speed: rate, backward}, elapsed, {from: 200, to: 400, loop: true});
           expect(next.playing).toBe(true);
           expect(next.at).toBeGreaterThanOrEqual(200);
           expect(next.at).toBeLessThanOrEqual(400);
         }));
   });
-  test('speed steps stay within the list', () => {
-    expect(faster(1, 1)).toBe(2);
-    expect(faster(10, 1)).toBe(10);
-    expect(faster(SPEEDS[0], -1)).toBe(SPEEDS[0]);
+  test('speed has steps of 1, 2, 5, both ways', () => {
+    expect(faster(1e6, 1)).toBe(2e6);
+    expect(faster(2e6, 1)).toBe(5e6);
+    expect(faster(5e6, 1)).toBe(1e7);
+    expect(faster(3e6, -1)).toBe(2e6);
+    expect(faster(1e12, 1)).toBe(1e12);
+    expect(faster(100, -1)).toBe(100);
+    fc.assert(fc.property(fc.double({min: 200, max: 1e11, noNaN: true}), (speed) => {
+      expect(faster(speed, 1)).toBeGreaterThan(speed);
+      expect(faster(speed, -1)).toBeLessThan(speed);
+    }));
+  });
+  test('a usual dispatch takes some 50 ms to play', () => {
+    const rows = [{row: 0, kind: 'cpu', owner: 0, depth: 0, leaves: 10_000}, {row: 1, kind: 'cpu', owner: 1, depth: 0, leaves: 10_000}];
+    const trace = {cpus: 2, duration_ns: 1e9, machine_rows: rows} as TraceInfo;
+    expect(usualSpeed(trace)).toBe(2e6); // of 0.1 ms each
+    expect(usualSpeed({...trace, machine_rows: []})).toBe(1e8);
   });
 });
 

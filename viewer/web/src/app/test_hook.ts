@@ -121,7 +121,11 @@ function commandsOf({core, engine, replay}: Application) {
         calm = engine.settled ? calm + 1 : 0;
       }
     },
-    setSpeed: (speed: number) => core.playback.setSpeed(speed),
+    // 1: the window in sight takes ten seconds.
+    setSpeed: (speed: number) => {
+      const {nsPerPx, widthPx} = core.view.viewport.peek();
+      core.playback.setSpeed(speed * nsPerPx * widthPx / 10);
+    },
     tick: (ms: number) => replay.transport.tick(ms),
     play: (ms: number) => replay.transport.play(ms),
     pan: (px: number) => core.view.pan(px),

@@ -6,7 +6,7 @@ import {useMemo} from 'preact/hooks';
 import type {Application} from './application';
 import {type Follow, FOLLOWS, SPEEDS, STEP_KINDS, type StepChoice, stepName} from '../core/playback';
 import {endNs} from '../core/viewport';
-import {formatDuration, formatInstant} from '../core/units';
+import {formatDuration, formatInstant, slownessOf} from '../core/units';
 import {FindBox} from '../find/find_box';
 import {safePalette, theme} from '../core/theme';
 import {useSignal} from '../core/use_signal';
@@ -92,10 +92,14 @@ export function Toolbar({app}: {app: Application}) {
             {FOLLOWS.map((one) => <option value={one} key={one}>{one}</option>)}
           </select>
         </label>
-        <label class="setting"><span>speed</span>
-          <select aria-label="Speed" title="Speed; 1\u00d7 takes ten seconds for the window  ( - = )" value={speed}
+        <label class="setting" onWheel={(event) => {
+          event.preventDefault();
+          core.commands.run(event.deltaY > 0 ? 'slower' : 'faster', null);
+        }}><span>speed</span>
+          <select aria-label="Speed" title="Trace time against time; the wheel changes it in small steps  ( - = )" value={speed}
                   onChange={(event) => core.playback.setSpeed(Number(event.currentTarget.value))}>
-            {SPEEDS.map((speed) => <option value={speed} key={speed}>{speed}{'\u00d7'}</option>)}
+            {[...new Set([...SPEEDS, core.playback.usualSpeed, speed])].sort((a, b) => b - a)
+                .map((one) => <option value={one} key={one}>{slownessOf(one)}</option>)}
           </select>
         </label>
       </div>

@@ -13,7 +13,7 @@ import {Focus} from './focus';
 import type {Names} from './names';
 import {Page} from './page';
 import type {Theme} from './palette';
-import {Playback} from './playback';
+import {Playback, usualSpeed} from './playback';
 import {Ranges} from './range';
 import {Requests} from './requests';
 import {Selection} from './selection';
@@ -45,7 +45,7 @@ export class Core {
     this.durationNs = this.extent.durationNs;
     this.view = new View(this.durationNs);
     this.range = new Ranges(this.durationNs);
-    this.playback = new Playback(this.durationNs);
+    this.playback = new Playback(this.durationNs, usualSpeed(names.trace));
     this.requests = new Requests(client);
     this.selection = new Selection(this.requests, this.range);
     const hooks = computed(() => {

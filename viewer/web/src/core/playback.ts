@@ -3,6 +3,8 @@
 
 import {type Signal, signal} from '@preact/signals-core';
 
+import type {TraceInfo} from '../api/schema';
+
 export const STEP_KINDS = ['any', 'record', 'hook', 'segment', 'dispatch', 'interrupt', 'loss'] as const;
 export type StepChoice = typeof STEP_KINDS[number];
 export function stepName(choice: StepChoice): string {
@@ -12,7 +14,7 @@ export const FOLLOWS = ['page', 'centre', 'fixed'] as const; // how the window f
 export type Follow = typeof FOLLOWS[number];
 
 export class Playback {
-  readonly play: Signal<Play> = signal({at: 0, playing: false, speed: 1});
+  readonly play: Signal<Play>;
   readonly loop = signal(false);
   readonly skipIdle = signal(false); // when playing
   readonly byEvents = signal(false); // it plays from boundary to boundary
@@ -22,7 +24,9 @@ export class Playback {
   readonly running: Signal<ReadonlySet<number>> = signal(new Set());
   runBegin = 0; // the playhead when it began to play; 0: since then set by hand
 
-  constructor(private readonly durationNs: number) {}
+  constructor(private readonly durationNs: number, readonly usualSpeed = REAL_TIME) {
+    this.play = signal({at: 0, playing: false, speed: usualSpeed});
+  }
 
   // By hand.
   moveTo(at: number): void {
@@ -33,14 +37,14 @@ export class Playback {
     this.play.value = {...this.play.value, playing: false};
   }
   setSpeed(speed: number): void {
-    this.play.value = {...this.play.value, speed};
+    this.play.value = {...this.play.value, speed: Math.min(Math.max(speed, SLOWEST), FASTEST)};
   }
 }
 
 export interface Play {
   readonly at: number; // ns since trace start
   readonly playing: boolean;
-  readonly speed: number; // multiplies the automatic rate
+  readonly speed: number; // trace time in a second of playing, ns
   readonly backward?: boolean;
 }
 
@@ -50,17 +54,10 @@ export interface PlayRange {
   loop: boolean;
 }
 
-// Trace time in a second of playing at speed 1: ten seconds for the window.
-export function autoRate({nsPerPx, widthPx}: {nsPerPx: number; widthPx: number}): number {
-  return nsPerPx * widthPx / 10;
-}
-
-// Position after `elapsedMs` of wall time at `nsPerSecond` of trace time.
-export function advance(
-    play: Play, elapsedMs: number, nsPerSecond: number,
-    range: PlayRange): Play {
+// Position after `elapsedMs` of wall time.
+export function advance(play: Play, elapsedMs: number, range: PlayRange): Play {
   if (!play.playing) return play;
-  const way = nsPerSecond * play.speed * elapsedMs / 1000;
+  const way = play.speed * elapsedMs / 1000;
   if (play.backward) return retreat(play, play.at - way, range);
   const next = play.at + way;
   if (next < range.to) return {...play, at: Math.max(next, range.from)};
@@ -78,12 +75,27 @@ function retreat(play: Play, next: number, range: PlayRange): Play {
   return {...play, at: range.from, playing: false};
 }
 
-export const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 4, 10] as const;
+// Speeds are trace time in a second: 1e6 is 1,000 times slower than it was.
+export const REAL_TIME = 1e9;
+const SLOWEST = 100;
+const FASTEST = 1e12;
+// Between them the list has the powers of ten, slowest last.
+export const SPEEDS = [1e10, REAL_TIME, 1e8, 1e7, 1e6, 1e5, 1e4, 1e3] as const;
 
-export function faster(speed: number, steps: number): number {
-  const index = SPEEDS.findIndex((known) => known >= speed);
-  const wanted = Math.min(
-      Math.max((index < 0 ? SPEEDS.length - 1 : index) + steps, 0),
-      SPEEDS.length - 1);
-  return SPEEDS[wanted] ?? 1;
+// The next of 1, 2, 5, 10, 20, ... ns.
+export function faster(speed: number, steps: 1|-1): number {
+  const power = 10 ** Math.floor(Math.log10(speed) - 1);
+  const near = [5, 10, 20, 50, 100, 200].map((digit) => digit * power);
+  const next = steps > 0 ? near.find((one) => one > speed * 1.01) : near.reverse().find((one) => one < speed * 0.99);
+  return Math.min(Math.max(next ?? speed, SLOWEST), FASTEST);
+}
+
+const SWITCH_MS = 50; // a usual dispatch takes so long to play
+
+// One at which a CPU's thread changes each 50 ms; without dispatches the trace
+// takes ten seconds.
+export function usualSpeed({cpus, duration_ns: durationNs, machine_rows: rows}: TraceInfo): number {
+  const dispatches = rows.reduce((sum, row) => sum + (row.kind === 'cpu' ? row.leaves : 0), 0);
+  const exact = dispatches > 0 ? durationNs * cpus / dispatches * 1000 / SWITCH_MS : durationNs / 10;
+  return faster(exact * 1.2, -1);
 }

@@ -21,10 +21,13 @@ function significant(value: number): string {
 
 // "1 s shown = 10.00 ms, 100 times slow".
 export function formatSpeed(nsPerSecond: number): string {
+  return `1${THIN}s shown = ${formatDuration(nsPerSecond)}, ${slownessOf(nsPerSecond)}`;
+}
+// "100x slow".
+export function slownessOf(nsPerSecond: number): string {
   const slow = 1e9 / nsPerSecond;
-  const times = (value: number) => value >= 10 ? value.toFixed(0) : value.toPrecision(2);
-  return `1${THIN}s shown = ${formatDuration(nsPerSecond)}` +
-      (slow >= 1.05 ? `, ${times(slow)}\u00d7 slow` : slow <= 0.95 ? `, ${times(1 / slow)}\u00d7 fast` : '');
+  const times = (value: number) => value >= 10 ? formatCount(Math.round(value)) : String(Number(value.toPrecision(2)));
+  return slow >= 1.05 ? `${times(slow)}\u00d7 slow` : slow <= 0.95 ? `${times(1 / slow)}\u00d7 fast` : 'real time';
 }
 
 // An instant, as exactly as the step between neighbours needs: "1.204 512 s"

@@ -76,9 +76,10 @@ export class Replay {
       {
         key: 'speed',
         read: (text, first) => {
-          if (first) playback.setSpeed(numberIn(text) ?? 1);
+          const speed = numberIn(text, 1);
+          if (first && speed !== null) playback.setSpeed(speed);
         },
-        write: () => String(Number(play.value.speed.toFixed(2))),
+        write: () => String(Math.round(play.value.speed)),
       },
       wordField('step', STEP_KINDS, playback.stepKind),
       wordField('follow', FOLLOWS, playback.follow),
@@ -90,7 +91,7 @@ export class Replay {
   private register(): void {
     const {core, transport} = this;
     const {playback} = core;
-    const speed = (steps: number) => (): void => playback.setSpeed(faster(playback.play.value.speed, steps));
+    const speed = (steps: 1|-1) => (): void => playback.setSpeed(faster(playback.play.value.speed, steps));
     const step = (forward: boolean, machine: boolean) => (): void => void transport.step(forward, machine);
     core.commands.register({
       play: () => transport.togglePlay(),

@@ -6,12 +6,12 @@ import {batch} from '@preact/signals-core';
 import {formatInstant, formatSpeed} from '../core/units';
 import type {Core} from '../core/core';
 import {CALM_FRAMES_PER_SECOND, FRAMES_PER_SECOND} from './frame_buffer';
-import {advance, autoRate, faster, stepName} from '../core/playback';
+import {advance, faster, stepName} from '../core/playback';
 import type {PlayheadState} from './playhead_state';
 import type {Steps} from './stepping';
 import * as viewport from '../core/viewport';
 
-const EVENTS_PER_SECOND = 10; // at speed 1
+const EVENTS_PER_SECOND = 10; // at the usual speed
 
 export class Transport {
   constructor(private readonly core: Core, private readonly now: PlayheadState, private readonly steps: Steps) {}
@@ -54,27 +54,18 @@ export class Transport {
         {from: 0, to: this.core.durationNs, loop: this.core.playback.loop.value};
   }
 
-  // Trace time in a second of playing, at speed 1.
-  private rate(): number {
-    return autoRate(this.core.view.viewport.value);
-  }
-  // At the speed that is set.
-  nsPerSecond(): number {
-    return this.rate() * this.core.playback.play.value.speed;
-  }
-
   paceText(): string {
     const events = this.eventsPerSecond();
     return this.core.playback.byEvents.value ?
         `${events.toFixed(events < 10 ? 1 : 0)} ${this.core.playback.stepKind.value === 'any' ? 'boundaries' : `${stepName(this.core.playback.stepKind.value)} steps`} a second` :
-        formatSpeed(this.nsPerSecond());
+        formatSpeed(this.core.playback.play.value.speed);
   }
 
   // Advances the playhead by wall time and keeps it in view.
   tick(elapsedMs: number): void {
     const play = this.core.playback.play.value;
     if (!play.playing) return;
-    this.core.playback.play.value = advance(play, elapsedMs, this.rate(), this.playRange());
+    this.core.playback.play.value = advance(play, elapsedMs, this.playRange());
     this.turnPage();
   }
 
@@ -87,7 +78,7 @@ export class Transport {
     const frames = this.now.frames;
     const at = Math.min(Math.max(Math.round(play.at), range.from), range.to);
     const perSecond = this.core.look.calm.value ? CALM_FRAMES_PER_SECOND : FRAMES_PER_SECOND;
-    const stepNs = this.nsPerSecond() / perSecond;
+    const stepNs = play.speed / perSecond;
     frames.follow(at, {
       stepNs: play.backward ? -stepNs : stepNs,
       perSecond: this.core.playback.byEvents.value ? this.eventsPerSecond() : perSecond,
@@ -144,7 +135,7 @@ export class Transport {
     });
   }
   eventsPerSecond(): number {
-    const wanted = EVENTS_PER_SECOND * this.core.playback.play.value.speed;
+    const wanted = EVENTS_PER_SECOND * this.core.playback.play.value.speed / this.core.playback.usualSpeed;
     return this.core.look.calm.value ? Math.min(wanted, CALM_FRAMES_PER_SECOND) : wanted;
   }
 }

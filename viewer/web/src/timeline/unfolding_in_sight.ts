@@ -2,7 +2,6 @@
 
 import type {Item, Tile} from '../api/tile_decode';
 import type {Core} from '../core/core';
-import {autoRate} from '../core/playback';
 import {endNs, toPx} from '../core/viewport';
 import {flashes, passed, type Spark, sparks} from './paint/unfolding';
 import type {FlashMark, SparkMark} from './paint/unfolding_painter';
@@ -27,7 +26,7 @@ export function unfoldingInSight(core: Core, rows: Rows, engine: Drawn): Unfoldi
   const result: Unfolding = {flashes: [], sparks: []};
   if (!play.playing || core.look.calm.peek()) return result;
   const view = core.view.viewport.peek();
-  const span = passed(play.at, autoRate(core.view.viewport.peek()) * play.speed, play.backward ?? false);
+  const span = passed(play.at, play.speed, play.backward ?? false);
   if (span.to < view.startNs || span.from > endNs(view)) return result;
   const places = new Map<number, {y: number; height: number}>(); // of threads
   const woken: Spark[] = [];
