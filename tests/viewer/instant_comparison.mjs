@@ -39,6 +39,7 @@ export async function comparison(api) {
     for (const [i, event] of state.events.entries()) {
       assert.equal(printed.events[events[i]].count, Math.floor(event.count));
       assert.equal(printed.events[events[i]].rate_per_s, event.rate);
+      assert.equal(printed.events[events[i]].rate_quality, event.rate_estimated ? 'inferred' : 'exact');
     }
   };
 }

@@ -76,7 +76,8 @@ Frame FrameAt(const TimelineIndex& index, std::uint64_t time_ns,
   frame.state = StateAt(index, time_ns,
                         {.threads = StateThreads::kActive,
                          .also = std::move(also),
-                         .window_ns = window_ns});
+                         .window_ns = window_ns,
+                         .ranked = true});
   return frame;
 }
 

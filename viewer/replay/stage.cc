@@ -214,13 +214,9 @@ class Stage::Drawing {
 
   void Threads() {
     std::vector<std::uint32_t> ranked;
-    for (const RecentTime& recent : frame_.threads) {
-      ranked.push_back(recent.number);
-    }
     for (const ThreadState& thread : state_.threads) {
       ranked.push_back(thread.thread);
     }
-    Unique(ranked);
     stage_.threads_.Update(ranked, layout_.threads);
     Heading(" THREADS          tid  state        since  inside");
     for (const auto& place : stage_.threads_.places()) {
@@ -326,7 +322,10 @@ class Stage::Drawing {
   void Counter(std::size_t event, ScreenLine& line) {
     const EventState& counted = state_.events[event];
     line.Field(" " + EscapeName(stage_.events_[event]), 18);
-    line.Number(counted.rate ? base::FormatShortCount(*counted.rate) : "-", 9);
+    line.Number(counted.rate ? (counted.rate_estimated ? "~" : "") +
+                                   base::FormatShortCount(*counted.rate)
+                             : "-",
+                9);
     const bool gap = counted.gap || stage_.events_in_turns_.contains(event);
     line.Number((gap                 ? ">="
                  : counted.estimated ? "~"
@@ -352,16 +351,6 @@ class Stage::Drawing {
   StageLayout layout_;
   std::map<std::uint32_t, const ThreadState*> threads_;
   std::vector<std::string> lines_;
-
-  static void Unique(std::vector<std::uint32_t>& ranked) {
-    std::vector<std::uint32_t> once;
-    for (const std::uint32_t number : ranked) {
-      if (std::find(once.begin(), once.end(), number) == once.end()) {
-        once.push_back(number);
-      }
-    }
-    ranked = std::move(once);
-  }
 };
 
 Stage::Stage(const TimelineIndex& index, std::string shown_as)

@@ -165,7 +165,8 @@ class PageWriter {
                  {"quality", event.gap         ? "bounded"
                              : event.estimated ? "inferred"
                                                : "exact"},
-                 {"rate_per_s", OrNull(event.rate)}};
+                 {"rate_per_s", OrNull(event.rate)},
+                 {"rate_quality", event.rate_estimated ? "inferred" : "exact"}};
     if (event.gap || event.estimated) {
       json["bounds"] = {event.limits.lo, event.limits.hi == kUnknownTime
                                              ? Json(nullptr)

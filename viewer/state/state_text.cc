@@ -226,7 +226,8 @@ class PageText {
            : event.estimated ? "~"
                              : "") +
               count(event.count),
-          event.rate ? Sure(!event.estimated, count(*event.rate + 0.5)) : "-"};
+          event.rate ? Sure(!event.rate_estimated, count(*event.rate + 0.5))
+                     : "-"};
       if (state_.counter_cpus.size() >= 2) {
         for (const double value : event.by_cpu) row.push_back(count(value));
       }

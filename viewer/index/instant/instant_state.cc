@@ -1,6 +1,7 @@
 #include "viewer/index/instant/instant_state.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "logformat/packet_layout.h"
@@ -18,6 +19,34 @@ struct ThreadRows {
   std::vector<std::uint32_t> segments;
 };
 
+struct FoundThread {
+  ThreadState state;
+  std::optional<std::uint32_t> run;  // its row
+};
+
+// Small is first.
+int RankOf(const ThreadState& thread) {
+  switch (thread.state) {
+    case RunState::kRunning:
+      return 0;
+    case RunState::kWaiting:
+    case RunState::kThrottled:
+      return 1;
+    case RunState::kBlocked:
+    case RunState::kOffCpu:
+    case RunState::kEnded:
+      return 2;
+    case RunState::kUnknown:
+      break;
+  }
+  return 3;
+}
+
+bool IsBefore(const ThreadState& a, const ThreadState& b) {
+  const int rank_a = RankOf(a), rank_b = RankOf(b);
+  return rank_a != rank_b ? rank_a < rank_b : a.recent_ns > b.recent_ns;
+}
+
 class StateReader {
  public:
   StateReader(const TimelineIndex& index, std::uint64_t time_ns,
@@ -34,6 +63,7 @@ class StateReader {
       ReadRow(number, index_.rows()[number]);
     }
     EndThread();
+    KeepThreads();
     if (state_.in_loss) FindLosses();
     return std::move(state_);
   }
@@ -82,6 +112,7 @@ class StateReader {
     state.cpu = row.entry().owner;
     state.in_interrupt = interrupts_.IsIn(state.cpu, state_.time_ns);
     state.interrupts_ns = interrupts_.TimeBefore(state.cpu, state_.time_ns);
+    state.dispatches = row.FirstBeginning(state_.time_ns + 1);
     const std::optional<std::uint64_t> found = row.Covering(state_.time_ns);
     if (!found) return state;
     const IntervalLeaf leaf = row.leaf(*found);
@@ -114,6 +145,7 @@ class StateReader {
       if (end_ns <= state_.window_begin_ns) continue;
       const CounterRow::Value before =
           row.Before(state_.window_begin_ns, event);
+      sum.rate_estimated |= value.estimated || before.estimated;
       const bool first = state_.counter_cpus.size() == 1;
       if (value.gap || before.gap || (!first && !sum.rate)) {
         sum.rate.reset();
@@ -150,12 +182,38 @@ class StateReader {
       if (IsAlive(thread)) ++state_.threads_not_shown;
       return;
     }
-    if (state_.threads.size() >= kMaxStateThreads) {
-      ++state_.threads_left_out;
-      return;
+    if (run) thread.recent_ns = RecentOf(*run);
+    found_.push_back({std::move(thread), rows_.run});
+  }
+
+  std::uint64_t RecentOf(const ThreadRun& run) const {
+    const std::uint64_t begin_ns = state_.window_begin_ns;
+    return run.OnCpuBefore(std::max(state_.time_ns, begin_ns)) -
+           run.OnCpuBefore(begin_ns);
+  }
+
+  void KeepThreads() {
+    std::vector<std::size_t> order(found_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const bool too_many = order.size() > options_.most;
+    if (options_.ranked || too_many) {
+      std::stable_sort(order.begin(), order.end(),
+                       [this](std::size_t a, std::size_t b) {
+                         return IsBefore(found_[a].state, found_[b].state);
+                       });
     }
-    if (run) AddSums(*run, thread);
-    state_.threads.push_back(std::move(thread));
+    if (too_many) {
+      state_.threads_left_out = order.size() - options_.most;
+      order.resize(options_.most);
+      if (!options_.ranked) std::sort(order.begin(), order.end());
+    }
+    for (const std::size_t i : order) {
+      FoundThread& found = found_[i];
+      if (found.run) {
+        AddSums(ThreadRun(index_, *found.run, interrupts_), found.state);
+      }
+      state_.threads.push_back(std::move(found.state));
+    }
   }
 
   // Else no table has it: its process became marked, and only the others count.
@@ -177,8 +235,6 @@ class StateReader {
     if (!thread.open.empty()) return true;
     if (options_.also.contains(thread.thread)) return true;
     switch (options_.threads) {
-      case StateThreads::kWithSegments:
-        return false;
       case StateThreads::kActive:
         return thread.state == RunState::kRunning ||
                thread.state == RunState::kWaiting ||
@@ -299,6 +355,7 @@ class StateReader {
   const InterruptRows interrupts_;
   InstantState state_;
   ThreadRows rows_;
+  std::vector<FoundThread> found_;  // those that are wanted
 };
 
 }  // namespace
@@ -326,42 +383,6 @@ const char* RunStateName(RunState state) {
 InstantState StateAt(const TimelineIndex& index, std::uint64_t time_ns,
                      const StateOptions& options) {
   return StateReader(index, time_ns, options).Read();
-}
-
-void KeepTelling(InstantState& state, std::size_t most) {
-  const auto rank = [](const ThreadState& thread) {
-    switch (thread.state) {
-      case RunState::kRunning:
-        return 0;
-      case RunState::kWaiting:
-      case RunState::kThrottled:
-        return 1;
-      case RunState::kBlocked:
-        return 2;
-      case RunState::kOffCpu:
-        return 3;
-      case RunState::kEnded:
-        return 4;
-      case RunState::kUnknown:
-        break;
-    }
-    return 5;
-  };
-  std::stable_sort(state.threads.begin(), state.threads.end(),
-                   [&](const ThreadState& a, const ThreadState& b) {
-                     return rank(a) < rank(b);
-                   });
-  const auto unknown = std::find_if(state.threads.begin(), state.threads.end(),
-                                    [](const ThreadState& thread) {
-                                      return thread.state == RunState::kUnknown;
-                                    });
-  state.threads_unknown +=
-      static_cast<std::uint64_t>(state.threads.end() - unknown);
-  state.threads.erase(unknown, state.threads.end());
-  if (state.threads.size() <= most) return;
-  state.threads_left_out += state.threads.size() - most;
-  state.threads.erase(state.threads.begin() + static_cast<std::ptrdiff_t>(most),
-                      state.threads.end());
 }
 
 }  // namespace countrace::viewer

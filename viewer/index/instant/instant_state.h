@@ -39,6 +39,7 @@ struct CpuState {
   std::uint32_t thread = kNoKey;  // kNoKey: idle or outside, see flags
   std::uint32_t flags = 0;        // LeafFlags
   std::uint64_t begin_ns = 0, end_ns = 0;
+  std::uint64_t dispatches = 0;  // that have begun, with those of idle
   // In interrupts: whether one runs now; handlers, outermost first; time so
   // far.
   bool in_interrupt = false;
@@ -73,6 +74,7 @@ struct ThreadState {
   // So far, as in the report's columns. Absent: it has no kernel records.
   std::optional<std::uint64_t> on_cpu_ns, wait_ns;
   std::uint64_t dispatches = 0;
+  std::uint64_t recent_ns = 0;  // on a CPU in StateOptions::window_ns
   bool bounded = false;  // records are missing: none of the numbers is sure
   std::vector<ThreadCount> counts;  // one for each event; empty: not counted
   bool counts_incomplete = false;   // a dispatch has no counts: too low
@@ -88,18 +90,25 @@ struct EventState {
   // Events per second in the window that ends at the instant. Absent: the
   // window is empty, or a CPU's count is unknown.
   std::optional<double> rate;
+  bool rate_estimated = false;  // an end of the window is between two dumps
 };
 
 enum class StateThreads : std::uint8_t {
-  kWithSegments,  // threads with an open segment
-  kActive,        // also threads that run or wait for a CPU
-  kAll            // all seen so far that have not ended
+  kActive,  // threads that run, wait for a CPU or are inside a segment
+  kAll      // all seen so far that have not ended
 };
 
+inline constexpr std::size_t kMaxStateThreads = 1000;
+
 struct StateOptions {
-  StateThreads threads = StateThreads::kWithSegments;
+  StateThreads threads = StateThreads::kActive;
   std::set<std::uint32_t> also = {};  // threads, whatever they do
-  std::uint64_t window_ns = 0;        // of rates; 0: none
+  std::uint64_t window_ns = 0;        // of rates and recent times; 0: none
+  // If there are more threads, those of the first ranks stay: they run, wait
+  // for a CPU, had most CPU time in the window, in the report's order. Those of
+  // which it is not known what they do are last.
+  std::size_t most = kMaxStateThreads;
+  bool ranked = false;  // the threads are in the order of their ranks
 };
 
 struct InstantState {
@@ -107,24 +116,16 @@ struct InstantState {
   std::uint64_t window_begin_ns = 0;  // of rates
   std::vector<CpuState> cpus;
   std::vector<std::uint32_t> counter_cpus;  // those of EventState::by_cpu
-  std::vector<ThreadState> threads;         // in the report's order
-  std::uint64_t threads_left_out = 0;  // above kMaxStateThreads, or the request
-  std::uint64_t threads_unknown = 0;   // left out by KeepTelling()
+  std::vector<ThreadState> threads;         // in the report's order, or ranked
+  std::uint64_t threads_left_out = 0;       // above StateOptions::most
   std::uint64_t threads_not_shown = 0;  // alive, but not of the requested kind
   std::vector<EventState> events;
   bool in_loss = false;
   std::vector<std::uint32_t> losses;  // of losses(), those at the instant
 };
 
-inline constexpr std::size_t kMaxStateThreads = 1000;
-
 InstantState StateAt(const TimelineIndex& index, std::uint64_t time_ns,
                      const StateOptions& options = {});
-
-// Keeps the `most` threads that say most: those that run, wait for a CPU, are
-// blocked, off CPU, have ended. Those of which it is not known what they do are
-// only counted.
-void KeepTelling(InstantState& state, std::size_t most);
 
 }  // namespace countrace::viewer
 

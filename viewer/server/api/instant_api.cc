@@ -37,22 +37,19 @@ class Instant {
     options.window_ns = *window_ns;
     if (query_.Has("threads")) {
       const std::string_view which = query_.Word("threads");
-      if (which == "active") {
-        options.threads = StateThreads::kActive;
-      } else if (which == "all") {
+      if (which == "all") {
         options.threads = StateThreads::kAll;
-      } else if (which != "segments") {
-        return Refuse(400,
-                      "Parameter threads: expected segments, active or all");
+      } else if (which != "active") {
+        return Refuse(400, "Parameter threads: expected active or all");
       }
     }
-    InstantState state = StateAt(index_, *time_ns, options);
     if (query_.Has("top")) {
       const auto top = query_.Number("top", std::nullopt, kMaxStateThreads);
       if (!top) return Refuse(400, query_.error());
-      KeepTelling(state, *top);
+      options.most = *top;
+      options.ranked = true;
     }
-    return AnswerJson(StateJson(state));
+    return AnswerJson(StateJson(StateAt(index_, *time_ns, options)));
   }
 
   HttpResponse Wait() {

@@ -31,6 +31,7 @@ Json OpenJson(const std::vector<OpenSegment>& open) {
 Json CpuJson(const CpuState& cpu) {
   Json item = {{"cpu", cpu.cpu},
                {"known", cpu.known},
+               {"dispatches", cpu.dispatches},
                {"in_interrupt", cpu.in_interrupt},
                {"interrupts", OpenJson(cpu.interrupts)},
                {"interrupts_ns", cpu.interrupts_ns}};
@@ -59,6 +60,7 @@ Json ThreadJson(const ThreadState& thread) {
           {"on_cpu_ns", OrNull(thread.on_cpu_ns)},
           {"wait_ns", OrNull(thread.wait_ns)},
           {"dispatches", thread.dispatches},
+          {"recent_ns", thread.recent_ns},
           {"counts", std::move(counts)},
           {"counts_incomplete", thread.counts_incomplete},
           {"bounded", thread.bounded},
@@ -80,6 +82,7 @@ Json StateJson(const InstantState& state) {
                       {"estimated", event.estimated},
                       {"gap", event.gap},
                       {"rate", OrNull(event.rate)},
+                      {"rate_estimated", event.rate_estimated},
                       {"by_cpu", event.by_cpu}});
   }
   return {{"t", state.time_ns},
@@ -87,7 +90,6 @@ Json StateJson(const InstantState& state) {
           {"cpus", std::move(cpus)},
           {"threads", std::move(threads)},
           {"threads_left_out", state.threads_left_out},
-          {"threads_unknown", state.threads_unknown},
           {"threads_not_shown", state.threads_not_shown},
           {"events", std::move(events)},
           {"losses", state.losses},

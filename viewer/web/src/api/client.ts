@@ -99,7 +99,7 @@ export class Client {
   heaviest(from: number, to: number, top: number): Promise<Aggregate> {
     return this.json(`aggregate?from=${Math.max(0, Math.floor(from))}&to=${Math.max(0, Math.floor(to))}&tables=processes&top=${top}`);
   }
-  // With the `top` threads that say most, and rates in the `window` before.
+  // With the first `top` threads by rank, and rates in the `window` before.
   state(at: number, top: number, window: number): Promise<InstantState> {
     return this.json(`state?t=${Math.max(0, Math.floor(at))}&top=${top}&window=${window}`);
   }

@@ -189,6 +189,7 @@ export interface EventPage {
 export interface CpuState {
   cpu: number;
   known: boolean;
+  dispatches: number; // that have begun, with those of idle
   thread?: number|null;
   flags?: number;
   begin_ns?: number;
@@ -221,6 +222,7 @@ export interface ThreadState {
   on_cpu_ns: number|null;
   wait_ns: number|null;
   dispatches: number;
+  recent_ns: number; // on a CPU in the window
   counts: ThreadCount[];
   counts_incomplete: boolean;
   bounded: boolean; // records are missing: none of its numbers is sure
@@ -231,6 +233,7 @@ export interface EventState {
   estimated: boolean;
   gap: boolean;
   rate: number|null;
+  rate_estimated: boolean; // an end of the window is between two dumps
   by_cpu: number[];
 }
 export interface InstantState {
@@ -240,7 +243,6 @@ export interface InstantState {
   threads: ThreadState[];
   threads_left_out: number;
   threads_not_shown: number;
-  threads_unknown: number; // left out of `threads`: what they do is not known
   losses: number[];
   events: EventState[];
   in_loss: boolean;

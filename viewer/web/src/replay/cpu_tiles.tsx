@@ -1,10 +1,12 @@
 // What each CPU does at the playhead: a tile for each, always at the same place.
+// While it plays a tile beats with each frame in which dispatches began, and has
+// their number: those between are not seen.
 
 import {type CpuState, type InstantState, LEAF_IDLE, LEAF_INFERRED, LEAF_OUTSIDE} from '../api/schema';
 import {hookName, type Names, processName, processOf, threadName} from '../core/names';
 import type {StyleBook} from '../core/style_book';
 import {css} from '../core/palette';
-import {formatDuration} from '../core/units';
+import {formatCount, formatDuration} from '../core/units';
 
 const MOST_TILES = 8; // CPUs; of more there is a grid of squares
 
@@ -16,6 +18,13 @@ function inside(names: Names, cpu: CpuState, state: InstantState): {text: string
   }
   const open = state.threads.find((thread) => thread.thread === cpu.thread)?.open.at(-1);
   return {text: open ? hookName(names, open.hook) : '', hook: open?.hook ?? null, interrupt: false};
+}
+
+interface Tiles {
+  names: Names;
+  book: StyleBook;
+  state: InstantState;
+  beats: readonly number[]; // dispatches since the frame before, by CPU
 }
 
 interface Shown {
@@ -39,31 +48,33 @@ function shown(names: Names, book: StyleBook, cpu: CpuState, state: InstantState
 }
 
 // Where there are many: one square each, sixteen in a line.
-function CpuGrid({names, book, state}: {names: Names; book: StyleBook; state: InstantState}) {
+function CpuGrid({names, book, state, beats}: Tiles) {
   return (
     <ul class="cpu-grid">
-      {state.cpus.map((cpu) => {
+      {state.cpus.map((cpu, i) => {
         const {who, named, colour, what} = shown(names, book, cpu, state);
         return (
           <li key={cpu.cpu} title={[`CPU ${cpu.cpu}: ${who}`, named, what.text].filter(Boolean).join(', ')}
-              class={what.interrupt ? 'interrupt' : ''} style={{background: colour}} />
+              class={`${what.interrupt ? 'interrupt' : ''} ${(beats[i] ?? 0) > 0 ? 'beat' : ''}`} style={{background: colour}} />
         );
       })}
     </ul>
   );
 }
 
-export function CpuTiles({names, book, state}: {names: Names; book: StyleBook; state: InstantState}) {
-  if (state.cpus.length > MOST_TILES) return <CpuGrid names={names} book={book} state={state} />;
+export function CpuTiles({names, book, state, beats}: Tiles) {
+  if (state.cpus.length > MOST_TILES) return <CpuGrid names={names} book={book} state={state} beats={beats} />;
   return (
     <ul class="cpus">
-      {state.cpus.map((cpu) => {
+      {state.cpus.map((cpu, i) => {
+        const began = beats[i] ?? 0;
         const {who, named, colour, idle, what} = shown(names, book, cpu, state);
         const inferred = cpu.known && ((cpu.flags ?? 0) & LEAF_INFERRED) !== 0;
         return (
-          <li key={cpu.cpu} title={[who, named, what.text].filter(Boolean).join(', ')}>
+          <li key={cpu.cpu} class={began > 0 ? 'beat' : ''} title={[who, named, what.text].filter(Boolean).join(', ')}>
             <div class="tile-head">
               <span class="cpu-name">CPU {cpu.cpu}</span>
+              {began > 1 && <span class="began" title="dispatches since the frame before">{formatCount(began)}{'\u00d7'}</span>}
               <span class="since">
                 {inferred ? '~' : ''}
                 {cpu.begin_ns !== undefined ? formatDuration(state.t - cpu.begin_ns) : ''}

@@ -36,7 +36,9 @@ export function Needles({replay, state}: {replay: Replay; state: InstantState}) 
                   {event.rate !== null && <path class="hand" d={END(top > 0 ? event.rate / top : 0)} />}
                 </svg>
               </td>
-              <td class="rate">{event.rate === null ? '' : formatEventRate(name, event.rate)}</td>
+              <td class="rate" title={event.rate_estimated ? 'between two dumps: spread evenly' : ''}>
+                {event.rate === null ? '' : `${event.rate_estimated ? '~' : ''}${formatEventRate(name, event.rate)}`}
+              </td>
               <td class={total.length > LONG ? 'long' : undefined}
                   title={event.estimated ? 'between two dumps: spread evenly' : event.gap ? 'a CPU\'s count is not known' : ''}>
                 {total}

@@ -1,5 +1,6 @@
 // The machine at the playhead: the thread on each CPU, the processes that ran
-// just now, the open segments, the counters. While playing it is behind the playhead and marked with a
+// just now, the counters, and the threads that run, wait for a CPU or are inside
+// a segment. While playing it is behind the playhead and marked with a
 // tilde.
 
 import type {ComponentChildren} from 'preact';
@@ -38,10 +39,7 @@ function inPlaces(
 }
 
 function othersNote(state: InstantState): string {
-  return [
-    state.threads_left_out > 0 ? `and ${state.threads_left_out} more threads` : '',
-    state.threads_unknown > 0 ? `${state.threads_unknown} threads in segments: what they do is not known here` : '',
-  ].filter(Boolean).join('; ');
+  return state.threads_left_out > 0 ? `and ${state.threads_left_out} more threads` : '';
 }
 
 // Why the panel does not show the playhead's own instant.
@@ -64,10 +62,7 @@ function Stacks({replay, state}: {replay: Replay; state: InstantState}) {
     <ul class="stacks">
       {state.threads.map((thread) => (
         <li key={thread.thread}>
-          <div class="stack-head">
-            <span class="who">{threadName(names, thread.thread)}</span>
-            <span class={`doing ${thread.state}`}>{doing(thread, state.t)}</span>
-          </div>
+          <ThreadHead name={threadName(names, thread.thread)} doing={[thread.state, doing(thread, state.t)]} />
           {thread.open.map((segment) => (
             <div class="frame" key={segment.row} style={{paddingLeft: `${8 + Math.min(segment.depth, 8) * 10}px`}}>
               <span class="swatch" style={{background: css(core.book.value.hook(segment.hook))}} />
@@ -78,6 +73,17 @@ function Stacks({replay, state}: {replay: Replay; state: InstantState}) {
         </li>
       ))}
     </ul>
+  );
+}
+
+// The tid is never cut.
+function ThreadHead({name, doing: [state, says]}: {name: string; doing: [string, string]}) {
+  const [, comm = name, tid = ''] = /^(.*) (\d+)$/.exec(name) ?? [];
+  return (
+    <div class="stack-head">
+      <span class="who">{comm}</span><span class="tid">{tid}</span>
+      <span class={`doing ${state}`}>{says}</span>
+    </div>
   );
 }
 
@@ -92,10 +98,8 @@ function PlayingThreads({replay, state}: {replay: Replay; state: InstantState}) 
         const thread = state.threads.find((item) => item.thread === number);
         return (
           <li key={place} class={thread ? '' : 'gone'}>
-            <div class="stack-head">
-              <span class="who">{number === null ? '' : threadName(names, number)}</span>
-              <span class={`doing ${thread?.state ?? ''}`}>{thread ? doing(thread, state.t) : ''}</span>
-            </div>
+            <ThreadHead name={number === null ? '' : threadName(names, number)}
+                        doing={[thread?.state ?? '', thread ? doing(thread, state.t) : '']} />
             <div class="path"><bdi>{thread?.open.map((segment) => hookName(names, segment.hook)).join(' \u203a ') ?? ''}</bdi></div>
           </li>
         );
@@ -134,14 +138,14 @@ export function NowPanel({replay, children}: {replay: Replay; children: Componen
       {state.in_loss && !playing && <p class="loss-note">Records were lost at this instant; what is shown may be incomplete.</p>}
 
       {hasCpus && <h3>On the CPUs</h3>}
-      {hasCpus && <CpuTiles names={names} book={book} state={state} />}
+      {hasCpus && <CpuTiles names={names} book={book} state={state} beats={playing ? replay.now.beats.value : []} />}
       {hasCpus && <ProcessSlots replay={replay} />}
       <Needles replay={replay} state={state} />
 
-      <h3>Open segments</h3>
+      <h3>{hasCpus ? 'Threads' : 'Open segments'}</h3>
       {!playing && state.threads.length === 0 && <p class="faint">none</p>}
       {playing ? <PlayingThreads replay={replay} state={state} /> : <Stacks replay={replay} state={state} />}
-      {(playing || state.threads_left_out + state.threads_unknown > 0) && <p class="faint others">{othersNote(state)}</p>}
+      {(playing || state.threads_left_out > 0) && <p class="faint others">{othersNote(state)}</p>}
 
       {soFar && hasCpus && <h3>CPU time {sinceText(soFar, state.t)} <span class="faint">share of all CPUs</span></h3>}
       <ul class="bars">

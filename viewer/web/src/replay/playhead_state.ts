@@ -42,6 +42,8 @@ export class PlayheadState {
   readonly recent: Signal<Aggregate|null> = signal(null); // just before the playhead
   // The highest rate of each event that was shown: the scale of its needle.
   readonly topRates: Signal<readonly number[]> = signal([]);
+  // While it plays: by CPU, how many dispatches began since the frame before.
+  readonly beats: Signal<readonly number[]> = signal([]);
   // `recent` by name: in their places while it plays, else in order.
   readonly slots: ReadonlySignal<readonly (Slot|null)[]>;
   // Null: there is none, or its page loads what is shown here (`isLed`).
@@ -129,6 +131,8 @@ export class PlayheadState {
   }
 
   show(frame: ShownFrame): void {
+    const before = this.instant.peek()?.cpus ?? [];
+    this.beats.value = frame.state.cpus.map((cpu, i) => Math.abs(cpu.dispatches - (before[i]?.dispatches ?? cpu.dispatches)));
     this.instant.value = frame.state;
     this.instantOf.value = frame.t;
     this.soFar.value = frame.so_far;
@@ -161,6 +165,7 @@ export class PlayheadState {
       client.heaviest(at - window, at, RECENT_PROCESSES),
     ]);
     return () => {
+      this.beats.value = [];
       this.instant.value = state;
       this.instantOf.value = at;
       this.soFar.value = soFar;

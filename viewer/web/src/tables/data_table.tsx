@@ -63,7 +63,7 @@ export function DataTable<Row>({rest, sum, columns, rows, ranges, swatch, rowKey
             {column.by !== '' ?
               <button onClick={() => ranges.orderBy(column.by, column.number)}>
                 {column.title}<span class="arrow">{{ascending: '\u25b4', descending: '\u25be', none: ''}[sorted(column)]}</span>
-              </button> : <span class="title">{column.title}</span>}
+              </button> : column.title === '' ? <span class="offscreen">Marks</span> : <span class="title">{column.title}</span>}
           </th>,
           ...(wide[index] ? [<th key={`${index} limits`}><span class="offscreen">Limits of {column.title}</span></th>] : []),
         ])}
