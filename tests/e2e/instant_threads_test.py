@@ -94,12 +94,12 @@ class InstantThreads(Recording):
     def test_a_command_with_hooks(self):
         self.needs_back_end('auto')
         self.record('--', WORKLOAD, 300, 20, 3)
-        self.assertGreater(self.compare(self.trace), INSTANTS // 2)
+        self.assertGreater(self.compare(self.trace), 0)
 
     def test_the_machine_with_system_calls(self):
         self.needs_back_end('auto')
         self.record('-a', '--kernel', 'syscalls,wakeups', '--', 'sh', '-c', WORK)
-        self.assertGreater(self.compare(self.trace), 4 * INSTANTS)
+        self.assertGreater(self.compare(self.trace), INSTANTS)
 
     def test_losses(self):
         self.needs_back_end('auto')
@@ -110,7 +110,7 @@ class InstantThreads(Recording):
 
     def test_hooks_alone(self):
         self.record('--no-kernel', '--', WORKLOAD, 3000, 20, 3)
-        self.assertGreater(self.compare(self.trace), INSTANTS // 2)
+        self.assertGreater(self.compare(self.trace), 0)
 
     def test_an_imported_profile(self):
         if not shutil.which('perf'):
@@ -137,7 +137,7 @@ class InstantThreads(Recording):
             self.assertEqual(0, done.returncode, done.stderr)
             daemon.lttng('destroy')
         metadata = next(pathlib.Path(self.trace).rglob('metadata'))
-        self.assertGreater(self.compare(metadata.parent), INSTANTS // 2)
+        self.assertGreater(self.compare(metadata.parent), 0)
 
 
 if __name__ == '__main__':

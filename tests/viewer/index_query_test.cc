@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 #include <random>
+#include <set>
 #include <vector>
 
 #include "tests/viewer/index_fixture.h"
@@ -496,13 +497,23 @@ TEST_CASE("instant_state: equals brute force at random instants and at edges",
         stack[truth.depth] = truth.hook_id;
       }
     }
-    REQUIRE(state.threads.size() == open.size());
+    std::set<std::uint32_t> listed;
     for (const ThreadState& thread : state.threads) {
+      listed.insert(thread.thread);
+      if (!open.contains(thread.thread)) {
+        CHECK((thread.state == RunState::kRunning ||
+               thread.state == RunState::kWaiting ||
+               thread.state == RunState::kThrottled));
+      }
       std::vector<std::uint32_t> stack;
       for (const OpenSegment& segment : thread.open) {
         stack.push_back(segment.hook_id);
       }
       CHECK(stack == open[thread.thread]);
+    }
+    for (const auto& [thread, stack] : open) CHECK(listed.contains(thread));
+    for (const auto& [cpu, truth] : running) {
+      CHECK((truth->thread == kNoKey || listed.contains(truth->thread)));
     }
   }
 }
