@@ -25,7 +25,8 @@ MAY_INCLUDE = {
     "viewer": {"base", "rmap", "logformat"},
     "cli": {"base", "hooks", "runtime", "logformat", "rmap", "viewer"},
     "examples": set(),  # installed headers only
-    "tests": {"base", "hooks", "runtime", "logformat", "rmap", "viewer", "cli"},
+    "tests": {"base", "hooks", "runtime", "logformat", "rmap", "viewer", "cli",
+              "examples"},
 }
 
 # Third-party include prefix -> modules that may use it. A prefix that is not

@@ -1,15 +1,15 @@
 // The monitor against the paper: figure 2, table 1, and the text on the MSR,
 // the IMR and the SPE.
-#include "tests/rmap/power2/monitor.h"
+#include "examples/power2/monitor.h"
 
 #include <catch2/catch.hpp>
 #include <set>
 #include <string>
 
+#include "examples/power2/machine.h"
 #include "logformat/rules/gating.h"
-#include "tests/rmap/power2/machine.h"
 
-namespace countrace::test_support::power2 {
+namespace power2 {
 namespace {
 
 TEST_CASE("power2: the MMCR of figure 2, bit by bit", "[power2]") {
@@ -85,7 +85,8 @@ TEST_CASE("power2: table 1, all 32 settings in all 4 states", "[power2]") {
       // "The counter values are not changed, only suspended."
       CHECK(monitor.counter(kCycles) == (counted ? 105u : 5u));
       // The recorder's --count has the same meaning.
-      CHECK(logformat::GatingOfMonitorBits(bits).Counts(pr, pm) == counted);
+      CHECK(countrace::logformat::GatingOfMonitorBits(bits).Counts(pr, pm) ==
+            counted);
       if (counted) live.insert(std::to_string(bits));
     }
   }
@@ -135,4 +136,4 @@ TEST_CASE("power2: events of software: instruction match and SPE", "[power2]") {
 }
 
 }  // namespace
-}  // namespace countrace::test_support::power2
+}  // namespace power2

@@ -5,68 +5,84 @@
 // next process, its counters cleared, or loaded with the process's saved
 // values.
 //
-// Writes real traces with the recorder's writer, and keeps the truth in 64
-// bits, step by step, by table 1 as printed.
-#ifndef COUNTRACE_TESTS_RMAP_POWER2_MACHINE_H_
-#define COUNTRACE_TESTS_RMAP_POWER2_MACHINE_H_
+// Writes the trace, and keeps the truth in 64 bits, step by step, by table 1 as
+// printed.
+#ifndef COUNTRACE_EXAMPLES_POWER2_MACHINE_H_
+#define COUNTRACE_EXAMPLES_POWER2_MACHINE_H_
 
 #include <array>
+#include <bitset>
 #include <cstdint>
-#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "tests/rmap/power2/monitor.h"
+#include "monitor.h"
 
-namespace countrace::test_support::power2 {
+namespace power2 {
 
 struct MachineOptions {
   std::uint32_t seed = 0;
   std::uint32_t cpus = 1;
   std::uint32_t steps = 200;
+  std::size_t most_processes = 25;
   std::uint32_t monitor_bits = 0;  // DIS (most significant) to DMR
   bool sga = false;
+  std::optional<std::array<std::uint32_t, kUnits>> groups;  // else random
   // Each process has a mode of its own: one of four groups of the fixed-point
-  // unit. The log has the cycle and memory counters and the unit's.
+  // unit.
   bool private_modes = false;
+  // The clock's interrupt takes these units from one group to the next, 0 to
+  // 15, or the IMR from one instruction code to the next. Not with private
+  // modes.
+  std::bitset<kUnits> sweep_units;
+  bool sweep_codes = false;
   // Processes have hooks, which dump their own counters; dispatches save and
   // load these. Not with private_modes.
   bool private_counters = false;
   // The machine idles or works for up to half a minute at a time.
   bool long_steps = false;
+  // Once the operating system does not look at the counters for 150 s.
+  bool dump_late = false;
+  std::string command = "power2";  // for the trace
 };
 MachineOptions RandomOptions(std::uint32_t seed);
 
 // By event of the trace.
-using Sums = std::array<std::uint64_t, kCounters>;
+using Sums = std::vector<std::uint64_t>;
 
 struct TrueProcess {
   std::int32_t pid = 0;
+  std::string name;
   bool marked = false;
   bool exited = false;     // in a supervisor call, which then has no end
-  std::uint32_t mode = 0;  // its event set
+  std::uint32_t mode = 0;  // its event set, with private modes
   std::uint64_t on_cpu_ns = 0, dispatches = 0;
-  Sums counts{};  // in problem state and in its supervisor calls
-  Sums in_svc{};  // the part in supervisor calls
+  Sums counts;    // in problem state and in its supervisor calls
+  Sums happened;  // the same, counted or not while another mode was on
+  Sums in_svc;    // the part of `counts` in supervisor calls
   std::uint64_t svc_calls = 0;
   std::uint64_t segment_calls = 0;
-  Sums in_segment{};  // its own view, which includes interrupts
+  Sums in_phase;  // its own view, which includes interrupts
 };
 
 struct Truth {
+  std::vector<std::string> events;
   std::vector<TrueProcess> processes;
-  Sums total{}, idle{}, clock{}, dispatcher{};
+  Sums total, happened, idle, clock, dispatcher;
   std::uint64_t idle_ns = 0, clock_ns = 0, dispatcher_ns = 0;
   std::uint64_t duration_ns = 0;
-  std::uint32_t wraps = 0;  // wraps of all counters in the log
+  std::uint64_t spe_changes = 0, imr_writes = 0;  // records of these
+  std::uint32_t wraps = 0;                        // of all counters in the log
 };
 
-// Simulates, and writes the trace to `directory`, which must not exist.
+// Simulates, and writes the trace to `directory`, which must not exist. Throws
+// std::runtime_error if it cannot be written.
 Truth Simulate(const MachineOptions& options, const std::string& directory);
 
 // True if table 1, as printed, says that counters count.
 bool CountedByTable1(std::uint32_t monitor_bits, bool pr, bool pm);
 
-}  // namespace countrace::test_support::power2
+}  // namespace power2
 
-#endif  // COUNTRACE_TESTS_RMAP_POWER2_MACHINE_H_
+#endif  // COUNTRACE_EXAMPLES_POWER2_MACHINE_H_

@@ -1,6 +1,6 @@
-#include "tests/rmap/power2/monitor.h"
+#include "monitor.h"
 
-namespace countrace::test_support::power2 {
+namespace power2 {
 namespace {
 
 constexpr std::uint32_t kDis = IbmBit(0), kDp = IbmBit(1), kDu = IbmBit(2),
@@ -10,6 +10,14 @@ constexpr std::uint32_t kReserved = 0x03ff0000;  // bits 6 to 15
 // MMCR[16:19] FPU, [20:23] FXU, [24:27] ICU, [28:31] SCU.
 constexpr unsigned ShiftOf(std::size_t unit) {
   return 12 - 4 * static_cast<unsigned>(unit);
+}
+
+// Any function, if neighbours differ (splitmix64).
+std::uint64_t Scramble(std::uint64_t x) {
+  x += 0x9e3779b97f4a7c15;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return x ^ (x >> 31);
 }
 
 }  // namespace
@@ -57,15 +65,11 @@ Signal Mmcr::SignalOf(std::size_t counter) const {
 }
 
 std::uint64_t Work::Occurrences(const Signal& signal) const {
-  // Any function of the two, if neighbours differ (splitmix64).
-  std::uint64_t x = (std::uint64_t{seed} << 32) |
-                    (static_cast<std::uint64_t>(signal.unit) << 16) |
-                    (signal.group << 8) | signal.element;
-  x += 0x9e3779b97f4a7c15;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  x ^= x >> 31;
-  return x % (cycles + 1);
+  const std::uint32_t place = (static_cast<std::uint32_t>(signal.unit) << 16) |
+                              (signal.group << 8) | signal.element;
+  // Frequent and rare signals: one in 1 to 32 cycles at most.
+  const std::uint64_t most = cycles >> (Scramble(place) % 6);
+  return Scramble((std::uint64_t{seed} << 32) | place) % (most + 1);
 }
 
 Access Monitor::WriteMmcr(std::uint32_t word, std::uint32_t msr) {
@@ -96,11 +100,11 @@ void Monitor::Run(const Work& work, std::uint32_t msr) {
     const Signal signal = mmcr_.SignalOf(i);
     std::uint64_t count = work.Occurrences(signal);
     if (signal == kSpeCycles) count = spe_ ? work.cycles : 0;
-    if (signal == kImrMatches) count = work.instructions[imr_ & 3];
+    if (signal == kImrMatches) count = work.instructions[imr_ % kCodes];
     counters_[i] += static_cast<std::uint32_t>(count);  // modulo 2^32
   }
   counters_[kCycles] += static_cast<std::uint32_t>(work.cycles);
   counters_[kMemoryErrors] += work.memory_errors;
 }
 
-}  // namespace countrace::test_support::power2
+}  // namespace power2

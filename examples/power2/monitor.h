@@ -4,8 +4,8 @@
 // that it uses, the IMR and the SPE.
 //
 // Bits are numbered in IBM's way: 0 is the most significant.
-#ifndef COUNTRACE_TESTS_RMAP_POWER2_MONITOR_H_
-#define COUNTRACE_TESTS_RMAP_POWER2_MONITOR_H_
+#ifndef COUNTRACE_EXAMPLES_POWER2_MONITOR_H_
+#define COUNTRACE_EXAMPLES_POWER2_MONITOR_H_
 
 #include <array>
 #include <cstddef>
@@ -13,7 +13,7 @@
 #include <optional>
 #include <string>
 
-namespace countrace::test_support::power2 {
+namespace power2 {
 
 constexpr std::uint32_t IbmBit(unsigned bit) { return 0x80000000u >> bit; }
 
@@ -44,7 +44,8 @@ struct Signal {
   friend bool operator==(const Signal&, const Signal&) = default;
 };
 inline constexpr std::uint32_t kSgaGroup = 16;
-// The place of the two software events in our fixed-point unit.
+// The place of the two software events in our fixed-point unit (the paper does
+// not say which group has them).
 inline constexpr Signal kImrMatches = {Unit::kFxu, 14, 0};
 inline constexpr Signal kSpeCycles = {Unit::kFxu, 15, 0};
 
@@ -62,14 +63,20 @@ struct Mmcr {
   Signal SignalOf(std::size_t counter) const;
 };
 
+// Instruction codes of the match register.
+inline constexpr std::size_t kCodes = 4;
+inline constexpr std::array<const char*, kCodes> kCodeNames = {"load", "store",
+                                                               "branch", "fma"};
+
 // The work of a processor in a while: its cycles, and how often each signal
 // came, at most once a cycle.
 struct Work {
   std::uint64_t cycles = 0;
   std::uint32_t seed = 0;
   std::uint32_t memory_errors = 0;
-  std::array<std::uint32_t, 4> instructions{};  // by code
+  std::array<std::uint64_t, kCodes> instructions{};
 
+  // Requires: a signal of the hardware, not one of the two software events.
   std::uint64_t Occurrences(const Signal& signal) const;
 };
 
@@ -84,7 +91,7 @@ class Monitor {
   Access WriteImr(std::uint32_t code, std::uint32_t msr);
   std::uint32_t mmcr() const { return word_; }
   std::uint32_t counter(std::size_t counter) const {
-    return counters_[counter];
+    return counters_.at(counter);
   }
   std::uint32_t imr() const { return imr_; }
   void SetSpe(bool up) { spe_ = up; }
@@ -101,6 +108,6 @@ class Monitor {
   bool spe_ = false;
 };
 
-}  // namespace countrace::test_support::power2
+}  // namespace power2
 
-#endif  // COUNTRACE_TESTS_RMAP_POWER2_MONITOR_H_
+#endif  // COUNTRACE_EXAMPLES_POWER2_MONITOR_H_
