@@ -5,14 +5,15 @@ A block marked
 
     <!-- prints: countrace report --by waker web.ctf -->
 
-is the output of that command, run where doc_traces and server_traces have
-written their traces. Behind the command may stand, several of them joined:
+is the output of that command, run where doc_traces, server_traces and the
+commands of docs/power2.md have written their traces. Behind the command may
+stand, several of them joined:
 
     ; from TITLE   from the line that begins with TITLE to the next empty one
     ; line TITLE   that line alone
     ; json A.B     of JSON that member, broken into lines
 
-Usage: docs_test.py COUNTRACE DOC_TRACES SERVER_TRACES [unittest options].
+Usage: docs_test.py COUNTRACE DOC_TRACES SERVER_TRACES POWER2 [unittest options].
 COUNTRACE_UPDATE_GOLDEN=1 rewrites the blocks.
 """
 
@@ -31,7 +32,15 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 COUNTRACE = ""
 WRITERS = []
+POWER2 = ""
 MARKED = re.compile(r"(<!-- prints: (.+?) -->\n+```\w*\n)(?:.*?)```\n", re.DOTALL)
+
+
+def power2_commands():
+    """The blocks of docs/power2.md that a reader types, but for the build."""
+    text = (ROOT / "docs/power2.md").read_text()
+    return [block for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL)
+            if "cmake" not in block]
 
 
 def documents():
@@ -93,11 +102,34 @@ class Documents(unittest.TestCase):
         shutil.copy(ROOT / "tests/rmap/stat/perfex_md.txt", "md.perfex")
         for writer in WRITERS:
             subprocess.run(writer, check=True, timeout=60)
+        cls.run_power2_commands()
 
     @classmethod
     def tearDownClass(cls):
         os.chdir(cls.before)
         shutil.rmtree(cls.folder)
+
+    @classmethod
+    def run_power2_commands(cls):
+        """As they stand there, one after the other: the traces are made."""
+        os.mkdir("bin")
+        for name, program in (("countrace", COUNTRACE), ("power2", POWER2)):
+            os.symlink(program, f"bin/{name}")
+        environment = dict(os.environ, PATH=f"{os.getcwd()}/bin:"
+                           f"{os.environ['PATH']}", COLUMNS="100")
+        blocks = power2_commands()
+        if len(blocks) < 6 or not blocks[0].startswith("power2 "):
+            raise AssertionError(f"docs/power2.md has other blocks: {blocks}")
+        for block in blocks:
+            # It would serve until it is stopped.
+            block = re.sub(r"(?m)^countrace view .*$",
+                           r"timeout 2 \g<0> || test $? = 124", block)
+            done = subprocess.run(["bash", "-euc", block], env=environment,
+                                  capture_output=True, text=True, check=False,
+                                  stdin=subprocess.DEVNULL, timeout=100)
+            if done.returncode != 0:
+                raise AssertionError(f"{block}\n{done.returncode}\n"
+                                     f"{done.stderr}")
 
     def test_each_marked_block_is_what_is_printed(self):
         checked = 0
@@ -164,4 +196,5 @@ if __name__ == "__main__":
     COUNTRACE = os.path.abspath(sys.argv[1])
     WRITERS = [[os.path.abspath(sys.argv[2])],
                [os.path.abspath(sys.argv[3]), "5"]]
-    unittest.main(argv=sys.argv[:1] + sys.argv[4:])
+    POWER2 = os.path.abspath(sys.argv[4])
+    unittest.main(argv=sys.argv[:1] + sys.argv[5:])

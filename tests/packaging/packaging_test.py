@@ -172,6 +172,18 @@ class Packaging(unittest.TestCase):
         self.assertRegex(output, r"(?m)^hello:work: \d+\.\d+$")
         self.assertIn("== residual of the books\n", output)
 
+    def test_power2_builds_alone_by_find_package_and_writes(self):
+        copy = self.folder / "copies" / "power2"
+        shutil.copytree(SOURCE / "examples" / "power2", copy)
+        program = self.build(
+            copy, f"-DCMAKE_PREFIX_PATH={self.prefix}") / "power2"
+        trace = self.folder / "power2.ctf"
+        truth = json.loads(self.run_ok(program, trace))
+        report = json.loads(self.run_ok(self.prefix / "bin" / "countrace",
+                                        "report", "--format", "json", trace))
+        self.assertEqual(truth["total"], {
+            event: book["total"] for event, book in report["books"].items()})
+
     def test_each_header_of_the_analysis_api_compiles_alone(self):
         modules = next(self.prefix.rglob("countrace/modules"))
         headers = sorted(path.relative_to(modules).as_posix()
