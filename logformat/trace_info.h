@@ -128,6 +128,9 @@ struct TraceInfo {
   // directories, and the facts they do not contain. Else empty.
   std::string source;
   std::vector<std::string> source_paths, not_known;
+  // For a listing of counts (logformat/import/listing): its text before the
+  // rows of CPUs, in place of rows left out, and behind them. Else empty.
+  std::vector<std::string> listing;
   // False: its source has no clock. The time of a record counts the records,
   // stream after stream; it orders them, and no verb shows it as a time.
   bool has_times = true;

@@ -278,7 +278,7 @@ int RunList(const Arguments& arguments) {
   }
   std::error_code error;
   if (std::filesystem::is_regular_file(path, error) &&
-      !importer::IsPerfDataFile(path)) {
+      !importer::IsPerfDataFile(path) && !importer::IsListingFile(path)) {
     return ListHooksOfProgram(path, format);
   }
   return ListHooksOfTrace(input, path, format);

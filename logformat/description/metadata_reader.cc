@@ -259,6 +259,7 @@ void TakeSources(EnvTaker& take, TraceInfo& info) {
   if (take.Has("source")) info.source = take.String("source");
   info.source_paths = TakeTexts("source_path", kMaxSourcePaths, take);
   info.not_known = TakeTexts("not_known", kMaxNotKnown, take);
+  info.listing = TakeTexts("listing", kListingTexts, take);
   info.has_times =
       take.Has("has_times")
           ? take.Number<std::uint8_t>("has_times") != 0

@@ -273,6 +273,7 @@ void AppendRecording(const TraceInfo& info, EnvText& env) {
   if (!info.source.empty()) env.String("source", info.source);
   env.Strings("source_path", info.source_paths);
   env.Strings("not_known", info.not_known);
+  env.Strings("listing", info.listing);
   if (!info.has_times) env.Number("has_times", 0);
   if (info.gating) env.String("count", GatingText(*info.gating));
   env.Strings("mark", info.marks);

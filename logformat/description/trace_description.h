@@ -27,6 +27,7 @@ struct FinishedStream {
 // Limits for TraceInfo::source_paths and ::not_known.
 inline constexpr std::size_t kMaxSourcePaths = 4096;
 inline constexpr std::size_t kMaxNotKnown = 1024;
+inline constexpr std::size_t kListingTexts = 3;  // TraceInfo::listing
 inline constexpr std::size_t kMaxNotRecorded = 64;
 
 struct TraceDescription {

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <string_view>
@@ -15,6 +14,7 @@
 #include "base/posix/file_mapping.h"
 #include "base/posix/scoped_fd.h"
 #include "logformat/description/trace_directory.h"
+#include "logformat/import/listing/listing.h"
 #include "logformat/session_layout.h"
 
 namespace countrace::importer {
@@ -34,6 +34,19 @@ base::ScopedFd OpenAtOnce(const fs::path& path) {
       open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
 }
 
+// The first bytes of a regular file; fewer if it has no more, or is none.
+std::string HeadOf(const std::string& path, std::size_t bytes) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) return "";
+  const base::ScopedFd file(
+      open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  std::string head(bytes, '\0');
+  const ssize_t got =
+      file.is_open() ? pread(file.get(), head.data(), bytes, 0) : 0;
+  head.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  return head;
+}
+
 // babeltrace2 would wait in its open.
 absl::Status CheckNotLeased(const fs::path& path) {
   if (OpenAtOnce(path).is_open() || errno != EWOULDBLOCK) {
@@ -45,22 +58,21 @@ absl::Status CheckNotLeased(const fs::path& path) {
 }  // namespace
 
 bool IsPerfDataFile(const std::string& path) {
-  std::error_code error;
-  if (!fs::is_regular_file(path, error)) return false;
-  const base::ScopedFd file(
-      open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  std::array<char, kPerfMagic.size()> magic{};
-  if (!file.is_open() || pread(file.get(), magic.data(), magic.size(), 0) !=
-                             static_cast<ssize_t>(magic.size())) {
-    return false;
-  }
-  return std::equal(magic.begin(), magic.end(), kPerfMagic.begin()) ||
-         std::equal(magic.begin(), magic.end(), kPerfMagic.rbegin());
+  const std::string magic = HeadOf(path, kPerfMagic.size());
+  return magic == kPerfMagic ||
+         std::equal(magic.begin(), magic.end(), kPerfMagic.rbegin(),
+                    kPerfMagic.rend());
+}
+
+bool IsListingFile(const std::string& path) {
+  return ListingKindOf(HeadOf(path, kListingHead)) != ListingKind::kNone;
 }
 
 TraceOrigin OriginOf(const std::string& path) {
   std::error_code error;
-  if (IsPerfDataFile(path)) return TraceOrigin::kOtherTool;
+  if (IsPerfDataFile(path) || IsListingFile(path)) {
+    return TraceOrigin::kOtherTool;
+  }
   if (!fs::is_directory(path, error)) return TraceOrigin::kCountrace;
   const auto directory = logformat::ListTraceDirectory(path);
   if (directory.ok()) {

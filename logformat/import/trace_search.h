@@ -22,6 +22,8 @@ TraceOrigin OriginOf(const std::string& path);
 
 // True if `perf record` wrote the file, in either byte order.
 bool IsPerfDataFile(const std::string& path);
+// True if it begins as a listing of counts does (listing/listing.h).
+bool IsListingFile(const std::string& path);
 
 struct CtfTraces {
   std::vector<std::string> directories;  // sorted

@@ -34,15 +34,19 @@
 #include "base/jail/inner_program.h"
 #include "base/jail/process_jail.h"
 #include "base/posix/file_mapping.h"
+#include "base/posix/regular_file.h"
 #include "base/posix/scoped_fd.h"
 #include "logformat/import/ctf/conversion.h"
 #include "logformat/import/ctf/message_graph.h"
 #include "logformat/import/ctf/older_metadata.h"
 #include "logformat/import/ctf/process_peek.h"
+#include "logformat/import/listing/listing.h"
+#include "logformat/import/listing_trace.h"
 #include "logformat/import/mapping/mapping_file.h"
 #include "logformat/import/perf/perf_conversion.h"
 #include "logformat/import/program/file_service.h"
 #include "logformat/import/trace_output.h"
+#include "logformat/import/trace_search.h"
 
 namespace {
 
@@ -181,6 +185,21 @@ absl::Status ImportPerfData(const Arguments& arguments, const Mapping& mapping,
                                                      status.message()));
 }
 
+absl::Status ImportListing(const Arguments& arguments, TraceOutput& output) {
+  const std::string& path = arguments.directories.front();
+  const ScopedFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.is_open()) {
+    return absl::ErrnoToStatus(errno, "Cannot open " + path);
+  }
+  EnterJail(arguments);
+  const auto text = countrace::base::ReadAll(
+      file.get(), countrace::importer::kMaxListingBytes);
+  if (!text.ok()) return text.status();
+  const auto listing = countrace::importer::ParseListing(*text, path);
+  if (!listing.ok()) return listing.status();
+  return countrace::importer::WriteListing(*listing, output);
+}
+
 std::uint64_t BytesOf(const std::vector<std::string>& directories) {
   std::uint64_t bytes = 0;
   for (const std::string& directory : directories) {
@@ -287,8 +306,10 @@ absl::Status Import(const Arguments& arguments) {
   struct stat kind {};
   const bool is_file = stat(first.c_str(), &kind) == 0 && S_ISREG(kind.st_mode);
   const absl::Status status =
-      is_file ? ImportPerfData(arguments, mapping, output, progress)
-              : ImportCtf(arguments, mapping, output, progress);
+      !is_file ? ImportCtf(arguments, mapping, output, progress)
+      : countrace::importer::IsListingFile(first)
+          ? ImportListing(arguments, output)
+          : ImportPerfData(arguments, mapping, output, progress);
   if (!status.ok()) return status;
   if (!output.description().info.source.empty()) {
     output.description().info.source_paths = arguments.sources;

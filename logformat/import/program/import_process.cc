@@ -185,12 +185,13 @@ struct Traces {
 absl::StatusOr<Traces> TracesOf(const ImportRequest& request) {
   Traces traces;
   for (const std::string& source : request.sources) {
-    if (IsPerfDataFile(source)) {
+    if (const bool perf = IsPerfDataFile(source);
+        perf || IsListingFile(source)) {
       if (request.sources.size() > 1) {
         return absl::InvalidArgumentError(absl::StrFormat(
-            "%s is of perf and cannot be read together with other traces: give "
+            "%s is %s and cannot be read together with other traces: give "
             "it alone",
-            source));
+            source, perf ? "of perf" : "a listing"));
       }
       struct stat file {};
       if (stat(source.c_str(), &file) == 0) {
