@@ -20,7 +20,8 @@ enum class ReportBy : std::uint8_t {
   kSystemCall,
   kFault,
   kFile,
-  kSample  // Report::sample_table
+  kSample,  // Report::sample_table
+  kTree     // Report::tree_table
 };
 
 }  // namespace countrace::rmap

@@ -9,6 +9,7 @@
 #include "rmap/columns/column.h"
 #include "rmap/result/sample_table.h"
 #include "rmap/result/tables.h"
+#include "rmap/result/tree_table.h"
 
 namespace countrace::rmap {
 
@@ -51,6 +52,10 @@ std::vector<Column<CpuRow>> CpuColumns(const Report& report);
 std::vector<Column<SampleRow>> SampleColumns(const Report& report);
 // The same for text: amounts first, with their intervals.
 std::vector<Column<SampleRow>> SampleTextColumns(const Report& report);
+// Requires: report.tree_table.
+std::vector<Column<TreeRow>> TreeColumns(const Report& report);
+// The same for text: names by their depth, the interval as one column.
+std::vector<Column<TreeRow>> TreeTextColumns(const Report& report);
 std::vector<Column<BooksRow>> BooksColumns();
 
 // Books of the counted events, in the order of Report::events.

@@ -161,8 +161,21 @@ const Table<SampleRow>& SamplesTable() {
   return table;
 }
 
+const Table<TreeRow>& TreesTable() {
+  static const auto& table = *new Table<TreeRow>{
+      .by = ReportBy::kTree,
+      .option = "tree",
+      .name = "tree",
+      .meaning = "Counts as parts of parts, by rules that nest.",
+      .columns = TreeColumns,
+      .sum = "count"};
+  return table;
+}
+
 const char* TableName(ReportBy by) {
-  const char* name = by == ReportBy::kSample ? SamplesTable().name : "";
+  const char* name = by == ReportBy::kSample ? SamplesTable().name
+                     : by == ReportBy::kTree ? TreesTable().name
+                                             : "";
   ForEachTable([&](const auto& table) {
     if (table.by == by) name = table.name;
   });

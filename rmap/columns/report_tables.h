@@ -15,6 +15,7 @@
 #include "rmap/columns/report_columns.h"
 #include "rmap/result/sample_table.h"
 #include "rmap/result/tables.h"
+#include "rmap/result/tree_table.h"
 
 namespace countrace::rmap {
 
@@ -52,6 +53,8 @@ Table<FaultRow> FaultTable();  // fault_columns.cc
 Table<FileRow> FileTable();    // file_columns.cc
 // The only one of a report with a Report::sample_table.
 const Table<SampleRow>& SamplesTable();
+// The only one of a report with a Report::tree_table.
+const Table<TreeRow>& TreesTable();
 
 template <typename Visit>
 void ForEachTable(const Visit& visit) {
@@ -124,6 +127,10 @@ template <typename AnyReport, typename Visit>
 void VisitTables(AnyReport& report, const Visit& visit) {
   if (report.sample_table) {
     visit(SamplesTable(), SampleColumns(report), report.sample_table->rows);
+    return;
+  }
+  if (report.tree_table) {
+    visit(TreesTable(), TreeColumns(report), report.tree_table->rows);
     return;
   }
   ForEachTable([&](const auto& table) {

@@ -132,7 +132,8 @@ MetricStatistics Evaluator::Statistics(std::size_t rule, Scope scope,
 const Evaluator::Outcome& Evaluator::Evaluated(std::size_t rule,
                                                const Where& where) {
   auto& table =
-      known_[where.trace * kScopes + static_cast<std::size_t>(where.scope)];
+      known_[(where.divisor * inputs_.size() + where.trace) * kScopes +
+             static_cast<std::size_t>(where.scope)];
   const std::size_t rules = rules_.rules().size();
   if (table.empty()) {
     table.resize(inputs_[where.trace].RowCount(where.scope) * rules);
@@ -212,8 +213,46 @@ std::uint64_t Evaluator::NewInput(const Measured& input, const Where& where,
   return at->second;
 }
 
+MetricValue Evaluator::Joined(std::size_t rule, std::size_t divisor,
+                              double spread, Scope scope, std::size_t row) {
+  auto known = std::find(divisors_.begin(), divisors_.end(), divisor);
+  if (known == divisors_.end()) {
+    known = divisors_.insert(known, divisor);
+    known_.resize((divisors_.size() + 1) * inputs_.size() * kScopes);
+  }
+  spread_ = spread;
+  const std::size_t index =
+      static_cast<std::size_t>(known - divisors_.begin()) + 1;
+  return Shown(Evaluated(rule, {0, scope, row, index}), MetricUnit{});
+}
+
+Evaluator::Outcome Evaluator::JoinedInput(const Binding& binding,
+                                          const Where& where) {
+  const std::size_t runs = where.scope == Scope::kTrace ? inputs_.size() : 1;
+  Outcome first;
+  for (std::size_t run = 0; run < runs; ++run) {
+    const Where plain{run, where.scope, where.row};
+    Outcome input = InputOf(binding, plain);
+    const Outcome divisor =
+        input.estimate ? Evaluated(divisors_[where.divisor - 1], plain) : input;
+    if (input.estimate && divisor.estimate && divisor.estimate->value != 0) {
+      Estimate ratio = Quotient(*input.estimate, *divisor.estimate);
+      if (run == 0 || spread_ == 0) return {std::move(ratio), {}, ""};
+      std::uint64_t& id = run_inputs_[run];
+      if (id == 0) id = errors_.Add(spread_, 0, 0);
+      ratio.quality = Worse(ratio.quality, Quality::kScaled);
+      AddSlopes({{id, 1}}, ratio.value, ratio.slopes);
+      return {std::move(ratio), {}, ""};
+    }
+    if (run == 0) first = input.estimate ? divisor : std::move(input);
+  }
+  if (first.estimate) return {{}, {}, "its run has a total of 0"};
+  return first;
+}
+
 Evaluator::Outcome Evaluator::InputOf(const Binding& binding,
                                       const Where& where) {
+  if (where.divisor != 0) return JoinedInput(binding, where);
   const RowInputs& inputs = inputs_[where.trace];
   const auto input = inputs.Get(where.scope, where.row, binding);
   if (input) {

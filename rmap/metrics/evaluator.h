@@ -53,6 +53,19 @@ class Evaluator {
   // Requires: the rule has the scope; row < RowCount(scope).
   MetricValue Value(std::size_t rule, Scope scope, std::size_t row);
   MetricStatistics Statistics(std::size_t rule, Scope scope);
+  // The same in another report, of the trace.
+  MetricValue ValueIn(std::size_t trace, std::size_t rule) {
+    return Shown(Evaluated(rule, {trace, Scope::kTrace, 0}),
+                 rules_.rules()[rule].unit);
+  }
+
+  // Joins runs that counted different events: an event is divided by the value
+  // of `divisor` in its own run, the first that has both; of the trace, any
+  // run, else the first. `spread`: relative standard deviation of the runs; the
+  // error that what is not of the first run has.
+  // Requires: the rule uses only events, and each of its terms is one count.
+  MetricValue Joined(std::size_t rule, std::size_t divisor, double spread,
+                     Scope scope, std::size_t row);
   // Over a part of the table's rows.
   MetricStatistics Statistics(std::size_t rule, Scope scope,
                               const std::vector<std::size_t>& rows);
@@ -69,12 +82,14 @@ class Evaluator {
     std::size_t trace = 0;
     Scope scope{};
     std::size_t row = 0;
+    std::size_t divisor = 0;  // of `divisors_`, from 1; 0: not joined
   };
 
   const Outcome& Evaluated(std::size_t rule, const Where& where);
   Outcome Compute(std::size_t rule, const Where& where);
   Outcome Leaf(const Node& node, const Binding& binding, const Where& where);
   Outcome InputOf(const Binding& binding, const Where& where);
+  Outcome JoinedInput(const Binding& binding, const Where& where);
   const Outcome& StatisticOf(const Node& node, const Binding& binding,
                              const Where& where);
   Outcome StatisticOver(Statistic statistic, const Binding& binding,
@@ -93,7 +108,10 @@ class Evaluator {
   InputErrors errors_;
   using InputKey = std::tuple<std::size_t, Scope, std::size_t, std::string>;
   std::map<InputKey, std::uint64_t> input_ids_;
-  // By trace and scope; each has RowCount() * rules entries.
+  std::vector<std::size_t> divisors_;  // rules
+  double spread_ = 0;
+  std::map<std::size_t, std::uint64_t> run_inputs_;  // by trace
+  // By divisor, trace and scope; each has RowCount() * rules entries.
   std::vector<std::vector<std::unique_ptr<Outcome>>> known_;
   using StatisticKey =
       std::tuple<std::size_t, bool, Scope, Statistic, std::string>;

@@ -103,7 +103,8 @@ std::string Number(const std::optional<double>& value) {
   return value ? absl::StrFormat("%.17g", *value) : "";
 }
 
-// The row's keys as one text: "pid=7 comm=x".
+}  // namespace
+
 std::string RowName(const Report& report, Scope scope, std::size_t row) {
   std::string name;
   for (const RowKey& key : KeysOf(report, scope, row)) {
@@ -122,8 +123,6 @@ std::string RowName(const Report& report, Scope scope, std::size_t row) {
   }
   return name;
 }
-
-}  // namespace
 
 std::string RenderMetricsJson(const MetricReport& metrics) {
   Json root = {{"schema", kSchema}, {"trace", TraceObject(*metrics.report)}};

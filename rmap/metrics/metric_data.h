@@ -8,6 +8,8 @@
 
 namespace countrace::rmap::metrics {
 
+// The row's keys as one text: "pid=7 comm=x".
+std::string RowName(const Report& report, Scope scope, std::size_t row);
 // `countrace.metrics/1`: trace, rules, tables, statistics.
 std::string RenderMetricsJson(const MetricReport& metrics);
 // The same, one object a line, "table" first.

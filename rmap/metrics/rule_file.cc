@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "base/posix/errno_status.h"
 #include "base/posix/regular_file.h"
 #include "base/text/name_escape.h"
@@ -17,10 +18,8 @@
 namespace countrace::rmap::metrics {
 namespace {
 
-// Each dot may be a table within a table, and tables are destroyed
-// recursively.
-
-constexpr const char* kKeys[] = {"expr", "unit", "scope", "description"};
+constexpr const char* kKeys[] = {"expr",   "unit", "scope", "description",
+                                 "parent", "code", "tree",  "per"};
 
 base::SourcePlace PlaceOf(const std::string& file,
                           const toml::source_region& at) {
@@ -83,13 +82,14 @@ class RuleFile {
     rule.name = std::string(name.str());
     rule.name_place = PlaceOf(file_, name.source());
     rule.formula_place = rule.unit_place = rule.name_place;
+    rule.parent_place = rule.name_place;
     rule.source = file_;
     for (const auto& [key, value] : table) {
       const std::string_view word = key.str();
       absl::Status status;
       if (word == "scope") {
         status = ReadScope(value, rule);
-      } else if (word == "expr" || word == "unit" || word == "description") {
+      } else if (std::ranges::find(kKeys, word) != std::end(kKeys)) {
         status = ReadText(word, value, rule);
       } else {
         status = UnknownKey(key);
@@ -111,7 +111,7 @@ class RuleFile {
         PlaceOf(file_, key.source()),
         absl::StrFormat("unknown key `%s`; %s", base::EscapeName(key.str()),
                         nearest.empty()
-                            ? "known are expr, unit, scope and description"
+                            ? "known are " + absl::StrJoin(known, ", ")
                             : absl::StrFormat("did you mean `%s`?", nearest)));
   }
 
@@ -130,8 +130,16 @@ class RuleFile {
     } else if (word == "unit") {
       rule.unit = text->get();
       rule.unit_place = PlaceInside(place, *rule.unit);
-    } else {
+    } else if (word == "description") {
       rule.description = text->get();
+    } else {
+      (word == "parent" ? rule.parent
+       : word == "code" ? rule.code
+       : word == "tree" ? rule.tree
+                        : rule.per) = text->get();
+      if (word == "parent" || word == "per") {
+        rule.parent_place = PlaceInside(place, text->get());
+      }
     }
     return absl::OkStatus();
   }

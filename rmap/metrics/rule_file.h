@@ -24,6 +24,9 @@ inline constexpr std::size_t kMaxRuleFileBytes = 256 * 1024;
 // The shipped rules (default_metrics.toml), compiled in.
 extern const char kDefaultMetrics[];
 inline constexpr char kDefaultSource[] = "default";
+// The file of a shipped tree (trees/*.toml): "cpi", "topdown", "topdown-arm64";
+// empty: there is none.
+std::string_view ShippedTree(std::string_view name);
 
 // Adds the rules in a file's text. Errors: kInvalidArgument, FILE:LINE:COLUMN.
 absl::Status AddRules(std::string_view text, const std::string& file,

@@ -40,7 +40,11 @@ struct RuleText {
   // from row to row.
   std::optional<ScopeSet> scopes;
   std::string description;
-  std::string source;  // "default", the file, "--metric"
+  // For trees (rule_tree.h): the node above it, and what users call it ("C1A");
+  // a root has its tree, and the metric that its parts are divided by.
+  std::string parent, code, tree, per;
+  base::SourcePlace parent_place;  // of `parent` or `per`
+  std::string source;              // "default", the file, "--metric"
 };
 
 // The meaning of a name in a formula, in one table.

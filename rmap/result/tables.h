@@ -468,6 +468,7 @@ struct WantedRows {
 
 struct Samples;      // rmap/result/samples.h
 struct SampleTable;  // rmap/result/sample_table.h
+struct TreeTable;    // rmap/result/tree_table.h
 
 struct Report {
   std::string path;
@@ -518,6 +519,7 @@ struct Report {
   std::shared_ptr<const Samples> samples;  // null: not wanted
   // The only table of the report; null: it has the others.
   std::shared_ptr<SampleTable> sample_table;
+  std::shared_ptr<TreeTable> tree_table;  // likewise
   std::vector<Books> books;  // one for each kernel dump event of `events`
   Loss loss;
   OwnCost own_cost;

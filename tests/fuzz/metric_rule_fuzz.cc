@@ -8,6 +8,7 @@
 #include "rmap/metrics/evaluator.h"
 #include "rmap/metrics/metric_report.h"
 #include "rmap/metrics/rule_file.h"
+#include "rmap/metrics/tree_rows.h"
 #include "tests/rmap/metrics/metric_fixture.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
@@ -29,6 +30,19 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
       &rules, &report, &evaluator, {}, metrics::kEveryScope};
   for (std::size_t i = 0; i < rules.rules().size(); ++i) {
     shown.chosen.push_back(i);
+  }
+  for (const metrics::Rule& rule : rules.rules()) {
+    if (rule.text.tree.empty()) continue;
+    for (const metrics::Scope scope : metrics::kAllScopes) {
+      const auto table = metrics::MakeTreeTable({.rules = &rules,
+                                                 .tree = rule.text.tree,
+                                                 .runs = {{"", &report}},
+                                                 .scope = scope,
+                                                 .owner = ""});
+      if (!table.ok() && table.status().message().find("fuzz:") != 0) {
+        std::abort();
+      }
+    }
   }
   for (const ReportFormat format : {ReportFormat::kText, ReportFormat::kJson}) {
     const std::string out = metrics::RenderMetrics(shown, {.format = format});

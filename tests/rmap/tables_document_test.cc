@@ -110,7 +110,14 @@ std::string Tables() {
   out += Heading("samples of data",
                  "`--by data`, `data-page`, `data-address`, `data-source`",
                  "likewise.");
-  return out + OfSamples(SampleBy::kData, SampleBy::kDataSource) + Streamed();
+  out += OfSamples(SampleBy::kData, SampleBy::kDataSource);
+  out += Heading("tree", "`report --tree`, `diff --tree`",
+                 "counts as parts of parts, by rules that nest; a row for each "
+                 "node, of each owner.");
+  Report tree;
+  tree.tree_table = std::make_shared<TreeTable>();
+  for (const auto& column : TreeColumns(tree)) out += Line(column);
+  return out + Streamed();
 }
 
 TEST_CASE("tables: the document lists every table and column", "[rmap]") {
