@@ -17,6 +17,10 @@ using rmap::metrics::RuleSet;
 
 absl::Status AddChosenRules(const MetricChoice& choice, RuleSet& rules) {
   absl::Status status = rmap::metrics::AddDefaultRules(rules);
+  const std::string_view tree = rmap::metrics::ShippedTree(choice.tree);
+  if (status.ok() && !tree.empty()) {
+    status = rmap::metrics::AddRules(tree, "tree " + choice.tree, rules);
+  }
   for (const std::string& file : choice.files) {
     if (!status.ok()) return status;
     status = rmap::metrics::AddRuleFile(file, rules);

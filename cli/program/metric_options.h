@@ -16,14 +16,16 @@ struct MetricChoice {
   std::vector<std::string> rules;   // --metric
   std::vector<std::string> files;   // --rules
   std::vector<std::string> traces;  // --with
+  std::string tree;                 // --tree
 
   bool wanted() const {
-    return !glob.empty() || !rules.empty() || !files.empty();
+    return !glob.empty() || !rules.empty() || !files.empty() || !tree.empty();
   }
 };
 
-// Adds the shipped rules, then those of files and of the command line, which
-// may use or replace them. Names are not checked yet (RuleSet::Check).
+// Adds the shipped rules, those of a shipped tree, then those of files and of
+// the command line, which may use or replace them. Names are not checked yet
+// (RuleSet::Check).
 absl::Status AddChosenRules(const MetricChoice& choice,
                             rmap::metrics::RuleSet& rules);
 

@@ -78,32 +78,6 @@ void SayOtherScopes(const RuleSet& rules,
   }
 }
 
-// A trace given by --with, which metrics call @LABEL.
-struct OtherTrace {
-  std::string label;
-  std::unique_ptr<rmap::Report> report;
-};
-
-// Gated as the main trace is.
-absl::StatusOr<std::vector<OtherTrace>> ReadOthers(
-    const ReportRequest& request) {
-  std::vector<OtherTrace> others;
-  for (const std::string& with : request.metrics.traces) {
-    const std::size_t equals = with.find('=');
-    if (equals == with.npos || equals == 0) {
-      return AsUsage(absl::InvalidArgumentError(
-          absl::StrFormat("--with %s: write --with LABEL=TRACE", with)));
-    }
-    auto reader = request.input->Open(with.substr(equals + 1));
-    if (!reader.ok()) return reader.status();
-    auto report = rmap::Reconstruct(**reader, {.gating = request.gating});
-    if (!report.ok()) return report.status();
-    others.push_back({with.substr(0, equals),
-                      std::make_unique<rmap::Report>(*std::move(report))});
-  }
-  return others;
-}
-
 absl::StatusOr<std::string> Render(const ReportRequest& request,
                                    const RuleSet& rules,
                                    const RequestedRows& rows) {
@@ -131,6 +105,25 @@ absl::StatusOr<std::string> Render(const ReportRequest& request,
 }
 
 }  // namespace
+
+absl::StatusOr<std::vector<OtherTrace>> ReadOthers(
+    const ReportRequest& request) {
+  std::vector<OtherTrace> others;
+  for (const std::string& with : request.metrics.traces) {
+    const std::size_t equals = with.find('=');
+    if (equals == with.npos || equals == 0) {
+      return AsUsage(absl::InvalidArgumentError(
+          absl::StrFormat("--with %s: write --with LABEL=TRACE", with)));
+    }
+    auto reader = request.input->Open(with.substr(equals + 1));
+    if (!reader.ok()) return reader.status();
+    auto report = rmap::Reconstruct(**reader, {.gating = request.gating});
+    if (!report.ok()) return report.status();
+    others.push_back({with.substr(0, equals),
+                      std::make_unique<rmap::Report>(*std::move(report))});
+  }
+  return others;
+}
 
 absl::StatusOr<ReportAnswer> ReportMetrics(const ReportRequest& request) {
   auto reader = request.input->Open(request.trace);

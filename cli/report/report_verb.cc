@@ -1,3 +1,4 @@
+// More than 400 lines: one verb, and what each of its options excludes.
 #include <unistd.h>
 
 #include <cstdint>
@@ -28,6 +29,7 @@
 #include "cli/report/report_samples.h"
 #include "cli/report/report_slowest.h"
 #include "cli/report/report_tables.h"
+#include "cli/report/report_tree.h"
 #include "rmap/report/report_names.h"
 
 namespace countrace::cli {
@@ -134,7 +136,8 @@ void AddOptions(VerbParser& parser, ReportOptions& options,
   parser.AddTexts("--metric", request.metrics.rules);
   parser.AddTexts("--rules", request.metrics.files);
   parser.AddTexts("--with", request.metrics.traces);
-  parser.AddFormat(options.format, {"text", "json", "jsonl", "csv"});
+  parser.AddText("--tree", request.metrics.tree);
+  parser.AddFormat(options.format, {"text", "json", "jsonl", "csv", "pmcount"});
   parser.AddColor(options.color);
   parser.AddFailOnLoss(options.fail_on_loss);
   parser.AddNoProgress(options.trace.no_progress);
@@ -180,6 +183,7 @@ struct OwnTables {
 absl::Status CheckTable(const VerbParser& parser, const ReportOptions& options,
                         const ReportRequest& request) {
   const bool metrics = request.metrics.wanted();
+  const bool tree = !request.metrics.tree.empty();
   const std::set<std::string> owners = {"thread", "process", "comm", "user",
                                         "cgroup"};
   const OwnTables all[] = {
@@ -194,23 +198,37 @@ absl::Status CheckTable(const VerbParser& parser, const ReportOptions& options,
        "of samples it takes thread, process, comm, user or cgroup"},
       {!options.slowest.empty(),
        {"--by", "--process", "--thread", "--sort", "--columns", "--metrics",
-        "--metric", "--rules", "--with", "--group-by", "--fold-recursion",
-        "--bounds", "--rows"},
+        "--metric", "--rules", "--with", "--tree", "--group-by",
+        "--fold-recursion", "--bounds", "--rows"},
        "--slowest is a table of its own, of single calls: leave it out"},
       {!options.over_time(),
        {"--every", "--segment"},
        "it needs --by time or --by phase"},
-      {options.over_time(),
+      {options.over_time() && !tree,
        {"--sort", "--columns", "--group-by", "--fold-recursion", "--metrics",
         "--metric", "--rules"},
        "--by time and phase have a row for each interval, in the order of "
        "time, of all call paths: leave it out; --process, --thread, --segment "
        "and --where choose what is in them"},
-      {metrics,
+      {metrics && !tree,
        {"--sort", "--columns", "--group-by", "--fold-recursion"},
        "metrics have columns of their own, and no sums of rows: leave it out; "
        "--process, --thread and --where choose rows"},
-      {!metrics, {"--with"}, "it is for metrics; add --metric or --rules"}};
+      {tree,
+       {"--sort", "--group-by", "--fold-recursion", "--bounds", "--metrics"},
+       "a tree keeps its order, and intervals are columns: leave it out"},
+      {tree && options.by == "phase", {"--by"}, "--tree has no phases"},
+      {tree && options.over_time(),
+       {"--with", "--process", "--thread", "--segment", "--where", "--from",
+        "--to", "--at"},
+       "--tree --by time is of the whole trace: leave it out"},
+      {options.format == "pmcount",
+       {"--by", "--tree", "--metrics", "--metric", "--rules", "--where",
+        "--process", "--thread", "--columns", "--sort", "--from", "--to"},
+       "--format pmcount is the whole listing: leave it out"},
+      {!metrics,
+       {"--with"},
+       "it is for metrics; add --metric, --rules or --tree"}};
   for (const OwnTables& table : all) {
     if (!table.chosen) continue;
     for (const char* option : table.without) {
@@ -266,7 +284,7 @@ absl::Status CheckSamples(const VerbParser& parser,
         "--by %s keeps its tree: %s is for --by function", options.by, option));
   }
   for (const char* option :
-       {"--metrics", "--metric", "--rules", "--with", "--bounds"}) {
+       {"--metrics", "--metric", "--rules", "--with", "--tree", "--bounds"}) {
     if (!parser.is_given(option)) continue;
     return absl::InvalidArgumentError(absl::StrFormat(
         "--by %s is a table of samples: leave out %s (--group-by thread has "
@@ -305,13 +323,15 @@ absl::Status CompleteRequest(const VerbParser& parser,
     return range;
   }
   request.trace = options.trace.trace;
-  request.render = {.format = rmap::ReportFormats().at(options.format),
-                    .max_rows = options.rows,
-                    .bounds = options.bounds,
-                    .columns = columns,
-                    .color = UseColor(options.color),
-                    .width = options.wide ? base::kAnyWidth
-                                          : base::OutputWidth(STDOUT_FILENO)};
+  const bool listing = options.format == "pmcount";
+  request.render = {
+      .format = rmap::ReportFormats().at(listing ? "text" : options.format),
+      .max_rows = options.rows,
+      .bounds = options.bounds,
+      .columns = columns,
+      .color = UseColor(options.color),
+      .width =
+          options.wide ? base::kAnyWidth : base::OutputWidth(STDOUT_FILENO)};
   if (!options.over_time()) {
     if (options.by == "cgroup" || options.by == "user") {
       request.render.by = rmap::ReportBy::kProcess;
@@ -321,7 +341,8 @@ absl::Status CompleteRequest(const VerbParser& parser,
   } else if (!parser.is_given("--rows")) {
     request.render.max_rows = 0;
   }
-  if (options.call_tree() && !parser.is_given("--rows")) {
+  if ((options.call_tree() || !metrics.tree.empty()) &&
+      !parser.is_given("--rows")) {
     request.render.max_rows = 0;  // small branches are left out
   }
   ChooseRows(options, request);
@@ -344,6 +365,10 @@ absl::StatusOr<ReportAnswer> Answer(const ReportOptions& options,
                           .function = options.function,
                           .least_share = options.rows == 0 ? 0 : kLeast,
                           .validate = options.validate});
+  }
+  if (options.format == "pmcount") return ReportListing(request);
+  if (!request.metrics.tree.empty()) {
+    return ReportTree(request, options.over_time());
   }
   if (options.over_time()) {
     return ReportOverTime(request, /*phases=*/options.by == "phase");

@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,14 +11,18 @@
 #include "cli/program/exit_status.h"
 #include "cli/program/help_texts.h"
 #include "cli/program/interruption.h"
+#include "cli/program/metric_options.h"
 #include "cli/program/progress_bar.h"
 #include "cli/program/terminal.h"
 #include "cli/program/verb.h"
 #include "cli/program/verb_parser.h"
+#include "cli/report/report_tree.h"
 #include "cli/trace/trace_input.h"
 #include "rmap/diff/compare.h"
 #include "rmap/diff/diff_render.h"
+#include "rmap/diff/tree_changes.h"
 #include "rmap/pipeline.h"
+#include "rmap/report/report_names.h"
 
 namespace countrace::cli {
 namespace {
@@ -56,6 +61,52 @@ std::vector<Report> ReadAll(const std::vector<std::string>& traces,
   return reports;
 }
 
+// Null: the options fit each other.
+const char* WrongWithTree(const VerbParser& parser, bool tree,
+                          const std::string& format) {
+  if (!tree) {
+    return parser.is_given("--rules") ? "--rules is for --tree" : nullptr;
+  }
+  const bool others =
+      parser.is_given("--threshold") || parser.is_given("--all") ||
+      parser.is_given("--any-process") || parser.is_given("--rows");
+  return others ? "--tree is a table of its own, with all rows: "
+                  "leave out --threshold, --all, --any-process "
+                  "and --rows"
+         : format == "markdown" ? "--tree has --format text and json"
+                                : nullptr;
+}
+
+// The changes of a tree of rules, as a table.
+int PrintTree(const VerbParser& parser, const MetricChoice& choice,
+              const std::vector<Report>& before,
+              const std::vector<Report>& after, const std::string& format,
+              const rmap::diff::DiffRenderOptions& options) {
+  rmap::metrics::RuleSet rules;
+  absl::Status status = AddChosenRules(choice, rules);
+  std::vector<std::string> events;
+  for (const std::vector<Report>* side : {&before, &after}) {
+    for (const Report& report : *side) {
+      for (const auto& event : report.events) events.push_back(event.name);
+    }
+  }
+  if (status.ok()) status = rules.Check(events);
+  auto table = status.ok()
+                   ? rmap::diff::CompareTrees(rules, choice.tree, before, after)
+                   : status;
+  if (!table.ok()) {
+    return parser.UsageError(std::string(table.status().message()));
+  }
+  Report report;
+  report.tree_table = std::make_shared<rmap::TreeTable>(*std::move(table));
+  const rmap::RenderOptions render{.format = rmap::ReportFormats().at(format),
+                                   .by = rmap::ReportBy::kTree,
+                                   .max_rows = 0,
+                                   .color = options.color,
+                                   .width = options.width};
+  return PrintData(kDiffVerb.name, RenderTree(report, render));
+}
+
 int RunDiff(const Arguments& arguments) {
   VerbParser parser(kDiffVerb);
   std::string one_before, one_after, format, color;
@@ -71,6 +122,9 @@ int RunDiff(const Arguments& arguments) {
   parser.AddTextList("--before", before);
   parser.AddTextList("--after", after);
   parser.AddTexts("--threshold", thresholds);
+  MetricChoice metrics;
+  parser.AddText("--tree", metrics.tree);
+  parser.AddTexts("--rules", metrics.files);
   parser.AddFlag("--all", render.all);
   parser.AddFlag("--wide", wide);
   parser.AddFlag("--any-process", compare.align.any_process);
@@ -93,6 +147,10 @@ int RunDiff(const Arguments& arguments) {
         sets ? "--before and --after are both needed, one trace or more each"
              : "two traces are needed: BEFORE AFTER");
   }
+  const bool tree = !metrics.tree.empty();
+  if (const char* const wrong = WrongWithTree(parser, tree, format)) {
+    return parser.UsageError(wrong);
+  }
   for (const std::string& text : thresholds) {
     auto threshold = rmap::diff::ParseThreshold(text);
     if (!threshold.ok()) {
@@ -108,12 +166,16 @@ int RunDiff(const Arguments& arguments) {
   if (status != kExitOk) return status;
   const std::vector<Report> reports_after = ReadAll(after, input, status);
   if (status != kExitOk) return status;
+  render.color = UseColor(color);
+  render.width = wide ? base::kAnyWidth : base::OutputWidth(STDOUT_FILENO);
+  if (tree) {
+    return PrintTree(parser, metrics, reports_before, reports_after, format,
+                     render);
+  }
   const auto diff = Compare(reports_before, reports_after, compare);
   if (!diff.ok()) return ReportFailure(kDiffVerb.name, diff.status());
 
   render.max_rows = rows;
-  render.color = UseColor(color);
-  render.width = wide ? base::kAnyWidth : base::OutputWidth(STDOUT_FILENO);
   const std::string text = format == "json" ? RenderDiffJson(*diff, render)
                            : format == "markdown"
                                ? RenderDiffMarkdown(*diff, render)

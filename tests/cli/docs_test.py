@@ -100,6 +100,9 @@ class Documents(unittest.TestCase):
         os.chdir(cls.folder)
         # The counts of the R10000's paper, for `countrace stat --counts`.
         shutil.copy(ROOT / "tests/rmap/stat/perfex_md.txt", "md.perfex")
+        # Those of the paper on the CPI of the POWER5, for docs/cpi.md.
+        for listing in (ROOT / "tests/import/listings").iterdir():
+            shutil.copy(listing, listing.name)
         for writer in WRITERS:
             subprocess.run(writer, check=True, timeout=60)
         cls.run_power2_commands()
