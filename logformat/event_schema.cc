@@ -179,6 +179,10 @@ void AddKernelHookClasses(const TraceInfo& info,
         EventField field = {OtherName(names[i], fields, {}),
                             PayloadField(types[i])};
         field.any_name = !HasChosenNames(hook);
+        const std::size_t value = i + (exit ? hook.payload.size() : 0);
+        if (value < hook.number_names.size()) {
+          field.names = hook.number_names[value];
+        }
         fields.push_back(std::move(field));
       }
       classes.push_back(

@@ -5,6 +5,7 @@
 #define COUNTRACE_LOGFORMAT_EVENT_SCHEMA_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,8 @@ struct EventField {
   FieldType type;
   std::vector<std::vector<EventField>> options = {};  // of kEventSet, by mmcr
   bool any_name = type == FieldType::kCounter;        // not chosen here
+  // HookInfo::number_names; null: none of its own.
+  std::shared_ptr<const NumberNames> names = nullptr;
 };
 
 // Stored size in bytes; 0 for kString.

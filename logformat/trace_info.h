@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,6 +19,8 @@
 #include "logformat/session_layout.h"
 
 namespace countrace::logformat {
+
+struct NumberNames;
 
 // One hook of the trace.
 struct HookInfo {
@@ -37,6 +40,9 @@ struct HookInfo {
   // program's hook has none.
   std::vector<PayloadType> exit_payload = {};
   std::vector<std::string> exit_payload_names = {};
+  // What the numbers of a kernel hook's values are called (number_names.h): of
+  // its enter or point, then of its exit; null, or shorter: they have no names.
+  std::vector<std::shared_ptr<const NumberNames>> number_names = {};
   std::string FullName() const { return provider + ":" + name; }
 };
 

@@ -387,6 +387,9 @@ absl::StatusOr<TraceDescription> ParseMetadata(std::string_view text,
   TakeOwners(take, info);
   TakeTriggers(take, info);
   TakeHooks(blocks.env, take, info);
+  for (const auto& names : TakeTexts("number_names", kMaxNamedValues, take)) {
+    if (!ParseNumberNamesText(names, info.hooks)) take.MarkBad("number_names");
+  }
   if (version == 0 || !take.bad_key().empty()) {
     return Damaged(path,
                    absl::StrFormat("env key '%s' is missing or out of range",

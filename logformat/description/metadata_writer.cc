@@ -324,6 +324,7 @@ void AppendEnv(const TraceDescription& description, std::string& text) {
                absl::StrFormat("%s\t%d", stream.file, stream.packets));
   }
   AppendNames(info, env);
+  env.Strings("number_names", NumberNamesTexts(info.hooks));
   // verify writes the text again from the values above. This line makes a
   // change to any of them a difference.
   env.Number("text_checksum", static_cast<std::int64_t>(TextChecksum(text)));

@@ -143,6 +143,7 @@ void ParseHooks(std::string_view text, TraceDescription& description,
       }
       continue;
     }
+    if (ParseNumberNamesText(line, hooks)) continue;
     if (tab != std::string_view::npos) {
       const auto parsed = std::from_chars(line.data(), line.data() + tab, id);
       if (parsed.ec == std::errc() && parsed.ptr == line.data() + tab) {

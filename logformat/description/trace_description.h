@@ -29,6 +29,7 @@ inline constexpr std::size_t kMaxSourcePaths = 4096;
 inline constexpr std::size_t kMaxNotKnown = 1024;
 inline constexpr std::size_t kListingTexts = 3;  // TraceInfo::listing
 inline constexpr std::size_t kMaxNotRecorded = 64;
+inline constexpr std::size_t kMaxNamedValues = 65536;
 
 struct TraceDescription {
   TraceInfo info;
@@ -73,6 +74,10 @@ std::vector<std::string> ParsePayloadNames(std::string_view text);
 // Names the values of `hook`, if there is one for each: other characters become
 // `_`, and equal names different.
 void SetPayloadNames(std::vector<std::string> names, HookInfo& hook);
+// "ID\tnumbers\tI\tTEXT" for each value whose numbers have names.
+std::vector<std::string> NumberNamesTexts(const std::vector<HookInfo>& hooks);
+// Inverse: names a value; false if `text` is none, or there is no such integer.
+bool ParseNumberNamesText(std::string_view text, std::vector<HookInfo>& hooks);
 // Inverse; nullopt if `text` is not a hook's text.
 std::string ProcessText(const ProcessName& process);  // "PID\tCOMM"
 std::optional<ProcessName> ParseProcessText(std::string_view text);

@@ -27,30 +27,16 @@
 
 #include <algorithm>
 #include <iterator>
-#include <span>
 
 #include "absl/strings/str_format.h"
 #include "logformat/system_call_exit.h"
 
 namespace countrace::logformat {
 
-struct CallName {
-  std::uint64_t value;
-  std::string_view text;
-};
-
-// Bits in `chosen` are one number, of which the first name that is the same
-// counts; the others are flags. A flag of several bits stands before those that
-// it has. Without names: an octal number, or an error.
-struct CallNames {
-  std::uint64_t chosen;
-  std::span<const CallName> names;
-};
-
 namespace {
 
-using Name = CallName;
-using NameSet = CallNames;
+using Name = NumberName;
+using NameSet = NumberNames;
 #define NAME(value) \
   { static_cast<std::uint64_t>(value), #value }
 
@@ -346,8 +332,8 @@ std::string ErrorText(std::uint64_t ret) {
 
 }  // namespace
 
-const CallNames* FindCallNames(std::string_view call,
-                               std::string_view argument) {
+const NumberNames* FindCallNames(std::string_view call,
+                                 std::string_view argument) {
   if (argument == "ret") return &kErrors;
   for (const NamedArgument& named : kArguments) {
     if (named.argument != argument) continue;
@@ -361,12 +347,7 @@ const CallNames* FindCallNames(std::string_view call,
   return nullptr;
 }
 
-bool AreNamed(std::string_view argument) {
-  return argument == "ret" ||
-         std::ranges::count(kArguments, argument, &NamedArgument::argument) > 0;
-}
-
-std::string CallValueText(const CallNames& set, std::uint64_t value) {
+std::string NumberText(const NumberNames& set, std::uint64_t value) {
   if (set.names.empty()) {
     return &set == &kErrors ? ErrorText(value) : absl::StrFormat("%#o", value);
   }
@@ -375,8 +356,7 @@ std::string CallValueText(const CallNames& set, std::uint64_t value) {
     if (!text.empty()) text += '|';
     text += name;
   };
-  // A negative `int` in 64 bits has the number of its 32.
-  std::uint64_t rest = value >> 31 == kAll >> 31 ? value & 0xffffffff : value;
+  std::uint64_t rest = NamedNumber(value);
   for (const Name& name : set.names) {
     if ((set.chosen & rest) == name.value && (name.value & ~set.chosen) == 0 &&
         set.chosen != 0) {
@@ -392,11 +372,11 @@ std::string CallValueText(const CallNames& set, std::uint64_t value) {
     add(name.text);
     rest &= ~name.value;
   }
-  if (text.empty() && value == 0) {
+  if (text.empty() && (value & set.mask) == 0) {
     const auto zero =
         std::find_if(set.names.begin(), set.names.end(),
                      [](const Name& name) { return name.value == 0; });
-    return zero != set.names.end() ? std::string(zero->text) : std::string();
+    if (zero != set.names.end()) add(zero->text);
   }
   if (text.empty()) return {};
   if (rest != 0) add(absl::StrFormat("%#x", rest));

@@ -114,8 +114,9 @@ bool NamedValue::IsOf(std::uint32_t hook_id, bool exits) const {
          places_.contains(Key(StreamClass::kThread, id));
 }
 
-const CallNames* NamesOf(const TraceInfo& info, const EventClass& event,
-                         const EventField& field) {
+const NumberNames* NamesOf(const TraceInfo& info, const EventClass& event,
+                           const EventField& field) {
+  if (field.names != nullptr) return field.names.get();
   if (event.stream_class != StreamClass::kCpu || !IsKernelHookEvent(event.id)) {
     return nullptr;
   }
@@ -125,13 +126,13 @@ const CallNames* NamesOf(const TraceInfo& info, const EventClass& event,
   return has_values ? FindCallNames(hook->name, field.name) : nullptr;
 }
 
-std::string NameOf(const CallNames* names, const FieldValue& value) {
+std::string NameOf(const NumberNames* names, const FieldValue& value) {
   if (names == nullptr) return {};
   if (const auto* number = std::get_if<std::uint64_t>(&value)) {
-    return CallValueText(*names, *number);
+    return NumberText(*names, *number);
   }
   if (const auto* number = std::get_if<std::int64_t>(&value)) {
-    return CallValueText(*names, static_cast<std::uint64_t>(*number));
+    return NumberText(*names, static_cast<std::uint64_t>(*number));
   }
   return {};
 }
@@ -151,16 +152,23 @@ std::optional<std::int64_t> IntegerOf(const FieldValue& value) {
   return std::nullopt;
 }
 
-std::map<std::string, bool> ValueNames(const TraceInfo& info, bool exits) {
-  std::map<std::string, bool> names;
+std::map<std::string, NamedValues> ValueNames(const TraceInfo& info,
+                                              bool exits) {
+  std::map<std::string, NamedValues> names;
   ForEachHookClass(
       info, [&](const EventClass& event, std::span<const EventField>,
                 std::span<const EventField> values) {
         if (!exits && (event.id & kEventExitBit) != 0) return;
         for (const EventField& value : values) {
-          const auto [name, first] = names.emplace(value.name, true);
-          name->second &=
-              IsInteger(value.type) && NamesOf(info, event, value) == nullptr;
+          NamedValues& of = names[value.name];
+          const NumberNames* const numbers = NamesOf(info, event, value);
+          of.integers &= IsInteger(value.type) && numbers == nullptr;
+          if (numbers == nullptr) continue;
+          // Those of system calls are static.
+          std::shared_ptr<const NumberNames> kept = value.names;
+          if (!kept) kept = {std::shared_ptr<const void>(), numbers};
+          of.numbers.emplace(info.FindHook(EventHookId(event.id))->FullName(),
+                             kept);
         }
       });
   return names;

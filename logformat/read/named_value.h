@@ -45,7 +45,7 @@ class NamedValue {
   struct Place {
     std::vector<EventField> before;
     EventField field;
-    const CallNames* names;
+    const NumberNames* names;
   };
   static std::uint32_t Key(StreamClass stream_class, std::uint16_t event_id) {
     return static_cast<std::uint32_t>(stream_class) << 16 | event_id;
@@ -55,11 +55,12 @@ class NamedValue {
 };
 
 // What the numbers of `field` in records of `event` are called: those of a
-// system call that was recorded with its arguments. Null: they have no names.
-const CallNames* NamesOf(const TraceInfo& info, const EventClass& event,
-                         const EventField& field);
+// system call that was recorded with its arguments, and those with names in the
+// trace. Valid as long as `field`. Null: they have no names.
+const NumberNames* NamesOf(const TraceInfo& info, const EventClass& event,
+                           const EventField& field);
 // The name of an integer among `names`, which may be null; empty: it has none.
-std::string NameOf(const CallNames* names, const FieldValue& value);
+std::string NameOf(const NumberNames* names, const FieldValue& value);
 
 // As `script` prints a number or text, without quotation marks; absent:
 // monostate.
@@ -67,9 +68,10 @@ std::optional<std::string> TextOf(const FieldValue& value);
 // An integer's value, a pointer's too.
 std::optional<std::int64_t> IntegerOf(const FieldValue& value);
 
-// The names of the values of all enters and points, or of all records (`ret` is
-// an exit's); true: wherever it is, it is an integer without names.
-std::map<std::string, bool> ValueNames(const TraceInfo& info, bool exits);
+// By name the values of all enters and points, or of all records (`ret` is an
+// exit's).
+std::map<std::string, NamedValues> ValueNames(const TraceInfo& info,
+                                              bool exits);
 
 }  // namespace countrace::logformat
 

@@ -49,7 +49,7 @@ struct ValueAppender {
 // `first`: nothing precedes them in their object.
 void AppendFields(std::span<const EventField> fields, std::uint32_t mmcr,
                   std::span<const std::byte>& bytes, bool texts,
-                  std::span<const CallNames* const> names, bool& first,
+                  std::span<const NumberNames* const> names, bool& first,
                   std::string& out) {
   for (std::size_t i = 0; i < fields.size(); ++i) {
     const EventField& field = fields[i];
@@ -179,7 +179,7 @@ void ScriptJsonRenderer::AppendPayload(const EventRecord& record,
   PassFields(fields.first(before), record.mmcr, bytes);
   bool first = true;
   out += '{';
-  const std::span<const CallNames* const> names = names_[index - 1];
+  const std::span<const NumberNames* const> names = names_[index - 1];
   AppendFields(fields.subspan(before), record.mmcr, bytes, values_.texts,
                names.subspan(std::min(before, names.size())), first, out);
   out += '}';

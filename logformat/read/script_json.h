@@ -45,7 +45,7 @@ class ScriptJsonRenderer {
   const Values values_;
   std::vector<EventClass> classes_;
   // By class and field; none: no number of the class has a name.
-  std::vector<std::vector<const CallNames*>> names_;
+  std::vector<std::vector<const NumberNames*>> names_;
   std::vector<std::uint32_t> index_[2];  // by stream class and event id; +1
 };
 

@@ -56,7 +56,7 @@ struct ValueAppender {
 // `names`: by field; may be shorter.
 void AppendStruct(const std::vector<EventField>& fields, std::uint32_t mmcr,
                   std::span<const std::byte>& bytes, std::string& out,
-                  std::span<const CallNames* const> names = {}) {
+                  std::span<const NumberNames* const> names = {}) {
   out += "{ ";
   for (std::size_t i = 0; i < fields.size(); ++i) {
     const EventField& field = fields[i];

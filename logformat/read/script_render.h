@@ -24,7 +24,7 @@
 
 namespace countrace::logformat {
 
-struct CallNames;
+struct NumberNames;
 
 class ScriptRenderer {
  public:
@@ -48,7 +48,7 @@ class ScriptRenderer {
 
   const bool has_times_;
   std::vector<EventClass> classes_;
-  std::vector<std::vector<const CallNames*>> names_;  // by class and field
+  std::vector<std::vector<const NumberNames*>> names_;  // by class and field
   std::vector<std::uint32_t> index_[2];  // by stream class and event id; +1
 };
 

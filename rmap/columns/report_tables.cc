@@ -6,7 +6,6 @@
 
 #include "absl/strings/numbers.h"
 #include "logformat/read/call_flags.h"
-#include "logformat/read/named_value.h"
 
 namespace countrace::rmap {
 namespace {
@@ -192,13 +191,18 @@ const char* NotRecorded(ReportBy by, const Report& report) {
   return message;
 }
 
-std::string ValueText(const std::string& hook, const std::string& name,
+std::string ValueText(const logformat::NamedValues& of, const std::string& hook,
                       const std::string& text) {
-  constexpr std::string_view kCall = "syscall:";
+  const auto names = of.numbers.find(hook);
   std::int64_t number = 0;
-  if (!hook.starts_with(kCall) || !absl::SimpleAtoi(text, &number)) return text;
-  std::string named = logformat::NameOf(
-      logformat::FindCallNames(hook.substr(kCall.size()), name), number);
+  std::uint64_t bits = 0;
+  if (names == of.numbers.end()) return text;
+  if (absl::SimpleAtoi(text, &number)) {
+    bits = static_cast<std::uint64_t>(number);
+  } else if (!absl::SimpleAtoi(text, &bits)) {
+    return text;
+  }
+  std::string named = logformat::NumberText(*names->second, bits);
   return named.empty() ? text : named;
 }
 

@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "logformat/description/number_names.h"
 #include "rmap/columns/column_cells.h"
 #include "rmap/columns/report_by.h"
 #include "rmap/columns/report_columns.h"
@@ -61,9 +62,9 @@ void ForEachTable(const Visit& visit) {
   std::apply([&](const auto&... table) { (visit(table), ...); }, AllTables());
 }
 
-// A value of hooks as it is shown: "O_RDONLY|O_CLOEXEC" of "syscall:openat".
-// Others are as they are.
-std::string ValueText(const std::string& hook, const std::string& name,
+// A value of `hook` as it is shown: "O_RDONLY|O_CLOEXEC". Those without names
+// are as they are.
+std::string ValueText(const logformat::NamedValues& of, const std::string& hook,
                       const std::string& text);
 
 // A value of hooks that rows are by, as a column.
@@ -71,7 +72,8 @@ template <typename Row>
 Column<Row> ValueColumn(const Report& report) {
   const std::string& name = report.wanted.value;
   const auto found = report.value_names.find(name);
-  const bool integer = found != report.value_names.end() && found->second;
+  logformat::NamedValues of = {.integers = false};
+  if (found != report.value_names.end()) of = found->second;
   const auto hook = [](const Row& row) -> const std::string& {
     if constexpr (std::is_same_v<Row, HookRow>) {
       return row.hook;
@@ -81,13 +83,13 @@ Column<Row> ValueColumn(const Report& report) {
   };
   return {{name},
           name,
-          integer ? Unit::kId : Unit::kNone,
+          of.integers ? Unit::kId : Unit::kNone,
           "A value of its hook; absent: it has none, or it is not known.",
           [=](const Row& row) -> Cell {
             if (!row.grouped.argument) return std::monostate();
             const std::string& text = *row.grouped.argument;
-            if (integer) return IntegerCell(text);
-            return ValueText(hook(row), name, text);
+            if (of.integers) return IntegerCell(text);
+            return ValueText(of, hook(row), text);
           }};
 }
 

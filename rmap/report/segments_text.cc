@@ -62,9 +62,12 @@ std::vector<const Column<SegmentRow>*> AddSegmentColumns(
 // The segment, and the value of its calls that rows are by: "read fd=3".
 std::string SegmentName(const Report& report, const SegmentRow& row) {
   const std::string& value = report.wanted.value;
-  if (value.empty() || !row.grouped.argument) return row.segment;
+  const auto of = report.value_names.find(value);
+  if (of == report.value_names.end() || !row.grouped.argument) {
+    return row.segment;
+  }
   return row.segment + " " + value + "=" +
-         ValueText(row.segment, value, *row.grouped.argument);
+         ValueText(of->second, row.segment, *row.grouped.argument);
 }
 
 template <typename Name>

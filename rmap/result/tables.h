@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "logformat/description/number_names.h"
 #include "logformat/loss.h"
 #include "logformat/trace_info.h"
 #include "rmap/result/bounds.h"
@@ -511,8 +512,7 @@ struct Report {
   std::vector<SystemCallRow> system_call_rows;  // most time first
   bool file_values = false;                     // calls tell of their files
   std::vector<FileRow> files;                   // most time first
-  // The names of all values of hooks; true: of integers.
-  std::map<std::string, bool> value_names;
+  std::map<std::string, logformat::NamedValues> value_names;  // of all hooks
   std::vector<CpuRow> cpu_rows;
   bool fault_records = false;              // page faults were recorded
   std::vector<FaultRow> faults;            // most first

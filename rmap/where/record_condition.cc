@@ -29,8 +29,7 @@ struct CellMaker {
 absl::Status NoSuchValue(const WhereExpression& where, const Operand& field,
                          const logformat::TraceInfo& info) {
   std::vector<std::string> names;
-  for (const auto& [name, integer] :
-       logformat::ValueNames(info, /*exits=*/true)) {
+  for (const auto& [name, of] : logformat::ValueNames(info, /*exits=*/true)) {
     names.push_back(name);
   }
   std::string message = absl::StrFormat("no hook of the trace has a value `%s`",

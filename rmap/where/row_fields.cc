@@ -3,7 +3,6 @@
 #include "absl/strings/str_format.h"
 #include "base/text/name_escape.h"
 #include "base/text/nearest_name.h"
-#include "logformat/read/call_flags.h"
 #include "rmap/columns/report_tables.h"
 
 namespace countrace::rmap::where {
@@ -85,9 +84,10 @@ std::vector<TableFields> FieldsOf(const Report& report) {
     fields.table = table.by;
     for (const auto& column : columns) {
       const std::string name = FullName(column);
-      const bool named = name == report.wanted.value &&
-                         column.unit == Unit::kNone &&
-                         logformat::AreNamed(name);
+      const auto value = report.value_names.find(name);
+      const bool named =
+          name == report.wanted.value && column.unit == Unit::kNone &&
+          value != report.value_names.end() && !value->second.numbers.empty();
       fields.fields.push_back(
           {name, named ? FieldType::kNamed : TypeOf(column.unit)});
     }

@@ -335,7 +335,7 @@ absl::Status CheckGroups(const std::string& field, const Report& report,
     message +=
         "; they are joined by " + base::EscapeName(absl::StrJoin(names, ", "));
     std::vector<std::string> values;
-    for (const auto& [name, integer] : report.value_names) {
+    for (const auto& [name, of] : report.value_names) {
       values.push_back(name);
     }
     if (table == ReportBy::kSegment || table == ReportBy::kPath ||

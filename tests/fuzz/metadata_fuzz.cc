@@ -1,10 +1,12 @@
 // Arbitrary metadata text and text of the files of a session: `.hooks`,
-// `.owners`, `.not_recorded`, `.triggers`. An accepted text can be written
-// again and then reads back as the same text.
+// `.owners`, `.not_recorded`, `.triggers`. An accepted text
+// can be written again and then reads back as the same text.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "logformat/description/metadata_reader.h"
 #include "logformat/description/metadata_writer.h"
@@ -24,6 +26,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   for (const HookInfo& hook : description.info.hooks) {
     const auto again = ParseHookText(hook.id, HookText(hook));
     if (!again || HookText(*again) != HookText(hook)) std::abort();
+    std::vector<HookInfo> named = {*again};
+    const auto names = NumberNamesTexts({hook});
+    for (const std::string& name : names) {
+      if (!ParseNumberNamesText(name, named)) std::abort();
+    }
+    if (NumberNamesTexts(named) != names) std::abort();
   }
   ParseOwners(text, description);
   ParseTriggers(text, description);

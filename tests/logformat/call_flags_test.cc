@@ -12,9 +12,9 @@ namespace countrace::logformat {
 namespace {
 
 std::string Text(const char* call, const char* argument, std::uint64_t value) {
-  const CallNames* const names = FindCallNames(call, argument);
+  const NumberNames* const names = FindCallNames(call, argument);
   REQUIRE(names != nullptr);
-  return CallValueText(*names, value);
+  return NumberText(*names, value);
 }
 
 TEST_CASE("flags are named as strace names them") {
@@ -47,13 +47,33 @@ TEST_CASE("what has no name stays a number") {
         "MAP_PRIVATE|0x10000000000");
 }
 
+TEST_CASE("names that a trace has are shown in the same way") {
+  const auto state = ParseNumberNames("0 ff\t1=S\t3=BOTH\t2=D\t0=R");
+  const auto mixed = ParseNumberNames("f0 ffffffffffffffff\t20=two\t1=A\t0=no");
+  const auto least = ParseNumberNames(
+      "ffffffffffffffff ffffffffffffffff\tfffffffffffffffe=less");
+  REQUIRE(state);
+  REQUIRE(mixed);
+  REQUIRE(least);
+  CHECK(NumberText(*state, 0) == "R");
+  CHECK(NumberText(*state, 3) == "S|D");
+  CHECK(NumberText(*state, 0x102) == "D|0x100");
+  CHECK(NumberText(*state, 0x100) == "R|0x100");
+  CHECK(NumberText(*mixed, 0x21) == "two|A");
+  CHECK(NumberText(*mixed, 0x31) == "A|0x30");
+  CHECK(NumberText(*mixed, 0) == "no");
+  CHECK(NumberText(*least, static_cast<std::uint64_t>(-2)) == "less");
+  CHECK(NumberText(*least, 0xfffffffe) == "less");
+  CHECK(NumberText(*least, 2).empty());
+}
+
 TEST_CASE("the parts of a text of flags are the bits of the value") {
   std::mt19937_64 random(45);
-  const CallNames* const names = FindCallNames("mmap", "prot");
+  const NumberNames* const names = FindCallNames("mmap", "prot");
   REQUIRE(names != nullptr);
   for (int round = 0; round < 1000; ++round) {
     const std::uint64_t value = random() & 0xffff;
-    const std::string text = CallValueText(*names, value);
+    const std::string text = NumberText(*names, value);
     CAPTURE(value, text);
     CHECK((text.find("PROT_READ") != std::string::npos) == ((value & 1) != 0));
     CHECK((text.find("PROT_WRITE") != std::string::npos) == ((value & 2) != 0));

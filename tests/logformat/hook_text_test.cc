@@ -7,6 +7,8 @@
 #include "logformat/block_point.h"
 #include "logformat/description/metadata_reader.h"
 #include "logformat/description/metadata_writer.h"
+#include "logformat/description/number_names.h"
+#include "logformat/description/session_files.h"
 #include "logformat/description/trace_description.h"
 #include "logformat/event_schema.h"
 
@@ -95,6 +97,78 @@ TEST_CASE("hook text: a kernel point's values have names", "[logformat]") {
   }
   CHECK_FALSE(ParseHookText(kId, "kernel-segment\tu\tblock:rq\tt\ta"));
   CHECK_FALSE(ParseHookText(kId, "kernel-point\t-\tblock:rq\tt\ta"));
+}
+
+TEST_CASE("hook text: names of numbers are read as they were written",
+          "[logformat]") {
+  const std::string line = "12288\tkernel-segment\tus/ip\tp:f\tat\ta,b,c,d\n";
+  const std::vector<std::string> names = {
+      "12288\tnumbers\t0\t0 ffffffffffffffff\t3=A|B =C\t1=A",
+      "12288\tnumbers\t2\tf 1f\t1=one\tfffffffe=less"};
+  TraceDescription description;
+  description.info.format = kFormatVersion;
+  ParseHooks(line + names[0] + '\n' + names[1] + '\n' + names[1] + '\n' +
+                 "12289\tnumbers\t0\tf 1f\t1=x\n" +
+                 "12288\tnumbers\t1\tf 1f\t1=cut",
+             description);
+  // One for what is named twice, of no hook, and cut.
+  CHECK(description.messages.size() == 3);
+  REQUIRE(description.info.hooks.size() == 1);
+  CHECK(NumberNamesTexts(description.info.hooks) == names);
+  const std::string text = MetadataText(description);
+  const auto read = ParseMetadata(text, "");
+  REQUIRE(read.ok());
+  CHECK(NumberNamesTexts(read->info.hooks) == names);
+  CHECK(MetadataText(*read) == text);
+  for (const EventClass& event : EventClasses(read->info)) {
+    for (const EventField& field : event.fields) {
+      CHECK((field.names != nullptr) ==
+            (field.name == "a" || field.name == "c"));
+    }
+  }
+  std::string changed = text;
+  changed.replace(changed.find("=one"), 4, "\\001ne");
+  CHECK_FALSE(ParseMetadata(changed, "").ok());
+}
+
+TEST_CASE("hook text: names that are none are refused", "[logformat]") {
+  const auto hook =
+      ParseHookText(kId, "kernel-segment\tus/ip\tp:f\tat\ta,b,c,d");
+  const auto program = ParseHookText(4096, "segment\tu\tp:f\tat");
+  REQUIRE(hook);
+  REQUIRE(program);
+  std::vector<HookInfo> hooks = {*program, *hook};
+  const std::string first = "12288\tnumbers\t0\t", good = "0 ff\t1=A";
+  std::string many = first + "0 ff";
+  for (std::size_t i = 0; i <= kMaxNumberNames; ++i) many += "\t1=A";
+  const std::string longer =
+      first + "0 ff\t1=" + std::string(kMaxNumberName + 1, 'a');
+  for (const std::string& text : {std::string(),
+                                  many,
+                                  longer,
+                                  first,
+                                  first + "0 ff",
+                                  first + "0 ff\t",
+                                  first + "0\t1=A",
+                                  first + "0 fg\t1=A",
+                                  first + "0 ff\t1=",
+                                  first + "0 ff\t=A",
+                                  first + "0 ff\tA",
+                                  first + "0 ff\t1=\x1b[2J",
+                                  first + "0 ff\t1=\xc3\xa9",
+                                  first + "0 1ffffffffffffffff\t1=A",
+                                  "12288\tnumbers\t1\t" + good,  // a text
+                                  "12288\tnumbers\t3\t" + good,  // a pointer
+                                  "12288\tnumbers\t4\t" + good,
+                                  "12288\tnumbers\t-1\t" + good,
+                                  "12289\tnumbers\t0\t" + good,
+                                  "12288\tnumber\t0\t" + good,
+                                  "4096\tnumbers\t0\t" + good}) {
+    CAPTURE(text);
+    CHECK_FALSE(ParseNumberNamesText(text, hooks));
+  }
+  CHECK(ParseNumberNamesText(first + good, hooks));
+  CHECK_FALSE(ParseNumberNamesText(first + good, hooks));
 }
 
 TEST_CASE("hook text: values of kernel hooks are read as they were written",

@@ -11,6 +11,7 @@
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <random>
 
 #include "logformat/repair/trace_verify.h"
@@ -104,6 +105,23 @@ TEST_CASE("recover: finishing twice changes no byte", "[logformat][recover]") {
   CHECK(once.count(kHooksFile) == 0);
   CHECK(Finish(temp / "t").already_finished);
   CHECK(ReadDirectory(temp / "t") == once);
+}
+
+TEST_CASE("recover: names of numbers come into the metadata",
+          "[logformat][recover]") {
+  TempDirectory temp(TempDirectory::Place::kMemory);
+  TraceBuilder builder(temp / "t");
+  builder.AddKernelHook("kernel-point", "irq", "softirq", "u", "vec");
+  std::ofstream(temp / "t" + "/" + kKernelHooksFile, std::ios::app)
+      << "12288\tnumbers\t0\tff ff\t3=NET_RX\n";
+  builder.Abandon();
+  Finish(temp / "t");
+  CHECK(
+      ReadDirectory(temp / "t")
+          .at(kMetadataFile)
+          .find(
+              "number_names_0 = \"12288\\tnumbers\\t0\\tff ff\\t3=NET_RX\"") !=
+      std::string::npos);
 }
 
 TEST_CASE("recover: interrupted after any step it comes to the same trace",

@@ -21,7 +21,7 @@ std::vector<EventPlan> FillEvents(const logformat::TraceInfo& info,
   report.value_names = logformat::ValueNames(info, /*exits=*/true);
   if (ValueTable values; FileCalls(info, values).any()) {
     report.file_values = true;
-    report.value_names[kFileValue] = false;
+    report.value_names[kFileValue].integers = false;
   }
   std::vector<EventPlan> plans = PlanEvents(info);
   std::erase_if(plans, [&gate](const EventPlan& plan) {
