@@ -4,11 +4,14 @@ itself printed, and against perf of the same run.
 
 usage: arguments_test.py COUNTRACE ARGUMENTS_WORKLOAD
 """
+import collections
 import json
 import pathlib
 import re
 import shutil
+import subprocess
 import sys
+import time
 import unittest
 
 from trace_checks import FULL, Recording, countrace, run, with_tracefs
@@ -275,6 +278,88 @@ class Arguments(Recording):
         for fields in ours:
             self.assertEqual(fields['pid_2'], fields['pid'])
             self.assertEqual(fields['old_pid'], fields['pid'])
+
+    def theirs(self, event, field, command):
+        """How perf shows a field, in another run: BPF at a tracepoint hides it."""
+        self.needs('perf')
+        data = self.work / 'perf.data'
+        run('perf', 'record', '-q', '-o', data, '-e', event, '--', *command)
+        shown_by_perf = run('perf', 'script', '-i', data, '-F', 'trace').stdout
+        return collections.Counter(re.findall(field, shown_by_perf))
+
+    def names(self, event, field):
+        text = countrace('script', '--hook', event, self.trace).stdout
+        return collections.Counter(re.findall(rf'\b{field} = ([^,}}]*[^,}} ])', text))
+
+    def test_numbers_of_tracepoints_have_the_kernels_names(self):
+        sends = ('import socket, time;s=socket.socket(2,2);'
+                 '[(s.sendto(b"x",("127.0.0.1",9)), time.sleep(0.0001)) for i in range(300)]')
+        command = (sys.executable, '-c', sends)
+        for event, field, pattern in (
+                ('irq:softirq_entry', 'vec', r'action=(\w+)'),
+                ('kmem:kmalloc', 'gfp_flags', r'gfp_flags=(\S+)'),
+                ('sched:sched_switch', 'prev_state', r'prev_state=(\S+)')):
+            with self.subTest(event):
+                self.record('--hook', f'tracepoint:{event}({field})', command=command)
+                ours = self.names(event, field)
+                theirs = self.theirs(event, pattern, command)
+                # perf shows the bit 0x100, of a preempted thread, as `+`.
+                ours = {name.replace('R|0x100', 'R+'): count for name, count in ours.items()}
+                print(event, ours, dict(theirs))
+                self.assertGreater(len(ours), 0)
+                self.assertTrue(all(name.strip('+').replace('|', '').isidentifier()
+                                    for name in ours), ours)
+                often = {name for name, count in ours.items() if count >= 100}
+                self.assertGreater(len(often), 0, ours)
+                self.assertLessEqual(often, set(theirs), theirs)
+
+    def test_named_numbers_in_every_use(self):
+        sends = ('import socket;s=socket.socket(2,2);'
+                 '[s.sendto(b"x",("127.0.0.1",9)) for i in range(300)]')
+        command = (sys.executable, '-c', sends)
+        self.record('--hook', 'tracepoint:irq:softirq_entry(vec)', '--hook',
+                    'tracepoint:irq:softirq_exit(number:u32=vec)', command=command)
+        event = 'irq:softirq_entry'
+        by_number = collections.Counter(
+            record['fields']['vec'] for record in self.records(event))
+        self.assertGreaterEqual(by_number[3], 300)
+        self.assertEqual(by_number[3], self.names(event, 'vec')['NET_RX'])
+        # A type of one's own is a number.
+        self.assertGreaterEqual(self.names('irq:softirq_exit', 'number_2')['3'], 300)
+        for condition in ('vec == "NET_RX"', 'vec =~ "^NET_R"', 'vec == 3'):
+            found = countrace('script', '--hook', event, '--where', condition,
+                              self.trace).stdout.splitlines()
+            self.assertEqual(len(found), by_number[3], condition)
+            rows = self.report('--by', 'hook', '--group-by', 'vec', '--where',
+                               condition)['hooks']
+            self.assertEqual([(row['hook'], row['vec'], row['hits']) for row in rows],
+                             [(event, 'NET_RX', by_number[3])], condition)
+        text = countrace('report', '--by', 'hook', '--group-by', 'vec', self.trace).stdout
+        self.assertIn('NET_RX', text)
+
+    def test_names_of_an_unfinished_recording(self):
+        recorder = subprocess.Popen(
+            [Recording.countrace_program, 'record', '-q', '--force', '-o', self.trace, '--hook',
+             'tracepoint:irq:softirq_entry(vec)', '--', sys.executable, '-c',
+             'import os, socket, time;s=socket.socket(2,2)\n'
+             'parent, end = os.getppid(), time.monotonic() + 60\n'
+             'while os.getppid() == parent and time.monotonic() < end:\n'
+             ' s.sendto(b"x",("127.0.0.1",9)); time.sleep(0.001)'],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(recorder.wait)
+        self.addCleanup(recorder.kill)
+        end = time.monotonic() + 60
+        while not (self.trace / '.session').exists() and time.monotonic() < end:
+            time.sleep(0.02)
+        time.sleep(0.5)
+        snapshot = self.work / 'snapshot.ctf'
+        countrace('snapshot', '-o', snapshot, self.trace)
+        recorder.kill()
+        recorder.wait()
+        for trace in (snapshot, self.trace):
+            self.assertIn('vec = NET_RX', countrace('script', trace).stdout)
+        countrace('recover', self.trace)
+        self.assertIn('vec = NET_RX', countrace('script', self.trace).stdout)
 
     def test_tracepoint_that_has_no_such_field(self):
         said = self.refused('tracepoint:net:net_dev_queue(size)')

@@ -5,6 +5,8 @@
 
 #include <cstring>
 #include <map>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
 namespace countrace::runtime {
@@ -103,6 +105,30 @@ std::optional<KernelPrototype> PrototypeOf(const std::string& module,
     prototype.arguments.push_back(std::move(argument));
   }
   return prototype;
+}
+
+std::optional<std::uint64_t> EnumeratorOf(std::string_view name) {
+  using Values =
+      std::unordered_map<std::string_view, std::optional<std::uint64_t>>;
+  static const Values& known = *new Values([] {
+    Values values;
+    const btf* const types = TypesOf("");
+    const std::uint32_t count = types == nullptr ? 0 : btf__type_cnt(types);
+    for (std::uint32_t id = 1; id < count; ++id) {
+      const btf_type* const type = btf__type_by_id(types, id);
+      if (!btf_is_enum(type)) continue;
+      for (std::uint16_t i = 0; i < btf_vlen(type); ++i) {
+        const auto& one = btf_enum(type)[i];
+        const auto value = static_cast<std::uint64_t>(std::int64_t{one.val});
+        const auto [found, first] =
+            values.emplace(btf__name_by_offset(types, one.name_off), value);
+        if (!first && found->second != value) found->second.reset();
+      }
+    }
+    return values;
+  }());
+  const auto found = known.find(name);
+  return found == known.end() ? std::nullopt : found->second;
 }
 
 }  // namespace countrace::runtime

@@ -1,5 +1,5 @@
-// The types of the kernel's functions, from its own description of its
-// types (BTF).
+// The types of the kernel's functions, and its enumerators, from its own
+// description of its types (BTF).
 //
 // Thread: any, one at a time.
 #ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_FUNCTIONS_KERNEL_TYPES_H_
@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace countrace::runtime {
@@ -36,6 +37,11 @@ struct KernelPrototype {
 // second.
 std::optional<KernelPrototype> PrototypeOf(const std::string& module,
                                            const std::string& function);
+
+// The value of the kernel's enumerator `name`, a negative one in all 64 bits;
+// absent: there is none, or enumerators of this name differ. Reads them all,
+// once.
+std::optional<std::uint64_t> EnumeratorOf(std::string_view name);
 
 }  // namespace countrace::runtime
 

@@ -8,4 +8,8 @@ std::optional<KernelPrototype> PrototypeOf(const std::string&,
   return std::nullopt;
 }
 
+std::optional<std::uint64_t> EnumeratorOf(std::string_view) {
+  return std::nullopt;
+}
+
 }  // namespace countrace::runtime

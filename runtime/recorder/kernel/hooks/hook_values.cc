@@ -10,8 +10,10 @@
 #include "absl/strings/str_split.h"
 #include "base/text/trim.h"
 #include "logformat/description/trace_description.h"
+#include "runtime/recorder/kernel/functions/kernel_types.h"
 #include "runtime/recorder/kernel/hooks/argument_sources.h"
 #include "runtime/recorder/system/tracepoint_format.h"
+#include "runtime/recorder/system/tracepoint_names.h"
 
 namespace countrace::runtime {
 namespace {
@@ -57,6 +59,7 @@ absl::Status SetType(const std::string& wanted, HookValue& value) {
                                wanted));
   }
   value.type = known->type;
+  value.number_names = nullptr;
   value.text = text ? value.as_text : COUNTRACE_TEXT_NONE;
   value.source.bytes = known->bytes;
   value.source.is_signed = known->type == PayloadType::kInt ? 1 : 0;
@@ -172,12 +175,18 @@ std::vector<HookValue> TracepointValues(const std::string& system,
   std::vector<HookValue> values;
   const auto fields = ParseTracepointFormat(format);
   if (!fields.ok()) return values;
+  const FieldNames names = TracepointNames(format, EnumeratorOf);
   for (const TracepointField& field : *fields) {
     if (field.name.starts_with("common_")) continue;
     HookValue& value = values.emplace_back();
     value.name = field.name;
     value.declared = field.type;
     Classify(system, field, value);
+    const auto named = names.find(field.name);
+    if (named != names.end() && (value.type == PayloadType::kInt ||
+                                 value.type == PayloadType::kUnsigned)) {
+      value.number_names = named->second;
+    }
   }
   return values;
 }
@@ -230,6 +239,7 @@ absl::Status ChooseValues(const WantedValues& wanted,
     Store(value, stored);
     values.types.push_back(value.type);
     values.names.push_back(name);
+    values.number_names.push_back(value.number_names);
   };
   if (wanted.all) {
     for (const HookValue& value : has) {

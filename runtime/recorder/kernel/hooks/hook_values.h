@@ -2,12 +2,13 @@
 // of it a hook has: the values that its records store.
 //
 // type: s8 to s64, u8 to u64, ptr, str (the text at an address); without one
-// that of the hook's own description. place: where the hook has the value, if
-// it has another name there.
+// that of the hook's own description, with the names that it has for numbers.
+// place: where the hook has the value, if it has another name there.
 #ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_HOOKS_HOOK_VALUES_H_
 #define COUNTRACE_RUNTIME_RECORDER_KERNEL_HOOKS_HOOK_VALUES_H_
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -44,6 +45,8 @@ struct HookValue {
   // The text at it, if `str` is asked for.
   countrace_text_place as_text = COUNTRACE_TEXT_USER;
   std::string unknown;  // why it cannot be stored; empty: it can
+  // Names of its numbers; null: they have none.
+  std::shared_ptr<const logformat::NumberNames> number_names;
 };
 
 // Values of a tracepoint of `system`, in the order of its format file; none of

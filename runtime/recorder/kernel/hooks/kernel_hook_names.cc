@@ -194,6 +194,11 @@ bool DescribeKernelHook(const std::vector<DynamicHook>& dynamic,
       hook.payload_names = listed.values.names;
       hook.exit_payload = listed.exit_values.types;
       hook.exit_payload_names = listed.exit_values.names;
+      hook.number_names = listed.values.number_names;
+      hook.number_names.resize(hook.payload.size());
+      hook.number_names.insert(hook.number_names.end(),
+                               listed.exit_values.number_names.begin(),
+                               listed.exit_values.number_names.end());
       if (listed.block_fields) {
         using logformat::PayloadType;
         hook.payload = {PayloadType::kUnsigned, PayloadType::kUnsigned,

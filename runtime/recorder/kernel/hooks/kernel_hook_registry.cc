@@ -63,8 +63,11 @@ std::uint32_t KernelHookRegistry::Register(std::uint32_t family,
 bool KernelHookRegistry::Store(HookInfo& hook) {
   if (!file_.is_open() || next_id_ > logformat::kHookIdMax) return false;
   hook.id = next_id_;
-  const std::string line =
+  std::string line =
       absl::StrFormat("%d\t%s\n", hook.id, logformat::HookText(hook));
+  for (const std::string& text : logformat::NumberNamesTexts({hook})) {
+    line += text + '\n';
+  }
   const ssize_t wrote = write(file_.get(), line.data(), line.size());
   if (wrote != static_cast<ssize_t>(line.size())) {
     // Half a line, and all after it, would be unreadable.

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -47,6 +48,8 @@ struct HookAttachment {
 struct HookValues {
   std::vector<logformat::PayloadType> types;
   std::vector<std::string> names;
+  // As logformat::HookInfo::number_names.
+  std::vector<std::shared_ptr<const logformat::NumberNames>> number_names;
 };
 
 // A dynamic hook: a uprobe, a USDT probe, a tracepoint or a kernel function,

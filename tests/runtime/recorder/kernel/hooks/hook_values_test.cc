@@ -6,6 +6,7 @@
 #include <random>
 #include <string>
 
+#include "logformat/description/number_names.h"
 #include "runtime/recorder/kernel/hooks/function_values.h"
 
 namespace countrace::runtime {
@@ -55,6 +56,29 @@ TEST_CASE("hook_values: a list is read, and what is none is refused") {
     CAPTURE(text);
     CHECK_FALSE(TakeValueList(text).ok());
   }
+}
+
+TEST_CASE("hook_values: numbers have names unless a type is given") {
+  const std::string format =
+      std::string(kFormat) +
+      "\nprint fmt: \"%s\", __print_symbolic(REC->reason, {1, \"ONE\"}), "
+      "__print_flags(REC->delta, \"|\", {2, \"TWO\"}), "
+      "__print_symbolic(REC->path, {0, \"NONE\"})\n";
+  const std::vector<HookValue> has = TracepointValues("net", format);
+  countrace_stored_values stored{};
+  HookValues values;
+  const auto choose = [&](const char* list) {
+    REQUIRE(ChooseValues(List(list), has, stored, values).ok());
+    std::string named;
+    for (const auto& names : values.number_names) {
+      named += names == nullptr ? '-' : '+';
+    }
+    return named;
+  };
+  CHECK(choose("f(reason,delta,ok)") == "++-");
+  CHECK(choose("f(x=reason,delta:s64,path)") == "+--");
+  CHECK(values.number_names[0]->names[0].text == "ONE");
+  CHECK(choose("f(path:str,ok,delta)") == "--+");
 }
 
 TEST_CASE("hook_values: each kind of a tracepoint's fields") {
