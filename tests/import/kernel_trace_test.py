@@ -26,6 +26,8 @@ from ctf_writer import CtfTrace, Int, Sequence, StreamClass, String, Text
 COUNTRACE = pathlib.Path(sys.argv[1]).resolve()
 PLUGIN = pathlib.Path(sys.argv[2]).resolve() if sys.argv[2:] else None
 MACHINES = 60 if os.environ.get('COUNTRACE_TEST_FULL') else 16
+# In 56 a thread forks, and ends before the state dump.
+SEEDS = sorted({*range(MACHINES), 56})
 BOOT = '01234567-89ab-cdef-0123-456789abcdef'
 BEGIN = 5_000_000_000
 PREEMPTED = 0x100
@@ -512,7 +514,7 @@ class KernelTraces(unittest.TestCase):
         self.assertEqual(calls, sum(row['calls'] for row in report['files']))
 
     def test_a_report_is_the_machines_truth(self):
-        for seed in range(MACHINES):
+        for seed in SEEDS:
             with self.subTest(seed=seed):
                 machine = Machine(seed, self.work / f'm{seed}',
                                   contexts=seed % 3 == 1,
@@ -522,7 +524,7 @@ class KernelTraces(unittest.TestCase):
 
     def test_kernel_and_user_space_of_a_session_are_one_trace(self):
         compared = 0
-        for seed in range(MACHINES):
+        for seed in SEEDS:
             with self.subTest(seed=seed):
                 session = self.work / f's{seed}'
                 machine = Machine(seed, session / 'kernel').run(1500)

@@ -13,6 +13,8 @@ namespace countrace::importer {
 namespace {
 
 constexpr std::string_view kState = "lttng_statedump_process_state";
+// Names the process of a thread that ended before the dump.
+constexpr std::string_view kFork = "sched_process_fork";
 constexpr std::string_view kEnd = "lttng_statedump_end";
 // A dump at the beginning of a session is shorter.
 constexpr std::uint64_t kMaxMessages = 2'000'000;
@@ -52,15 +54,18 @@ class Peek final : public MessageReceiver {
     }
     const bt_event& event = *bt_message_event_borrow_event_const(&message);
     const bt_event_class* type = bt_event_borrow_class_const(&event);
-    if (type != state_ && type != other_) {
+    if (type != state_ && type != fork_ && type != other_) {
       const std::string_view name = NameOf(*type);
       if (name == kEnd) return absl::CancelledError();
-      (name == kState ? state_ : other_) = type;
+      (name == kState ? state_ : name == kFork ? fork_ : other_) = type;
     }
-    if (type != state_) return absl::OkStatus();
+    if (type == other_) return absl::OkStatus();
+    const bool fork = type == fork_;
     const CtfEvent fields(event, plan_);
-    const auto tid = IntegerAt(fields, FindField(*type, "tid"));
-    const auto pid = IntegerAt(fields, FindField(*type, "pid"));
+    const auto tid =
+        IntegerAt(fields, FindField(*type, fork ? "parent_tid" : "tid"));
+    const auto pid =
+        IntegerAt(fields, FindField(*type, fork ? "parent_pid" : "pid"));
     if (tid && pid) {
       // Keep the first one: a later one may belong to another thread.
       pids.emplace(static_cast<std::int32_t>(*tid),
@@ -77,7 +82,8 @@ class Peek final : public MessageReceiver {
 
   const CtfEventPlan plan_{};  // empty: fields are found by name
   const bt_event_class* state_ = nullptr;
-  const bt_event_class* other_ = nullptr;  // the last class that is not state_
+  const bt_event_class* fork_ = nullptr;
+  const bt_event_class* other_ = nullptr;  // the last class that is neither
   std::uint64_t messages_ = 0;
 };
 

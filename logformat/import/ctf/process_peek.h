@@ -1,6 +1,6 @@
 // Finds the process of each thread in a kernel trace, before the trace is
 // converted: LTTng's state dump contains it, but is written while events are
-// already recorded.
+// already recorded, and threads end.
 //
 // Reads the beginning of the trace, up to the end of the dump. Thread: one.
 #ifndef COUNTRACE_LOGFORMAT_IMPORT_CTF_PROCESS_PEEK_H_
