@@ -1,5 +1,6 @@
-// What a probe in a program (uprobe, return probe, USDT probe) takes from the
-// thread that hits it, as the recorder measured it on that machine.
+// What a probe (uprobe, return probe, USDT probe, on a function of the kernel)
+// takes from the thread that hits it, as the recorder measured it on that
+// machine.
 #ifndef COUNTRACE_LOGFORMAT_PROBE_COST_H_
 #define COUNTRACE_LOGFORMAT_PROBE_COST_H_
 

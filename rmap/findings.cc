@@ -102,7 +102,7 @@ void AddProbeFindings(const std::vector<ProcessRow>& processes,
       "that much slower than without them, and times of its segments are "
       "estimates; cheaper are hooks in the program (countrace/hooks.h), USDT "
       "probes (--hook usdt:FILE:PROVIDER:NAME), or counting enters alone "
-      "(--hook uprobe-enter:FILE:FUNCTION)",
+      "(--hook uprobe-enter:FILE:FUNCTION, kfunc-enter:FUNCTION)",
       base::FormatNanoseconds(static_cast<double>(most->probes->ns)),
       base::FormatNanoseconds(static_cast<double>(*most->on_cpu_ns)),
       base::FormatShare(most->probes->ns, *most->on_cpu_ns),

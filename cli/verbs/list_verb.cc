@@ -1,4 +1,5 @@
 #include <filesystem>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,8 @@
 #include "runtime/recorder/doctor/capabilities.h"
 #include "runtime/recorder/events/event_list.h"
 #include "runtime/recorder/events/vocabulary_event.h"
+#include "runtime/recorder/kernel/bpf/kernel_recorder_bpf.h"
+#include "runtime/recorder/kernel/functions/function_ways.h"
 #include "runtime/recorder/kernel/functions/kernel_functions.h"
 #include "runtime/recorder/kernel/hooks/function_exits.h"
 #include "runtime/recorder/kernel/hooks/function_symbols.h"
@@ -158,17 +161,26 @@ int ListFunctions(const std::string& file, const std::string& glob,
 
 // What `record --hook kfunc:FUNCTION` accepts.
 int ListKernelFunctions(const std::string& glob, const std::string& format) {
-  const auto functions = runtime::ReadKernelFunctions();
+  auto functions = runtime::ReadKernelFunctions();
   if (!functions.ok()) {
     return ReportFailure(kListVerb.name, functions.status());
   }
   RowTable table("countrace.kernel_functions/1", "functions",
-                 {"function", "module", "hook", "why_not"});
-  for (const runtime::KernelFunction& function : *functions) {
+                 {"function", "module", "hook", "price_ns", "why_not"});
+  std::map<runtime::FunctionWay, Cell> prices;
+  for (runtime::KernelFunction& function : *functions) {
     if (!base::GlobMatches(glob.c_str(), function.name.c_str())) continue;
+    const runtime::FunctionWay way = runtime::ChooseWay(function);
+    const auto [price, unknown] = prices.try_emplace(way, std::monostate());
+    if (unknown && way != runtime::FunctionWay::kNone) {
+      const auto price_ns = runtime::PriceOfFunctionHooks(way);
+      if (price_ns) price->second = std::uint64_t{*price_ns};
+    }
+    const char* const hook = way == runtime::FunctionWay::kTraced   ? "fentry"
+                             : way == runtime::FunctionWay::kProbed ? "kprobe"
+                                                                    : "none";
     table.Add({function.name, function.module.empty() ? "-" : function.module,
-               std::string(function.why_not.empty() ? "segment" : "none"),
-               function.why_not});
+               std::string(hook), price->second, function.why_not});
   }
   if (table.size() == 0) {
     Say(kListVerb.name,

@@ -29,6 +29,12 @@ constexpr KindWord kKindWords[] = {
     {"interrupt", HookKind::kSegment, HookOrigin::kInterrupt},
 };
 
+std::string TextOf(const ProbeCost& cost) {
+  const auto& [inside, outside] = cost;
+  return absl::StrFormat("%d %d %d %d %d %d", inside.ns, inside.lo, inside.hi,
+                         outside.ns, outside.lo, outside.hi);
+}
+
 // Six numbers with a blank between them.
 std::optional<ProbeCost> ParseProbeCost(std::string_view text) {
   ProbeCost cost;
@@ -188,12 +194,22 @@ std::string HookText(const HookInfo& hook) {
   if (hook.origin != HookOrigin::kProgram && !names.empty()) {
     text += '\t' + PayloadNamesText(names);
   }
-  if (hook.probe_cost) {
-    const auto& [inside, outside] = *hook.probe_cost;
-    absl::StrAppendFormat(&text, "\t%d %d %d %d %d %d", inside.ns, inside.lo,
-                          inside.hi, outside.ns, outside.lo, outside.hi);
+  if (hook.probe_cost && hook.origin != HookOrigin::kKernel) {
+    text += '\t' + TextOf(*hook.probe_cost);
   }
   return text;
+}
+
+std::string CostText(const HookInfo& hook) {
+  const bool given = hook.probe_cost && hook.origin == HookOrigin::kKernel;
+  return given ? TextOf(*hook.probe_cost) : "";
+}
+
+bool TakeCostText(std::string_view text, HookInfo& hook) {
+  const std::optional<ProbeCost> cost = ParseProbeCost(text);
+  if (!cost || hook.origin != HookOrigin::kKernel) return false;
+  hook.probe_cost = cost;
+  return true;
 }
 
 std::optional<HookInfo> ParseHookText(std::uint32_t id, std::string_view text) {

@@ -191,7 +191,10 @@ void TakeHooks(const Env& env, EnvTaker& take, TraceInfo& info) {
   std::sort(info.hooks.begin(), info.hooks.end(),
             [](const HookInfo& a, const HookInfo& b) { return a.id < b.id; });
   for (HookInfo& hook : info.hooks) {
-    const std::string key = absl::StrFormat("payload_names_%d", hook.id);
+    std::string key = absl::StrFormat("probe_cost_%d", hook.id);
+    if (take.Has(key) && !TakeCostText(take.String(key), hook))
+      take.MarkBad(key);
+    key = absl::StrFormat("payload_names_%d", hook.id);
     if (!take.Has(key)) continue;
     hook.payload_names = ParsePayloadNames(take.String(key));
     if (hook.origin != HookOrigin::kProgram ||

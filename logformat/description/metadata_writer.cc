@@ -293,12 +293,12 @@ void AppendNames(const TraceInfo& info, EnvText& env) {
     env.String(absl::StrFormat("owner_%d", owners++), CgroupText(id, cgroup));
   }
   for (const HookInfo& hook : info.hooks) {
-    env.String(absl::StrFormat("hook_%d", hook.id), HookText(hook));
-    if (hook.origin != HookOrigin::kProgram || hook.payload_names.empty()) {
-      continue;
+    const std::string id = std::to_string(hook.id), cost = CostText(hook);
+    env.String("hook_" + id, HookText(hook));
+    if (!cost.empty()) env.String("probe_cost_" + id, cost);
+    if (hook.origin == HookOrigin::kProgram && !hook.payload_names.empty()) {
+      env.String("payload_names_" + id, PayloadNamesText(hook.payload_names));
     }
-    env.String(absl::StrFormat("payload_names_%d", hook.id),
-               PayloadNamesText(hook.payload_names));
   }
 }
 

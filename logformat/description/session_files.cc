@@ -147,7 +147,15 @@ void ParseHooks(std::string_view text, TraceDescription& description,
     if (tab != std::string_view::npos) {
       const auto parsed = std::from_chars(line.data(), line.data() + tab, id);
       if (parsed.ec == std::errc() && parsed.ptr == line.data() + tab) {
-        hook = ParseHookText(id, line.substr(tab + 1));
+        // Behind the line of its hook.
+        constexpr std::string_view kCost = "cost\t";
+        const std::string_view rest = line.substr(tab + 1);
+        if (rest.starts_with(kCost) && !hooks.empty() &&
+            hooks.back().id == id &&
+            TakeCostText(rest.substr(kCost.size()), hooks.back())) {
+          continue;
+        }
+        hook = ParseHookText(id, rest);
       }
     }
     if (!hook) {

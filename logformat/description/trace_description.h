@@ -66,6 +66,12 @@ std::string PayloadTypesText(const HookInfo& hook);
 // Text of one hook without its id, as in `.hooks` and in the env block:
 // "segment\tus\tserver:handle\tserver.cc:12" (session_layout.h).
 std::string HookText(const HookInfo& hook);
+// "NS LO HI NS LO HI" of a kernel hook whose cost is known, else empty. A
+// probe's is in the text of the hook, this one in a line of its own, which
+// older readers leave out.
+std::string CostText(const HookInfo& hook);
+// Sets it; false: it is no such text, or `hook` is no kernel hook.
+bool TakeCostText(std::string_view text, HookInfo& hook);
 // "id,name", and the names of such a text; none: it is no list of different
 // names of at most kMaxPayloadName letters, digits and `_`.
 inline constexpr std::size_t kMaxPayloadName = 64;

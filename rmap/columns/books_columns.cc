@@ -36,7 +36,7 @@ std::vector<Column<BooksRow>> RecordingColumns() {
       {{"recording", "probes"},
        "",
        Unit::kCount,
-       "Probes (uprobes, USDT): hits times what one costs on that machine.",
+       "Probes (uprobes, USDT, kfunc): hits times what one costs there.",
        Field(&R::books, &Books::recording, &Recording::probes, &ProbeTime::ns)},
       {{"recording", "probes_lo"},
        "",

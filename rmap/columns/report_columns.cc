@@ -236,7 +236,7 @@ std::vector<Column<ProcessRow>> ProcessColumns(const Report& report) {
                      "estimated from their "
                      "records.",
                      Field(&R::recording_ns)});
-  AddProbes("Part of recording_ns: probes (uprobes, USDT).", columns);
+  AddProbes("Part of recording_ns: probes (uprobes, USDT, kfunc).", columns);
   if (!report.rows_by.empty()) {
     columns.push_back({{"processes"},
                        "processes",

@@ -278,7 +278,7 @@ std::vector<Column<SegmentRow>> SegmentColumns(const Report& report,
        Unit::kNanoseconds,
        "Part of wall incl: what its hooks and those in it took, estimated.",
        Field(&R::recording_ns)});
-  AddProbes("Probes in it (uprobes, USDT): not in its times, estimated.",
+  AddProbes("Probes in it (uprobes, USDT, kfunc): not in its times, estimated.",
             columns);
   Append(CertaintyColumns(), columns);
   return columns;

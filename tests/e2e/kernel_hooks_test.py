@@ -514,10 +514,19 @@ for call, path in ((os.rmdir, '/none'), (os.rmdir, '/proc'), (os.rmdir, '/none')
 
     def test_a_function_of_the_kernel_is_recorded_or_says_what_is_missing(self):
         run = self.kernel_function('kfunc:ksys_read')
-        if run.returncode == 0:
-            return  # tests/emulated counts its calls
+        listed = countrace('list', 'functions', '--format', 'json', 'kernel',
+                           'ksys_read')
+        (row,) = json.loads(listed.stdout)['functions']
+        if run.returncode == 0:  # tests/emulated counts its calls
+            self.assertIn(row['hook'], ('fentry', 'kprobe'))
+            self.assertGreater(row['price_ns'], 0)
+            return
         self.assertEqual(run.returncode, 5, run.stderr)
         self.assertRegex(run.stderr, 'kfunc:ksys_read: .*(CONFIG_|root|needs)')
+        if os.getuid() == 0:
+            self.assertEqual((row['hook'], row['price_ns']), ('none', None))
+            self.assertIn(row['why_not'], run.stderr)
+            self.assertNotIn('run as root', run.stderr)
 
     def test_wrong_functions_of_the_kernel(self):
         for hook, why in (('kfunc:no_such_function', 'no function .* matches'),

@@ -5,6 +5,9 @@
 //   counted_loop run ITERATIONS              no hooks
 //   counted_loop shares ROUNDS ITERATIONS
 //       each round: three times ITERATIONS in HotLoop, ITERATIONS in ColdLoop
+//   counted_loop calls ROUNDS CALLS
+//       each round: CALLS of getuid(2) in a segment loop:body; before the
+//       second half of the rounds getgid(2), once
 //   counted_loop interrupted CALLS ITERATIONS
 //       as segments, while a timer's signal handler has hooks, too
 //   counted_loop counts CALLS ITERATIONS
@@ -82,6 +85,14 @@ void Segments(std::uint64_t calls, std::uint64_t iterations) {
   for (std::uint64_t i = 0; i < calls; ++i) {
     COUNTRACE_SEGMENT("loop", "body");
     Loop(iterations);
+  }
+}
+
+void SystemCalls(std::uint64_t rounds, std::uint64_t calls) {
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    if (round == rounds / 2) syscall(SYS_getgid);
+    COUNTRACE_SEGMENT("loop", "body");
+    for (std::uint64_t i = 0; i < calls; ++i) syscall(SYS_getuid);
   }
 }
 
@@ -174,6 +185,8 @@ int main(int argc, char** argv) {
     Segments(number(2), number(3));
   } else if (mode == "shares" && number(3) > 0) {
     Shares(number(2), number(3));
+  } else if (mode == "calls" && number(3) > 0) {
+    SystemCalls(number(2), number(3));
   } else if (mode == "interrupted" && number(3) > 0) {
     StartTimer();
     Segments(number(2), number(3));
@@ -188,6 +201,7 @@ int main(int argc, char** argv) {
         "usage: counted_loop segments|interrupted|counts CALLS ITERATIONS\n"
         "       counted_loop run ITERATIONS\n"
         "       counted_loop shares ROUNDS ITERATIONS\n"
+        "       counted_loop calls ROUNDS CALLS\n"
         "       counted_loop steal COUNTERS AFTER_MS COMMAND...\n");
     return 2;
   }

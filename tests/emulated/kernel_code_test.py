@@ -9,6 +9,7 @@ with the system calls of the same recording. If QEMU or the packages are not
 available, it prints "SKIPPED: why" and passes.
 """
 
+import concurrent.futures
 import json
 import pathlib
 import re
@@ -17,8 +18,10 @@ import sys
 import tempfile
 import unittest
 
+import function_guest
 import native_kernel
 from foreign_packages import PackagesMissing
+from function_guest import FunctionHooks
 from guest import Guest
 from machines import NATIVE
 
@@ -198,7 +201,7 @@ class KernelCode(unittest.TestCase):
     def test_functions_say_whether_a_hook_may_be_on_them(self):
         rows = json.loads(self.answers["functions-of-kernel"].output)
         hooks = {row["function"]: row["hook"] for row in rows["functions"]}
-        self.assertEqual(hooks["ksys_read"], "segment")
+        self.assertEqual(hooks["ksys_read"], "fentry")
 
 
 def boot(source, build, work):
@@ -237,12 +240,18 @@ def main():
             raise PackagesMissing(f"{NATIVE.qemu[0]} is not installed")
         work.mkdir(parents=True, exist_ok=True)
         native_kernel.prepare(work)
-        KernelCode.answers = boot(source, build, work)
+        # QEMU runs a guest of one CPU in one thread.
+        with concurrent.futures.ThreadPoolExecutor(2) as threads:
+            FunctionHooks.answers = threads.submit(
+                function_guest.boot, build, work)
+            KernelCode.answers = boot(source, build, work)
     except PackagesMissing as why:
         print(f"SKIPPED: {why}; scripts/setup --emulated installs what is "
               "missing")
         return 0
-    suite = unittest.TestLoader().loadTestsFromTestCase(KernelCode)
+    loader = unittest.TestLoader()
+    suite = unittest.TestSuite(loader.loadTestsFromTestCase(each)
+                               for each in (KernelCode, FunctionHooks))
     result = unittest.TextTestRunner(verbosity=2).run(suite)
     return 0 if result.wasSuccessful() else 1
 

@@ -256,6 +256,37 @@ TEST_CASE("round_trip: names of processes, from .hooks to metadata and back",
   CHECK(MetadataText(*again) == MetadataText(description));
 }
 
+TEST_CASE(
+    "round_trip: costs of kernel hooks, from .kernel_hooks to metadata and "
+    "back",
+    "[logformat]") {
+  TraceDescription description;
+  ParseHooks(
+      "12288\tkernel-segment\t-\tkfunc:a\tx\n"
+      "12288\tcost\t2 1 3 20 10 30\n"
+      "12289\tkernel-point\t-\tkfunc:b\tx\n"
+      "12288\tcost\t2 1 3 20 10 30\n"  // not behind its hook
+      "12290\tkernel-segment\t-\tkfunc:c\tx\n"
+      "12290\tcost\t2 1 3 20 10\n"
+      "12291\tprobe-segment\t-\tp:d\tx\t5 5 5 5 5 5\n"
+      "12291\tcost\t2 1 3 20 10 30\n",  // a probe's is in its line
+      description);
+  const std::vector<HookInfo>& hooks = description.info.hooks;
+  REQUIRE(hooks.size() == 4);
+  CHECK(hooks[0].probe_cost == ProbeCost{{2, 1, 3}, {20, 10, 30}});
+  CHECK_FALSE(hooks[1].probe_cost);
+  CHECK_FALSE(hooks[2].probe_cost);
+  CHECK(hooks[3].probe_cost == ProbeCost{{5, 5, 5}, {5, 5, 5}});
+  CHECK(description.messages.size() == 3);
+  const std::string text = MetadataText(description);
+  const auto again = ParseMetadata(text, "test");
+  REQUIRE(again.ok());
+  CHECK(again->info.hooks[0].probe_cost == hooks[0].probe_cost);
+  CHECK_FALSE(again->info.hooks[1].probe_cost);
+  CHECK(again->info.hooks[3].probe_cost == hooks[3].probe_cost);
+  CHECK(MetadataText(*again) == text);
+}
+
 TEST_CASE("round_trip: names of owners, from .owners to metadata and back",
           "[logformat]") {
   TraceDescription description;

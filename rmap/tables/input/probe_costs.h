@@ -1,5 +1,6 @@
-// The time that probes (uprobes, USDT probes) took in calls and processes, from
-// the cost that the recorder measured (HookInfo::probe_cost).
+// The time that probes (uprobes, USDT probes, functions of the kernel) took in
+// calls and processes, from the cost that the recorder measured
+// (HookInfo::probe_cost).
 //
 // A probe's trap is outside the code that it measures, but inside the recorded
 // time. So rows of segments are without it: each number less the estimate, in

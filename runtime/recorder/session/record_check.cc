@@ -53,17 +53,19 @@ absl::Status RefuseKernelHooks(const RecordOptions& options,
     return absl::OkStatus();
   }
   // One that could not be attached has named itself.
-  if (status.GetPayload(kHookDeniedPayload).has_value()) {
-    names = "these hooks";
-  }
+  const auto denied = status.GetPayload(kHookDeniedPayload);
+  if (denied) names = "these hooks";
+  // Nor do all have the same remedy.
+  const std::string remedy =
+      !absl::IsPermissionDenied(status)
+          ? "; `countrace doctor` lists what is missing"
+      : denied && !denied->empty()
+          ? std::string(*denied)
+          : KernelRecordsRemedy(status, /*by_perf=*/false);
   return absl::Status(
       status.code(),
       absl::StrFormat("Cannot record %s: %s%s%s", names,
-                      base::StatusText(status),
-                      absl::IsPermissionDenied(status)
-                          ? KernelRecordsRemedy(status, /*by_perf=*/false)
-                          : "; `countrace doctor` lists what is missing",
-                      kBestEffortHint));
+                      base::StatusText(status), remedy, kBestEffortHint));
 }
 
 std::vector<logformat::NotRecorded> LeftOutBy(

@@ -491,6 +491,10 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenBpfKernelRecorder(
   std::vector<logformat::NotRecorded> left_out;
   auto loaded = BpfPrograms::Load(programs, left_out);
   if (!loaded.ok()) return loaded.status();
+  // Another way than the one that was measured.
+  for (const std::size_t hook : (*loaded)->functions_not_traced()) {
+    programs.hooks.dynamic[hook].cost = logformat::kUnknownProbeCost;
+  }
   if (!calibrated.ok()) {
     messages.push_back(absl::StrFormat(
         "The cost of probes could not be measured, so it is not subtracted: "
@@ -536,6 +540,28 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenBpfKernelRecorder(
       options, *std::move(choice), std::move(schedule), *std::move(loaded),
       *online, std::move(hooks), *std::move(samples), std::move(off_cpu),
       std::move(messages), std::move(left_out));
+}
+
+std::optional<std::uint32_t> PriceOfFunctionHooks(FunctionWay way) {
+  const auto online = OnlineCpus();
+  const auto choice = ParseEventChoice({"task-clock"}, /*running_slot=*/true);
+  if (!online.ok() || online->empty() || !choice.ok()) return std::nullopt;
+  KernelHookRequest hooks;
+  DynamicHook& hook = hooks.dynamic.emplace_back();
+  hook.type = DynamicHook::Type::kKernelFunction;
+  hook.kind = logformat::HookKind::kSegment;
+  HookAttachment at;
+  at.function = "any";
+  at.traced = way == FunctionWay::kTraced;
+  for (const auto place :
+       {HookAttachment::Place::kEnter, HookAttachment::Place::kExit}) {
+    at.place = place;
+    hook.attachments.push_back(at);
+  }
+  if (!CalibrateProbes(ProgramOptions({}, *online, *choice), hooks).ok()) {
+    return std::nullopt;
+  }
+  return hook.cost->inside.ns + hook.cost->outside.ns;
 }
 
 }  // namespace countrace::runtime

@@ -4,9 +4,12 @@
 #ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_KERNEL_RECORDER_BPF_H_
 #define COUNTRACE_RUNTIME_RECORDER_KERNEL_BPF_KERNEL_RECORDER_BPF_H_
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "absl/status/statusor.h"
+#include "runtime/recorder/kernel/functions/function_ways.h"
 #include "runtime/recorder/kernel/kernel_recorder.h"
 
 namespace countrace::runtime {
@@ -16,6 +19,11 @@ namespace countrace::runtime {
 // build); RESOURCE_EXHAUSTED.
 absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenBpfKernelRecorder(
     const KernelRecorderOptions& options);
+
+// What one call of a hooked function of the kernel takes, in ns, with the event
+// task-clock: measured, or as an earlier recording of this boot kept it; absent
+// if that failed.
+std::optional<std::uint32_t> PriceOfFunctionHooks(FunctionWay way);
 
 }  // namespace countrace::runtime
 

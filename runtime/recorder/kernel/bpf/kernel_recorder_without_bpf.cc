@@ -8,4 +8,8 @@ absl::StatusOr<std::unique_ptr<KernelRecorder>> OpenBpfKernelRecorder(
   return absl::UnimplementedError("This countrace was built without BPF");
 }
 
+std::optional<std::uint32_t> PriceOfFunctionHooks(FunctionWay) {
+  return std::nullopt;
+}
+
 }  // namespace countrace::runtime

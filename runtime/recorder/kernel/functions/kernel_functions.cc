@@ -100,6 +100,12 @@ std::vector<KernelFunction> ParseKernelFunctions(std::string_view symbols,
   });
   std::sort(functions.begin(), functions.end(),
             [](const Symbol& a, const Symbol& b) { return a.key < b.key; });
+  // The kernel's list has one name of those that a function may have.
+  std::set<std::uint64_t> places;
+  for (const Symbol& symbol : functions) {
+    if (may.contains(symbol.key)) places.insert(symbol.address);
+  }
+  places.erase(0);
   std::vector<KernelFunction> result;
   for (std::size_t i = 0; i < functions.size(); ++i) {
     const Symbol& symbol = functions[i];
@@ -111,7 +117,8 @@ std::vector<KernelFunction> ParseKernelFunctions(std::string_view symbols,
     } else if (symbol.address != 0 && symbol.address >= noinstr_begin &&
                symbol.address < noinstr_end) {
       function.why_not = "noinstr: no other code may run there";
-    } else if (!may.empty() && !may.contains(symbol.key)) {
+    } else if (!may.empty() && !may.contains(symbol.key) &&
+               !places.contains(symbol.address)) {
       function.why_not = "notrace: the kernel has no place for a hook there";
     }
     result.push_back(std::move(function));

@@ -12,21 +12,35 @@
 namespace countrace::runtime {
 namespace {
 
+struct Types {
+  const btf* all = nullptr;  // null: not described
+  std::unordered_map<std::string_view, std::uint32_t> functions;
+};
+
 // Never freed: a few MiB, for the life of the recorder.
-const btf* TypesOf(const std::string& module) {
-  static std::map<std::string, const btf*> known;
-  const auto [at, added] = known.try_emplace(module, nullptr);
+const Types& TypesOf(const std::string& module) {
+  static std::map<std::string, Types> known;
+  const auto [at, added] = known.try_emplace(module);
   if (!added) return at->second;
   // A module without types is none of its warnings.
   const libbpf_print_fn_t old = libbpf_set_print(nullptr);
   const btf* types = nullptr;
   if (module.empty()) {
     types = btf__load_vmlinux_btf();
-  } else if (const btf* const kernel = TypesOf("")) {
+  } else if (const btf* const kernel = TypesOf("").all) {
     types = btf__load_module_btf(module.c_str(), const_cast<btf*>(kernel));
   }
   libbpf_set_print(old);
-  return known[module] = types;
+  Types& of = known[module];
+  of.all = types;
+  const btf* const base = types == nullptr ? nullptr : btf__base_btf(types);
+  for (std::uint32_t id = base == nullptr ? 1 : btf__type_cnt(base);
+       types != nullptr && id < btf__type_cnt(types); ++id) {
+    const btf_type* const type = btf__type_by_id(types, id);
+    if (!btf_is_func(type)) continue;
+    of.functions.emplace(btf__name_by_offset(types, type->name_off), id);
+  }
+  return of;
 }
 
 const char* NameOf(const btf* types, const btf_type* type) {
@@ -86,14 +100,19 @@ KernelArgument TypeOf(const btf* types, std::uint32_t id) {
 
 }  // namespace
 
+std::uint32_t FunctionTypeId(const std::string& module,
+                             const std::string& function) {
+  const Types& types = TypesOf(module);
+  const auto found = types.functions.find(function);
+  return found == types.functions.end() ? 0 : found->second;
+}
+
 std::optional<KernelPrototype> PrototypeOf(const std::string& module,
                                            const std::string& function) {
-  const btf* const types = TypesOf(module);
-  if (types == nullptr) return std::nullopt;
-  const int id = btf__find_by_name_kind(types, function.c_str(), BTF_KIND_FUNC);
-  if (id < 0) return std::nullopt;
-  const btf_type* const described =
-      btf__type_by_id(types, static_cast<std::uint32_t>(id));
+  const std::uint32_t id = FunctionTypeId(module, function);
+  if (id == 0) return std::nullopt;
+  const btf* const types = TypesOf(module).all;
+  const btf_type* const described = btf__type_by_id(types, id);
   const btf_type* const type = btf__type_by_id(types, described->type);
   KernelPrototype prototype;
   prototype.ret = TypeOf(types, type->type);

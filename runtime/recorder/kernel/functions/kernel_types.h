@@ -32,9 +32,13 @@ struct KernelPrototype {
   KernelArgument ret;  // of no bytes: it returns nothing, or a structure
 };
 
+// The number of its type; 0: it is not described. Reads the kernel's types,
+// once: some hundredths of a second.
+std::uint32_t FunctionTypeId(const std::string& module,
+                             const std::string& function);
+
 // That of a function of `module` (empty: the kernel itself); absent: its type
-// is not described. Reads the kernel's types, once: some hundredths of a
-// second.
+// is not described.
 std::optional<KernelPrototype> PrototypeOf(const std::string& module,
                                            const std::string& function);
 

@@ -68,6 +68,9 @@ bool KernelHookRegistry::Store(HookInfo& hook) {
   for (const std::string& text : logformat::NumberNamesTexts({hook})) {
     line += text + '\n';
   }
+  const std::string cost = logformat::CostText(hook);
+  if (!cost.empty())
+    absl::StrAppendFormat(&line, "%d\tcost\t%s\n", hook.id, cost);
   const ssize_t wrote = write(file_.get(), line.data(), line.size());
   if (wrote != static_cast<ssize_t>(line.size())) {
     // Half a line, and all after it, would be unreadable.

@@ -32,6 +32,7 @@ struct HookAttachment {
   // Or a function of the kernel, or of a module of it, at address `offset`; 0:
   // the kernel does not say.
   std::string function, module;
+  bool traced = false;  // by fentry and fexit, else by kprobes
   // What it returns, at its exit. No bits: nothing.
   std::uint8_t ret_bits = 64;
   bool ret_is_signed = true;
@@ -74,7 +75,8 @@ struct DynamicHook {
   std::optional<logformat::ProbeCost> cost;
 };
 
-// Status payload of PERMISSION_DENIED: the message names the hooks.
+// Status payload of PERMISSION_DENIED: the message names the hooks. It is the
+// remedy, if that is another one than for all kernel records.
 inline constexpr char kHookDeniedPayload[] = "countrace/hook-denied";
 
 struct KernelHookRequest {

@@ -11,6 +11,7 @@
 #include "base/posix/errno_status.h"
 #include "base/text/glob.h"
 #include "logformat/loss.h"
+#include "runtime/recorder/kernel/functions/function_ways.h"
 #include "runtime/recorder/kernel/functions/kernel_functions.h"
 #include "runtime/recorder/kernel/functions/kernel_types.h"
 #include "runtime/recorder/kernel/functions/module_sites.h"
@@ -68,7 +69,7 @@ std::vector<HookValue> ValuesOf(
   return values;
 }
 
-absl::StatusOr<DynamicHook> KernelFunctionHook(const KernelFunction& function,
+absl::StatusOr<DynamicHook> KernelFunctionHook(KernelFunction function,
                                                bool enter_only,
                                                const WantedValues& wanted) {
   DynamicHook hook;
@@ -84,6 +85,8 @@ absl::StatusOr<DynamicHook> KernelFunctionHook(const KernelFunction& function,
   at.function = function.name;
   at.module = function.module;
   at.offset = function.address;
+  // One without a way is refused when it is attached, as privileges are.
+  at.traced = ChooseWay(function) == FunctionWay::kTraced;
   at.place = enter_only ? Place::kPoint : Place::kEnter;
   const auto prototype = PrototypeOf(function.module, function.name);
   if (wanted.given) {

@@ -33,8 +33,7 @@ namespace countrace::runtime {
 namespace {
 
 // Leaves out the programs that `options` do not need. Returns: 0 or an errno.
-int SelectPrograms(const BpfProgramOptions& options, bool traced_functions,
-                   kernel_programs& skeleton,
+int SelectPrograms(const BpfProgramOptions& options, kernel_programs& skeleton,
                    std::vector<logformat::NotRecorded>& left_out) {
   const auto& programs = skeleton.progs;
   int error = bpf_program__set_autoload(
@@ -47,8 +46,7 @@ int SelectPrograms(const BpfProgramOptions& options, bool traced_functions,
     error = bpf_program__set_autoload(programs.name_code, options.names_code);
   }
   if (error != 0) return -error;
-  return SelectHookPrograms(options.hooks, traced_functions, skeleton,
-                            left_out);
+  return SelectHookPrograms(options.hooks, skeleton, left_out);
 }
 
 }  // namespace
@@ -75,7 +73,9 @@ absl::Status BpfPrograms::Open(const BpfProgramOptions& options,
                                std::vector<logformat::NotRecorded>& left_out) {
   cpus_ = options.cpus;
   for (const DynamicHook& hook : options.hooks.dynamic) {
-    probes_measured_ |= hook.cost && *hook.cost != logformat::kUnknownProbeCost;
+    if (!hook.cost || *hook.cost == logformat::kUnknownProbeCost) continue;
+    const bool function = hook.type == DynamicHook::Type::kKernelFunction;
+    (function ? functions_measured_ : probes_measured_) = true;
   }
   if (options.cpus.back() >= COUNTRACE_MAX_CPUS) {
     return absl::UnimplementedError(
@@ -91,11 +91,6 @@ absl::Status BpfPrograms::Open(const BpfProgramOptions& options,
     if (error == 0) {
       std::move(found.begin(), found.end(), std::back_inserter(left_out));
       return absl::OkStatus();
-    }
-    if (traces_functions_ && HasFunctionHooks(options.hooks) &&
-        error != E2BIG && error != ENOMEM) {
-      traces_functions_ = false;
-      continue;
     }
     // Before Linux 6.5 an element of an array is at most 4 MiB.
     if ((error != E2BIG && error != ENOMEM) || ring_bytes_ <= page) {
@@ -119,7 +114,7 @@ int BpfPrograms::OpenAndLoad(const BpfProgramOptions& options,
   if (skeleton_ == nullptr) return errno;
   int error = SetInputs(options, ring_bytes_, *skeleton_);
   if (error == 0) {
-    error = SelectPrograms(options, traces_functions_, *skeleton_, left_out);
+    error = SelectPrograms(options, *skeleton_, left_out);
   }
   if (error != 0) return error;
   error = kernel_programs__load(skeleton_);
@@ -182,9 +177,10 @@ absl::Status BpfPrograms::Attach(
   if (error != 0) return BpfError(-error, "Cannot attach BPF programs");
   absl::Status hooks = AttachCalls(true);
   if (!hooks.ok()) return hooks;
-  hooks = AttachHookPrograms(options.hooks, options.hook_rules,
-                             options.cpus.front(), *skeleton_, links_,
-                             joint_links_, function_programs_, left_out);
+  hooks =
+      AttachHookPrograms(options.hooks, options.hook_rules,
+                         options.cpus.front(), *skeleton_, links_, joint_links_,
+                         function_programs_, functions_not_traced_, left_out);
   if (!hooks.ok() || !options.fault_records) return hooks;
   return AttachFaults(options);
 }
@@ -401,15 +397,23 @@ std::uint64_t BpfPrograms::whole_run_time_ns() const {
 }
 
 std::uint64_t BpfPrograms::run_time_ns() const {
-  const std::uint64_t all = whole_run_time_ns();
-  bpf_prog_info info{};
-  __u32 bytes = sizeof(info);
-  const int fd = bpf_program__fd(skeleton_->progs.on_user_probe);
-  if (!probes_measured_ || fd < 0 ||
-      bpf_obj_get_info_by_fd(fd, &info, &bytes) != 0) {
-    return all;
+  std::uint64_t rest = whole_run_time_ns();
+  const auto leave_out = [&rest](int program) {
+    bpf_prog_info info{};
+    __u32 bytes = sizeof(info);
+    if (bpf_obj_get_info_by_fd(program, &info, &bytes) != 0) return;
+    rest -= std::min<std::uint64_t>(rest, info.run_time_ns);
+  };
+  if (probes_measured_) {
+    leave_out(bpf_program__fd(skeleton_->progs.on_user_probe));
   }
-  return all - std::min<std::uint64_t>(all, info.run_time_ns);
+  if (functions_measured_) {
+    leave_out(bpf_program__fd(skeleton_->progs.on_kernel_probe));
+    for (const base::ScopedFd& copy : function_programs_) {
+      leave_out(copy.get());
+    }
+  }
+  return rest;
 }
 
 void BpfPrograms::Describe(

@@ -74,6 +74,9 @@ class BpfPrograms {
   // Times that a program did not run because it was already running on that
   // CPU: records are missing.
   std::uint64_t missed_runs() const;
+  // The dynamic hooks of kernel functions, by number, that have kprobes because
+  // the kernel refused their fentry.
+  const auto& functions_not_traced() const { return functions_not_traced_; }
   // Run time of all programs while the kernel measured it, ns; without probes'
   // program if the cost of probes was measured.
   std::uint64_t run_time_ns() const;
@@ -115,13 +118,13 @@ class BpfPrograms {
   countrace_ring_control* controls_ = nullptr;
   std::size_t controls_bytes_ = 0;
   BpfCounters counters_;
-  bool probes_measured_ = false;
+  bool probes_measured_ = false, functions_measured_ = false;
   ring_buffer* wake_ring_ = nullptr;
   std::vector<bpf_link*> links_;       // beside those of the skeleton
   std::vector<bpf_link*> fault_ends_;  // of AttachCalls()
   std::vector<base::ScopedFd> joint_links_;
-  bool traces_functions_ = true;  // fentry, until the kernel refuses it
   std::vector<base::ScopedFd> function_programs_;  // copies, see there
+  std::vector<std::size_t> functions_not_traced_;
 };
 
 }  // namespace countrace::runtime

@@ -3,7 +3,6 @@
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -12,15 +11,12 @@
 #include "absl/strings/str_format.h"
 #include "base/posix/errno_status.h"
 #include "kernel_programs.skel.h"
+#include "runtime/recorder/kernel/functions/function_ways.h"
 
 namespace countrace::runtime {
 namespace {
 
 using Place = HookAttachment::Place;
-
-constexpr char kKernelTypes[] = "/sys/kernel/btf/vmlinux";
-// The kernel's own number for "not supported", which no header has.
-constexpr int kNotSupported = 524;
 
 // A descriptor of the types of a module that the kernel holds.
 base::ScopedFd OpenModuleTypes(const std::string& module) {
@@ -41,55 +37,28 @@ base::ScopedFd OpenModuleTypes(const std::string& module) {
   return base::ScopedFd();
 }
 
-std::string WhyNotTraced(int error) {
-  if (access(kKernelTypes, F_OK) != 0) {
-    return "fentry needs CONFIG_DEBUG_INFO_BTF";
-  }
-  if (error == kNotSupported || error == EOPNOTSUPP) {
-    return "fentry needs CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS and "
-           "CONFIG_BPF_JIT";
-  }
-  if (error == ENOENT) return "its type is not described (BTF) for fentry";
-  return absl::StrFormat("the kernel refuses fentry: %s",
-                         std::strerror(error == 0 ? EPERM : error));
-}
-
-bool HasKprobes() {
-  return access("/sys/bus/event_source/devices/kprobe/type", F_OK) == 0;
-}
-
 }  // namespace
 
-bool HasFunctionHooks(const KernelHookRequest& request) {
-  for (const DynamicHook& hook : request.dynamic) {
-    if (hook.type == DynamicHook::Type::kKernelFunction) return true;
-  }
-  return false;
-}
-
-int SelectFunctionPrograms(const KernelHookRequest& request, bool traced,
+int SelectFunctionPrograms(const KernelHookRequest& request,
                            kernel_programs& skeleton) {
   const auto& programs = skeleton.progs;
-  // A pattern must have a function of its own: the first that has a type.
-  std::size_t tries = 8;
-  bool patterns = false;
+  bool traced = false, any = false;
   for (const DynamicHook& hook : request.dynamic) {
-    if (!traced || patterns || tries == 0) break;
     if (hook.type != DynamicHook::Type::kKernelFunction) continue;
-    --tries;
-    const char* const name = hook.attachments.front().function.c_str();
-    patterns =
-        bpf_program__set_attach_target(programs.on_function_enter, 0, name) ==
-            0 &&
-        bpf_program__set_attach_target(programs.on_function_exit, 0, name) == 0;
+    any = true;
+    traced |= hook.attachments.front().traced;
   }
   const std::pair<bpf_program*, bool> wanted[] = {
-      {programs.on_function_enter, patterns},
-      {programs.on_function_exit, patterns},
-      {programs.on_kernel_probe, HasFunctionHooks(request)}};
+      {programs.on_function_enter, traced},
+      {programs.on_function_exit, traced},
+      {programs.on_kernel_probe, any && FunctionWaysHere().no_kprobe.empty()}};
   for (const auto& [program, load] : wanted) {
     bpf_program__set_autoattach(program, false);
-    const int error = bpf_program__set_autoload(program, load);
+    int error = bpf_program__set_autoload(program, load);
+    // A pattern must have a function of its own.
+    if (error == 0 && load && program != programs.on_kernel_probe) {
+      error = bpf_program__set_attach_target(program, 0, MeasuredFunction());
+    }
     if (error != 0) return -error;
   }
   return 0;
@@ -158,21 +127,29 @@ int FunctionPrograms::AttachTraced(const HookAttachment& at,
 absl::Status FunctionPrograms::Attach(const DynamicHook& hook,
                                       const std::vector<std::uint64_t>& cookies,
                                       std::vector<bpf_link*>& probes,
-                                      std::vector<base::ScopedFd>& traced) {
+                                      std::vector<base::ScopedFd>& traced,
+                                      bool& probed) {
   const std::size_t traced_before = traced.size(), all = cookies.size();
+  probed = !hook.attachments.front().traced;
   int not_traced = 0;
-  for (std::size_t i = 0; i < all && not_traced == 0; ++i) {
+  for (std::size_t i = 0; i < all && !probed && not_traced == 0; ++i) {
     not_traced = AttachTraced(hook.attachments[i], cookies[i], traced);
   }
-  if (not_traced == 0) return absl::OkStatus();
+  if (!probed && not_traced == 0) return absl::OkStatus();
+  probed = true;
   // An enter without its exit would be worse than neither.
   traced.resize(traced_before);
   const std::string what =
-      absl::StrFormat("Cannot attach hook %s:%s: %s", hook.provider, hook.name,
-                      WhyNotTraced(not_traced));
-  if (!HasKprobes()) {
-    return absl::PermissionDeniedError(
-        what + "; kprobes need CONFIG_KPROBES and CONFIG_KPROBE_EVENTS");
+      absl::StrFormat("Cannot attach hook %s:%s", hook.provider, hook.name);
+  if (const FunctionWays& ways = FunctionWaysHere(); !ways.no_kprobe.empty()) {
+    const HookAttachment& at = hook.attachments.front();
+    KernelFunction function{at.function, at.module, ""};
+    if (ChooseWay(function) != FunctionWay::kNone) {
+      function.why_not =
+          absl::StrFormat("the kernel refuses fentry there: %s; %s",
+                          std::strerror(not_traced), ways.no_kprobe);
+    }
+    return absl::PermissionDeniedError(what + ": " + function.why_not);
   }
   const std::size_t probes_before = probes.size();
   for (std::size_t i = 0; i < all; ++i) {
@@ -190,7 +167,7 @@ absl::Status FunctionPrograms::Attach(const DynamicHook& hook,
       for (; probes.size() > probes_before; probes.pop_back()) {
         bpf_link__destroy(probes.back());
       }
-      return base::ErrnoStatus(error, what + "; nor a kprobe");
+      return base::ErrnoStatus(error, what + " by a kprobe");
     }
     probes.push_back(link);
   }

@@ -23,11 +23,8 @@ struct btf;
 
 namespace countrace::runtime {
 
-bool HasFunctionHooks(const KernelHookRequest& request);
-
-// Call before loading. `traced`: also fentry and fexit, which some kernels
-// refuse to load. Returns: 0 or an errno.
-int SelectFunctionPrograms(const KernelHookRequest& request, bool traced,
+// Call before loading. Returns: 0 or an errno.
+int SelectFunctionPrograms(const KernelHookRequest& request,
                            kernel_programs& skeleton);
 
 class FunctionPrograms {
@@ -40,12 +37,13 @@ class FunctionPrograms {
   FunctionPrograms& operator=(const FunctionPrograms&) = delete;
 
   // Attaches all places of `hook`, or none. Adds to either list of links.
+  // `probed`: by kprobes, also where fentry was wanted.
   // Returns: PERMISSION_DENIED this kernel has neither way, with the options
   // that it is built without; else the kernel's error.
   absl::Status Attach(const DynamicHook& hook,
                       const std::vector<std::uint64_t>& cookies,
                       std::vector<bpf_link*>& probes,
-                      std::vector<base::ScopedFd>& traced);
+                      std::vector<base::ScopedFd>& traced, bool& probed);
 
  private:
   struct Types {

@@ -17,9 +17,15 @@
 #include "runtime/recorder/kernel/bpf/load/function_programs.h"
 #include "runtime/recorder/kernel/bpf/load/joint_attachment.h"
 #include "runtime/recorder/kernel/bpf/load/uprobe_multi.h"
+#include "runtime/recorder/kernel/functions/function_ways.h"
 
 namespace countrace::runtime {
 namespace {
+
+constexpr char kNoFunctionHooks[] =
+    ". No privilege helps: functions of the kernel need a kernel that takes "
+    "fentry or is built with kprobes; `countrace list functions kernel` says "
+    "what this one has";
 
 // A program and the tracepoint that it attaches to by itself.
 struct TracedProgram {
@@ -164,7 +170,7 @@ absl::Status AttachFaultEnds(const std::vector<std::uint32_t>& cpus,
 
 }  // namespace
 
-int SelectHookPrograms(const KernelHookRequest& request, bool traced_functions,
+int SelectHookPrograms(const KernelHookRequest& request,
                        kernel_programs& skeleton,
                        std::vector<logformat::NotRecorded>& left_out) {
   const auto& programs = skeleton.progs;
@@ -217,9 +223,7 @@ int SelectHookPrograms(const KernelHookRequest& request, bool traced_functions,
       (at.file.empty() ? tracepoints : probes) = true;
     }
   }
-  if (error == 0) {
-    error = SelectFunctionPrograms(request, traced_functions, skeleton);
-  }
+  if (error == 0) error = SelectFunctionPrograms(request, skeleton);
   if (error == 0) error = LeaveToUs(programs.on_user_probe, probes);
   if (probes && KernelHasUprobeMulti()) {
     bpf_program__set_expected_attach_type(
@@ -286,9 +290,11 @@ absl::Status AttachHookPrograms(const KernelHookRequest& request,
                                 std::vector<bpf_link*>& links,
                                 std::vector<base::ScopedFd>& joint_links,
                                 std::vector<base::ScopedFd>& programs,
+                                std::vector<std::size_t>& not_traced,
                                 std::vector<logformat::NotRecorded>& left_out) {
   constexpr std::size_t kNamedFailures = 3;
   std::size_t failures = 0, denied = 0;
+  bool no_way = true;  // to functions of the kernel, and no other was denied
   std::string denied_names;
   absl::Status last_failure;
   std::vector<bool> attached(request.dynamic.size());
@@ -312,8 +318,12 @@ absl::Status AttachHookPrograms(const KernelHookRequest& request,
            ++at) {
         cookies.push_back(CookieOf(request, rules, i, at));
       }
-      failure =
-          functions.Attach(request.dynamic[i], cookies, links, joint_links);
+      bool probed = false;
+      failure = functions.Attach(request.dynamic[i], cookies, links,
+                                 joint_links, probed);
+      if (probed && request.dynamic[i].attachments.front().traced) {
+        not_traced.push_back(i);
+      }
     } else {
       failure = AttachDynamicHook(request, i, rules, cpu, skeleton, links,
                                   joint_links);
@@ -321,6 +331,10 @@ absl::Status AttachHookPrograms(const KernelHookRequest& request,
     if (request.attaching) request.attaching(i + 1, request.dynamic.size());
     if (failure.ok()) continue;
     last_failure = failure;
+    if (absl::IsPermissionDenied(failure)) {
+      no_way &= request.dynamic[i].type == DynamicHook::Type::kKernelFunction &&
+                !FunctionWaysHere().no_kprobe.empty();
+    }
     if (absl::IsPermissionDenied(failure) && ++denied <= kNamedFailures) {
       denied_names += (denied == 1 ? "" : "; ") + base::StatusText(failure);
     }
@@ -333,7 +347,8 @@ absl::Status AttachHookPrograms(const KernelHookRequest& request,
       denied_names += absl::StrFormat("; and %d more", denied - kNamedFailures);
     }
     absl::Status status = absl::PermissionDeniedError(denied_names);
-    status.SetPayload(kHookDeniedPayload, absl::Cord());
+    status.SetPayload(kHookDeniedPayload,
+                      absl::Cord(no_way ? kNoFunctionHooks : ""));
     return status;
   }
   if (failures == request.dynamic.size() && denied == 0) return last_failure;

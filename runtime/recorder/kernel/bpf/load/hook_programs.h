@@ -18,10 +18,9 @@ struct bpf_link;
 namespace countrace::runtime {
 
 // Call before loading: leaves out the programs that `request` does not need,
-// or, of kernel functions, the kernel does not take (`traced_functions`), and
-// adds a message for each that this kernel cannot run. Returns: 0 or an
+// and adds a message for each that this kernel cannot run. Returns: 0 or an
 // errno.
-int SelectHookPrograms(const KernelHookRequest& request, bool traced_functions,
+int SelectHookPrograms(const KernelHookRequest& request,
                        kernel_programs& skeleton,
                        std::vector<logformat::NotRecorded>& left_out);
 
@@ -35,15 +34,17 @@ absl::Status AttachCalls(bool attach, const std::vector<std::uint32_t>& cpus,
 // Attaches the programs that the skeleton does not attach by itself: dynamic
 // hooks. The caller destroys the links; `joint_links`
 // are those of many probes of a file, and of kernel functions, whose own
-// programs are added to `programs`. A dynamic hook that cannot be attached is
-// left out and named in `left_out`. Returns: errors of the kernel; NOT_FOUND no
-// dynamic hook could be attached.
+// programs are added to `programs`. `not_traced`: those of kernel functions,
+// by number, of which fentry was wanted and refused. A dynamic hook that cannot
+// be attached is left out and named in `left_out`. Returns: errors of the
+// kernel; NOT_FOUND no dynamic hook could be attached.
 absl::Status AttachHookPrograms(const KernelHookRequest& request,
                                 const KernelHookRules& rules, std::uint32_t cpu,
                                 kernel_programs& skeleton,
                                 std::vector<bpf_link*>& links,
                                 std::vector<base::ScopedFd>& joint_links,
                                 std::vector<base::ScopedFd>& programs,
+                                std::vector<std::size_t>& not_traced,
                                 std::vector<logformat::NotRecorded>& left_out);
 
 }  // namespace countrace::runtime

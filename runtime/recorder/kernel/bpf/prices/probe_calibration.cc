@@ -22,20 +22,38 @@ using logformat::ProbeCost;
 using Place = HookAttachment::Place;
 using PartsOfKinds = std::map<ProbeKind, ProbeParts>;
 
+bool IsReturnProbe(const HookAttachment& at) {
+  return at.on_return || (!at.function.empty() && at.place == Place::kExit);
+}
+
 bool HasReturnProbe(const DynamicHook& hook) {
   return std::any_of(hook.attachments.begin(), hook.attachments.end(),
-                     [](const HookAttachment& at) { return at.on_return; });
+                     IsReturnProbe);
 }
 
 ProbeKind KindOf(const DynamicHook& hook, const HookAttachment& at) {
   const auto texts =
       static_cast<unsigned>(std::popcount(unsigned{at.stored.texts}));
-  return {InstructionAt(at.file, at.offset), HasReturnProbe(hook),
-          at.stored.count - texts, texts};
+  ProbeKind kind;
+  if (at.function.empty()) {
+    kind.instruction = InstructionAt(at.file, at.offset);
+  } else {
+    kind.way = at.traced ? FunctionWay::kTraced : FunctionWay::kProbed;
+  }
+  kind.returns = HasReturnProbe(hook);
+  kind.numbers = at.stored.count - texts;
+  kind.texts = texts;
+  return kind;
+}
+
+// Then each would measure the other's probe, too.
+bool ShareFunction(const ProbeKind& a, const ProbeKind& b) {
+  return a.instruction == b.instruction &&
+         (a.way != FunctionWay::kNone || a.returns == b.returns);
 }
 
 bool IsProbe(const HookAttachment& at) {
-  return !at.file.empty() && !at.on_return;
+  return !(at.file.empty() && at.function.empty()) && !IsReturnProbe(at);
 }
 
 ProbeCost::Range Sum(const ProbeCost::Range& a, const ProbeCost::Range& b) {
@@ -83,7 +101,8 @@ absl::StatusOr<PartsOfKinds> KeptOrMeasured(
       std::array<std::uint32_t, sizeof(ProbeParts) / sizeof(std::uint32_t)>;
   const std::string conditions = ProbeConditions(options);
   const auto key = [&conditions](const ProbeKind& kind) {
-    return absl::StrFormat("probe=%d,%d,%d,%d %s",
+    return absl::StrFormat("probe=%d,%d,%d,%d,%d %s",
+                           static_cast<int>(kind.way),
                            static_cast<int>(kind.instruction), kind.returns,
                            kind.numbers, kind.texts, conditions);
   };
@@ -101,16 +120,26 @@ absl::StatusOr<PartsOfKinds> KeptOrMeasured(
     parts.emplace(kind, std::bit_cast<ProbeParts>(words));
   }
   if (unknown.empty()) return parts;
-  auto measured = MeasureProbes(options, unknown);
-  if (!measured.ok()) return measured.status();
   KeptMeasurements::Entries to_keep;
-  for (const auto& [kind, of] : *measured) {
-    const auto words = std::bit_cast<Words>(of);
-    to_keep.push_back({key(kind), {words.begin(), words.end()}});
+  while (!unknown.empty()) {
+    std::vector<ProbeKind> now, later;
+    for (const ProbeKind& kind : unknown) {
+      const bool taken = std::any_of(
+          now.begin(), now.end(),
+          [&](const ProbeKind& other) { return ShareFunction(kind, other); });
+      (taken ? later : now).push_back(kind);
+    }
+    auto measured = MeasureProbes(options, now);
+    if (!measured.ok()) return measured.status();
+    for (const auto& [kind, of] : *measured) {
+      const auto words = std::bit_cast<Words>(of);
+      to_keep.push_back({key(kind), {words.begin(), words.end()}});
+    }
+    parts.merge(*measured);
+    unknown = std::move(later);
   }
   // Without a folder for it the next recording measures again.
   (void)kept.Store(to_keep);
-  parts.merge(*measured);
   return parts;
 }
 
@@ -141,16 +170,17 @@ ProbeCost CostOf(const DynamicHook& hook, const PartsOfKinds& parts) {
   return {Sum(enter->after, exit->before), Sum(enter->before, exit->after)};
 }
 
-}  // namespace
-
-absl::Status CalibrateProbes(const BpfProgramOptions& options,
-                             KernelHookRequest& hooks) {
+// Those of functions of the kernel, or of programs.
+absl::Status Calibrate(const BpfProgramOptions& options, bool of_kernel,
+                       KernelHookRequest& hooks) {
   std::vector<ProbeKind> kinds;
+  std::vector<DynamicHook*> probed;
   for (DynamicHook& hook : hooks.dynamic) {
     for (const HookAttachment& at : hook.attachments) {
-      if (!IsProbe(at)) continue;
+      if (!IsProbe(at) || at.function.empty() == of_kernel) continue;
       hook.cost = logformat::kUnknownProbeCost;
       kinds.push_back(KindOf(hook, at));
+      if (probed.empty() || probed.back() != &hook) probed.push_back(&hook);
     }
   }
   std::sort(kinds.begin(), kinds.end());
@@ -159,17 +189,28 @@ absl::Status CalibrateProbes(const BpfProgramOptions& options,
   const bool rules = !options.hook_rules.rules.empty();
   const auto parts = KeptOrMeasured(options, kinds);
   if (!parts.ok()) return parts.status();
-  for (DynamicHook& hook : hooks.dynamic) {
-    if (!hook.cost) continue;
-    hook.cost = CostOf(hook, *parts);
+  for (DynamicHook* const hook : probed) {
+    hook->cost = CostOf(*hook, *parts);
     // Measured without rules, which save counters or take time to evaluate.
     if (!rules) continue;
-    for (ProbeCost::Range* range : {&hook.cost->inside, &hook.cost->outside}) {
+    for (ProbeCost::Range* range :
+         {&hook->cost->inside, &hook->cost->outside}) {
       range->lo /= 2;
       range->hi *= 2;
     }
   }
   return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CalibrateProbes(const BpfProgramOptions& options,
+                             KernelHookRequest& hooks) {
+  absl::Status status;
+  for (const bool of_kernel : {false, true}) {
+    status.Update(Calibrate(options, of_kernel, hooks));
+  }
+  return status;
 }
 
 }  // namespace countrace::runtime

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -212,21 +213,65 @@ std::optional<ProbeParts> PartsOf(const Calls& plain, const Calls& probed,
 constexpr char kText[] = "select name from table where id=";
 
 // As many values as a kind has, which cost as much to read.
-void StoreValues(unsigned numbers, unsigned texts,
-                 countrace_stored_values& stored, HookValues& values) {
-  std::vector<HookValue> has(numbers + texts);
+void StoreValues(const ProbeKind& kind, countrace_stored_values& stored,
+                 HookValues& values) {
+  const bool of_kernel = kind.way != FunctionWay::kNone;
+  const auto sources = of_kernel ? KernelFunctionSources() : FunctionSources();
+  std::vector<HookValue> has(kind.numbers + kind.texts);
   for (std::size_t i = 0; i < has.size(); ++i) {
     has[i].name = std::string(i + 1, 'v');
-    has[i].source = FunctionSources().arguments[i];
-    if (i < numbers) continue;
+    has[i].source = sources.arguments[i];
+    if (i < kind.numbers) continue;
     has[i].type = logformat::PayloadType::kString;
-    has[i].text = COUNTRACE_TEXT_USER;
+    has[i].text = of_kernel ? COUNTRACE_TEXT_KERNEL : COUNTRACE_TEXT_USER;
     has[i].source.place = COUNTRACE_VALUE_CONSTANT;
     has[i].source.displacement = std::bit_cast<std::intptr_t>(&kText[0]);
   }
   WantedValues all;
   all.all = true;
   (void)ChooseValues(all, has, stored, values);
+}
+
+// `function`: calls that which the hook is on.
+absl::StatusOr<DynamicHook> HookToMeasure(const ProbeKind& kind,
+                                          ProbedFunction& function) {
+  DynamicHook hook;
+  hook.provider = "calibration";
+  hook.name = "probe";
+  hook.location = "/proc/self/exe";
+  hook.kind = kind.returns ? logformat::HookKind::kSegment
+                           : logformat::HookKind::kPoint;
+  HookAttachment at;
+  at.place = kind.returns ? Place::kEnter : Place::kPoint;
+  if (kind.way == FunctionWay::kNone) {
+    function = FunctionWith(kind.instruction, kind.returns);
+    const auto offset =
+        function == nullptr ? std::nullopt : FileOffsetOf(function);
+    if (!offset) {
+      return absl::UnimplementedError(
+          "there are no functions to measure it with on this architecture");
+    }
+    at.file = "/proc/self/exe";
+    at.offset = *offset;
+  } else {
+    if (MeasuredFunction() == nullptr) {
+      return absl::UnimplementedError(
+          "this kernel describes no function to measure it with");
+    }
+    function = [] { (void)syscall(SYS_getppid); };
+    hook.type = DynamicHook::Type::kKernelFunction;
+    at.function = MeasuredFunction();
+    at.traced = kind.way == FunctionWay::kTraced;
+  }
+  StoreValues(kind, at.stored, hook.values);
+  hook.attachments.push_back(at);
+  if (kind.returns) {
+    at.stored = {};
+    at.place = Place::kExit;
+    at.on_return = at.function.empty();
+    hook.attachments.push_back(at);
+  }
+  return hook;
 }
 
 class ChildRecords {
@@ -286,34 +331,14 @@ absl::StatusOr<std::map<ProbeKind, ProbeParts>> MeasureProbes(
   options.hook_rules = {};
   options.off_cpu = {};
   options.ring_bytes = kRingBytes;
-  for (const auto& [instruction, returns, numbers, texts] : kinds) {
-    const ProbedFunction function = FunctionWith(instruction, returns);
-    const auto offset =
-        function == nullptr ? std::nullopt : FileOffsetOf(function);
-    if (!offset) {
-      return absl::UnimplementedError(
-          "there are no functions to measure it with on this architecture");
-    }
-    functions.push_back(function);
-    DynamicHook hook;
-    hook.provider = "calibration";
-    hook.name = "probe";
-    hook.location = "/proc/self/exe";
-    hook.kind =
-        returns ? logformat::HookKind::kSegment : logformat::HookKind::kPoint;
-    HookAttachment at;
-    at.file = "/proc/self/exe";
-    at.offset = *offset;
-    at.place = returns ? Place::kEnter : Place::kPoint;
-    StoreValues(numbers, texts, at.stored, hook.values);
-    hook.attachments.push_back(at);
-    if (returns) {
-      at.stored = {};
-      at.place = Place::kExit;
-      at.on_return = true;
-      hook.attachments.push_back(at);
-    }
-    options.hooks.dynamic.push_back(std::move(hook));
+  for (const ProbeKind& kind : kinds) {
+    auto hook = HookToMeasure(kind, functions.emplace_back());
+    if (!hook.ok()) return hook.status();
+    options.hooks.dynamic.push_back(*std::move(hook));
+    if (kind.way == FunctionWay::kNone) continue;
+    // Their own cost would be in the calls with hooks alone.
+    options.hooks.syscalls = false;
+    options.hooks.arguments.clear();
   }
   auto values = ResolveKernelHookRules({}, options.hooks, /*tick_ns=*/1);
   if (!values.ok()) return values.status();
