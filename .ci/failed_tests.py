@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Prints the end of what each failed test of JUnit files said, so that the last
-page of a long log tells why.
+"""Prints the end of what each failed test of JUnit files said: the last page of
+a long log then shows why a run failed.
 
 usage: failed_tests.py JUNIT...
 """

@@ -257,9 +257,9 @@ TEST_CASE("api: frames are the state and the sums of each instant",
     };
     CHECK(std::count_if(state["threads"].begin(), state["threads"].end(),
                         running) ==
-          std::min<std::ptrdiff_t>(3, std::count_if(whole["threads"].begin(),
-                                                    whole["threads"].end(),
-                                                    running)));
+          std::min<std::ptrdiff_t>(
+              3, std::count_if(whole["threads"].begin(), whole["threads"].end(),
+                               running)));
     for (const Json& thread : state["threads"]) {
       CHECK(std::count(whole["threads"].begin(), whole["threads"].end(),
                        thread) == 1);

@@ -131,7 +131,7 @@ std::optional<std::uint64_t> EnumeratorOf(std::string_view name) {
       std::unordered_map<std::string_view, std::optional<std::uint64_t>>;
   static const Values& known = *new Values([] {
     Values values;
-    const btf* const types = TypesOf("");
+    const btf* const types = TypesOf("").all;
     const std::uint32_t count = types == nullptr ? 0 : btf__type_cnt(types);
     for (std::uint32_t id = 1; id < count; ++id) {
       const btf_type* const type = btf__type_by_id(types, id);

@@ -50,7 +50,7 @@ struct HookValues {
   std::vector<logformat::PayloadType> types;
   std::vector<std::string> names;
   // As logformat::HookInfo::number_names.
-  std::vector<std::shared_ptr<const logformat::NumberNames>> number_names;
+  std::vector<std::shared_ptr<const logformat::NumberNames>> number_names = {};
 };
 
 // A dynamic hook: a uprobe, a USDT probe, a tracepoint or a kernel function,
