@@ -53,12 +53,16 @@ absl::StatusOr<TreeTable> OverTime(const ReportRequest& request,
                         length_ns / every_ns + 1, kMostIntervals)));
   }
   TreeTable all;
-  for (std::uint64_t at = whole.begin_ns; at < whole.end_ns; at += every_ns) {
+  const std::uint64_t last = length_ns == 0 ? 0 : (length_ns - 1) / every_ns;
+  for (std::uint64_t i = 0; i <= last; ++i) {
+    const std::uint64_t at = whole.begin_ns + i * every_ns;
+    // The last has what is of the trace's end, too.
+    rmap::TableRange range{.from_ns = at};
+    if (i != last) range.until_ns = at + every_ns;
     auto reader = request.input->Open(request.trace);
     if (!reader.ok()) return reader.status();
-    auto part = rmap::Reconstruct(
-        **reader, {.gating = request.gating,
-                   .range = {at, std::min(at + every_ns, whole.end_ns)}});
+    auto part =
+        rmap::Reconstruct(**reader, {.gating = request.gating, .range = range});
     if (!part.ok()) return part.status();
     tree.runs = {{"", &*part}};
     tree.owner = base::FormatInstant(at - whole.begin_ns);
@@ -134,13 +138,16 @@ absl::StatusOr<ReportAnswer> ReportTree(const ReportRequest& request,
   for (const rmap::EventPlan& event : rmap::PlanEvents((*reader)->info())) {
     events.push_back(event.name);
   }
+  const auto others = ReadOthers(request);
+  if (!others.ok()) return others.status();
+  for (const OtherTrace& other : *others) {
+    for (const auto& event : other.report->events) events.push_back(event.name);
+  }
   if (absl::Status fits = rules.Check(events); !fits.ok()) {
     return AsUsage(fits);
   }
   auto rows = ReadRows(request, request.render.by, **reader);
   if (!rows.ok()) return rows.status();
-  const auto others = ReadOthers(request);
-  if (!others.ok()) return others.status();
   rmap::metrics::TreeRequest tree{
       .rules = &rules,
       .tree = request.metrics.tree,
@@ -185,6 +192,19 @@ absl::StatusOr<ReportAnswer> ReportListing(const ReportRequest& request) {
   }
   const auto report = rmap::Reconstruct(**reader, {});
   if (!report.ok()) return report.status();
+  const bool whole = std::all_of(
+      report->cpu_rows.begin(), report->cpu_rows.end(),
+      [&](const rmap::CpuRow& cpu) {
+        return cpu.counts.size() == report->events.size() &&
+               std::all_of(cpu.counts.begin(), cpu.counts.end(),
+                           [](const auto& one) { return one.has_value(); });
+      });
+  if (!whole) {
+    return absl::DataLossError(absl::StrFormat(
+        "%s: counts of a CPU are missing, and a listing cannot say so: "
+        "--format text shows what is there",
+        request.trace));
+  }
   std::string out = text[0];
   std::vector<std::uint64_t> all(report->events.size(), 0);
   const auto line = [&](const std::string& name,
@@ -198,7 +218,7 @@ absl::StatusOr<ReportAnswer> ReportListing(const ReportRequest& request) {
   for (const rmap::CpuRow& cpu : report->cpu_rows) {
     std::vector<std::uint64_t> counts;
     for (std::size_t i = 0; i < all.size(); ++i) {
-      counts.push_back(i < cpu.counts.size() ? cpu.counts[i].value_or(0) : 0);
+      counts.push_back(*cpu.counts[i]);
       all[i] += counts[i];
     }
     // The last is what is not listed.

@@ -391,7 +391,9 @@ absl::StatusOr<TraceDescription> ParseMetadata(std::string_view text,
   TakeTriggers(take, info);
   TakeHooks(blocks.env, take, info);
   for (const auto& names : TakeTexts("number_names", kMaxNamedValues, take)) {
-    if (!ParseNumberNamesText(names, info.hooks)) take.MarkBad("number_names");
+    if (ParseNumberNamesText(names, info.hooks)) continue;
+    take.MarkBad("number_names");
+    break;
   }
   if (version == 0 || !take.bad_key().empty()) {
     return Damaged(path,

@@ -56,15 +56,14 @@ std::shared_ptr<const NumberNames> ParseNumberNames(std::string_view text) {
     name.text = NextField(rest);
     if (!Take(name.text, name.value, "=") || name.text.empty() ||
         name.text.size() > kMaxNumberName ||
+        stored->names.size() == kMaxNumberNames ||
         !std::ranges::all_of(name.text, IsPrintable)) {
       return nullptr;
     }
     name.value = NamedNumber(name.value);
     stored->names.push_back(name);
   }
-  if (stored->names.empty() || stored->names.size() > kMaxNumberNames) {
-    return nullptr;
-  }
+  if (stored->names.empty()) return nullptr;
   set.names = stored->names;
   return {stored, &set};
 }

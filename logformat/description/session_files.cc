@@ -116,14 +116,14 @@ absl::StatusOr<CpuEvents> ReadCpuEvents(const SessionControl& session,
 void ParseHooks(std::string_view text, TraceDescription& description,
                 const char* file) {
   std::vector<HookInfo>& hooks = description.info.hooks;
-  std::size_t line_number = 0;
+  std::size_t line_number = 0, named = 0;
   while (!text.empty()) {
     ++line_number;
     const std::size_t end = text.find('\n');
     if (end == std::string_view::npos) {
       description.messages.push_back(absl::StrFormat(
           "%s line %d was cut after %d bytes: its writer died while it "
-          "registered a hook, which has no records",
+          "registered a hook, which has no records or lacks names of numbers",
           file, line_number, text.size()));
       break;
     }
@@ -143,7 +143,10 @@ void ParseHooks(std::string_view text, TraceDescription& description,
       }
       continue;
     }
-    if (ParseNumberNamesText(line, hooks)) continue;
+    if (named < kMaxNamedValues && ParseNumberNamesText(line, hooks)) {
+      ++named;
+      continue;
+    }
     if (tab != std::string_view::npos) {
       const auto parsed = std::from_chars(line.data(), line.data() + tab, id);
       if (parsed.ec == std::errc() && parsed.ptr == line.data() + tab) {
@@ -159,9 +162,14 @@ void ParseHooks(std::string_view text, TraceDescription& description,
       }
     }
     if (!hook) {
+      // A line behind that of a hook that is known adds to it.
+      const bool adds = !hooks.empty() && hooks.back().id == id;
       description.messages.push_back(absl::StrFormat(
-          "%s line %d is damaged: records of its hook cannot be read", file,
-          line_number));
+          "%s line %d is damaged: %s", file, line_number,
+          adds ? absl::StrFormat("names of numbers of hook %d, or what its "
+                                 "probe costs, are not known",
+                                 id)
+               : "records of its hook cannot be read"));
       continue;
     }
     hooks.push_back(*std::move(hook));

@@ -54,6 +54,10 @@ absl::Status WriteListing(const Listing& listing, TraceOutput& output) {
       info.not_known.push_back(note);
     }
   }
+  if (listing.not_known.size() > kMostNotes &&
+      info.not_known.size() == kMostNotes) {
+    info.not_known.emplace_back("more, of which only the first are named");
+  }
   info.listing = listing.text;
   info.not_known.emplace_back(
       "when its threads ran: each CPU is shown with one thread, all the time");

@@ -14,9 +14,15 @@ namespace {
 
 constexpr double kFalseDiscoveryRate = 0.05;
 
+// A row in the runs that have it.
+struct Alone {
+  std::vector<double> values;
+  double below = 0, above = 0;  // sums of what losses leave open
+};
+
 struct Side {
-  TreeTable all;                           // of the runs together
-  std::vector<std::vector<double>> alone;  // by row, of runs that have it
+  TreeTable all;             // of the runs together
+  std::vector<Alone> alone;  // by row
 };
 
 absl::StatusOr<Side> SideOf(const metrics::RuleSet& rules,
@@ -33,8 +39,14 @@ absl::StatusOr<Side> SideOf(const metrics::RuleSet& rules,
     request.runs = {{"", &report}};
     const auto one = metrics::MakeTreeTable(request);
     for (std::size_t row = 0; row < side.alone.size(); ++row) {
-      const auto& value = one->rows[row].value;
-      if (value) side.alone[row].push_back(*value);
+      const TreeRow& of = one->rows[row];
+      if (!of.value) continue;
+      Alone& alone = side.alone[row];
+      alone.values.push_back(*of.value);
+      // The spread of the runs has the errors of estimates.
+      if (of.value_quality != Quality::kBounded) continue;
+      alone.below += *of.value - of.lo.value_or(*of.value);
+      alone.above += of.hi.value_or(*of.value) - *of.value;
     }
   }
   return side;
@@ -45,8 +57,13 @@ std::optional<Sample> SampleOf(const Side& side, std::size_t row) {
   const TreeRow& joined = side.all.rows[row];
   if (!joined.value) return std::nullopt;
   // Ratios: two that agree to the ninth digit are equal.
-  Sample sample{.values = side.alone[row], .resolution = 1e-9, .of_turns = {}};
-  if (sample.values.size() < 2) {
+  const Alone& alone = side.alone[row];
+  const auto runs = static_cast<double>(alone.values.size());
+  Sample sample{.values = alone.values, .resolution = 1e-9, .of_turns = {}};
+  if (runs >= 2) {
+    sample.below = alone.below / runs;
+    sample.above = alone.above / runs;
+  } else {
     sample.values = {*joined.value};
     sample.below = *joined.value - joined.lo.value_or(*joined.value);
     sample.above = joined.hi.value_or(*joined.value) - *joined.value;

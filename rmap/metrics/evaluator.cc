@@ -168,6 +168,13 @@ Evaluator::Outcome Evaluator::Compute(std::size_t index, const Where& where) {
 
 Evaluator::Outcome Evaluator::Leaf(const Node& node, const Binding& binding,
                                    const Where& where) {
+  // A value of another row is no part of this one's total.
+  if (where.divisor != 0 &&
+      (!node.trace.empty() || node.operation == Operation::kStatistic ||
+       (node.operation == Operation::kNumber &&
+        node.dimensions != Dimensions{}))) {
+    return {{}, {}, "a tree has events of its own row only"};
+  }
   if (node.operation == Operation::kNumber) {
     return {Constant(node.number), {}, ""};
   }
@@ -241,6 +248,7 @@ Evaluator::Outcome Evaluator::JoinedInput(const Binding& binding,
       std::uint64_t& id = run_inputs_[run];
       if (id == 0) id = errors_.Add(spread_, 0, 0);
       ratio.quality = Worse(ratio.quality, Quality::kScaled);
+      ratio.interval.reset();  // of its run alone
       AddSlopes({{id, 1}}, ratio.value, ratio.slopes);
       return {std::move(ratio), {}, ""};
     }

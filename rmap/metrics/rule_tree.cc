@@ -58,6 +58,13 @@ void Append(const RuleSet& rules, std::size_t rule, std::size_t parent,
 absl::Status CheckTrees(const RuleSet& rules) {
   for (const Rule& rule : rules.rules()) {
     if (rule.text.parent.empty() && rule.text.tree.empty()) continue;
+    if (!rule.text.parent.empty() && !rule.text.tree.empty()) {
+      return base::ErrorAt(
+          rule.text.parent_place,
+          absl::StrFormat("`%s` has a parent, so it is no root: leave out "
+                          "`tree`",
+                          rule.text.name));
+    }
     if (absl::Status count = CheckCount(rule); !count.ok()) return count;
     std::vector<std::string> chain = {rule.text.name};
     const Rule* at = &rule;
@@ -99,7 +106,8 @@ absl::Status CheckTrees(const RuleSet& rules) {
 absl::StatusOr<RuleTree> FindTree(const RuleSet& rules, std::string_view name) {
   if (absl::Status sound = CheckTrees(rules); !sound.ok()) return sound;
   std::vector<std::string> known;
-  for (std::size_t i = 0; i < rules.rules().size(); ++i) {
+  // A user's tree comes behind a shipped one of the same name, and is meant.
+  for (std::size_t i = rules.rules().size(); i-- > 0;) {
     const RuleText& text = rules.rules()[i].text;
     if (text.tree.empty()) continue;
     known.push_back(text.tree);

@@ -50,7 +50,7 @@ class TreeRows {
     for (std::size_t run = 0; run < request_.runs.size(); ++run) {
       const MetricValue total = evaluator_.ValueIn(run, tree_.nodes[0].rule);
       const MetricValue per = evaluator_.ValueIn(run, tree_.per);
-      if (!total.value || per.value.value_or(0) == 0) continue;
+      if (total.value.value_or(0) <= 0 || per.value.value_or(0) <= 0) continue;
       values.push_back(*total.value / *per.value);
       list +=
           (list.empty() ? "" : ", ") + absl::StrFormat("%.4f", values.back());

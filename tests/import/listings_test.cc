@@ -103,6 +103,44 @@ TEST_CASE("pmcount: a listing that does not add up has line and both numbers",
         "x.txt:12:1: counter 1, wanted 2 to 16");
 }
 
+TEST_CASE("pmcount: what is out of place is no listing", "[import][listing]") {
+  CHECK(ErrorOf("pmcount -k\nCounter 1, event 1: A\n[ 0] 1\n"
+                "Counter 2, event 2: B\n[ALL] 1 2\n") ==
+        "x.txt:4:1: a counter behind the rows");
+  CHECK(ErrorOf("pmcount -k\nCounter 1, event 1: A\n[ALL] 0\n") ==
+        "x.txt:3:1: there is no row of a CPU");
+  // Lines of rows left out are kept, too.
+  const std::string text = TextOf("power5-group5.txt");
+  std::string dots;
+  for (int i = 0; i < 40000; ++i) dots += ".\n";
+  CHECK(ErrorOf(Replaced(text, ".\n.\n.\n", dots))
+            .find(" bytes around the rows, more than 65536") !=
+        std::string::npos);
+}
+
+TEST_CASE("perf stat: means of runs and second metrics are read",
+          "[import][listing]") {
+  const auto listing = ParseListing(
+      "1000,,cycles,0.52%,999,100.00,,\n"
+      ",,,,,0.13,stalled cycles per insn\n"
+      "500,,instructions,0.10%,999,100.00,0.50,insn per cycle\n",
+      "x.txt");
+  INFO(listing.status().message());
+  REQUIRE(listing.ok());
+  CHECK(listing->events == std::vector<std::string>{"cycles", "instructions"});
+  const auto& notes = listing->not_known;
+  const auto says = [&](const char* what) {
+    return std::any_of(notes.begin(), notes.end(), [&](const auto& note) {
+      return note.find(what) != std::string::npos;
+    });
+  };
+  CHECK(says("the means of several (-r)"));
+  CHECK(says("how long it took"));
+  CHECK(ErrorOf("1,,cycles,18446744073709551615,100.00,,\n") ==
+        "x.txt:1:1: 18446744073709551615 ns of running, more than "
+        "1000000000000000000");
+}
+
 TEST_CASE("perf stat: counts of a command, of CPUs, of intervals",
           "[import][listing]") {
   const Listing command = Parsed("perf-stat.csv");

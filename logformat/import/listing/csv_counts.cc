@@ -28,6 +28,7 @@ using Fields = std::vector<std::string>;
 
 // A time of perf's is below this.
 constexpr double kMostSeconds = 1e9;
+constexpr std::uint64_t kMostRunNs = 1'000'000'000'000'000'000;
 
 bool IsReal(const std::string& text, double& value) {
   return !text.empty() && (absl::ascii_isdigit(text[0]) != 0) &&
@@ -42,6 +43,7 @@ struct PerfLine {
   std::string value, unit, event;
   std::uint64_t run_ns = 0;
   double percent = 0;
+  bool is_mean = false;  // of several runs
 };
 
 std::optional<PerfLine> ParsePerfLine(const std::string& line) {
@@ -80,9 +82,13 @@ std::optional<PerfLine> ParsePerfLine(const std::string& line) {
     }
     made.value = fields[i];
     made.unit = fields[i + 1];
-    made.event =
-        absl::StrJoin(fields.begin() + static_cast<std::ptrdiff_t>(i) + 2,
-                      fields.begin() + static_cast<std::ptrdiff_t>(run), ",");
+    // With -r the noise of the runs stands between: "0.52%".
+    made.is_mean = run > i + 3 && fields[run - 1].ends_with('%');
+    made.event = absl::StrJoin(
+        fields.begin() + static_cast<std::ptrdiff_t>(i) + 2,
+        fields.begin() +
+            static_cast<std::ptrdiff_t>(made.is_mean ? run - 1 : run),
+        ",");
     made.run_ns = *base::ParseInteger(fields[run]);
     IsReal(fields[run + 1], made.percent);
     return made;
@@ -99,6 +105,12 @@ std::string TooMany(const std::string& event) {
 
 bool IsLeftOut(const std::string& line) {
   return line.empty() || line.starts_with('#');
+}
+
+// A second metric of an event, which perf prints in a line of its own behind
+// empty fields, or the head of such lines.
+bool IsMetric(const std::string& line) {
+  return absl::StrContains(line, ",,") && !absl::StrContains(line, "<not ");
 }
 
 Fields LinesOf(std::string_view text) {
@@ -118,6 +130,7 @@ class PerfStat {
       ++line_;
       if (IsLeftOut(line)) continue;
       const auto parsed = ParsePerfLine(line);
+      if (!parsed && !listing_.events.empty() && IsMetric(line)) continue;
       if (!parsed) {
         return Error(
             "wanted VALUE,UNIT,EVENT,RUN_NS,PERCENT,... of `perf stat "
@@ -137,6 +150,15 @@ class PerfStat {
           "time and scaled it up",
           event, percent));
     }
+    if (means_) {
+      listing_.not_known.emplace_back(
+          "the counts of each run: perf printed the means of several (-r)");
+    }
+    if (!timed_) {
+      listing_.not_known.emplace_back(
+          "how long it took: shown is the longest time for which an event was "
+          "counted, added up over CPUs and threads");
+    }
     return Rows();
   }
 
@@ -146,6 +168,11 @@ class PerfStat {
   }
 
   absl::Status Take(const PerfLine& line) {
+    if (line.run_ns > kMostRunNs) {
+      return Error(absl::StrFormat("%d ns of running, more than %d",
+                                   line.run_ns, kMostRunNs));
+    }
+    means_ |= line.is_mean;
     if (!line.other.empty()) {
       return Error(absl::StrFormat(
           "counts of %s; a trace has those of CPUs: `perf stat -A -x,`, or "
@@ -212,7 +239,10 @@ class PerfStat {
         for (const auto& [column, count] : counts) {
           if (__builtin_add_overflow(row.counts[column], count,
                                      &row.counts[column])) {
-            return Error("counts of more than 2^64");
+            return Error(absl::StrFormat(
+                "`%s` of CPU %d: the sum of its counts up to %d ns is more "
+                "than 2^64 - 1",
+                base::EscapeName(listing_.events[column]), cpu, time_ns));
           }
         }
         listing_.rows.push_back(row);
@@ -224,7 +254,7 @@ class PerfStat {
   const std::string& file_;
   Listing listing_;
   std::size_t line_ = 0;
-  bool timed_ = false;
+  bool timed_ = false, means_ = false;
   std::uint64_t longest_ns_ = 0;
   std::map<std::string, std::uint64_t> not_counted_;
   std::map<std::string, double> scaled_;

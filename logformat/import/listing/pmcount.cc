@@ -68,8 +68,10 @@ class Pmcount {
       }
     }
     if (all_.empty()) return Error("there is no row [ALL] with the sums");
+    if (listing_.rows.empty()) return Error("there is no row of a CPU");
     if (absl::Status sums = Sums(); !sums.ok()) return sums;
-    const std::size_t around = text_.size() - (behind_ - first_row_);
+    const std::size_t around =
+        text_.size() - (behind_ - first_row_) + elided_.size();
     if (around > kMostAround) {
       return Error(absl::StrFormat("%d bytes around the rows, more than %d",
                                    around, kMostAround));
@@ -116,6 +118,9 @@ class Pmcount {
 
   // "Counter 4, event 12: PM_CYC [shared]".
   absl::Status Counter(const std::string& line) {
+    if (!listing_.rows.empty() || !all_.empty()) {
+      return Error("a counter behind the rows");
+    }
     const std::vector<std::string> words =
         absl::StrSplit(line, ' ', absl::SkipEmpty());
     const auto number = [](const std::string& word, char after) {

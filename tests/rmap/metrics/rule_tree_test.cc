@@ -163,6 +163,22 @@ TEST_CASE("tree: a change is certain only with several runs a side",
   CHECK(one->rows[1].verdict == "noise_unknown");
 }
 
+TEST_CASE("tree: a root has no parent, and a later tree of a name is meant",
+          "[rmap][metrics]") {
+  const std::string tree =
+      "[metric.all]\ntree = \"t\"\nexpr = \"`CYC`\"\nper = \"done\"\n"
+      "[metric.done]\nexpr = \"`INST`\"\n";
+  CHECK(ErrorOf(tree + "[metric.b]\nparent = \"all\"\ntree = \"u\"\n"
+                       "expr = \"`A`\"\n") ==
+        "x.toml:8:11: `b` has a parent, so it is no root: leave out `tree`");
+  const RuleSet two = RulesOf(tree +
+                              "[metric.again]\ntree = \"t\"\nexpr = \"`A`\"\n"
+                              "per = \"done\"\n");
+  const auto found = FindTree(two, "t");
+  REQUIRE(found.ok());
+  CHECK(two.rules()[found->nodes[0].rule].text.name == "again");
+}
+
 TEST_CASE("tree: the shipped ones are trees", "[rmap][metrics]") {
   for (const char* name : {"cpi", "topdown", "topdown-arm64"}) {
     CAPTURE(name);
@@ -181,9 +197,9 @@ TEST_CASE("tree: top-down parts are cycles for each instruction",
     const RuleSet rules = RulesOf(std::string(ShippedTree(name)));
     const auto table = MakeTreeTable(
         {.rules = &rules, .tree = name, .runs = {{"", &run}}, .owner = ""});
-    std::vector<double> values;
-    for (const TreeRow& row : table->rows) values.push_back(*row.value);
-    return values;
+    std::vector<double> shown;
+    for (const TreeRow& row : table->rows) shown.push_back(*row.value);
+    return shown;
   };
   // 5 slots a cycle, 2 cycles an instruction.
   CHECK(values("topdown", ReportOf({{"slots", 1000},

@@ -21,6 +21,17 @@ bool IsToken(std::string_view text) {
          text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
+// Only in a home of this user: with sudo it may be another's, who could not
+// write into a directory of root's later.
+void MakeOwnCacheDirectory(const std::string& path) {
+  const char* const home = std::getenv("HOME");
+  struct stat status;
+  if (path == CacheDirectory() && home != nullptr &&
+      ::stat(home, &status) == 0 && status.st_uid == ::geteuid()) {
+    MakeCacheDirectory(path);
+  }
+}
+
 }  // namespace
 
 std::string KeptAddressPath(std::span<const std::uint8_t, 16> trace_uuid) {
@@ -64,7 +75,7 @@ std::optional<KeptAddress> ReadKeptAddress(const std::string& path) {
 
 void KeepAddress(const std::string& path, const KeptAddress& address) {
   if (path.empty()) return;
-  MakeCacheDirectory(path.substr(0, path.rfind('/')));
+  MakeOwnCacheDirectory(path.substr(0, path.rfind('/')));
   const std::string fresh = absl::StrFormat("%s.%d", path, ::getpid());
   const int file =
       ::open(fresh.c_str(),

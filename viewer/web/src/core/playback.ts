@@ -77,7 +77,7 @@ function retreat(play: Play, next: number, range: PlayRange): Play {
 
 // Speeds are trace time in a second: 1e6 is 1,000 times slower than it was.
 export const REAL_TIME = 1e9;
-const SLOWEST = 100;
+export const SLOWEST = 100;
 const FASTEST = 1e12;
 // Between them the list has the powers of ten, slowest last.
 export const SPEEDS = [1e10, REAL_TIME, 1e8, 1e7, 1e6, 1e5, 1e4, 1e3] as const;

@@ -5,7 +5,7 @@ import {computed, effect, type ReadonlySignal} from '@preact/signals-core';
 import {type Field, flagField, numberIn, wordField} from '../core/address';
 import {after} from '../core/commands';
 import type {Core} from '../core/core';
-import {faster, FOLLOWS, STEP_KINDS, stepName} from '../core/playback';
+import {faster, FOLLOWS, SLOWEST, STEP_KINDS, stepName} from '../core/playback';
 import type {Rows} from '../timeline/rows/rows';
 import {PlayheadState} from './playhead_state';
 import {Steps} from './stepping';
@@ -76,8 +76,9 @@ export class Replay {
       {
         key: 'speed',
         read: (text, first) => {
-          const speed = numberIn(text, 1);
-          if (first && speed !== null) playback.setSpeed(speed);
+          const speed = numberIn(text);
+          // Links of older pages have "1": the window in ten seconds.
+          if (first && speed !== null && speed >= SLOWEST) playback.setSpeed(speed);
         },
         write: () => String(Math.round(play.value.speed)),
       },

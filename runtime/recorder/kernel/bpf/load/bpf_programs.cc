@@ -366,12 +366,14 @@ void BpfPrograms::SetStarting(std::int32_t pid) {
 }
 
 std::uint64_t BpfPrograms::SumOverPrograms(
-    std::uint64_t (*value)(const bpf_prog_info& info)) const {
+    std::uint64_t (*value)(const bpf_prog_info& info),
+    const std::set<int>& without) const {
   std::uint64_t sum = 0;
-  const auto add = [&sum, value](int fd) {
+  const auto add = [&](int fd) {
     bpf_prog_info info{};
     __u32 bytes = sizeof(info);
-    if (fd >= 0 && bpf_obj_get_info_by_fd(fd, &info, &bytes) == 0) {
+    if (fd >= 0 && !without.contains(fd) &&
+        bpf_obj_get_info_by_fd(fd, &info, &bytes) == 0) {
       sum += value(info);
     }
   };
@@ -397,23 +399,24 @@ std::uint64_t BpfPrograms::whole_run_time_ns() const {
 }
 
 std::uint64_t BpfPrograms::run_time_ns() const {
-  std::uint64_t rest = whole_run_time_ns();
-  const auto leave_out = [&rest](int program) {
-    bpf_prog_info info{};
-    __u32 bytes = sizeof(info);
-    if (bpf_obj_get_info_by_fd(program, &info, &bytes) != 0) return;
-    rest -= std::min<std::uint64_t>(rest, info.run_time_ns);
-  };
+  // What they take is taken out of the segments, or said there as not known.
+  std::set<int> in_segments;
   if (probes_measured_) {
-    leave_out(bpf_program__fd(skeleton_->progs.on_user_probe));
+    in_segments.insert(bpf_program__fd(skeleton_->progs.on_user_probe));
   }
   if (functions_measured_) {
-    leave_out(bpf_program__fd(skeleton_->progs.on_kernel_probe));
     for (const base::ScopedFd& copy : function_programs_) {
-      leave_out(copy.get());
+      in_segments.insert(copy.get());
+    }
+    if (functions_not_traced_.empty()) {
+      in_segments.insert(bpf_program__fd(skeleton_->progs.on_kernel_probe));
     }
   }
-  return rest;
+  return SumOverPrograms(
+      [](const bpf_prog_info& info) -> std::uint64_t {
+        return info.run_time_ns;
+      },
+      in_segments);
 }
 
 void BpfPrograms::Describe(

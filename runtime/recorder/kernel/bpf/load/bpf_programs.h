@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -95,8 +96,10 @@ class BpfPrograms {
   BpfPrograms() = default;
   // Runs the program that dumps counters on `cpu`. Returns: 0 or an errno.
   int RunDump(std::uint32_t cpu, countrace_dump_request request);
+  // `without`: descriptors of programs.
   std::uint64_t SumOverPrograms(
-      std::uint64_t (*value)(const bpf_prog_info& info)) const;
+      std::uint64_t (*value)(const bpf_prog_info& info),
+      const std::set<int>& without = {}) const;
   // Returns: 0 or an errno.
   int OpenAndLoad(const BpfProgramOptions& options,
                   std::vector<logformat::NotRecorded>& left_out);

@@ -333,7 +333,8 @@ absl::Status AttachHookPrograms(const KernelHookRequest& request,
     last_failure = failure;
     if (absl::IsPermissionDenied(failure)) {
       no_way &= request.dynamic[i].type == DynamicHook::Type::kKernelFunction &&
-                !FunctionWaysHere().no_kprobe.empty();
+                !FunctionWaysHere().no_kprobe.empty() &&
+                !FunctionWaysHere().no_fentry.empty();
     }
     if (absl::IsPermissionDenied(failure) && ++denied <= kNamedFailures) {
       denied_names += (denied == 1 ? "" : "; ") + base::StatusText(failure);

@@ -19,7 +19,8 @@ void RunTimeSampler::Close(std::uint64_t now_ns) {
   const std::uint64_t window_ns = now_ns - window_begin_ns_;
   if (window_ns == 0) return;
   sampled_ns_ += window_ns;
-  last_share_ = static_cast<double>(programs_.run_time_ns() - run_before_ns_) /
+  const std::uint64_t run_ns = programs_.run_time_ns();
+  last_share_ = static_cast<double>(run_ns - std::min(run_ns, run_before_ns_)) /
                 static_cast<double>(window_ns);
   estimated_ns_ +=
       last_share_ * static_cast<double>(now_ns - estimated_until_ns_);
