@@ -1,5 +1,6 @@
 #include "logformat/repair/user_packets.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <memory>
@@ -7,6 +8,7 @@
 
 #include "absl/strings/str_format.h"
 #include "logformat/event_schema.h"
+#include "logformat/packet_checksum.h"
 #include "logformat/read/record_walk.h"
 
 namespace countrace::logformat {
@@ -98,8 +100,11 @@ bool UserPackets::Translate(std::span<std::byte> packet) {
       !MayBeOurs(head)) {
     return false;
   }
+  // The content may end with a text, in the middle of a word.
   const std::span<std::byte> records =
-      packet.subspan(kPacketHeadBytes, content - kPacketHeadBytes);
+      packet.subspan(kPacketHeadBytes,
+                     std::min(open ? packet.size() : CheckedRecordBytes(head),
+                              packet.size() - kPacketHeadBytes));
   const RecordWalk walk = WalkRecords(table_, records, head.begin_ns, open);
   if (limits_.now_ns != 0 && (walk.last_ns > limits_.now_ns + kClockErrorNs ||
                               head.end_ns > limits_.now_ns + kClockErrorNs)) {

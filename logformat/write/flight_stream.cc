@@ -4,6 +4,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <vector>
 
@@ -142,15 +143,17 @@ absl::StatusOr<std::uint64_t> FlightStream::DropOldest(
   PacketHead head;
   if (!file.Read(oldest.offset, packet.data(), packet.size()) ||
       !file.Read(oldest.offset, &head, sizeof(head)) || !IsHead(head) ||
+      head.content_bits / 8 < kPacketHeadBytes ||
       head.content_bits / 8 > oldest.bytes) {
     return absl::DataLossError(
         absl::StrFormat("%s changed at offset %d", path_, oldest.offset));
   }
-  const std::uint64_t content = head.content_bits / 8;
-  const RecordWalk walk = WalkRecords(
-      table,
-      std::span(packet).subspan(kPacketHeadBytes, content - kPacketHeadBytes),
-      head.begin_ns, /*open=*/false);
+  // The content may end with a text, in the middle of a word.
+  const std::size_t bytes = std::min<std::size_t>(
+      CheckedRecordBytes(head), packet.size() - kPacketHeadBytes);
+  const RecordWalk walk =
+      WalkRecords(table, std::span(packet).subspan(kPacketHeadBytes, bytes),
+                  head.begin_ns, /*open=*/false);
   overwritten_ += walk.records;
   const bool first = dropped_to_ == 0;
   if (first) {

@@ -7,8 +7,12 @@
 #include <catch2/catch.hpp>
 #include <csignal>
 #include <filesystem>
+#include <span>
+#include <string>
 #include <vector>
 
+#include "logformat/event_schema.h"
+#include "logformat/write/flight_stream.h"
 #include "tests/logformat/trace_generator.h"
 #include "tests/support/trace_builder.h"
 
@@ -222,6 +226,38 @@ TEST_CASE("packet_writer: what no packet could hold is reported to the owner",
   const Collector read = ReadAll(temp / "t", reader);
   CHECK(read.discarded[static_cast<std::size_t>(DiscardCause::kNoResource)] ==
         (one_packet_fits ? 7 : 0));
+}
+
+TEST_CASE(
+    "flight_stream: each record of an overwritten packet is counted, also one "
+    "that ends with a text",
+    "[logformat][flight]") {
+  TempDirectory temp;
+  TraceBuilder builder(temp / "t");
+  builder.SetPacketBytes(2 * kPacketAlignBytes);
+  const std::uint32_t hook = builder.AddPoint("p", "n", "s");
+  constexpr std::uint64_t kRecords = 4000;
+  for (std::uint64_t i = 0; i < kRecords; ++i) {
+    // Of 1 to 8 bytes with its end, so the content has any length.
+    const std::string text(i % 8, 'x');
+    REQUIRE(builder.Thread(1, 1).writer().Append(
+        static_cast<std::uint16_t>(hook << 1), i,
+        std::as_bytes(std::span(text.c_str(), text.size() + 1))));
+  }
+  builder.Finish();
+  std::unique_ptr<TraceReader> reader;
+  const Collector whole = ReadAll(temp / "t", reader);
+  REQUIRE(whole.records.size() == kRecords);
+  const StreamInfo info = reader->streams()[0];
+  const RecordTable table(EventClasses(reader->info()), StreamClass::kThread);
+  FlightStream stream(temp / "t", {info.file, StreamClass::kThread});
+  REQUIRE(stream.FindClosed().ok());
+  std::uint64_t dropped = 0;
+  while (stream.DropOldest(table).value() != 0) ++dropped;
+  REQUIRE(dropped + 8 >= info.packets);
+  REQUIRE(stream.Renumber().ok());
+  const Collector kept = ReadAll(temp / "t", reader);
+  CHECK(kept.records.size() + stream.overwritten_records() == kRecords);
 }
 
 }  // namespace

@@ -190,7 +190,10 @@ StreamFollower::Step StreamFollower::ReadSome(const WatchedStream& watched,
   }
   head_ = head;
   const bool closed = head.content_bits != 0;
-  const std::uint64_t end = (closed ? head.content_bits : head.packet_bits) / 8;
+  // The content may end with a text, in the middle of a word.
+  const std::uint64_t words = (head.content_bits + 63) / 64;
+  const std::uint64_t end =
+      closed ? std::min(words * 8, head.packet_bits / 8) : head.packet_bits / 8;
   if (at_ >= end) {
     return closed ? Step::kPacketDone : AtRest(now_ns, closed, 0);
   }
