@@ -102,10 +102,13 @@ class PerfStacks(unittest.TestCase):
     def agreement(ours, theirs):
         """The share of the samples that have the same chain in both."""
         def known(stacks):
-            """Where a stack is cut off, ours say so, and theirs may have a wrong frame."""
+            """Where a stack is cut off, ours say so, and theirs may have a wrong frame;
+            perf does not go through the vdso."""
             out = collections.Counter()
             for chain, count in stacks.items():
-                out[chain[1:] if chain[0][1] in ENDS else chain] += count
+                chain = chain[1:] if chain[0][1] in ENDS else chain
+                vdso = [i for i, (_, dso) in enumerate(chain) if dso == '[vdso]']
+                out[chain[vdso[0]:] if vdso else chain] += count
             return out
         ours, theirs = known(ours), known(theirs)
         return sum((ours & theirs).values()) / max(sum(theirs.values()), 1)
