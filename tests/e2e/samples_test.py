@@ -205,6 +205,17 @@ class Samples(Recording):
             self.assertEqual(0, json.loads(run(COUNTRACE, 'report', '--format', 'json',
                                                self.trace).stdout)['loss']['clock_errors'])
 
+    def test_others_that_sample_page_faults_too(self):
+        """The kernel makes records of a software event as large as another's need."""
+        if not shutil.which('perf'):
+            self.skipTest('SKIPPED: perf is not installed')
+        script = (f'perf record -q -a -g -e page-faults -c 1 -o {self.trace}.data -- '
+                  f'{WORKLOAD} pages 700 50')
+        done = self.record('--backend', 'perf', '--', 'sh', '-c', script)
+        self.assertNotIn('unknown layout', done.stderr)
+        lines = run(COUNTRACE, 'script', self.trace).stdout.splitlines()
+        self.assertGreater(sum(' fault: ' in line for line in lines), 750)
+
     def test_lost_samples_are_said(self):
         """A recorder that stands still while a program has a hundred thousand samples.
 

@@ -133,9 +133,13 @@ class BpfRing final : public Ring {
 };
 
 class PerfRing final : public Ring {
+  static constexpr std::uint64_t kFaultId = 1234;
+
  public:
   PerfRing(std::size_t counters, std::uint64_t)
-      : decoder_(kFormat, AllSlots(counters), counters) {}
+      : decoder_(kFormat, AllSlots(counters), counters) {
+    decoder_.SetFaultId(kFaultId);
+  }
 
   void Write(const Entry& entry) override {
     std::vector<std::byte> bytes(sizeof(perf_event_header));
@@ -197,8 +201,9 @@ class PerfRing final : public Ring {
       }
       case CpuEvent::kFault: {
         const auto fault = entry.As<logformat::FaultRecord>();
-        Append(bytes, fault.pid, fault.tid, entry.time_ns, fault.address,
-               static_cast<std::uint32_t>(entry.cpu), std::uint32_t{0});
+        Append(bytes, kFaultId, fault.pid, fault.tid, entry.time_ns,
+               fault.address, static_cast<std::uint32_t>(entry.cpu),
+               std::uint32_t{0});
         return PERF_RECORD_SAMPLE;
       }
       case CpuEvent::kFork:

@@ -63,6 +63,12 @@ absl::StatusOr<base::ScopedFd> OpenFaults(const PerfCpuGroupOptions& options,
   return faults;
 }
 
+// 0: the kernel gives none; its records are left out, and said.
+std::uint64_t IdOf(const base::ScopedFd& event) {
+  std::uint64_t id = 0;
+  return ioctl(event.get(), PERF_EVENT_IOC_ID, &id) == 0 ? id : 0;
+}
+
 // Closed: errno says why.
 base::ScopedFd OpenKick(const PerfCpuGroupOptions& options) {
   perf_event_attr kick{};
@@ -138,6 +144,7 @@ absl::StatusOr<PerfCpuGroup> PerfCpuGroup::Open(
     faults = *std::move(opened);
   }
   PerfDecoder decoder(options.format, slots, sets);
+  if (faults.is_open()) decoder.SetFaultId(IdOf(faults));
   PerfCpuGroup group(options.cpu, present, std::move(leader),
                      std::move(members), std::move(faults), *std::move(ring),
                      std::move(decoder), std::move(missing));

@@ -22,9 +22,9 @@ T Load(const std::byte* from) {
 constexpr std::size_t kTrailerBytes = 24;
 constexpr std::size_t kTrailerTidOffset = 4;
 constexpr std::size_t kTrailerTimeOffset = 8;
-// Sample of a page fault: header, {u32 pid, tid}, time, address, {u32 cpu,
-// res}.
-constexpr std::size_t kFaultSampleBytes = 40;
+// Sample of a page fault: header, event id, {u32 pid, tid}, time, address, {u32
+// cpu, res}.
+constexpr std::size_t kFaultSampleBytes = 48;
 // Sample of a switch up to the group: header, {u32 pid, tid}, time, {u32 cpu,
 // res}.
 constexpr std::size_t kSwitchFixedBytes = 32;
@@ -129,12 +129,12 @@ bool PerfDecoder::DecodeGroup(std::span<const std::uint64_t> group,
 
 bool PerfDecoder::DecodeSample(std::span<const std::byte> bytes,
                                RecordBatch& batch) {
-  if (bytes.size() == kFaultSampleBytes) {
+  if (fault_id_ != 0 && Load<std::uint64_t>(bytes.data() + 8) == fault_id_) {
     logformat::FaultRecord fault{};
-    fault.pid = Load<std::int32_t>(bytes.data() + 8);
-    fault.tid = Load<std::int32_t>(bytes.data() + 12);
-    fault.address = Load<std::uint64_t>(bytes.data() + 24);
-    batch.AddStruct(Load<std::uint64_t>(bytes.data() + 16), CpuEvent::kFault,
+    fault.pid = Load<std::int32_t>(bytes.data() + 16);
+    fault.tid = Load<std::int32_t>(bytes.data() + 20);
+    fault.address = Load<std::uint64_t>(bytes.data() + 32);
+    batch.AddStruct(Load<std::uint64_t>(bytes.data() + 24), CpuEvent::kFault,
                     fault);
     return true;
   }
@@ -215,7 +215,10 @@ void PerfDecoder::Decode(const perf_event_header& header, RecordBatch& batch) {
     case PERF_RECORD_LOST: {
       if (body_bytes < sizeof(LostBody) + kTrailerBytes) break;
       const std::uint64_t lost = Load<LostBody>(body).lost;
-      *batch.Add(TrailerTime(bytes), kLossEntry, 1) = lost;
+      // Either event may have lost it: that of the faults has an id at its end.
+      *batch.Add(
+          Load<std::uint64_t>(body + sizeof(LostBody) + kTrailerTimeOffset),
+          kLossEntry, 1) = lost;
       lost_ += lost;
       return;
     }

@@ -1,8 +1,11 @@
 // perf records of a CPU's ring -> kernel records in logformat's layout.
 //
 // The ring holds the samples of two events: the group led by
-// sched:sched_switch, and page faults. They carry no event id (8 bytes less a
-// record); a fault sample has a fixed size that no switch sample can have.
+// sched:sched_switch, and page faults. Only the latter carry their event id: in
+// its place the switches have pid and tid, of which neither alone is 0. Sizes
+// do not tell them apart: where others sample page faults, too, the kernel
+// makes a record larger by what theirs needs (do_perf_sw_event() has one
+// perf_sample_data for all), and what is behind ours is no data.
 // Thread: any, one at a time. FORMAT.md section 4.3; perf_event_open(2).
 #ifndef COUNTRACE_RUNTIME_RECORDER_KERNEL_PERF_PERF_DECODER_H_
 #define COUNTRACE_RUNTIME_RECORDER_KERNEL_PERF_PERF_DECODER_H_
@@ -27,7 +30,8 @@ inline constexpr std::uint64_t kSwitchSampleType =
     PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_READ |
     PERF_SAMPLE_RAW;
 inline constexpr std::uint64_t kFaultSampleType =
-    PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU;
+    PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+    PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU;
 inline constexpr std::uint64_t kSwitchInSampleType =
     PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
 // With event sets, values come with the leader's time enabled at the instant of
@@ -67,6 +71,8 @@ class PerfDecoder {
   using EventBits = std::bitset<logformat::kMaxEvents>;
   void SetRefused(const EventBits& events, std::uint64_t time_ns,
                   RecordBatch& batch);
+  // `id`: that of the page-fault event (PERF_EVENT_IOC_ID); 0: there is none.
+  void SetFaultId(std::uint64_t id) { fault_id_ = id; }
   // Words of a dump.
   std::size_t dump_words() const {
     return sets_.slots() + (sets_.rotates() ? 1 : 0);
@@ -119,6 +125,7 @@ class PerfDecoder {
   std::uint64_t set_since_ns_ = 0, set_since_clock_ = 0;
   std::vector<std::uint64_t> running_ns_;  // of each set, before that
   EventBits refused_;
+  std::uint64_t fault_id_ = 0;
   std::uint64_t malformed_ = 0;
   perf_event_header first_malformed_{};
   std::uint64_t lost_ = 0;
