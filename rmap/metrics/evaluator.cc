@@ -252,7 +252,7 @@ Evaluator::Outcome Evaluator::JoinedInput(const Binding& binding,
       AddSlopes({{id, 1}}, ratio.value, ratio.slopes);
       return {std::move(ratio), {}, ""};
     }
-    if (run == 0) first = input.estimate ? divisor : std::move(input);
+    if (run == 0) first = input.estimate ? divisor : input;
   }
   if (first.estimate) return {{}, {}, "its run has a total of 0"};
   return first;
