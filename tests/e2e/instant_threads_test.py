@@ -103,8 +103,9 @@ class InstantThreads(Recording):
 
     def test_losses(self):
         self.needs_back_end('auto')
-        done = self.record('-a', '--kernel', 'syscalls', '--kernel-ring', '16K',
-                           '--', 'sh', '-c', WORK)
+        # The recorder stands still, so its rings become full.
+        done = self.record('-a', '--kernel', 'syscalls', '--kernel-ring', '16K', '--', 'sh', '-c',
+                           f'kill -STOP $PPID; ls -R /usr/lib >/dev/null; kill -CONT $PPID; {WORK}')
         self.assertIn('lost', done.stderr)
         self.assertGreater(self.compare(self.trace), INSTANTS)
 
