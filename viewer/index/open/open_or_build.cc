@@ -1,7 +1,6 @@
 #include "viewer/index/open/open_or_build.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include <algorithm>
