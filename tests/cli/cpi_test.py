@@ -206,6 +206,18 @@ class Cpi(unittest.TestCase):
             said = run("report", "--format", "pmcount",
                        LISTINGS / "perf-stat.csv", status=1)
             self.assertIn("was not imported from a listing of pmcount", said)
+            for option in (["--slowest", "a", "b"], ["--at", "0"], ["--bounds"]):
+                said = run("report", "--format", "pmcount", *option, listing(0), status=2)
+                self.assertIn("--format pmcount is the whole listing", said)
+            # Its event is of the run of --with alone.
+            other = pathlib.Path(folder, "other.toml")
+            other.write_text('[metric.all]\ntree = "mine"\nexpr = "PM_RUN_CYC"\n'
+                             'per = "all"\n[metric.empty]\nparent = "all"\n'
+                             'expr = "PM_GCT_NOSLOT_CYC"\n')
+            tree = ["report", "--tree", "mine", "--rules", other]
+            run(*tree, listing(0), status=2)
+            said = run(*tree, "--with", f"b={listing(5)}", listing(0))
+            self.assertRegex(said.decode(), r"empty +[\d,]+ ")
 
 
 if __name__ == "__main__":

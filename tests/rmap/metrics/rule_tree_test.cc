@@ -163,6 +163,29 @@ TEST_CASE("tree: a change is certain only with several runs a side",
   CHECK(one->rows[1].verdict == "noise_unknown");
 }
 
+TEST_CASE("tree: runs without a total have no spread", "[rmap][metrics]") {
+  const RuleSet rules = RulesOf(kTree);
+  const Report none = ReportOf({{"CYC", 0}, {"INST", 100}, {"A", 0}});
+  const Report again = ReportOf({{"CYC", 0}, {"INST", 200}, {"B", 0}});
+  const TreeTable table = TableOf(rules, {{"", &none}, {"", &again}});
+  CHECK(table.messages.empty());
+  for (const TreeRow& row : table.rows) {
+    CHECK_FALSE(std::isnan(row.value.value_or(0)));
+    CHECK_FALSE(row.lo);
+  }
+}
+
+TEST_CASE("tree: a part has events of its own row only", "[rmap][metrics]") {
+  std::string text = kTree;
+  text.replace(text.find("`B`"), 3, "@b.`B`");
+  const RuleSet rules = RulesOf(text);
+  const Report run =
+      ReportOf({{"CYC", 200}, {"INST", 100}, {"A", 50}, {"B", 30}});
+  const TreeTable table = TableOf(rules, {{"", &run}, {"b", &run}});
+  CHECK_FALSE(table.rows[2].value);
+  CHECK(table.rows[2].absent == "a tree has events of its own row only");
+}
+
 TEST_CASE("tree: a root has no parent, and a later tree of a name is meant",
           "[rmap][metrics]") {
   const std::string tree =
