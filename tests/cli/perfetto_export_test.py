@@ -290,6 +290,7 @@ class States:
         self.ns = collections.defaultdict(collections.Counter)
         self.dispatches, self.woken = collections.Counter(), collections.Counter()
         self.perhaps_woken = collections.Counter()  # their state was not known
+        self.left_out = {}  # (thread, time) of a wake-up -> the state it found
         self.now = {}
         events = [(time, 1, cpu, event) for time, cpu, event in reading.switches]
         events += [(time, 0, 0, event) for time, _, _, event in reading.wakings]
@@ -302,6 +303,8 @@ class States:
                     self.woken[thread] += state == "S"
                     self.perhaps_woken[thread] += state != "S"
                     self.change(thread, time, "R")
+                else:
+                    self.left_out[thread, time] = self.now[thread]
                 continue
             reading.test.assertEqual(on.get(cpu, 0), event.prev_pid)
             on[cpu] = event.next_pid
@@ -531,9 +534,11 @@ class Exported(unittest.TestCase):
         self.assertEqual(+times, +running)
         if report["loss"]["discarded_events"] or trace == "flight.ctf":
             return
-        woken = collections.Counter(
-            uuid[row["thread"]] for row in table("wakeups")
-            if row["waker_kind"] != "not_told" and row["thread"] in uuid)
+        ends = [(uuid[row["thread"]], row["time_ns"]) for row in table("wakeups")
+                if row["waker_kind"] != "not_told" and row["thread"] in uuid]
+        woken = collections.Counter(thread for thread, _ in ends)
+        left_out = [(end, states.left_out[end]) for end in ends
+                    if end in states.left_out]
         # The state after a switch that the kernel did not show is not known, and
         # so whether a wake-up ended it.
         unsure = {uuid[row["thread"]] for row in table("threads")
@@ -541,7 +546,8 @@ class Exported(unittest.TestCase):
         for thread in {*woken, *states.woken} - unsure:
             self.assertLessEqual(states.woken[thread], woken[thread], trace)
             self.assertLessEqual(woken[thread] - states.woken[thread],
-                                 states.perhaps_woken[thread], trace)
+                                 states.perhaps_woken[thread],
+                                 (trace, thread, left_out))
         for row in table("threads"):
             if row["thread"] not in uuid or row["qualities"]:
                 continue

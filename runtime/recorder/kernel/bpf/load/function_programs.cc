@@ -1,7 +1,6 @@
 #include "runtime/recorder/kernel/bpf/load/function_programs.h"
 
 #include <bpf/bpf.h>
-#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
 #include <cerrno>
@@ -12,6 +11,7 @@
 #include "base/posix/errno_status.h"
 #include "kernel_programs.skel.h"
 #include "runtime/recorder/kernel/functions/function_ways.h"
+#include "runtime/recorder/kernel/functions/kernel_types.h"
 
 namespace countrace::runtime {
 namespace {
@@ -68,30 +68,6 @@ FunctionPrograms::FunctionPrograms(kernel_programs& skeleton,
                                    std::vector<base::ScopedFd>& programs)
     : skeleton_(skeleton), programs_(programs) {}
 
-FunctionPrograms::~FunctionPrograms() {
-  // A module's types refer to the kernel's.
-  for (auto& [module, of] : types_) {
-    if (!module.empty()) btf__free(of.types);
-  }
-  if (types_.contains("")) btf__free(types_[""].types);
-}
-
-const FunctionPrograms::Types& FunctionPrograms::TypesOf(
-    const std::string& module) {
-  const auto [at, added] = types_.try_emplace(module);
-  if (!added) return at->second;
-  Types& of = at->second;
-  if (module.empty()) {
-    of.types = btf__load_vmlinux_btf();
-  } else if (btf* const kernel = TypesOf("").types; kernel != nullptr) {
-    of.module = OpenModuleTypes(module);
-    if (of.module.is_open()) {
-      of.types = btf__load_module_btf(module.c_str(), kernel);
-    }
-  }
-  return of;
-}
-
 int FunctionPrograms::AttachTraced(const HookAttachment& at,
                                    std::uint64_t cookie,
                                    std::vector<base::ScopedFd>& links) {
@@ -99,17 +75,17 @@ int FunctionPrograms::AttachTraced(const HookAttachment& at,
   const bpf_program* const pattern = exit ? skeleton_.progs.on_function_exit
                                           : skeleton_.progs.on_function_enter;
   if (bpf_program__fd(pattern) < 0) return EPERM;
-  const Types& of = TypesOf(at.module);
-  if (of.types == nullptr) return ENOENT;
-  const int id =
-      btf__find_by_name_kind(of.types, at.function.c_str(), BTF_KIND_FUNC);
-  if (id < 0) return ENOENT;
+  const std::uint32_t id = FunctionTypeId(at.module, at.function);
+  if (id == 0) return ENOENT;
   const bpf_attach_type type = exit ? BPF_TRACE_FEXIT : BPF_TRACE_FENTRY;
   LIBBPF_OPTS(bpf_prog_load_opts, options);
   options.expected_attach_type = type;
-  options.attach_btf_id = static_cast<__u32>(id);
-  if (of.module.is_open()) {
-    options.attach_btf_obj_fd = static_cast<__u32>(of.module.get());
+  options.attach_btf_id = id;
+  if (!at.module.empty()) {
+    const auto [types, added] = module_types_.try_emplace(at.module);
+    if (added) types->second = OpenModuleTypes(at.module);
+    if (!types->second.is_open()) return ENOENT;
+    options.attach_btf_obj_fd = static_cast<__u32>(types->second.get());
   }
   base::ScopedFd program(bpf_prog_load(
       BPF_PROG_TYPE_TRACING, bpf_program__name(pattern), "GPL",

@@ -19,7 +19,6 @@
 struct kernel_programs;  // the generated skeleton
 struct bpf_link;
 struct bpf_program;
-struct btf;
 
 namespace countrace::runtime {
 
@@ -32,9 +31,6 @@ class FunctionPrograms {
   // `programs` gets the copies.
   FunctionPrograms(kernel_programs& skeleton,
                    std::vector<base::ScopedFd>& programs);
-  ~FunctionPrograms();
-  FunctionPrograms(const FunctionPrograms&) = delete;
-  FunctionPrograms& operator=(const FunctionPrograms&) = delete;
 
   // Attaches all places of `hook`, or none. Adds to either list of links.
   // `probed`: by kprobes, also where fentry was wanted.
@@ -46,18 +42,13 @@ class FunctionPrograms {
                       std::vector<base::ScopedFd>& traced, bool& probed);
 
  private:
-  struct Types {
-    btf* types = nullptr;
-    base::ScopedFd module;  // not open: the kernel itself
-  };
   // Returns: 0 or an errno.
   int AttachTraced(const HookAttachment& at, std::uint64_t cookie,
                    std::vector<base::ScopedFd>& links);
-  const Types& TypesOf(const std::string& module);
 
   kernel_programs& skeleton_;
   std::vector<base::ScopedFd>& programs_;
-  std::map<std::string, Types> types_;  // by module
+  std::map<std::string, base::ScopedFd> module_types_;
 };
 
 }  // namespace countrace::runtime
