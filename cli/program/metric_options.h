@@ -17,6 +17,7 @@ struct MetricChoice {
   std::vector<std::string> files;   // --rules
   std::vector<std::string> traces;  // --with
   std::string tree;                 // --tree
+  bool picture = false;             // of the tree: --format svg
 
   bool wanted() const {
     return !glob.empty() || !rules.empty() || !files.empty() || !tree.empty();

@@ -18,6 +18,7 @@
 #include "rmap/metrics/tree_rows.h"
 #include "rmap/report/report_views.h"
 #include "rmap/report/text_tables.h"
+#include "rmap/report/tree_svg.h"
 #include "rmap/tables/input/report_events.h"
 
 namespace countrace::cli {
@@ -170,6 +171,9 @@ absl::StatusOr<ReportAnswer> ReportTree(const ReportRequest& request,
   const absl::Status columns =
       rmap::CheckColumns(report, {ReportBy::kTree}, render.columns);
   if (!columns.ok()) return AsUsage(columns);
+  if (request.metrics.picture) {
+    return AnswerOf(report, rmap::RenderTreeSvg(*report.tree_table));
+  }
   return AnswerOf(report, RenderTree(report, render));
 }
 

@@ -137,7 +137,8 @@ void AddOptions(VerbParser& parser, ReportOptions& options,
   parser.AddTexts("--rules", request.metrics.files);
   parser.AddTexts("--with", request.metrics.traces);
   parser.AddText("--tree", request.metrics.tree);
-  parser.AddFormat(options.format, {"text", "json", "jsonl", "csv", "pmcount"});
+  parser.AddFormat(options.format,
+                   {"text", "json", "jsonl", "csv", "svg", "pmcount"});
   parser.AddColor(options.color);
   parser.AddFailOnLoss(options.fail_on_loss);
   parser.AddNoProgress(options.trace.no_progress);
@@ -227,6 +228,13 @@ absl::Status CheckTable(const VerbParser& parser, const ReportOptions& options,
         "--process", "--thread", "--columns", "--sort", "--from", "--to",
         "--at", "--slowest", "--with", "--bounds", "--rows", "--count"},
        "--format pmcount is the whole listing: leave it out"},
+      {options.format == "svg",
+       {"--columns", "--rows"},
+       "a picture has the whole tree: leave it out"},
+      {options.format == "svg" && !tree,
+       {"--format"},
+       "svg is a picture of --tree; of a timeline: countrace export --to "
+       "html"},
       {!metrics,
        {"--with"},
        "it is for metrics; add --metric, --rules or --tree"}};
@@ -324,15 +332,16 @@ absl::Status CompleteRequest(const VerbParser& parser,
     return range;
   }
   request.trace = options.trace.trace;
+  request.metrics.picture = options.format == "svg";
   const bool listing = options.format == "pmcount";
-  request.render = {
-      .format = rmap::ReportFormats().at(listing ? "text" : options.format),
-      .max_rows = options.rows,
-      .bounds = options.bounds,
-      .columns = columns,
-      .color = UseColor(options.color),
-      .width =
-          options.wide ? base::kAnyWidth : base::OutputWidth(STDOUT_FILENO)};
+  request.render = {.format = rmap::ReportFormats().at(
+                        listing || metrics.picture ? "text" : options.format),
+                    .max_rows = options.rows,
+                    .bounds = options.bounds,
+                    .columns = columns,
+                    .color = UseColor(options.color),
+                    .width = options.wide ? base::kAnyWidth
+                                          : base::OutputWidth(STDOUT_FILENO)};
   if (!options.over_time()) {
     if (options.by == "cgroup" || options.by == "user") {
       request.render.by = rmap::ReportBy::kProcess;

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import xml.etree.ElementTree as ElementTree
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LISTINGS = ROOT / "tests/import/listings"
@@ -116,6 +117,51 @@ class Cpi(unittest.TestCase):
                          (9480160495 + 9479204595 + 9485237345 + 9476343842))
         book = report["books"]["PM_RUN_CYC"]
         self.assertEqual((book["total"], book["residual"]), (302936029042, 0))
+
+    def test_a_picture_has_the_numbers_of_the_tree(self):
+        with tempfile.TemporaryDirectory(prefix="countrace-cpi-") as folder:
+            # One part below zero, and one of an event that was not counted.
+            mine = pathlib.Path(folder, "mine.toml")
+            mine.write_text(
+                '[metric.all]\ntree = "mine"\nexpr = "PM_RUN_CYC"\nper = "all"\n'
+                '[metric.more]\nparent = "all"\nexpr = "2 * PM_RUN_CYC"\n'
+                'description = "<b>&\\"more"\n'
+                '[metric.less]\nparent = "all"\nexpr = "0 - PM_RUN_CYC"\n'
+                '[metric.none]\nparent = "all"\nexpr = "`not_there`"\n')
+            tree = ["report", "--tree", "mine", "--rules", mine]
+            table = rows(*tree, listing(0))
+            bars = self.bars(*tree)
+            # Of 460 px, by three: to a hundredth.
+            self.assertEqual({name: width for name, (_, width, _) in bars.items()},
+                             {"all": 153.33, "more": 306.67, "less": 153.33})
+            self.assertAlmostEqual(bars["less"][0] + bars["less"][1],
+                                   bars["all"][0], delta=0.02)
+            self.assertEqual(bars["more"][0], bars["all"][0])
+            strip = self.bars(*tree, "--by", "cpu")
+            owners = {row["owner"] for row in rows(*tree, "--by", "cpu", listing(0))}
+            for owner in owners:
+                more = strip[f'{owner}: <b>&"more 2.0000  200.00 %']
+                less = strip[f"{owner}: less -1.0000  -100.00 %"]
+                # They meet at zero.
+                self.assertEqual(more[2], (less[2][0] - more[2][1], more[2][1]))
+                self.assertAlmostEqual(more[2][1], 2 * less[2][1], delta=0.02)
+            self.assertEqual(len(strip), 2 * len(owners) + 2)
+            self.assertEqual(len(table), 4)
+        for words, said in ((["--rows", "3", "--tree", "cpi"], "the whole tree"),
+                            ([], "a picture of --tree")):
+            self.assertIn(said, run("report", "--format", "svg", *words, listing(0),
+                                    status=2))
+
+    def bars(self, *words):
+        """Title of a rectangle -> (x, width, (y, height))."""
+        picture = run(*words, "--format", "svg", listing(0))
+        self.assertIn(b"no value" if "--by" in words else b"needs not_there", picture)
+        return {rectangle[0].text: (*(float(rectangle.get(name))
+                                      for name in ("x", "width")),
+                                    tuple(float(rectangle.get(name))
+                                          for name in ("y", "height")))
+                for rectangle in ElementTree.fromstring(picture).iter(
+                    "{http://www.w3.org/2000/svg}rect") if len(rectangle)}
 
     def test_table_3(self):
         words = [f"--with=g{group}={listing(group, kind)}"
