@@ -245,9 +245,9 @@ int SelectHookPrograms(const KernelHookRequest& request,
   return error;
 }
 
-absl::Status AttachCalls(bool attach, const std::vector<std::uint32_t>& cpus,
-                         kernel_programs& skeleton,
-                         std::vector<bpf_link*>& fault_ends) {
+absl::Status AttachCalls(
+    bool attach, [[maybe_unused]] const std::vector<std::uint32_t>& cpus,
+    kernel_programs& skeleton, std::vector<bpf_link*>& fault_ends) {
   const auto& programs = skeleton.progs;
   auto& links = skeleton.links;
   const std::pair<const bpf_program*, bpf_link**> traced[] = {
