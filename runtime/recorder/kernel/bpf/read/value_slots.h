@@ -51,7 +51,9 @@ inline std::string TextOf(const std::byte* slot) {
   }
   const std::size_t length = strnlen(text, COUNTRACE_TEXT_BYTES + 1);
   if (length <= COUNTRACE_TEXT_BYTES) return std::string(text, length);
-  return std::string(text, COUNTRACE_TEXT_BYTES - 1) + logformat::kCutTextEnd;
+  std::string cut(text, COUNTRACE_TEXT_BYTES - 1);
+  cut += logformat::kCutTextEnd;
+  return cut;
 }
 
 // The number that `source` has in the context at `begin`.
