@@ -11,6 +11,7 @@
 #include <string>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
 #include "logformat/packet_layout.h"
 #include "runtime/recorder/kernel/hooks/argument_source.h"
 
@@ -51,9 +52,9 @@ inline std::string TextOf(const std::byte* slot) {
   }
   const std::size_t length = strnlen(text, COUNTRACE_TEXT_BYTES + 1);
   if (length <= COUNTRACE_TEXT_BYTES) return std::string(text, length);
-  std::string cut(text, COUNTRACE_TEXT_BYTES - 1);
-  cut += logformat::kCutTextEnd;
-  return cut;
+  // Not by `+`, of which GCC 12 warns in cross builds.
+  return absl::StrCat(std::string(text, COUNTRACE_TEXT_BYTES - 1),
+                      logformat::kCutTextEnd);
 }
 
 // The number that `source` has in the context at `begin`.
