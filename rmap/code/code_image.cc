@@ -85,6 +85,11 @@ absl::Status CodeImage::Read() {
   *user = this;
   elf_ = dwfl_module_getelf(module_, &bias_);
   if (elf_ == nullptr) return absl::UnavailableError(dwfl_errmsg(-1));
+  GElf_Ehdr header;
+  if (gelf_getehdr(elf_, &header) == nullptr) {
+    return absl::UnavailableError(elf_errmsg(-1));
+  }
+  machine_ = header.e_machine;
   opened_.build_id = base::BuildIdOf(elf_);
   for (const GElf_Phdr& part : base::PartsOf(elf_)) {
     if (part.p_type != PT_LOAD) continue;
@@ -188,33 +193,51 @@ NamedAddresses CodeImage::NamesOf(const std::vector<std::uint64_t>& addresses) {
   return names;
 }
 
-absl::StatusOr<std::vector<Instruction>> CodeImage::InstructionsOf(
-    std::uint64_t begin, std::uint64_t end) {
-  GElf_Ehdr header;
-  if (gelf_getehdr(elf_, &header) == nullptr) {
-    return absl::UnavailableError(elf_errmsg(-1));
-  }
+absl::StatusOr<std::span<const unsigned char>> CodeImage::CodeAt(
+    std::uint64_t begin, std::uint64_t most) {
   for (const GElf_Phdr& part : base::PartsOf(elf_)) {
     if (part.p_type != PT_LOAD || begin < part.p_vaddr ||
-        begin - part.p_vaddr >= part.p_filesz || end <= begin) {
+        begin - part.p_vaddr >= part.p_filesz) {
       continue;
     }
-    const std::uint64_t bytes = std::min(
-        {end - begin, part.p_filesz - (begin - part.p_vaddr), kMostCode});
+    const std::uint64_t into = begin - part.p_vaddr;
     Elf_Data* const data = elf_getdata_rawchunk(
-        elf_, static_cast<std::int64_t>(part.p_offset + (begin - part.p_vaddr)),
-        bytes, ELF_T_BYTE);
+        elf_, static_cast<std::int64_t>(part.p_offset + into),
+        std::min(most, part.p_filesz - into), ELF_T_BYTE);
     if (data == nullptr) return absl::UnavailableError(elf_errmsg(-1));
-    return Disassemble(
-        {static_cast<const unsigned char*>(data->d_buf), data->d_size}, begin,
-        header.e_machine, [this](std::uint64_t address) -> std::string {
-          const FoundSymbol at = SymbolAt(address);
-          if (at.name.empty()) return "";
-          return at.into == 0 ? absl::StrFormat("<%s>", at.name)
-                              : absl::StrFormat("<%s+0x%x>", at.name, at.into);
-        });
+    return std::span(static_cast<const unsigned char*>(data->d_buf),
+                     data->d_size);
   }
   return absl::UnavailableError("the file has no code there");
+}
+
+absl::StatusOr<std::vector<Instruction>> CodeImage::InstructionsOf(
+    std::uint64_t begin, std::uint64_t end) {
+  if (end <= begin) {
+    return absl::UnavailableError("the file has no code there");
+  }
+  const auto code = CodeAt(begin, std::min(end - begin, kMostCode));
+  if (!code.ok()) return code.status();
+  return Disassemble(
+      *code, begin, machine_, [this](std::uint64_t address) -> std::string {
+        const FoundSymbol at = SymbolAt(address);
+        if (at.name.empty()) return "";
+        return at.into == 0 ? absl::StrFormat("<%s>", at.name)
+                            : absl::StrFormat("<%s+0x%x>", at.name, at.into);
+      });
+}
+
+absl::StatusOr<std::vector<Mnemonic>> CodeImage::MnemonicsAt(
+    const std::vector<std::uint64_t>& addresses) {
+  std::vector<Mnemonic> found(addresses.size());
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    const auto code = CodeAt(addresses[i], kLongestInstruction);
+    if (!code.ok()) continue;
+    auto mnemonic = MnemonicOf(*code, machine_);
+    if (!mnemonic.ok()) return mnemonic.status();
+    found[i] = *std::move(mnemonic);
+  }
+  return found;
 }
 
 }  // namespace countrace::rmap

@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -41,8 +42,14 @@ class CodeImage {
   // At most of kMostCode bytes. Errors: why there are none, in words.
   absl::StatusOr<std::vector<Instruction>> InstructionsOf(std::uint64_t begin,
                                                           std::uint64_t end);
+  // Errors: as above, if there are none at all.
+  absl::StatusOr<std::vector<Mnemonic>> MnemonicsAt(
+      const std::vector<std::uint64_t>& addresses);
 
  private:
+  // Bytes of the file from an address on, at most `most`.
+  absl::StatusOr<std::span<const unsigned char>> CodeAt(std::uint64_t begin,
+                                                        std::uint64_t most);
   CodeImage() = default;
   static int FindDebugInfo(Dwfl_Module* module, void** user, const char* name,
                            Dwarf_Addr base, const char* file, const char* link,
@@ -61,6 +68,7 @@ class CodeImage {
   Dwfl* dwfl_ = nullptr;
   Dwfl_Module* module_ = nullptr;
   Elf* elf_ = nullptr;
+  unsigned machine_ = 0;  // EM_X86_64, ...
   GElf_Addr bias_ = 0;
   base::ScopedFd shared_file_;
   Dwarf* shared_ = nullptr;  // .gnu_debugaltlink

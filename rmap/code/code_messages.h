@@ -21,6 +21,7 @@ enum class CodeMessage : std::uint64_t {
   kOpen = 1,      // number of the file; with its descriptor
   kNames,         // number, addresses
   kInstructions,  // number, begin, end
+  kMnemonics,     // number, addresses
   kClose,         // number
   kAnswer,        // of the request
   kFailed,        // answer: why, in words
@@ -106,6 +107,14 @@ struct Instruction {
   std::string text;  // any bytes
 
   static auto Fields(auto& self) { return std::tie(self.address, self.text); }
+};
+
+// "add", and its class (instruction_class.h); of bytes that are no instruction
+// "(bad)" and "bad". Both empty: the file has nothing there.
+struct Mnemonic {
+  std::string name, kind;
+
+  static auto Fields(auto& self) { return std::tie(self.name, self.kind); }
 };
 
 }  // namespace countrace::rmap

@@ -51,6 +51,11 @@ std::string CodeService::Answer(Message& request) {
   if (kind == CodeMessage::kNames) {
     return MessageOf(CodeMessage::kAnswer, image.NamesOf(numbers));
   }
+  if (kind == CodeMessage::kMnemonics) {
+    const auto found = image.MnemonicsAt(numbers);
+    return found.ok() ? MessageOf(CodeMessage::kAnswer, *found)
+                      : Failed(found.status());
+  }
   numbers.resize(2);
   const auto code = image.InstructionsOf(numbers[0], numbers[1]);
   return code.ok() ? MessageOf(CodeMessage::kAnswer, *code)

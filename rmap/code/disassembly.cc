@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "rmap/code/instruction_class.h"
 
 namespace countrace::rmap {
 namespace {
@@ -39,7 +40,8 @@ class Engine {
   ~Engine() {
     if (is_open_) cs_close(&handle_);
   }
-  bool Open(unsigned machine) {
+  // `syntax`: of x86.
+  bool Open(unsigned machine, cs_opt_value syntax) {
     const auto known = std::find_if(
         std::begin(kMachines), std::end(kMachines),
         [machine](const Machine& one) { return one.elf == machine; });
@@ -50,9 +52,10 @@ class Engine {
     return is_open_ &&
            cs_option(handle_, CS_OPT_DETAIL, CS_OPT_ON) == CS_ERR_OK &&
            (!is_x86() ||
-            cs_option(handle_, CS_OPT_SYNTAX, CS_OPT_SYNTAX_ATT) == CS_ERR_OK);
+            cs_option(handle_, CS_OPT_SYNTAX, syntax) == CS_ERR_OK);
   }
   csh handle() const { return handle_; }
+  cs_arch arch() const { return arch_; }
   // What an instruction jumps to, or has relative to itself.
   std::optional<std::uint64_t> TargetOf(const cs_insn& one) const {
     const bool jumps = cs_insn_group(handle_, &one, CS_GRP_JUMP) ||
@@ -96,6 +99,11 @@ class Engine {
   bool is_open_ = false;
 };
 
+absl::Status NoEngine(unsigned machine) {
+  return absl::UnavailableError(absl::StrFormat(
+      "libcapstone has no disassembler for machine %d here", machine));
+}
+
 // "call   0x1139 <main>".
 std::string TextOf(const Engine& engine, const cs_insn& one,
                    const NameAddress& name) {
@@ -118,10 +126,7 @@ absl::StatusOr<std::vector<Instruction>> Disassemble(
     std::span<const unsigned char> code, std::uint64_t address,
     unsigned machine, const NameAddress& name) {
   Engine engine;
-  if (!engine.Open(machine)) {
-    return absl::UnavailableError(absl::StrFormat(
-        "libcapstone has no disassembler for machine %d here", machine));
-  }
+  if (!engine.Open(machine, CS_OPT_SYNTAX_ATT)) return NoEngine(machine);
   const std::unique_ptr<cs_insn, InstructionFree> one(
       cs_malloc(engine.handle()));
   std::vector<Instruction> instructions;
@@ -141,6 +146,21 @@ absl::StatusOr<std::vector<Instruction>> Disassemble(
     address += skipped;
   }
   return instructions;
+}
+
+absl::StatusOr<Mnemonic> MnemonicOf(std::span<const unsigned char> code,
+                                    unsigned machine) {
+  Engine engine;
+  if (!engine.Open(machine, CS_OPT_SYNTAX_INTEL)) return NoEngine(machine);
+  const std::unique_ptr<cs_insn, InstructionFree> one(
+      cs_malloc(engine.handle()));
+  const std::uint8_t* at = code.data();
+  std::size_t left = code.size();
+  std::uint64_t address = 0;
+  if (!cs_disasm_iter(engine.handle(), &at, &left, &address, one.get())) {
+    return Mnemonic{"(bad)", "bad"};
+  }
+  return Mnemonic{one->mnemonic, ClassOf(engine.handle(), engine.arch(), *one)};
 }
 
 }  // namespace countrace::rmap

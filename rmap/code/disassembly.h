@@ -26,6 +26,14 @@ absl::StatusOr<std::vector<Instruction>> Disassemble(
     std::span<const unsigned char> code, std::uint64_t address,
     unsigned machine, const NameAddress& name);
 
+// x86's longest.
+inline constexpr std::uint64_t kLongestInstruction = 15;
+
+// The instruction that `code` begins with. x86 as Intel writes it, without the
+// operands' size. Errors: as above.
+absl::StatusOr<Mnemonic> MnemonicOf(std::span<const unsigned char> code,
+                                    unsigned machine);
+
 }  // namespace countrace::rmap
 
 #endif  // COUNTRACE_RMAP_CODE_DISASSEMBLY_H_

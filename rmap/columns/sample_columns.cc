@@ -71,12 +71,24 @@ void AddNames(SampleBy by, SampleColumnList& columns) {
     return;
   }
   const bool lines = by == SampleBy::kLine || by == SampleBy::kFile;
-  const bool functions = !lines && by != SampleBy::kDso;
+  const bool functions =
+      by == SampleBy::kFunctionInstruction ||
+      (!lines && by != SampleBy::kDso && !IsOfInstructions(by));
   if (functions) add("function", "Its name, or a bucket.", Field(&R::function));
   if (lines)
     add("source", "The file of the source code, and its line.",
         Field(&R::source));
-  add("dso", "The file of the code.", Field(&R::dso));
+  if (by != SampleBy::kInstruction && by != SampleBy::kInstructionClass) {
+    add("dso", "The file of the code.", Field(&R::dso));
+  }
+  if (IsOfInstructions(by)) {
+    if (by != SampleBy::kInstructionClass) {
+      add("instruction", "Its mnemonic, or a bucket.", Field(&R::instruction));
+    }
+    add("class", "What instructions do: branch, load, integer, ...",
+        Field(&R::instruction_class));
+    return;
+  }
   if (by == SampleBy::kAddress) {
     add_address();
     add("source", "The file of the source code, and its line.",
@@ -197,6 +209,11 @@ std::vector<Column<SampleRow>> SampleColumns(const Report& report) {
                        Field(&R::depth)});
   }
   AddNames(table->by, columns);
+  if (table->of_instructions()) {
+    AddAmounts("self", "at it", unit, &R::self, columns);
+    AddShare("self", &R::self, columns);
+    return columns;
+  }
   if (table->by >= SampleBy::kData) {
     AddAmounts("self", "of its data", unit, &R::self, columns);
     Find("self_samples", columns)->title = "samples";

@@ -31,6 +31,9 @@ enum class SampleBy : std::uint8_t {
   kAddress,
   kLine,
   kFile,
+  kInstruction,
+  kInstructionClass,
+  kFunctionInstruction,
   kCallTree,
   kCallers,
   kData,
@@ -38,6 +41,10 @@ enum class SampleBy : std::uint8_t {
   kDataAddress,
   kDataSource
 };
+
+constexpr bool IsOfInstructions(SampleBy by) {
+  return by >= SampleBy::kInstruction && by <= SampleBy::kFunctionInstruction;
+}
 
 // A row has what its table is by; the other texts are empty.
 struct SampleRow {
@@ -48,8 +55,11 @@ struct SampleRow {
   std::string in = {};  // "server:handle > syscall:read"; empty: none
   // A name, or a bucket: [kernel], [vdso], [jit], [stripped], [unknown].
   std::string function = {};
-  std::string dso = {};       // file of the code, or that data is mapped from
-  std::string source = {};    // kAddress, kLine, kFile: "file.cc:12"
+  std::string dso = {};     // file of the code, or that data is mapped from
+  std::string source = {};  // kAddress, kLine, kFile: "file.cc:12"
+  // Mnemonic's name and kind, or a bucket: of the name, of kInstructionClass of
+  // the kind.
+  std::string instruction = {}, instruction_class = {};
   std::uint64_t address = 0;  // kAddress: in the file; of data, in its process
   // A global object, a kind of memory with its range if that says which, or a
   // bucket: [heap], [stack], [code], [no symbol], [file], [kernel], [unknown],
@@ -84,6 +94,8 @@ struct SampleTable {
     return by == SampleBy::kCallTree || by == SampleBy::kCallers;
   }
   bool has_in() const { return !without_in && !is_tree(); }
+  // It has innermost frames alone: what called is no sampled instruction.
+  bool of_instructions() const { return IsOfInstructions(by); }
 };
 
 }  // namespace countrace::rmap

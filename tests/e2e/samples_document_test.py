@@ -22,6 +22,7 @@ EXPECTED = [
     ((), ('books of page-faults (every 163 and 263',)),
     ((), ('[code]', '[no symbol]', '[anon] ', 'self of all', '0x')),
     ((), ('self of all', 'line  source', 'instructions', 'countrace.annotation/1')),
+    ((), ('store', 'integer', 'BurnHalf(unsigned long)')),
     ((), ()),
     (('perf',), ('BurnHalf(unsigned long)', 'how much was counted is not known', 'line  source')),
     ((), ('books of off-cpu (1.00 ms or longer', 'shorter waits')),

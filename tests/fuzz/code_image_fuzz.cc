@@ -39,6 +39,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   for (const std::string& text : names.texts) {
     if (text.size() > countrace::rmap::kLongestName + 3) std::abort();
   }
+  const auto mnemonics = (*image)->MnemonicsAt(addresses);
+  if (mnemonics.ok() && mnemonics->size() != addresses.size()) std::abort();
   for (const std::uint64_t address : addresses) {
     const auto code = (*image)->InstructionsOf(address, address + 64);
     if (code.ok() && code->size() > 64) std::abort();

@@ -73,6 +73,8 @@ TEST_CASE("sample columns: the names of countrace.samples/1") {
       "total_hi,self_share,total_share\r\n";
   const std::string data =
       "self_samples,self,self_lo,self_hi,weights,self_share\r\n";
+  const std::string instructions =
+      "self_samples,self,self_lo,self_hi,self_share\r\n";
   const std::map<SampleBy, std::string> names = {
       {SampleBy::kFunction, "event,in,function,dso,inlined," + code},
       {SampleBy::kDso, "event,in,dso," + code},
@@ -80,6 +82,10 @@ TEST_CASE("sample columns: the names of countrace.samples/1") {
        "event,in,function,dso,address,source,inlined," + code},
       {SampleBy::kLine, "event,in,source,dso," + code},
       {SampleBy::kFile, "event,in,source,dso," + code},
+      {SampleBy::kInstruction, "event,in,instruction,class," + instructions},
+      {SampleBy::kInstructionClass, "event,in,class," + instructions},
+      {SampleBy::kFunctionInstruction,
+       "event,in,function,dso,instruction,class," + instructions},
       {SampleBy::kCallTree, "event,depth,function,dso,inlined," + code},
       {SampleBy::kCallers, "event,depth,function,dso,inlined," + code},
       {SampleBy::kData, "event,in,data,of,dso," + data},

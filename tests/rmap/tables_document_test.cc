@@ -100,12 +100,12 @@ std::string Tables() {
                 table.meaning);
     for (const auto& column : columns) out += Line(column);
   });
-  out +=
-      Heading("samples of code",
-              "`--by function`, `dso`, `address`, `line`, `file`, `calltree`, "
-              "`callees`, `callers`",
-              "each has some of these; amounts are ns if all sampled events "
-              "are clocks.");
+  out += Heading("samples of code",
+                 "`--by function`, `dso`, `address`, `line`, `source`, "
+                 "`instruction`, `instruction-class`, `function,instruction`, "
+                 "`calltree`, `callees`, `callers`",
+                 "each has some of these; amounts are ns if all sampled events "
+                 "are clocks.");
   out += OfSamples(SampleBy::kFunction, SampleBy::kCallers);
   out += Heading("samples of data",
                  "`--by data`, `data-page`, `data-address`, `data-source`",

@@ -12,7 +12,13 @@ constexpr char kNotNamed[] = "[not named: ";  // symbolizer.h
 
 // Places of the other tables differ by the source.
 bool HasFunctions(SampleBy by) {
-  return by == SampleBy::kFunction || by == SampleBy::kAddress;
+  return by == SampleBy::kFunction || by == SampleBy::kAddress ||
+         by == SampleBy::kFunctionInstruction;
+}
+
+// Places of whole instructions, whatever function has them.
+bool HasOnlyInstructions(SampleBy by) {
+  return IsOfInstructions(by) && by != SampleBy::kFunctionInstruction;
 }
 
 }  // namespace
@@ -40,7 +46,7 @@ void CodePlaces::Expect(const std::vector<bool>& chosen) {
   for (const SampleSum& sum : samples_.sums) {
     if (!chosen.empty() && !chosen[sum.context]) continue;
     for (std::uint32_t at = sum.frame; at != 0 && !seen[at];
-         at = samples_.frames[at].parent) {
+         at = IsOfInstructions(by_) ? 0 : samples_.frames[at].parent) {
       seen[at] = true;
       const StackFrame& frame = samples_.frames[at];
       if (samples_.files[frame.file].path.starts_with('/')) {
@@ -49,6 +55,10 @@ void CodePlaces::Expect(const std::vector<bool>& chosen) {
     }
   }
   for (const auto& [file, of_file] : addresses) {
+    if (IsOfInstructions(by_)) {
+      symbolizer_->ExpectMnemonics(samples_.files[file], of_file);
+    }
+    if (HasOnlyInstructions(by_)) continue;
     symbolizer_->Expect(samples_.files[file], of_file);
   }
 }
@@ -70,6 +80,7 @@ const std::vector<std::uint32_t>& CodePlaces::Of(std::uint32_t number) {
         CodePlace none;
         none.dso = logformat::kUnknownCode;
         if (HasFunctions(by_)) none.function = none.dso;
+        SetInstruction({none.dso, ""}, none);
         if (by_ == SampleBy::kLine || by_ == SampleBy::kFile)
           none.source = none.dso;
         chain.push_back(NumberOf(std::move(none)));
@@ -83,13 +94,31 @@ const std::vector<std::uint32_t>& CodePlaces::Of(std::uint32_t number) {
   return chains_[*known];
 }
 
+void CodePlaces::SetInstruction(const Mnemonic& mnemonic,
+                                CodePlace& place) const {
+  if (!IsOfInstructions(by_)) return;
+  if (HasOnlyInstructions(by_)) place.dso.clear();
+  place.instruction = mnemonic.name;
+  place.instruction_class = mnemonic.kind;
+  if (by_ != SampleBy::kInstructionClass) return;
+  if (mnemonic.kind.empty()) place.instruction_class = mnemonic.name;
+  place.instruction.clear();
+}
+
 std::vector<CodePlace> CodePlaces::Look(const StackFrame& frame) {
   const CodeFile& file = samples_.files[frame.file];
   CodePlace place;
   place.dso = file.path.empty() ? logformat::kUnknownCode : file.path;
   if (by_ == SampleBy::kAddress) place.address = frame.address;
   if (by_ == SampleBy::kDso) return {place};
-  if (place.dso.front() != '/') {
+  const bool is_file = place.dso.front() == '/';
+  if (IsOfInstructions(by_)) {
+    SetInstruction(is_file ? symbolizer_->MnemonicAt(file, frame.address)
+                           : Mnemonic{place.dso, ""},
+                   place);
+    if (HasOnlyInstructions(by_)) return {place};
+  }
+  if (!is_file) {
     if (HasFunctions(by_)) {
       place.function = RecordedName(frame, place.dso);
     } else {
@@ -104,6 +133,7 @@ std::vector<CodePlace> CodePlaces::Look(const StackFrame& frame) {
       one.function = name.function.empty() ? kStripped : name.function;
       one.inlined = name.inlined;
     }
+    if (by_ == SampleBy::kFunctionInstruction) break;
     if (by_ == SampleBy::kFunction) continue;
     one.source = std::move(name.file);
     if (by_ != SampleBy::kFile) one.line = name.line;

@@ -47,6 +47,7 @@ class CodePlaces final : public FramePlaces {
 
  private:
   std::vector<CodePlace> Look(const StackFrame& frame);
+  void SetInstruction(const Mnemonic& mnemonic, CodePlace& place) const;
   std::uint32_t NumberOf(CodePlace place);
   // The name of code in no file; `bucket` if it has none.
   std::string RecordedName(const StackFrame& frame,

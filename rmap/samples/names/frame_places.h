@@ -21,12 +21,14 @@ struct CodePlace {
   std::string source;
   std::uint32_t line = 0;     // kAddress, kLine; 0: not known
   std::uint64_t address = 0;  // kAddress: in the file
+  // SampleRow's; of tables of instructions.
+  std::string instruction = {}, instruction_class = {};
   bool operator==(const CodePlace&) const = default;
   // Not <=>, which strings of wasm's library lack.
   bool operator<(const CodePlace& other) const {
     const auto order = [](const CodePlace& one) {
       return std::tie(one.function, one.inlined, one.dso, one.source, one.line,
-                      one.address);
+                      one.address, one.instruction, one.instruction_class);
     };
     return order(*this) < order(other);
   }

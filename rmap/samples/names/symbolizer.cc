@@ -32,6 +32,7 @@ struct Symbolizer::OpenFile {
   std::vector<NamedAddresses> batches;
   std::unordered_map<std::uint64_t, std::pair<std::uint32_t, std::uint32_t>>
       named;
+  std::unordered_map<std::uint64_t, Mnemonic> mnemonics;  // by address
 
   std::optional<std::uint64_t> AddressOf(std::uint64_t offset) const {
     const CodePart* const part = PartOf(offset);
@@ -301,6 +302,46 @@ absl::StatusOr<std::vector<Instruction>> Symbolizer::InstructionsOf(
   return absl::UnavailableError(
       absl::StrFormat("no code of %s at 0x%x: %s", base::EscapeName(code.path),
                       range.begin, base::EscapeName(why)));
+}
+
+void Symbolizer::ExpectMnemonics(const CodeFile& code,
+                                 const std::vector<std::uint64_t>& offsets) {
+  OpenFile* const file = Open(code);
+  if (file == nullptr) return;
+  std::vector<std::uint64_t> part;
+  const auto look = [&] {
+    std::vector<Mnemonic> found;
+    std::string why;
+    const bool done = Ask(*file, CodeMessage::kMnemonics, part, found, why);
+    if (!done && !why.empty() && file->mnemonics.empty()) {
+      messages_.push_back(
+          absl::StrFormat("the instructions of %s are not known: %s",
+                          base::EscapeName(code.path), base::EscapeName(why)));
+    }
+    found.resize(part.size());
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      file->mnemonics.emplace(part[i], std::move(found[i]));
+    }
+    part.clear();
+  };
+  for (const std::uint64_t offset : offsets) {
+    const auto address = file->AddressOf(offset);
+    if (!address || file->mnemonics.contains(*address)) continue;
+    part.push_back(*address);
+    if (part.size() == kMostAddresses) look();
+  }
+  if (!part.empty()) look();
+}
+
+Mnemonic Symbolizer::MnemonicAt(const CodeFile& code, std::uint64_t offset) {
+  ExpectMnemonics(code, {offset});
+  OpenFile* const file = Open(code);
+  const auto address = AddressOf(code, offset);
+  Mnemonic found;
+  if (file != nullptr && address) found = file->mnemonics[*address];
+  if (!found.name.empty()) return found;
+  return {file == nullptr || file->limit.empty() ? "[no code]" : file->limit,
+          ""};
 }
 
 std::optional<std::uint32_t> Symbolizer::OwnerOf(const CodeFile& code) {

@@ -72,6 +72,12 @@ class Symbolizer {
   // By address. Errors: why there are none, in words.
   absl::StatusOr<std::vector<Instruction>> InstructionsOf(
       const CodeFile& file, const CodeRange& range);
+  // The instruction at a place in the file itself. It is a bucket if there is
+  // none: [no code], or the limit that its file came to.
+  Mnemonic MnemonicAt(const CodeFile& file, std::uint64_t offset);
+  // Looks for many at once.
+  void ExpectMnemonics(const CodeFile& file,
+                       const std::vector<std::uint64_t>& offsets);
   // `offset` is a place in the file itself, or behind what it has of .data.
   DataObject ObjectAt(const CodeFile& file, std::uint64_t offset);
   // The user of the file, if it was opened where it was recorded.

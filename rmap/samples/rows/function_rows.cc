@@ -31,7 +31,9 @@ SampleTable MakeCodeTable(const Samples& samples,
                           const SampleChoice& choice) {
   CodePlaces places(samples, by);
   places.Expect(choice.chosen);
-  return MakePlaceTable(samples, ContextTexts(samples, info), places, choice);
+  SampleChoice frames = choice;
+  frames.innermost = IsOfInstructions(by);
+  return MakePlaceTable(samples, ContextTexts(samples, info), places, frames);
 }
 
 }  // namespace countrace::rmap

@@ -29,6 +29,7 @@ SampleTable MakePlaceTable(const Samples& samples,
         choice.without_in ? std::string() : in[sum.context];
     sums[{sum.event, group, context, places.Of(sum.frame).front()}].self.Add(
         sum, samples);
+    if (choice.innermost) continue;
     seen.clear();
     for (std::uint32_t frame = sum.frame;;
          frame = samples.frames[frame].parent) {
@@ -44,25 +45,31 @@ SampleTable MakePlaceTable(const Samples& samples,
   for (const auto& [key, sum] : sums) {
     const auto& [event, group, context, number] = key;
     const CodePlace& place = places[number];
-    table.rows.push_back({.event = event,
-                          .group = group,
-                          .inlined = place.inlined,
-                          .in = context,
-                          .function = place.function,
-                          .dso = CodeFileName(place.dso),
-                          .source = SourceText(place),
-                          .address = place.address,
-                          .self = AmountOf(sum.self, events[event]),
-                          .total = AmountOf(sum.total, events[event])});
+    table.rows.push_back(
+        {.event = event,
+         .group = group,
+         .inlined = place.inlined,
+         .in = context,
+         .function = place.function,
+         .dso = CodeFileName(place.dso),
+         .source = SourceText(place),
+         .instruction = place.instruction,
+         .instruction_class = place.instruction_class,
+         .address = place.address,
+         .self = AmountOf(sum.self, events[event]),
+         .total =
+             AmountOf(choice.innermost ? sum.self : sum.total, events[event])});
   }
   // By name in the end: numbers of places differ from range to range.
   std::stable_sort(
       table.rows.begin(), table.rows.end(),
       [](const SampleRow& a, const SampleRow& b) {
         return std::tie(a.event, b.self.value, b.total.value, a.in, a.function,
-                        a.dso, a.source, a.address, a.inlined, a.group) <
+                        a.dso, a.source, a.address, a.instruction,
+                        a.instruction_class, a.inlined, a.group) <
                std::tie(b.event, a.self.value, a.total.value, b.in, b.function,
-                        b.dso, b.source, b.address, b.inlined, b.group);
+                        b.dso, b.source, b.address, b.instruction,
+                        b.instruction_class, b.inlined, b.group);
       });
   table.messages = places.messages();
   return table;

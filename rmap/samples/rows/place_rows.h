@@ -21,6 +21,7 @@ struct SampleChoice {
   // By context: rows of different groups are not added up; empty: one group.
   std::vector<std::uint32_t> groups = {};
   bool without_in = false;  // SampleTable::without_in
+  bool innermost = false;   // `total` is `self`: callers do not matter
 
   bool Has(std::uint32_t context) const {
     return chosen.empty() || chosen[context];
