@@ -22,6 +22,13 @@ namespace countrace::logformat {
 
 struct NumberNames;
 
+// Whose state a level is: a point hook whose one value says whether it is up.
+enum class LevelScope : std::uint8_t { kNone, kThread, kProcess, kMachine };
+inline const char* LevelScopeName(LevelScope scope) {
+  constexpr const char* kNames[] = {"", "thread", "process", "machine"};
+  return kNames[static_cast<std::size_t>(scope)];
+}
+
 // One hook of the trace.
 struct HookInfo {
   std::uint32_t id = 0;  // hook id
@@ -43,6 +50,7 @@ struct HookInfo {
   // What the numbers of a kernel hook's values are called (number_names.h): of
   // its enter or point, then of its exit; null, or shorter: they have no names.
   std::vector<std::shared_ptr<const NumberNames>> number_names = {};
+  LevelScope level = LevelScope::kNone;
   std::string FullName() const { return provider + ":" + name; }
 };
 

@@ -15,6 +15,7 @@
 #include "rmap/dispatch/dispatch_tracker.h"
 #include "rmap/dispatch/kernel_layout.h"
 #include "rmap/findings.h"
+#include "rmap/levels/levels.h"
 #include "rmap/pipeline.h"
 #include "rmap/range_observer.h"
 #include "rmap/report_header.h"
@@ -51,7 +52,8 @@ class Reconstruction final : public logformat::ItemSink {
                  const PipelineOptions& options, bool records_stay,
                  std::uint64_t complete_from_ns)
       : info_(info),
-        observer_(options.observer),
+        levels_(Levels::Of(info, registry_, options.observer)),
+        observer_(levels_ != nullptr ? levels_.get() : options.observer),
         takes_runs_(observer_ == nullptr || observer_->TakesThreadRuns()),
         rows_(options.rows),
         records_stay_(records_stay),
@@ -81,7 +83,7 @@ class Reconstruction final : public logformat::ItemSink {
                                             info, options.most_timed_samples,
                                             options.data, options.on_sample)
                                       : nullptr),
-        values_(MakeValues(info, options.rows.value)),
+        values_(MakeValues(info, options.rows.value, levels_.get())),
         kernel_hooks_(hooks_, registry_, dispatches_, segments_, observer_,
                       samples_.get(), values_.get()),
         tasks_(registry_, dispatches_, segments_, hooks_) {
@@ -223,9 +225,10 @@ class Reconstruction final : public logformat::ItemSink {
       ledger_.AddClockError();
       time_ns = thread.hooks.last_ns;
     }
+    const std::uint32_t hook_id = logformat::EventHookId(record.event_id);
+    if (levels_ != nullptr) levels_->OnRecord(record, thread, time_ns);
     if (!thread.process->counted) [[unlikely]]
       return;
-    const std::uint32_t hook_id = logformat::EventHookId(record.event_id);
     thread.process->hits.Add(hook_id, record.counters != nullptr);
     const std::uint32_t value =
         values_of_programs() ? TakeValue(thread, record, hook_id) : 0;
@@ -250,8 +253,9 @@ class Reconstruction final : public logformat::ItemSink {
   }
 
   static std::unique_ptr<CallValues> MakeValues(
-      const logformat::TraceInfo& info, const std::string& name) {
-    auto values = std::make_unique<CallValues>(info, name);
+      const logformat::TraceInfo& info, const std::string& name,
+      const Levels* levels) {
+    auto values = std::make_unique<CallValues>(info, name, levels);
     if (!values->any()) values.reset();
     return values;
   }
@@ -263,7 +267,8 @@ class Reconstruction final : public logformat::ItemSink {
                           std::uint32_t hook_id) {
     std::uint32_t value = ValueTable::kNone;
     if ((record.event_id & logformat::kEventExitBit) == 0) {
-      value = values_->Enter(record, hook_id, {thread.process->pid});
+      value = values_->Enter(record, hook_id,
+                             {thread.process->pid, thread.tid, &thread});
     } else if (const Frame* const call = thread.stack.Find(hook_id)) {
       value = call->node->value;
     }
@@ -391,6 +396,7 @@ class Reconstruction final : public logformat::ItemSink {
            !thread_counters_.active();
   }
 
+  const std::unique_ptr<Levels> levels_;  // null: the trace has none
   TimelineObserver* observer_;
   const bool takes_runs_;
   const WantedRows rows_;
@@ -489,6 +495,7 @@ void Reconstruction::BeginRange() {
   cpu_counters_.ForgetDoubts();
   thread_counters_.ForgetDoubts();
   ledger_ = LossLedger();
+  if (levels_ != nullptr) levels_->Begin(begin_ns, /*lost=*/false);
   if (samples_ != nullptr) samples_->Drop();
   records_ = malformed_ = 0;
   SetCallsLeftOut(calls_left_out_, begin_ns);
@@ -532,6 +539,7 @@ bool Reconstruction::OnBehind(const EventRecord& record) {
 void Reconstruction::BeginTables() {
   registry_.BeginTables(window_.begin_ns());
   dispatches_.BeginTables(window_.begin_ns());
+  if (levels_ != nullptr) levels_->Begin(window_.begin_ns(), /*lost=*/true);
   SetCallsLeftOut(calls_left_out_, window_.begin_ns());
   for (const Loss& loss : losses_at_begin_) Lose(loss);
 }
@@ -633,6 +641,13 @@ void Reconstruction::OnKernelRecord(const EventRecord& record,
     default:
       if (values_ != nullptr) values_->OnTask(record);
       if (!tasks_.OnRecord(record, time_ns)) ++malformed_;
+      if (logformat::CommRecord exec;
+          levels_ != nullptr &&
+          record.event_id == static_cast<std::uint16_t>(CpuEvent::kExec) &&
+          Decode(record, exec)) {
+        const ThreadState* const thread = registry_.Find(exec.tid);
+        if (thread != nullptr) levels_->OnExec(*thread, time_ns);
+      }
       if (logformat::TaskRecord task;
           calls_left_out_ &&
           record.event_id == static_cast<std::uint16_t>(CpuEvent::kFork) &&
@@ -720,6 +735,7 @@ Report Reconstruction::Finish(const logformat::TraceReader& reader,
   SetCallsLeftOut(false, now_ns_);
   dispatches_.Finish(now_ns_);
   CloseSegmentsOfEnded();
+  if (levels_ != nullptr) levels_->Finish(now_ns_, dispatches_.coverage().any);
   const auto no_process = [](const ThreadState& thread) {
     return thread.process == nullptr;
   };
@@ -761,7 +777,7 @@ Report Reconstruction::Finish(const logformat::TraceReader& reader,
       {info_, registry_, paths_, dispatches_, cpu_counters_, tasks_.any_fault(),
        hooks_.kernel_events() != 0, session_loss || unplaced_loss_,
        report.interrupts, report.begin_ns, report.end_ns, rows_,
-       window_.of_range(), values_.get()},
+       window_.of_range(), values_.get(), levels_.get()},
       report);
   if (samples_ != nullptr) {
     Samples samples = samples_->Take();

@@ -58,7 +58,7 @@ _countrace() {
     --next | --previous) mapfile -t COMPREPLY < <(compgen -W 'dispatch segment hook interrupt loss' -- "$cur"); return ;;
     --group-by) mapfile -t COMPREPLY < <(compgen -W 'process thread comm user cgroup' -- "$cur"); return ;;
     --by)
-      mapfile -t COMPREPLY < <(compgen -W 'process thread segment path cpu hook waker preemptor syscall fault user cgroup time phase function line file dso address calltree callees callers data data-page data-address data-source instruction instruction-class function,instruction' -- "$cur")
+      mapfile -t COMPREPLY < <(compgen -W 'process thread segment path cpu hook waker preemptor syscall fault level user cgroup time phase function line file dso address calltree callees callers data data-page data-address data-source instruction instruction-class function,instruction' -- "$cur")
       return
       ;;
   esac

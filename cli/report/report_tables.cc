@@ -58,8 +58,8 @@ absl::StatusOr<ReportAnswer> ReportTables(const ReportRequest& request) {
   if (summary_as_csv) {
     Say(kReportVerb.name,
         "CSV holds one table, here that of processes; --by thread, segment, "
-        "path, cpu, hook, waker, preemptor, syscall, fault or file prints "
-        "another, --format json all");
+        "path, cpu, hook, waker, preemptor, syscall, fault, file or level "
+        "prints another, --format json all");
   }
   if (rows->selection) render.selection = &*rows->selection;
   const bool json_lines = render.format == ReportFormat::kJsonLines;

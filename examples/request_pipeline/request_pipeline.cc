@@ -9,6 +9,7 @@
 // segment how often it ran: `segment calls`. Try
 //   countrace record -a -o pipeline.ctf -- ./request_pipeline
 //   countrace report pipeline.ctf
+//   countrace report --by level pipeline.ctf
 #include <countrace/hooks.h>
 #include <sys/mman.h>
 
@@ -30,6 +31,7 @@ namespace {
 
 constexpr std::size_t kPageBytes = 4096;
 constexpr std::size_t kPagesPerAnswer = 16;
+constexpr std::uint64_t kItems = 64;
 
 struct Request {
   std::uint64_t id;
@@ -51,6 +53,8 @@ class Cache {
     const std::lock_guard lock(mutex_);
     const auto [entry, is_new] = values_.try_emplace(key, 0);
     if (is_new) {
+      // Up from the first key to the last one.
+      COUNTRACE_PROCESS_LEVEL("server", "cold_cache", values_.size() < kItems);
       std::uint64_t value = key + 1;
       for (int i = 0; i < 20000; ++i) value = value * 6364136223846793005u + 1;
       entry->second = value;
@@ -66,7 +70,7 @@ class Cache {
 Request Generate(std::uint64_t id) {
   COUNTRACE_SEGMENT("client", "generate", id);
   ++g_true.generate;
-  return {id, "GET /item/" + std::to_string(id % 64) +
+  return {id, "GET /item/" + std::to_string(id % kItems) +
                   "?page=" + std::to_string(id)};
 }
 

@@ -166,6 +166,28 @@ void SetPayloadNames(std::vector<std::string> names, HookInfo& hook) {
   hook.payload_names = std::move(names);
 }
 
+bool SetLevel(std::string_view scope, HookInfo& hook) {
+  if (hook.kind != HookKind::kPoint || hook.origin != HookOrigin::kProgram ||
+      hook.payload.size() != 1 || hook.payload[0] != PayloadType::kUnsigned) {
+    return false;
+  }
+  for (const LevelScope known :
+       {LevelScope::kThread, LevelScope::kProcess, LevelScope::kMachine}) {
+    if (scope != LevelScopeName(known)) continue;
+    hook.level = known;
+    hook.payload_names = {"on"};
+    return true;
+  }
+  return false;
+}
+
+bool TakeLevelText(std::string_view text, std::vector<HookInfo>& hooks) {
+  const std::size_t tab = text.find('\t');
+  return tab != std::string_view::npos && !hooks.empty() &&
+         text.substr(0, tab) == std::to_string(hooks.back().id) &&
+         SetLevel(text.substr(tab + 1), hooks.back());
+}
+
 std::string_view HookKindWord(const HookInfo& hook) {
   for (const KindWord& known : kKindWords) {
     if (known.kind == hook.kind && known.origin == hook.origin) {

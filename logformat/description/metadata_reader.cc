@@ -194,6 +194,8 @@ void TakeHooks(const Env& env, EnvTaker& take, TraceInfo& info) {
     std::string key = absl::StrFormat("probe_cost_%d", hook.id);
     if (take.Has(key) && !TakeCostText(take.String(key), hook))
       take.MarkBad(key);
+    key = absl::StrFormat("level_%d", hook.id);
+    if (take.Has(key) && !SetLevel(take.String(key), hook)) take.MarkBad(key);
     key = absl::StrFormat("payload_names_%d", hook.id);
     if (!take.Has(key)) continue;
     hook.payload_names = ParsePayloadNames(take.String(key));

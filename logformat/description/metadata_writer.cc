@@ -296,6 +296,8 @@ void AppendNames(const TraceInfo& info, EnvText& env) {
     const std::string id = std::to_string(hook.id), cost = CostText(hook);
     env.String("hook_" + id, HookText(hook));
     if (!cost.empty()) env.String("probe_cost_" + id, cost);
+    if (hook.level != LevelScope::kNone)
+      env.String("level_" + id, LevelScopeName(hook.level));
     if (hook.origin == HookOrigin::kProgram && !hook.payload_names.empty()) {
       env.String("payload_names_" + id, PayloadNamesText(hook.payload_names));
     }

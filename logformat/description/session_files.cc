@@ -147,6 +147,15 @@ void ParseHooks(std::string_view text, TraceDescription& description,
       ++named;
       continue;
     }
+    constexpr std::string_view kLevel = "0\tlevel\t";
+    if (line.starts_with(kLevel)) {
+      if (!TakeLevelText(line.substr(kLevel.size()), hooks)) {
+        description.messages.push_back(absl::StrFormat(
+            "%s line %d is damaged: it says of no hook that it is a level",
+            file, line_number));
+      }
+      continue;
+    }
     if (tab != std::string_view::npos) {
       const auto parsed = std::from_chars(line.data(), line.data() + tab, id);
       if (parsed.ec == std::errc() && parsed.ptr == line.data() + tab) {

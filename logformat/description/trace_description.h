@@ -88,6 +88,11 @@ bool ParseNumberNamesText(std::string_view text, std::vector<HookInfo>& hooks);
 std::string ProcessText(const ProcessName& process);  // "PID\tCOMM"
 std::optional<ProcessName> ParseProcessText(std::string_view text);
 std::optional<HookInfo> ParseHookText(std::uint32_t id, std::string_view text);
+// Makes `hook` a level of a scope so named, with a value `on`; false: it cannot
+// be one.
+bool SetLevel(std::string_view scope, HookInfo& hook);
+// The same by "ID\tSCOPE", which stands behind the last one's line.
+bool TakeLevelText(std::string_view text, std::vector<HookInfo>& hooks);
 
 // "user\tUID\tNAME" or "cgroup\tID\tPATH", a line of `.owners`; control
 // characters in names become '?'.

@@ -9,7 +9,7 @@ namespace {
 // What two processes' hooks must share to be one hook: all but the place.
 std::string KeyOf(HookInfo hook) {
   hook.location.clear();
-  return HookText(hook);
+  return HookText(hook) + LevelScopeName(hook.level);
 }
 
 bool IsProgramHook(const HookInfo& hook) {
@@ -38,6 +38,10 @@ std::uint32_t HookMerge::IdFor(const HookInfo& hook) {
   taken_.insert(id);
   at->second = id;
   lines_ += absl::StrFormat("%d\t%s\n", id, HookText(hook));
+  if (hook.level != LevelScope::kNone) {
+    lines_ +=
+        absl::StrFormat("0\tlevel\t%d\t%s\n", id, LevelScopeName(hook.level));
+  }
   return id;
 }
 

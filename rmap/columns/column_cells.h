@@ -93,6 +93,23 @@ inline Cell Rounded(double ns) {
   return static_cast<std::uint64_t>(std::llround(ns));
 }
 
+// One column for each event, for rows with `counts`.
+template <typename Row>
+void AddCounts(const Report& report, Unit (*unit)(const std::string&),
+               std::vector<Column<Row>>& columns) {
+  for (std::size_t i = 0; i < report.events.size(); ++i) {
+    const std::string& event = report.events[i].name;
+    columns.push_back({{"counts", event},
+                       event,
+                       unit(event),
+                       "Count of this event while on a CPU.",
+                       [i](const Row& row) -> Cell {
+                         if (i >= row.counts.size()) return std::monostate();
+                         return CellOf(row.counts[i]);
+                       }});
+  }
+}
+
 // The columns of what probes took in a row. `meaning`: of the estimate.
 template <typename Row>
 void AddProbes(const char* meaning, std::vector<Column<Row>>& columns) {

@@ -20,6 +20,7 @@ enum class ReportBy : std::uint8_t {
   kSystemCall,
   kFault,
   kFile,
+  kLevel,
   kSample,  // Report::sample_table
   kTree     // Report::tree_table
 };

@@ -11,22 +11,6 @@ namespace countrace::rmap {
 
 namespace {
 
-// One column for each event, for rows with `counts`.
-template <typename Row>
-void AddCounts(const Report& report, std::vector<Column<Row>>& columns) {
-  for (std::size_t i = 0; i < report.events.size(); ++i) {
-    const std::string& event = report.events[i].name;
-    columns.push_back({{"counts", event},
-                       event,
-                       UnitOfEvent(event),
-                       "Count of this event while on a CPU.",
-                       [i](const Row& row) -> Cell {
-                         if (i >= row.counts.size()) return std::monostate();
-                         return CellOf(row.counts[i]);
-                       }});
-  }
-}
-
 // Details of the counts that are estimates.
 template <typename Row>
 void AddScaledCounts(const Report& report, std::vector<Column<Row>>& columns) {
@@ -227,7 +211,7 @@ std::vector<Column<ProcessRow>> ProcessColumns(const Report& report) {
                                        return r.comm;
                                      }}};
   Append(DispatchColumns(), columns);
-  AddCounts(report, columns);
+  AddCounts(report, UnitOfEvent, columns);
   AddScaledCounts(report, columns);
   columns.push_back({{"recording_ns"},
                      "recording",
@@ -312,7 +296,7 @@ std::vector<Column<ThreadRow>> ThreadColumns(const Report& report) {
                      "Neither running nor runnable; known if wake-ups were "
                      "recorded.",
                      Field(&R::blocked_ns)});
-  AddCounts(report, columns);
+  AddCounts(report, UnitOfEvent, columns);
   AddScaledCounts(report, columns);
   AddSeen(columns);
   columns.push_back(
@@ -398,7 +382,7 @@ std::vector<Column<CpuRow>> CpuColumns(const Report& report) {
        Unit::kCount,
        "Dispatches of threads in scope.",
        Field(&R::dispatches)}};
-  AddCounts(report, columns);
+  AddCounts(report, UnitOfEvent, columns);
   AddScaledCounts(report, columns);
   return columns;
 }

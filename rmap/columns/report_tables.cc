@@ -143,9 +143,10 @@ const char* UnitName(Unit unit) {
 }
 
 const TableList& AllTables() {
-  static const TableList& tables = *new TableList(
-      Processes(), Threads(), Segments(), Paths(), Hooks(), Wakers(),
-      Preemptors(), SystemCalls(), Cpus(), FaultTable(), FileTable());
+  static const TableList& tables =
+      *new TableList(Processes(), Threads(), Segments(), Paths(), Hooks(),
+                     Wakers(), Preemptors(), SystemCalls(), Cpus(),
+                     FaultTable(), FileTable(), LevelTable());
   return tables;
 }
 

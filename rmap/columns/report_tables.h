@@ -47,11 +47,12 @@ using TableList =
     std::tuple<Table<ProcessRow>, Table<ThreadRow>, Table<SegmentRow>,
                Table<SegmentRow>, Table<HookRow>, Table<WakerRow>,
                Table<PreemptorRow>, Table<SystemCallRow>, Table<CpuRow>,
-               Table<FaultRow>, Table<FileRow>>;
+               Table<FaultRow>, Table<FileRow>, Table<LevelRow>>;
 const TableList& AllTables();
 
 Table<FaultRow> FaultTable();  // fault_columns.cc
 Table<FileRow> FileTable();    // file_columns.cc
+Table<LevelRow> LevelTable();  // level_columns.cc
 // The only one of a report with a Report::sample_table.
 const Table<SampleRow>& SamplesTable();
 // The only one of a report with a Report::tree_table.

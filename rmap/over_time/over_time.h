@@ -24,7 +24,7 @@
 #include "absl/status/statusor.h"
 #include "logformat/trace_info.h"
 #include "rmap/columns/row_selection.h"
-#include "rmap/over_time/recorded_instants.h"
+#include "rmap/dispatch/recorded_instants.h"
 #include "rmap/result/tables.h"
 #include "rmap/result/timeline_observer.h"
 

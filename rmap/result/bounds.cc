@@ -16,7 +16,7 @@ constexpr const char* kNames[] = {
     "off_cpu_ns.excl", "wait_ns.incl",   "wait_ns.excl",   "blocked_ns.incl",
     "blocked_ns.excl", "times",          "longest_ns",     "opens",
     "failed_opens",    "reads",          "writes",         "bytes.read",
-    "bytes.written"};
+    "bytes.written",   "up_ns"};
 static_assert(std::size(kNames) == static_cast<std::size_t>(Number::kCounts));
 
 constexpr const char* kParts[] = {"", ".incl", ".excl"};

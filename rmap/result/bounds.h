@@ -83,6 +83,7 @@ enum class Number : std::uint16_t {
   kWrites,
   kReadBytes,
   kWrittenBytes,
+  kUp,
   kCounts
 };
 enum class CountPart : std::uint8_t { kWhole, kIncl, kExcl };

@@ -345,6 +345,24 @@ struct FaultRow {
   Grouped grouped;
 };
 
+// A level: how long it was up, and what the threads it is of used meanwhile
+// (rmap/levels/levels.h).
+struct LevelRow {
+  std::string level;              // "shop:cold_cache"
+  std::string scope;              // "thread", "process", "machine"
+  std::int32_t pid = 0, tid = 0;  // 0: not of one
+  ProcessIndex process{};
+  std::string comm;
+  std::uint64_t times = 0;  // it was raised
+  std::uint64_t up_ns = 0;
+  std::optional<std::uint64_t> on_cpu_ns;
+  Counts counts;
+  Qualities qualities;
+  Quality quality = Quality::kExact;
+  RowBounds bounds;
+  Grouped grouped;
+};
+
 struct CpuRow {
   std::uint32_t cpu = 0;
   // wall = busy + idle + interrupts + outside + unattributed, exactly.
@@ -516,6 +534,8 @@ struct Report {
   std::vector<CpuRow> cpu_rows;
   bool fault_records = false;              // page faults were recorded
   std::vector<FaultRow> faults;            // most first
+  bool has_levels = false;                 // a hook is one
+  std::vector<LevelRow> levels;            // longest up first
   std::shared_ptr<const Samples> samples;  // null: not wanted
   // The only table of the report; null: it has the others.
   std::shared_ptr<SampleTable> sample_table;

@@ -211,7 +211,7 @@ void KernelHooks::OnRecord(const EventRecord& record,
 std::uint32_t KernelHooks::TakeValue(const ThreadState& thread,
                                      const EventRecord& record,
                                      std::uint32_t hook_id) const {
-  const CallTask task = {thread.process->pid, thread.tid};
+  const CallTask task = {thread.process->pid, thread.tid, &thread};
   std::uint32_t value = ValueTable::kNone;
   if ((record.event_id & logformat::kEventExitBit) == 0) {
     value = values_->Enter(record, hook_id, task);

@@ -117,6 +117,8 @@ class ThreadRegistry {
 
   std::deque<ThreadState>& threads() { return threads_; }
   std::deque<ProcessState>& processes() { return processes_; }
+  const std::deque<ThreadState>& threads() const { return threads_; }
+  const std::deque<ProcessState>& processes() const { return processes_; }
   // A stand-in process that owns the segments of interrupts.
   ProcessState& interrupts() { return interrupts_; }
 

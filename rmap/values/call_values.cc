@@ -3,18 +3,24 @@
 #include <algorithm>
 #include <string_view>
 
+#include "rmap/levels/levels.h"
+
 namespace countrace::rmap {
 
 using logformat::EventRecord;
 
 CallValues::CallValues(const logformat::TraceInfo& info,
-                       const std::string& name) {
+                       const std::string& name, const Levels* levels) {
+  if (levels != nullptr && name.starts_with(kLevelValue)) {
+    levels_ = levels;
+    level_ = levels->Named(name.substr(sizeof(kLevelValue) - 1));
+  }
   if (!name.empty()) {
     named_.emplace(info, std::vector<std::string>{name});
     of_programs_ =
         std::ranges::any_of(info.hooks, [&](const logformat::HookInfo& hook) {
           return hook.origin == logformat::HookOrigin::kProgram &&
-                 named_->IsOf(hook.id);
+                 (named_->IsOf(hook.id) || levels_ != nullptr);
         });
     exits_.emplace(*named_, table_);
     if (std::ranges::none_of(info.hooks, [&](const logformat::HookInfo& hook) {
@@ -35,6 +41,12 @@ std::uint32_t CallValues::Enter(const EventRecord& record,
     return files_->Enter(record, hook_id, task);
   }
   if (!named_) return ValueTable::kNone;
+  if (levels_ != nullptr) {
+    const auto up = task.thread == nullptr
+                        ? std::nullopt
+                        : levels_->IsUp(level_, *task.thread);
+    return up ? table_.Of(*up ? "1" : "0") : ValueTable::kNone;
+  }
   if (exits_ && exits_->IsOf(hook_id)) {
     return exits_->OfEnter(record, hook_id, task.tid);
   }

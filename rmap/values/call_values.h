@@ -22,13 +22,21 @@ namespace countrace::rmap {
 
 // The file of a system call; other hooks may have a value of that name.
 inline constexpr char kFileValue[] = "file";
+// Before the name of a level: 1 in calls that begin while it is up for their
+// thread, 0 in others.
+inline constexpr char kLevelValue[] = "level.";
+
+class Levels;
 
 class CallValues {
  public:
-  // `name`: WantedRows::value.
-  CallValues(const logformat::TraceInfo& info, const std::string& name);
+  // `name`: WantedRows::value. `levels`: of the trace; null: it has none.
+  CallValues(const logformat::TraceInfo& info, const std::string& name,
+             const Levels* levels = nullptr);
 
-  bool any() const { return files_ || (named_ && named_->any()); }
+  bool any() const {
+    return files_ || (named_ && named_->any()) || levels_ != nullptr;
+  }
   // What has to read the trace ahead of the calls; null: nothing.
   ExitValues* exits() { return exits_ ? &*exits_ : nullptr; }
   // Hooks of programs have such values.
@@ -67,6 +75,8 @@ class CallValues {
   std::optional<ExitValues> exits_;
   std::optional<FileCalls> files_;
   bool of_programs_ = false;
+  const Levels* levels_ = nullptr;  // null: the values are not a level's
+  std::vector<const logformat::HookInfo*> level_;
 };
 
 }  // namespace countrace::rmap

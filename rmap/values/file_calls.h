@@ -23,9 +23,12 @@ namespace countrace::rmap {
 // What a system call does with its file.
 enum class FileUse : std::uint8_t { kNone, kOpen, kRead, kWrite, kOther };
 
+struct ThreadState;
+
 // Whose record it is.
 struct CallTask {
   std::int32_t pid = 0, tid = 0;
+  const ThreadState* thread = nullptr;  // null: it has none
 };
 
 class FileCalls {

@@ -248,6 +248,14 @@ void AddRow(const FileRow& more, FileRow& sum) {
   AddQuality(more, sum);
 }
 
+void AddRow(const LevelRow& more, LevelRow& sum) {
+  using R = LevelRow;
+  Share(more, sum, &R::level, &R::scope, &R::pid, &R::tid, &R::process,
+        &R::comm);
+  Sum(more, sum, &R::times, &R::up_ns, &R::on_cpu_ns, &R::counts);
+  AddQuality(more, sum);
+}
+
 void AddRow(const WakerRow& more, WakerRow& sum) {
   using R = WakerRow;
   Share(more, sum, &R::pid, &R::tid, &R::process, &R::comm);

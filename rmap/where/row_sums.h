@@ -14,6 +14,7 @@ void AddRow(const SegmentRow& more, SegmentRow& sum);
 void AddRow(const HookRow& more, HookRow& sum);
 void AddRow(const FaultRow& more, FaultRow& sum);
 void AddRow(const FileRow& more, FileRow& sum);
+void AddRow(const LevelRow& more, LevelRow& sum);
 void AddRow(const WakerRow& more, WakerRow& sum);
 void AddRow(const PreemptorRow& more, PreemptorRow& sum);
 

@@ -25,16 +25,18 @@ constexpr TokenRules kRules = {
 constexpr const char* kComparisons[] = {
     "==", "!=", "<", "<=", ">", ">=", "=~", "!~"};
 
-const base::SourcePlace& WherePlace() {
-  static const auto* const place = new base::SourcePlace{"--where", 1, 1};
-  return *place;
+const base::SourcePlace& PlaceOf(bool given) {
+  static const auto* const where = new base::SourcePlace{"--where", 1, 1};
+  static const auto* const place = new base::SourcePlace{"--given", 1, 1};
+  return given ? *place : *where;
 }
 
 class WhereParser : base::TokenReader {
  public:
-  explicit WhereParser(std::string_view text)
-      : TokenReader(text, WherePlace(), kRules) {
+  WhereParser(std::string_view text, bool given)
+      : TokenReader(text, PlaceOf(given), kRules) {
     result_.text = std::string(text);
+    result_.given = given;
   }
 
   absl::StatusOr<WhereExpression> Parse() {
@@ -124,6 +126,13 @@ class WhereParser : base::TokenReader {
     if (!ok()) return;
     step.offset = token_.offset;
     const auto comparison = FindComparison();
+    if (!comparison && !IsSign("=") && step.left.text.starts_with("level.")) {
+      // Up or down: the name alone says up.
+      step.comparison = Comparison::kNotEqual;
+      step.right.kind = Operand::Kind::kNumber;
+      result_.steps.push_back(std::move(step));
+      return;
+    }
     if (!comparison) {
       if (IsSign("=")) {
         Fail(token_.offset, "write == to compare");
@@ -234,13 +243,13 @@ const char* ComparisonText(Comparison comparison) {
   return kComparisons[static_cast<std::size_t>(comparison)];
 }
 
-absl::StatusOr<WhereExpression> ParseWhere(std::string_view text) {
-  return WhereParser(text).Parse();
+absl::StatusOr<WhereExpression> ParseWhere(std::string_view text, bool given) {
+  return WhereParser(text, given).Parse();
 }
 
 absl::Status WhereError(const WhereExpression& where, std::size_t offset,
                         std::string_view message) {
-  return base::ErrorAt(WherePlace(), where.text, offset, message);
+  return base::ErrorAt(PlaceOf(where.given), where.text, offset, message);
 }
 
 }  // namespace countrace::rmap::where

@@ -51,18 +51,21 @@ struct WhereStep {
 
 struct WhereExpression {
   std::string text;
+  bool given = false;  // of --given
   std::vector<WhereStep> steps;
 };
 
 // Grammar, loosest first:
 //   any = all {"||" all};  all = not {"&&" not};
 //   not = "!" not | "(" any ")" | operand COMPARISON operand
+//     | LEVEL, which means LEVEL != 0 (`level.cold_cache`)
 //   operand = FIELD | `FIELD` | ["-"] NUMBER[UNIT] | "TEXT" | 'TEXT'
 // In a text a backslash escapes a backslash or the quote; before any other
 // character it stays, for patterns.
 // Errors: kInvalidArgument, those of ErrorAt() and TokenReader, with the place
-// "--where".
-absl::StatusOr<WhereExpression> ParseWhere(std::string_view text);
+// "--where", of `given` "--given".
+absl::StatusOr<WhereExpression> ParseWhere(std::string_view text,
+                                           bool given = false);
 
 // Such an error, for problems found later.
 absl::Status WhereError(const WhereExpression& where, std::size_t offset,

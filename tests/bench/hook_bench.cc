@@ -81,5 +81,7 @@ int main(int argc, char** argv) {
   Measure("hook_u64", iterations, [](int i) {
     COUNTRACE_HOOK("bench", "hook", static_cast<std::uint64_t>(i));
   });
+  Measure("level", iterations,
+          [](int i) { COUNTRACE_LEVEL("bench", "level", i % 2 != 0); });
   return 0;
 }

@@ -150,6 +150,8 @@ def hook_rows(build, work, runs):
         on['two_clock_gettime'][0], '')
     row('hook with u64', on['hook_u64'][0], 'ns', 'one raw clock read',
         on['two_raw_clock_reads'][0] / 2, '')
+    row('level, raised or lowered', on['level'][0], 'ns', 'hook with u64',
+        on['hook_u64'][0], '')
     if not shutil.which('lttng-sessiond'):
         print('SKIPPED: LTTng-UST beside it: no lttng-sessiond')
         return

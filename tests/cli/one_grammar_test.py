@@ -72,11 +72,11 @@ class OneGrammar(unittest.TestCase):
                     self.assertEqual(0, done.returncode, (by, output, words, done.stderr))
 
     def test_what_cannot_be_is_refused_by_naming_what_can(self):
-        owned = "--by " + ", ".join([*OWNED, "file"]) + " have"  # none of that in web.ctf
+        owned = "--by " + ", ".join([*OWNED, "file", "level"]) + " have"  # none of that in web.ctf
         self.refused(owned, "--by", "cpu", "--process", "server")
         self.refused(owned, "--by", "cpu", "--group-by", "comm")
         self.refused(owned, "--by", "syscall", "--group-by", "comm")
-        threads = "--by thread, waker, preemptor have"
+        threads = "--by thread, waker, preemptor, level have"
         for by in ("process", "segment", "path", "hook", "syscall", "cpu"):
             self.refused(threads, "--by", by, "--thread", "server")
             self.refused(threads, "--by", by, "--group-by", "thread")

@@ -676,7 +676,8 @@ class Samples(Recording):
                 (['--by', 'function', '--thread', 'x'], 1, 'no samples of a thread x'),
                 (['--by', 'function', '--thread', 'half', '--process', 'x'], 1,
                  'no samples of a thread half of a process x'),
-                (['--by', 'segment', '--thread', 'half'], 2, '--by thread, waker, preemptor have'),
+                (['--by', 'segment', '--thread', 'half'], 2,
+                 '--by thread, waker, preemptor, level have'),
                 (['--group-by', 'thread'], 2, 'it takes process, comm, user or cgroup'),
                 (['--by', 'function', '--sort', 'comm'], 2, 'unknown field `comm`'),
                 (['--by', 'function', '--group-by', 'tid'], 2, 'of samples it takes thread')):

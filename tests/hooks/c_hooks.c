@@ -9,6 +9,7 @@ int c_hooks_run(int argument) {
   COUNTRACE_HOOK("hooks_test", "c_none");
   COUNTRACE_HOOK("hooks_test", "c_all_types", (short)1, 2u, 2.5f, "literal",
                  (void*)text, text);
+  COUNTRACE_PROCESS_LEVEL("hooks_test", "c_level", argument);
   COUNTRACE_EXIT("hooks_test", "c_main");
   return argument;
 }

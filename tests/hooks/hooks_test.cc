@@ -177,6 +177,28 @@ TEST_CASE("hooks: C has the same descriptors") {
   CHECK(sites.at("c_none")->count == 0);
 }
 
+TEST_CASE("hooks: a level is a point with one value that says whose it is") {
+  bool evaluated = false;
+  COUNTRACE_LEVEL("hooks_test", "level", (evaluated = true));
+  COUNTRACE_MACHINE_LEVEL("hooks_test", "machine_level", 0.5);
+  CHECK_FALSE(evaluated);  // no recording runs
+  const auto sites = SitesByName();
+  const std::pair<const char*, std::uint8_t> levels[] = {
+      {"level", COUNTRACE_LEVEL_OF_THREAD},
+      {"c_level", COUNTRACE_LEVEL_OF_PROCESS},
+      {"machine_level", COUNTRACE_LEVEL_OF_MACHINE}};
+  for (const auto& [name, scope] : levels) {
+    CAPTURE(name);
+    REQUIRE(sites.count(name) == 1);
+    const countrace_hook_site& site = *sites.at(name);
+    CHECK(site.kind == COUNTRACE_SITE_POINT);
+    REQUIRE(site.count == 1);
+    CHECK(site.types[0] == COUNTRACE_TYPE_UNSIGNED);
+    CHECK(site.types[COUNTRACE_MAX_PAYLOAD_VALUES - 1] == scope);
+  }
+  CHECK(sites.at("plain")->types[COUNTRACE_MAX_PAYLOAD_VALUES - 1] == 0);
+}
+
 TEST_CASE("hooks: every site has a USDT note whose semaphore is its gate") {
   const std::vector<UsdtNote> notes = UsdtNotes("/proc/self/exe");
   std::map<std::string, UsdtNote> by_probe;

@@ -225,6 +225,41 @@ TEST_CASE("hook text: values of kernel hooks are read as they were written",
   }
 }
 
+TEST_CASE("hook text: a level is a point to who does not know levels",
+          "[logformat]") {
+  const std::string line = "4096\tpoint\tu\tshop:cold\tshop.cc:7\n";
+  for (const char* scope : {"thread", "process", "machine"}) {
+    CAPTURE(scope);
+    TraceDescription description;
+    ParseHooks(line + "0\tlevel\t4096\t" + scope + "\n", description, ".hooks");
+    REQUIRE(description.info.hooks.size() == 1);
+    CHECK(description.messages.empty());
+    const HookInfo& hook = description.info.hooks[0];
+    CHECK(LevelScopeName(hook.level) == std::string(scope));
+    CHECK(hook.payload_names == std::vector<std::string>{"on"});
+    CHECK(HookText(hook) == "point\tu\tshop:cold\tshop.cc:7");
+    const std::string metadata = MetadataText(description);
+    const auto read = ParseMetadata(metadata, "trace");
+    REQUIRE(read.ok());
+    CHECK(read->info.format == kFewEventsVersion);
+    CHECK(read->info.hooks[0].level == hook.level);
+    CHECK(MetadataText(*read) == metadata);
+  }
+  for (const char* damaged :
+       {"0\tlevel\t4096\tplanet\n", "0\tlevel\t4097\tthread\n",
+        "0\tlevel\t4096\n", "0\tlevel\t\tthread\n"}) {
+    CAPTURE(damaged);
+    TraceDescription description;
+    ParseHooks(line + damaged, description, ".hooks");
+    CHECK(description.messages.size() == 1);
+    REQUIRE(description.info.hooks.size() == 1);
+    CHECK(description.info.hooks[0].level == LevelScope::kNone);
+  }
+  HookInfo segment;
+  segment.kind = HookKind::kSegment;
+  CHECK_FALSE(SetLevel("thread", segment));
+}
+
 TEST_CASE("hook text: values that a kernel hook cannot have", "[logformat]") {
   const std::string end = "\tp:f\tat";
   REQUIRE(ParseHookText(kId, "probe-segment\tu/s" + end + "\ta,a"));

@@ -270,9 +270,9 @@ TEST_CASE("groups: what cannot be is refused, and what can is named") {
   CHECK_THAT(message("comm", ReportBy::kCpu),
              Catch::Contains("rows of cpus have none; --by process, thread, "
                              "segment, path, hook, waker, preemptor, fault, "
-                             "file have"));
+                             "file, level have"));
   CHECK_THAT(message("thread", ReportBy::kSegment),
-             Catch::Contains("--by thread, waker, preemptor have"));
+             Catch::Contains("--by thread, waker, preemptor, level have"));
   CHECK_THAT(message("segmnt", ReportBy::kSegment),
              Catch::Contains("did you mean `segment`?"));
   CHECK_THAT(message("path", ReportBy::kDefault),

@@ -31,6 +31,15 @@ enum {
   COUNTRACE_SITE_EXIT = 3     /* COUNTRACE_EXIT: exit of the segment so named */
 };
 
+/* Whose state a level is. It stands in the last of `types` of its site, a point
+ * with one value: to a runtime that has no levels it is that point alone. */
+enum {
+  COUNTRACE_LEVEL_NONE = 0, /* no level */
+  COUNTRACE_LEVEL_OF_THREAD = 1,
+  COUNTRACE_LEVEL_OF_PROCESS = 2,
+  COUNTRACE_LEVEL_OF_MACHINE = 3
+};
+
 struct countrace_value {
   union {
     int64_t i;

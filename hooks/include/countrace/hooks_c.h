@@ -179,4 +179,15 @@ static inline struct countrace_value countrace_detail_pointer(const void* v) {
   COUNTRACE_DETAIL_FIRE(COUNTRACE_SITE_EXIT, 0, provider, name, name "__exit", \
                         0, (0), ({{0}, 0}))
 
+#define COUNTRACE_DETAIL_LEVEL(scope, provider, name, on)                 \
+  COUNTRACE_DETAIL_FIRE(COUNTRACE_SITE_POINT, 0, provider, name, name, 1, \
+                        (COUNTRACE_TYPE_UNSIGNED, 0, 0, 0, 0, scope),     \
+                        (countrace_detail_unsigned((uint64_t)((on) != 0))))
+#define COUNTRACE_LEVEL(provider, name, on) \
+  COUNTRACE_DETAIL_LEVEL(COUNTRACE_LEVEL_OF_THREAD, provider, name, on)
+#define COUNTRACE_PROCESS_LEVEL(provider, name, on) \
+  COUNTRACE_DETAIL_LEVEL(COUNTRACE_LEVEL_OF_PROCESS, provider, name, on)
+#define COUNTRACE_MACHINE_LEVEL(provider, name, on) \
+  COUNTRACE_DETAIL_LEVEL(COUNTRACE_LEVEL_OF_MACHINE, provider, name, on)
+
 #endif /* COUNTRACE_HOOKS_C_H_ */

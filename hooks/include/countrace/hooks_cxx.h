@@ -36,6 +36,13 @@ constexpr std::uint8_t TypeCode() {
   }
 }
 
+// The code of value `kPlace` of a site; 0: it has fewer.
+template <std::size_t kPlace, typename... Ts>
+constexpr std::uint8_t TypeAt() {
+  constexpr std::uint8_t kTypes[] = {TypeCode<Ts>()..., 0};
+  return kPlace < sizeof...(Ts) ? kTypes[kPlace] : std::uint8_t{0};
+}
+
 template <typename T>
 inline countrace_value MakeValue(const T& value) noexcept {
   countrace_value out{};
@@ -144,7 +151,9 @@ struct Site<Tag, Payload<Ts...>> {
       Tag::line(),
       Tag::kind(),
       sizeof...(Ts),
-      {TypeCode<Ts>()...},
+      {TypeAt<0, Ts...>(), TypeAt<1, Ts...>(), TypeAt<2, Ts...>(),
+       TypeAt<3, Ts...>(), TypeAt<4, Ts...>(),
+       static_cast<std::uint8_t>(TypeAt<5, Ts...>() | Tag::level())},
       Tag::provider(),
       Tag::name(),
       Tag::file()};
@@ -214,7 +223,8 @@ struct Site<Tag, Payload<Ts...>> {
                                 f)                                            \
   M(unique, id, provider, name, 6, (a, b, c, d, e, f))
 
-// Declares type `unique##Site` of one hook site.
+// Declares type `unique##Site` of one hook site. `kind_`: COUNTRACE_SITE_* and,
+// of a level, 16 * COUNTRACE_LEVEL_OF_*.
 #define COUNTRACE_DETAIL_SITE(unique, kind_, id_, provider_, name_, values_) \
   struct COUNTRACE_DETAIL_CAT(unique, Tag) {                                 \
     static constexpr const char* provider() { return provider_; }            \
@@ -222,7 +232,8 @@ struct Site<Tag, Payload<Ts...>> {
     static constexpr const char* file() { return __FILE__; }                 \
     static constexpr std::uint32_t line() { return __LINE__; }               \
     static constexpr std::uint32_t hook_id() { return id_; }                 \
-    static constexpr std::uint8_t kind() { return kind_; }                   \
+    static constexpr std::uint8_t kind() { return (kind_) % 16; }            \
+    static constexpr std::uint8_t level() { return (kind_) / 16; }           \
   };                                                                         \
   using COUNTRACE_DETAIL_CAT(unique, Site) = ::countrace::detail::Site<      \
       COUNTRACE_DETAIL_CAT(unique, Tag),                                     \
@@ -303,16 +314,22 @@ struct Site<Tag, Payload<Ts...>> {
       ::countrace::detail::MakeValue(countrace_detail_f))               \
   values_
 
-#define COUNTRACE_DETAIL_HOOK(unique, id_, provider_, name_, n_, values_)      \
-  do {                                                                         \
-    COUNTRACE_DETAIL_SITE(unique, COUNTRACE_SITE_POINT, id_, provider_, name_, \
-                          values_);                                            \
-    COUNTRACE_DETAIL_LIST_SITE(&COUNTRACE_DETAIL_CAT(unique, Site)::site);     \
-    if (COUNTRACE_DETAIL_CAT(unique, Site)::On()) {                            \
-      COUNTRACE_DETAIL_FIRE(COUNTRACE_DETAIL_CAT(unique, Site), provider_,     \
-                            name_, n_, values_);                               \
-    }                                                                          \
+#define COUNTRACE_DETAIL_POINT(unique, kind_, id_, provider_, name_, n_,   \
+                               values_)                                    \
+  do {                                                                     \
+    COUNTRACE_DETAIL_SITE(unique, kind_, id_, provider_, name_, values_);  \
+    COUNTRACE_DETAIL_LIST_SITE(&COUNTRACE_DETAIL_CAT(unique, Site)::site); \
+    if (COUNTRACE_DETAIL_CAT(unique, Site)::On()) {                        \
+      COUNTRACE_DETAIL_FIRE(COUNTRACE_DETAIL_CAT(unique, Site), provider_, \
+                            name_, n_, values_);                           \
+    }                                                                      \
   } while (0)
+#define COUNTRACE_DETAIL_HOOK(unique, id_, provider_, name_, n_, values_)     \
+  COUNTRACE_DETAIL_POINT(unique, COUNTRACE_SITE_POINT, id_, provider_, name_, \
+                         n_, values_)
+#define COUNTRACE_DETAIL_LEVEL(unique, scope_, provider_, name_, on_)     \
+  COUNTRACE_DETAIL_POINT(unique, COUNTRACE_SITE_POINT + 16 * (scope_), 0, \
+                         provider_, name_, 1, (static_cast<bool>(on_)))
 
 #define COUNTRACE_DETAIL_ENTER(unique, id_, provider_, name_, n_, values_) \
   do {                                                                     \
@@ -383,6 +400,15 @@ struct Site<Tag, Payload<Ts...>> {
   COUNTRACE_DETAIL_CALL(COUNTRACE_DETAIL_ENTER, 0, __VA_ARGS__)
 #define COUNTRACE_EXIT(provider, name) \
   COUNTRACE_DETAIL_CALL(COUNTRACE_DETAIL_EXIT, 0, provider, name)
+#define COUNTRACE_LEVEL(provider, name, on)                                  \
+  COUNTRACE_DETAIL_LEVEL(COUNTRACE_DETAIL_UNIQUE, COUNTRACE_LEVEL_OF_THREAD, \
+                         provider, name, on)
+#define COUNTRACE_PROCESS_LEVEL(provider, name, on)                           \
+  COUNTRACE_DETAIL_LEVEL(COUNTRACE_DETAIL_UNIQUE, COUNTRACE_LEVEL_OF_PROCESS, \
+                         provider, name, on)
+#define COUNTRACE_MACHINE_LEVEL(provider, name, on)                           \
+  COUNTRACE_DETAIL_LEVEL(COUNTRACE_DETAIL_UNIQUE, COUNTRACE_LEVEL_OF_MACHINE, \
+                         provider, name, on)
 
 #endif  // C++17
 

@@ -19,6 +19,10 @@ std::vector<EventPlan> FillEvents(const logformat::TraceInfo& info,
   report.system_calls = std::any_of(info.hooks.begin(), info.hooks.end(),
                                     logformat::IsSystemCall);
   report.value_names = logformat::ValueNames(info, /*exits=*/true);
+  for (const logformat::HookInfo& hook : info.hooks) {
+    if (hook.level == logformat::LevelScope::kNone) continue;
+    report.value_names.try_emplace(kLevelValue + hook.name);
+  }
   if (ValueTable values; FileCalls(info, values).any()) {
     report.file_values = true;
     report.value_names[kFileValue].integers = false;

@@ -15,6 +15,7 @@
 #include "logformat/trace_info.h"
 #include "rmap/counters/counter_extension.h"
 #include "rmap/dispatch/dispatch_tracker.h"
+#include "rmap/levels/levels.h"
 #include "rmap/result/tables.h"
 #include "rmap/state/call_paths.h"
 #include "rmap/state/thread_registry.h"
@@ -40,6 +41,7 @@ struct TableSources {
   WantedRows rows;
   bool of_range;             // of the trace
   const CallValues* values;  // null: no call has one
+  const Levels* levels;      // null: the trace has none
 };
 
 struct TableInput {

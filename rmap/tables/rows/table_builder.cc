@@ -8,6 +8,7 @@
 #include "rmap/tables/rows/cpu_rows.h"
 #include "rmap/tables/rows/fault_rows.h"
 #include "rmap/tables/rows/hook_rows.h"
+#include "rmap/tables/rows/level_rows.h"
 #include "rmap/tables/rows/preemptor_rows.h"
 #include "rmap/tables/rows/segment_rows.h"
 #include "rmap/tables/rows/system_call_rows.h"
@@ -38,6 +39,7 @@ void BuildTables(const TableSources& sources, Report& report) {
   BuildBooks(processes, input, report);
   BuildHooks(input, report);
   BuildFaults(input, report);
+  BuildLevels(input, report);
   BuildPreemptors(sources, report);
   report.system_call_rows = SystemCallRows(report.segments);
 }

@@ -63,8 +63,30 @@ bool ParseLine(const char* at, const char* end, Line* line) {
   return line->id != 0;
 }
 
+// What a level's site or line says whose state it is; null: it is no level.
+const char* LevelScope(const countrace_hook_site& site) {
+  static constexpr const char* kScopes[] = {nullptr, "thread", "process",
+                                            "machine"};
+  const unsigned scope = site.types[COUNTRACE_MAX_PAYLOAD_VALUES - 1];
+  const bool level = site.kind == COUNTRACE_SITE_POINT && site.count == 1 &&
+                     scope <= COUNTRACE_LEVEL_OF_MACHINE;
+  return level ? kScopes[scope] : nullptr;
+}
+
 bool Equal(const char* field, std::size_t bytes, const char* text) {
   return strlen(text) == bytes && memcmp(field, text, bytes) == 0;
+}
+
+// True if the line behind a hook's says of it what `scope` does.
+bool IsLevel(const char* at, const char* end, std::uint32_t id,
+             const char* scope) {
+  Line line = {};
+  const bool level = at < end && !ParseLine(at, end, &line) &&
+                     line.name != nullptr &&
+                     Equal(line.kind, line.kind_bytes, "level") &&
+                     strtoul(line.types, nullptr, 10) == id;
+  if (!level) return scope == nullptr;
+  return scope != nullptr && Equal(line.name, line.name_bytes, scope);
 }
 
 bool IsName(const char* name) {
@@ -269,6 +291,7 @@ bool HookRegistry::Register(const countrace_hook_site& site,
   if (type_count == 0) types[type_count++] = '-';
   types[type_count] = '\0';
   const char* kind = site.kind == COUNTRACE_SITE_POINT ? "point" : "segment";
+  const char* const scope = LevelScope(site);
 
   std::uint32_t highest = lf::kHookIdAutomaticMin - 1;
   const char* end = text_ + text_bytes_;
@@ -280,9 +303,10 @@ bool HookRegistry::Register(const countrace_hook_site& site,
     if (ParseLine(at, next + 1, &line)) {
       const bool same_name = Equal(line.name, line.name_bytes, name) &&
                              Equal(line.kind, line.kind_bytes, kind);
-      const bool same =
-          same_name && (site.kind == COUNTRACE_SITE_EXIT ||
-                        Equal(line.types, line.types_bytes, types));
+      const bool same = same_name &&
+                        (site.kind == COUNTRACE_SITE_EXIT ||
+                         Equal(line.types, line.types_bytes, types)) &&
+                        IsLevel(next + 1, end, line.id, scope);
       if (same && (site.hook_id == 0 || site.hook_id == line.id)) {
         hook->id = line.id;
         return true;
@@ -312,9 +336,13 @@ bool HookRegistry::Register(const countrace_hook_site& site,
     return false;
   }
   char line[1024];
-  const int bytes = snprintf(line, sizeof(line), "%u\t%s\t%s\t%s\t%.400s:%u\n",
-                             id, kind, types, name, site.file, site.line);
-  if (bytes <= 0 || bytes >= static_cast<int>(sizeof(line))) return false;
+  int bytes = snprintf(line, sizeof(line), "%u\t%s\t%s\t%s\t%.400s:%u\n", id,
+                       kind, types, name, site.file, site.line);
+  if (bytes <= 0 || bytes >= static_cast<int>(sizeof(line)) - 64) return false;
+  // Behind it: of a torn one the hook is left, which then is no level.
+  if (scope != nullptr) {
+    bytes += snprintf(line + bytes, 64, "0\tlevel\t%u\t%s\n", id, scope);
+  }
   if (!Append(line, static_cast<std::size_t>(bytes))) return false;
   hook->id = id;
   return true;

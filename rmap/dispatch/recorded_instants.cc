@@ -1,4 +1,4 @@
-#include "rmap/over_time/recorded_instants.h"
+#include "rmap/dispatch/recorded_instants.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -2,8 +2,8 @@
 // page faults, and the switch with which a dispatch begins.
 //
 // In: the observer's calls, in their order. Thread: one.
-#ifndef COUNTRACE_RMAP_OVER_TIME_RECORDED_INSTANTS_H_
-#define COUNTRACE_RMAP_OVER_TIME_RECORDED_INSTANTS_H_
+#ifndef COUNTRACE_RMAP_DISPATCH_RECORDED_INSTANTS_H_
+#define COUNTRACE_RMAP_DISPATCH_RECORDED_INSTANTS_H_
 
 #include <cstdint>
 #include <vector>
@@ -44,4 +44,4 @@ class RecordedInstants {
 
 }  // namespace countrace::rmap
 
-#endif  // COUNTRACE_RMAP_OVER_TIME_RECORDED_INSTANTS_H_
+#endif  // COUNTRACE_RMAP_DISPATCH_RECORDED_INSTANTS_H_
