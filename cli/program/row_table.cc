@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "absl/strings/str_format.h"
 #include "base/text/csv_field.h"
 #include "base/text/name_escape.h"
 #include "base/text/text_table.h"
@@ -28,6 +29,9 @@ std::string PlainText(const Cell& cell, const Words& words) {
   }
   if (const auto* number = std::get_if<std::uint64_t>(&cell)) {
     return std::to_string(*number);
+  }
+  if (const auto* amount = std::get_if<double>(&cell)) {
+    return absl::StrFormat("%.17g", *amount);
   }
   return std::get<bool>(cell) ? words.yes : words.no;
 }

@@ -14,7 +14,8 @@ namespace countrace::cli {
 
 // Text is untrusted and escaped for each output. std::monostate: not known;
 // "-", null, or empty in CSV.
-using Cell = std::variant<std::string, std::uint64_t, bool, std::monostate>;
+using Cell =
+    std::variant<std::string, std::uint64_t, bool, double, std::monostate>;
 
 class RowTable final {
  public:

@@ -43,7 +43,9 @@ struct ReportRequest {
 
   // --by time, --by phase
   std::uint64_t every_ns = 0;  // 0: chosen by the trace's length
-  std::string segment;
+  std::string segment;         // also with --given
+
+  rmap::where::WhereExpression given;  // --given; no steps: not given
 
   // Whose rows, also of samples: globs; empty: not given.
   std::string process, thread;

@@ -23,6 +23,7 @@
 #include "cli/program/terminal.h"
 #include "cli/program/verb.h"
 #include "cli/program/verb_parser.h"
+#include "cli/report/report_given.h"
 #include "cli/report/report_metrics.h"
 #include "cli/report/report_over_time.h"
 #include "cli/report/report_request.h"
@@ -40,7 +41,7 @@ constexpr std::uint64_t kMostSlowest = 100'000;
 // Options that ReportRequest has in another form.
 struct ReportOptions {
   TraceOptions trace;
-  std::string by, group_by, where, count, format, color;
+  std::string by, group_by, where, given, count, format, color;
   std::string function;
   std::vector<std::string> columns;
   std::vector<std::string> marks;
@@ -126,6 +127,7 @@ void AddOptions(VerbParser& parser, ReportOptions& options,
   AddRangeOptions(parser, request.range);
   parser.AddTwoTexts("--slowest", options.slowest);
   parser.AddText("--where", options.where);
+  parser.AddText("--given", options.given);
   parser.AddText("--sort", request.sort);
   parser.AddNumber("--rows", options.rows, ~std::uint64_t{0});
   parser.AddFlag("--bounds", options.bounds);
@@ -205,9 +207,16 @@ absl::Status CheckTable(const VerbParser& parser, const ReportOptions& options,
         "--metric", "--rules", "--with", "--tree", "--group-by",
         "--fold-recursion", "--bounds", "--rows"},
        "--slowest is a table of its own, of single calls: leave it out"},
-      {!options.over_time(),
-       {"--every", "--segment"},
-       "it needs --by time or --by phase"},
+      {!options.given.empty(),
+       {"--by", "--process", "--thread", "--where", "--slowest", "--sort",
+        "--columns", "--metrics", "--metric", "--rules", "--with", "--tree",
+        "--group-by", "--fold-recursion", "--bounds", "--rows"},
+       "--given is a table of its own, of calls: leave it out; --segment "
+       "chooses their segments"},
+      {!options.over_time(), {"--every"}, "it needs --by time or --by phase"},
+      {!options.over_time() && options.given.empty(),
+       {"--segment"},
+       "it needs --by time, --by phase or --given"},
       {options.over_time() && !tree,
        {"--sort", "--columns", "--group-by", "--fold-recursion", "--metrics",
         "--metric", "--rules"},
@@ -229,7 +238,8 @@ absl::Status CheckTable(const VerbParser& parser, const ReportOptions& options,
       {options.format == "pmcount",
        {"--by", "--tree", "--metrics", "--metric", "--rules", "--where",
         "--process", "--thread", "--columns", "--sort", "--from", "--to",
-        "--at", "--slowest", "--with", "--bounds", "--rows", "--count"},
+        "--at", "--slowest", "--given", "--with", "--bounds", "--rows",
+        "--count"},
        "--format pmcount is the whole listing: leave it out"},
       {options.format == "svg",
        {"--columns", "--rows"},
@@ -325,6 +335,11 @@ absl::Status CompleteRequest(const VerbParser& parser,
     if (!parsed.ok()) return parsed.status();
     request.where = *std::move(parsed);
   }
+  if (parser.is_given("--given")) {
+    auto parsed = rmap::where::ParseWhere(options.given, /*given=*/true);
+    if (!parsed.ok()) return parsed.status();
+    request.given = *std::move(parsed);
+  }
   std::vector<std::string> columns;
   for (const std::string& list : options.columns) {
     for (const auto part : absl::StrSplit(list, ',', absl::SkipEmpty())) {
@@ -367,6 +382,9 @@ absl::StatusOr<ReportAnswer> Answer(const ReportOptions& options,
   if (!options.slowest.empty()) {
     return ReportSlowest(request, options.slowest_calls, options.slowest[1],
                          options.format);
+  }
+  if (!request.given.steps.empty()) {
+    return ReportGiven(request, options.format);
   }
   if (options.samples()) {
     // Half of a per cent: what the tree is for is above that.

@@ -176,6 +176,30 @@ class OverTime(HelloTrace):
             self.assertEqual((1, ""), (done.returncode, done.stdout))
             self.assertIn("did you mean hello:work?", done.stderr)
 
+    def test_given_compares_calls_with_the_rest(self):
+        calls = json.loads(run("report", "--slowest", "1000", "hello:work", "--format", "json",
+                               "hello.ctf").stdout)["calls"]
+        walls = [row["wall_ns"] for row in calls]
+        least = sorted(walls)[len(walls) // 2]
+        given = [ns for ns in walls if ns > least]
+        done = run("report", "--given", f"wall_ns > {least}", "--segment", "hello:work",
+                   "--format", "json", "hello.ctf")
+        self.assertEqual((0, ""), (done.returncode, done.stderr))
+        document = json.loads(done.stdout)
+        self.assertEqual("countrace.given/1", document["schema"])
+        row, = (row for row in document["calls"] if row["number"] == "wall_ns")
+        self.assertEqual(("hello:work", len(given), len(walls) - len(given), 0),
+                         (row["segment"], row["given"], row["rest"], row["unknown"]))
+        self.assertAlmostEqual(sum(given) / len(given), row["mean_given"], places=3)
+        text = run("report", "--given", f"wall_ns > {least}", "hello.ctf")
+        self.assertEqual((0, ""), (text.returncode, text.stderr))
+        for words, said in ((("--given", "nothing > 1"), "--given:1:1: calls have no number"),
+                            (("--given", "wall_ns >"), "--given:1:"),
+                            (("--given", "wall_ns > 1", "--by", "path"), "--given is a table")):
+            refused = run("report", *words, "hello.ctf")
+            self.assertEqual((2, ""), (refused.returncode, refused.stdout), words)
+            self.assertIn(said, refused.stderr)
+
     def test_around_is_another_name_of_at(self):
         printed = [run("report", option, "50%", "--window", "2ms", "hello.ctf")
                    for option in ("--at", "--around")]
