@@ -427,8 +427,11 @@ void SegmentBuilder::AddCallCounts(const ThreadState& thread,
     const std::uint32_t present = frame.present & dump->present;
     for (std::size_t i = 0; i < events_; ++i) {
       const bool rotates = (rotating_.thread >> i & 1u) != 0;
+      // A multiplexed counter's is an estimate.
+      const bool scaled =
+          ((frame.present | dump->present) >> (16 + i) & 1u) != 0;
       if (!(present >> i & 1u) || dump->counters[i] < thread_begin[i] ||
-          (cut && (rotates || rotating_.thread == 0))) {
+          (cut && (rotates || rotating_.thread == 0)) || scaled) {
         continue;
       }
       observed_dumps_[i] = dump->counters[i] - thread_begin[i];
