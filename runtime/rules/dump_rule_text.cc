@@ -12,6 +12,7 @@
 #include "base/text/quantity_parse.h"
 #include "base/text/tokens.h"
 #include "runtime/rules/dump_rule_literal.h"
+#include "runtime/rules/predicate_text.h"
 
 namespace countrace::runtime {
 namespace {
@@ -29,12 +30,6 @@ void Store(std::string_view from, char (&to)[N]) {
   std::memcpy(to, from.data(), std::min(from.size(), N - 1));
 }
 
-// Also signs that only stand in errors, which can then say more.
-constexpr std::string_view kSigns[] = {"==", "!=", "<=", ">=", "<",
-                                       ">",  "&",  "=",  "!",  "-"};
-constexpr base::TokenRules kRules = {
-    .word_signs = "", .signs = kSigns, .escapes = true};
-
 const base::SourcePlace& Place() {
   static const auto* const place = new base::SourcePlace{"--dump", 1, 1};
   return *place;
@@ -43,17 +38,14 @@ const base::SourcePlace& Place() {
 class Parser {
  public:
   Parser(std::string_view text, const FindArgument& find)
-      : text_(text), tokens_(text, Place(), kRules), find_(find) {}
+      : text_(text), tokens_(text, Place(), kPredicateTokens), find_(find) {}
 
   absl::StatusOr<DumpRule> Parse();
 
  private:
   absl::Status ParseGlob();
   absl::Status ParseClause();
-  absl::Status ParsePredicates();
-  absl::Status ParsePredicate();
-  absl::Status ParseComparison(countrace_predicate& predicate);
-  absl::Status ParseConstant(countrace_predicate& predicate);
+  absl::StatusOr<unsigned char> Find(const base::Token& name) const;
   absl::Status ParseCaller();
   absl::Status ParseEvery(std::size_t at);
   absl::Status ParseAtMost(std::size_t at);
@@ -95,88 +87,14 @@ absl::Status Parser::ParseGlob() {
   return absl::OkStatus();
 }
 
-absl::Status Parser::ParseComparison(countrace_predicate& predicate) {
-  const std::size_t at = tokens_.Begin();
-  const auto sign = tokens_.Next();
-  const auto comparison = sign.ok() ? FindComparison(sign->text) : std::nullopt;
-  if (!comparison) {
-    return Error(at, "expected one of == != < <= > >= & and a constant");
+absl::StatusOr<unsigned char> Parser::Find(const base::Token& name) const {
+  if (const auto argument = ParseArgument(name.text)) return *argument;
+  if (name.kind == base::TokenKind::kWord && find_ != nullptr) {
+    return find_(rule_.glob, name.text);
   }
-  predicate.comparison = static_cast<unsigned char>(*comparison);
-  return absl::OkStatus();
-}
-
-absl::Status Parser::ParseConstant(countrace_predicate& predicate) {
-  const std::size_t at = tokens_.Begin();
-  auto token = tokens_.Next();
-  const bool negative = token.ok() && token->text == "-";
-  if (negative && tokens_.Begin() == at + 1) token = tokens_.Next();
-  const bool is_text = at < text_.size() && text_[at] == '"';
-  if (is_text && (!token.ok() || !ParseTextConstant(*token, predicate))) {
-    return Error(at, absl::StrFormat(
-                         "expected a text of at most %d bytes of ASCII that "
-                         "ends with a quotation mark; \\\" and \\\\ stand for "
-                         "themselves",
-                         COUNTRACE_PREDICATE_TEXT_BYTES));
-  }
-  if (!is_text && (!token.ok() || token->kind != base::TokenKind::kNumber ||
-                   !ParseNumber(token->text, negative, predicate))) {
-    return Error(at,
-                 "expected a constant: 4096, -1, 0xff, 2.5 or \"text\", "
-                 "integers of 64 bits");
-  }
-  const bool orders = predicate.comparison != COUNTRACE_EQUAL &&
-                      predicate.comparison != COUNTRACE_NOT_EQUAL;
-  if (is_text && orders) {
-    return Error(at, "text is compared with == or != only");
-  }
-  if (predicate.constant == COUNTRACE_CONSTANT_DOUBLE &&
-      predicate.comparison == COUNTRACE_HAS_BITS) {
-    return Error(at, "& tests the bits of an integer");
-  }
-  const std::size_t end = tokens_.position();
-  if (end != text_.size() && tokens_.Begin() == end) {
-    return Error(end, "expected a blank after the constant");
-  }
-  return absl::OkStatus();
-}
-
-absl::Status Parser::ParsePredicate() {
-  const std::size_t at = tokens_.Begin();
-  const auto name = tokens_.Next();
-  auto argument = name.ok() ? ParseArgument(name->text) : std::nullopt;
-  const bool is_name =
-      name.ok() && name->kind == base::TokenKind::kWord && find_ != nullptr;
-  if (!argument && is_name) {
-    const auto found = find_(rule_.glob, name->text);
-    if (!found.ok()) return Error(at, std::string(found.status().message()));
-    argument = *found;
-  }
-  if (!argument) {
-    return Error(
-        at,
-        "expected a value of the hook: arg0 to arg5, or at kernel-side "
-        "hooks ret (what the code returned), number or an argument's name");
-  }
-  if (rule_.predicate_count == COUNTRACE_MAX_PREDICATES) {
-    return Error(at, absl::StrFormat("more than %d comparisons in one rule",
-                                     COUNTRACE_MAX_PREDICATES));
-  }
-  countrace_predicate predicate{};
-  predicate.argument = *argument;
-  absl::Status status = ParseComparison(predicate);
-  if (status.ok()) status = ParseConstant(predicate);
-  if (!status.ok()) return status;
-  rule_.predicates[rule_.predicate_count++] = predicate;
-  return absl::OkStatus();
-}
-
-absl::Status Parser::ParsePredicates() {
-  do {
-    const absl::Status status = ParsePredicate();
-    if (!status.ok()) return status;
-  } while (tokens_.TakeChunk("and"));
-  return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "expected a value of the hook: arg0 to arg5, or at kernel-side hooks ret "
+      "(what the code returned), number or an argument's name");
 }
 
 absl::Status Parser::ParseCaller() {
@@ -270,7 +188,9 @@ absl::Status Parser::ParseClause() {
     if (rule_.predicate_count != 0) {
       return Error(at, "`if` comes twice: join comparisons by `and`");
     }
-    return ParsePredicates();
+    return ParsePredicates(
+        text_, tokens_, [this](const base::Token& name) { return Find(name); },
+        rule_);
   }
   if (word == "from") {
     if (rule_.caller_end != 0) return Error(at, "this clause comes twice");
