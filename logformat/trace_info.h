@@ -68,6 +68,12 @@ struct TriggerFiring {
   std::string what;           // "server:handle took 23.1 ms in tid 4243"
 };
 
+// A half-open part of a recording, on CLOCK_MONOTONIC.
+struct TimeSpan {
+  std::uint64_t from_ns = 0, until_ns = 0;
+  bool operator==(const TimeSpan&) const = default;
+};
+
 // What was asked for, could not be recorded, and has no place in a stream.
 struct NotRecorded {
   std::string cause;        // one of kNotRecordedCauses
@@ -137,6 +143,9 @@ struct TraceInfo {
   std::vector<std::string> dump_rules;
   // Why the snapshot was taken; in a recording all triggers that fired.
   std::vector<TriggerFiring> triggers;
+  // description/recorded_part.h: from a pause to the next resume, kNotReached
+  // if there is none. Ascending, and each ends before the next one begins.
+  std::vector<TimeSpan> pauses;
   std::vector<NotRecorded> not_recorded;
   // For an imported trace: what recorded it and what read it, its source
   // directories, and the facts they do not contain. Else empty.

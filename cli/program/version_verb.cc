@@ -14,7 +14,7 @@ int RunVersion(const Arguments& arguments) {
   return PrintData(
       kVersionVerb.name,
       absl::StrFormat("countrace %s, trace format %d\n", COUNTRACE_VERSION,
-                      logformat::kPartFormatVersion));
+                      logformat::kPauseFormatVersion));
 }
 
 }  // namespace

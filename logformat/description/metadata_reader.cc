@@ -357,10 +357,10 @@ absl::StatusOr<TraceDescription> ParseMetadata(std::string_view text,
   ours = CheckBlocks(blocks, text, path, take);
   if (!ours.ok()) return ours;
   const auto version = take.Number<std::uint32_t>("countrace_format");
-  if (version > kPartFormatVersion) {
+  if (version > kPauseFormatVersion) {
     return absl::UnimplementedError(absl::StrFormat(
         "%s has format %d, this program reads up to %d: use a newer countrace",
-        path, version, kPartFormatVersion));
+        path, version, kPauseFormatVersion));
   }
   TraceDescription description;
   description.from_metadata = true;
@@ -391,6 +391,9 @@ absl::StatusOr<TraceDescription> ParseMetadata(std::string_view text,
   TakeProcesses(take, info);
   TakeOwners(take, info);
   TakeTriggers(take, info);
+  if (!ParsePauses(TakeTexts("pause", kMostPauses, take), info.pauses)) {
+    take.MarkBad("pause_0");
+  }
   TakeHooks(blocks.env, take, info);
   for (const auto& names : TakeTexts("number_names", kMaxNamedValues, take)) {
     if (ParseNumberNamesText(names, info.hooks)) continue;

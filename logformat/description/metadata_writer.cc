@@ -157,6 +157,7 @@ void AppendClock(const TraceInfo& info, std::string& text) {
 
 // The oldest format that has all of the trace.
 std::uint32_t FormatOf(const TraceInfo& info) {
+  if (!info.pauses.empty()) return kPauseFormatVersion;
   if (PartBeginNs(info) != 0) return kPartFormatVersion;
   const auto has_values = [](const HookInfo& hook) {
     const bool kernel_point =
@@ -266,6 +267,7 @@ void AppendRecording(const TraceInfo& info, EnvText& env) {
   for (std::size_t i = 0; i < info.triggers.size(); ++i) {
     env.String(absl::StrFormat("trigger_%d", i), TriggerText(info.triggers[i]));
   }
+  env.Strings("pause", PauseTexts(info.pauses));
   for (std::size_t i = 0; i < info.not_recorded.size(); ++i) {
     env.String(absl::StrFormat("not_recorded_%d", i),
                NotRecordedText(info.not_recorded[i]));

@@ -208,7 +208,7 @@ void ParseTriggers(std::string_view text, TraceDescription& description) {
       firing = ParseTriggerText(text.substr(0, end));
     }
     if (firing) {
-      description.info.triggers.push_back(*std::move(firing));
+      AddFiring(*std::move(firing), description.info);
     } else {
       description.messages.push_back(
           absl::StrFormat("%s is damaged after %d triggers", kTriggersFile,

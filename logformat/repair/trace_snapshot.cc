@@ -136,12 +136,14 @@ std::string PartText(const std::string& from) {
   std::string text;
   const auto file = base::FileMapping::Open(from + "/" + kTriggersFile);
   if (!file.ok()) return text;
-  TraceDescription description;
   const std::span<const std::byte> bytes = file->bytes();
-  ParseTriggers({reinterpret_cast<const char*>(bytes.data()), bytes.size()},
-                description);
-  for (const TriggerFiring& firing : description.info.triggers) {
-    if (BeginsPart(firing)) text += TriggerText(firing) + "\n";
+  std::string_view left(reinterpret_cast<const char*>(bytes.data()),
+                        bytes.size());
+  while (!left.empty()) {
+    const std::string_view line = left.substr(0, left.find('\n'));
+    left.remove_prefix(std::min(left.size(), line.size() + 1));
+    const auto firing = ParseTriggerText(line);
+    if (firing && BoundsPart(*firing)) text += TriggerText(*firing) + "\n";
   }
   return text;
 }
@@ -220,8 +222,8 @@ absl::Status CopyTo(const std::string& to, const TraceDirectory& source,
   if (mkdir(folder.c_str(), 0700) != 0) {
     return base::OutputStatus(errno, absl::StrFormat("Cannot create %s", to));
   }
-  absl::Status copied = WriteReasons(source.path, content.reasons, folder);
-  if (copied.ok()) copied = CopyFiles(source, content, folder);
+  absl::Status copied = CopyFiles(source, content, folder);
+  if (copied.ok()) copied = WriteReasons(source.path, content.reasons, folder);
   if (copied.ok()) {
     if (renameat2(AT_FDCWD, folder.c_str(), AT_FDCWD, to.c_str(),
                   RENAME_NOREPLACE) == 0) {

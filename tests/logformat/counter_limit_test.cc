@@ -70,8 +70,8 @@ TEST_CASE("counter limits: impossible ones are damage", "[logformat]") {
     CHECK(refused("rate_0 = 66000000", bad).find("cpu_event_rate_0") !=
           std::string::npos);
   }
-  CHECK(refused("countrace_format = 3", "countrace_format = 7")
-            .find("has format 7, this program reads up to 6") !=
+  CHECK(refused("countrace_format = 3", "countrace_format = 8")
+            .find("has format 8, this program reads up to 7") !=
         std::string::npos);
 }
 

@@ -277,7 +277,7 @@ TEST_CASE("foreign: what is not a trace of ours is refused with a reason",
                    {{"metadata",
                      "/* CTF 1.8 */\nenv { tracer_name = \"countrace\"; "
                      "countrace_format = " +
-                         std::to_string(kPartFormatVersion + 1) + "; };\n"}});
+                         std::to_string(kPauseFormatVersion + 1) + "; };\n"}});
     expected = "UNIMPLEMENTED";
   }
   CHECK_THAT(open_message(), Catch::Matchers::Contains(expected));

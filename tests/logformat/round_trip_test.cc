@@ -378,4 +378,53 @@ TEST_CASE("round_trip: the part of a trace that was asked for", "[logformat]") {
   CHECK(PartBeginNs(info, 0) == 71);
 }
 
+TEST_CASE("round_trip: pauses, from .triggers to metadata and back",
+          "[logformat]") {
+  const auto pauses = [](const std::string& text) {
+    TraceDescription description;
+    ParseTriggers(text, description);
+    const auto again = ParseMetadata(MetadataText(description), "test");
+    REQUIRE(again.ok());
+    CHECK(again->info.pauses == description.info.pauses);
+    CHECK(again->info.triggers.size() == description.info.triggers.size());
+    CHECK((again->info.format == kPauseFormatVersion) ==
+          !again->info.pauses.empty());
+    return again->info;
+  };
+  const std::string pause = "\thook a:b then pause\twhat\n";
+  const std::string resume = "\thook c:d then resume\twhat\n";
+  CHECK(pauses("5" + resume).pauses.empty());
+  CHECK(pauses("5" + pause + "5" + resume).pauses.empty());
+  CHECK(
+      pauses("5" + pause + "9" + resume + "9" + pause + "12" + resume).pauses ==
+      std::vector<TimeSpan>{{5, 12}});
+  CHECK(pauses("5" + pause).pauses == std::vector<TimeSpan>{{5, kNotReached}});
+  const TraceInfo info =
+      pauses("5" + pause + "6" + pause + "9" + resume + "12" + resume + "8" +
+             pause + "20" + pause + "19" + resume + "23" + resume);
+  CHECK(info.pauses == std::vector<TimeSpan>{{5, 9}, {20, 23}});
+  CHECK(info.triggers.size() == 2);
+  CHECK(PausesIn(info, 7, 22) == std::vector<TimeSpan>{{7, 9}, {20, 22}});
+  CHECK(PausesIn(info, 9, 20).empty());
+  CHECK(PauseAt(info, 4) == nullptr);
+  CHECK(PauseAt(info, 5) == &info.pauses[0]);
+  CHECK(PauseAt(info, 9) == nullptr);
+  CHECK(PauseAt(info, 22) == &info.pauses[1]);
+  CHECK(PausesText(0, 0).empty());
+  CHECK(PausesText(2, 7) == "left out: 2 pauses, together 7 ns");
+  std::string many;
+  for (std::size_t i = 1; i <= kMostPauses + 10; ++i) {
+    many += std::to_string(4 * i) + pause + std::to_string(4 * i + 1) + resume;
+  }
+  CHECK(pauses(many).pauses.size() == kMostPauses);
+  for (const char* bad :
+       {"", "5", "5 ", "9 5", "5 5", " 5 9", "5 9 ", "5\t9", "-5 9", "5 +9"}) {
+    CAPTURE(bad);
+    std::vector<TimeSpan> none;
+    CHECK_FALSE(ParsePauses({bad}, none));
+  }
+  std::vector<TimeSpan> none;
+  CHECK_FALSE(ParsePauses({"5 9", "9 12"}, none));
+}
+
 }  // namespace countrace::logformat
