@@ -3,12 +3,16 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <string>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_format.h"
 #include "base/text/quantity_parse.h"
 #include "base/text/tokens.h"
 #include "runtime/rules/dump_rule_literal.h"
+#include "runtime/rules/predicate_text.h"
 
 namespace countrace::runtime {
 namespace {
@@ -41,9 +45,6 @@ std::optional<int> FindSignal(std::string_view word) {
   return SIGRTMIN + static_cast<int>(*offset);
 }
 
-constexpr std::string_view kSigns[] = {">=", ">"};
-constexpr base::TokenRules kRules = {.word_signs = "", .signs = kSigns};
-
 const base::SourcePlace& Place() {
   static const auto* const place = new base::SourcePlace{"--trigger", 1, 1};
   return *place;
@@ -52,7 +53,7 @@ const base::SourcePlace& Place() {
 class Parser {
  public:
   explicit Parser(std::string_view text)
-      : text_(text), tokens_(text, Place(), kRules) {}
+      : text_(text), tokens_(text, Place(), kPredicateTokens) {}
 
   absl::StatusOr<Trigger> Parse();
 
@@ -60,6 +61,7 @@ class Parser {
   absl::Status ParseCondition();
   absl::Status ParseGlob();
   absl::Status ParseThreshold();
+  absl::Status ParseValues();
   absl::Status ParseSignal();
   absl::Status ParseDuration(std::uint64_t& ns);
   absl::Status ParseClause();
@@ -114,6 +116,34 @@ absl::Status Parser::ParseThreshold() {
   return ParseDuration(trigger_.longer_than_ns);
 }
 
+absl::Status Parser::ParseValues() {
+  if (!tokens_.TakeChunk("if")) return absl::OkStatus();
+  const FindValue find =
+      [this](const base::Token& name) -> absl::StatusOr<unsigned char> {
+    if (name.kind != base::TokenKind::kWord || name.text == "ret" ||
+        name.text == "number") {
+      return absl::InvalidArgumentError(
+          "expected a value of the hook's records: arg0 to arg5, or its name "
+          "as `countrace script` prints it; an enter has no `ret`");
+    }
+    trigger_.values.push_back({std::string(name.text), {}});
+    return static_cast<unsigned char>(0);
+  };
+  countrace_dump_rule rule{};
+  absl::Status status = ParsePredicates(text_, tokens_, find, rule);
+  for (std::size_t i = 0; status.ok() && i < trigger_.values.size(); ++i) {
+    const countrace_predicate& predicate = rule.predicates[i];
+    trigger_.values[i].predicate = predicate;
+    // The trace keeps a trigger in a line, with tabs.
+    if (std::any_of(predicate.text, predicate.text + predicate.text_bytes,
+                    absl::ascii_iscntrl)) {
+      return Error(tokens_.position(),
+                   "expected no control character in a text");
+    }
+  }
+  return status;
+}
+
 absl::Status Parser::ParseSignal() {
   const std::size_t at = tokens_.Begin();
   const std::optional<int> number = FindSignal(tokens_.Chunk());
@@ -138,11 +168,13 @@ absl::Status Parser::ParseCondition() {
   if (word == "segment") {
     trigger_.kind = TriggerKind::kSegment;
     status = ParseGlob();
-    return status.ok() ? ParseThreshold() : status;
+    if (status.ok()) status = ParseThreshold();
+    return status.ok() ? ParseValues() : status;
   }
   if (word == "hook") {
     trigger_.kind = TriggerKind::kHook;
-    return ParseGlob();
+    status = ParseGlob();
+    return status.ok() ? ParseValues() : status;
   }
   if (word == "signal") {
     trigger_.kind = TriggerKind::kSignal;
@@ -191,23 +223,32 @@ absl::Status Parser::ParseClause() {
   if (word == "at") return ParseAtMost(at);
   if (word == "then") {
     const std::size_t action_at = tokens_.Begin();
-    const bool start = tokens_.TakeChunk("start");
-    if (!start && !tokens_.TakeChunk("stop")) {
-      return Error(action_at, "expected `then stop` or `then start`");
-    }
-    if (start && trigger_.kind != TriggerKind::kHook) {
+    const std::string_view action = tokens_.Chunk();
+    bool* const wanted = action == "stop"     ? &trigger_.stop
+                         : action == "start"  ? &trigger_.start
+                         : action == "pause"  ? &trigger_.pause
+                         : action == "resume" ? &trigger_.resume
+                                              : nullptr;
+    if (wanted == nullptr) {
       return Error(action_at,
-                   "only a hook can start: `hook server:warm then start`");
+                   "expected `then stop`, `then start`, `then pause` or `then "
+                   "resume`");
     }
-    if (trigger_.stop || trigger_.start) {
+    if (trigger_.stop || trigger_.bounds_part()) {
       return Error(at, "this clause comes twice");
     }
-    (start ? trigger_.start : trigger_.stop) = true;
+    *wanted = true;
+    if (trigger_.bounds_part() && trigger_.kind != TriggerKind::kHook) {
+      return Error(action_at,
+                   absl::StrFormat("only a hook can %s: `hook server:warm then "
+                                   "%s`",
+                                   action, action));
+    }
     return absl::OkStatus();
   }
   return Error(at,
                "expected `after 50ms`, `at most every 10s`, `at most 5 times`, "
-               "`then stop` or `then start`");
+               "`then stop`, `then start`, `then pause` or `then resume`");
 }
 
 absl::StatusOr<Trigger> Parser::Parse() {
@@ -230,10 +271,10 @@ absl::StatusOr<Trigger> Parser::Parse() {
     return Error(text_.size(),
                  "with `then stop` it fires once: leave out `at most`");
   }
-  if (trigger_.start && (after_ || interval_ || limit_)) {
+  if (trigger_.bounds_part() && (after_ || interval_ || limit_)) {
     return Error(text_.size(),
-                 "with `then start` it fires once, at the hook: leave out "
-                 "`after` and `at most`");
+                 "`then start`, `then pause` and `then resume` are at the "
+                 "hook: leave out `after` and `at most`");
   }
   trigger_.text = PrintTrigger(trigger_);
   return trigger_;
@@ -263,6 +304,22 @@ absl::StatusOr<std::vector<Trigger>> ParseTriggers(
         "Two triggers have `then start`: one hook begins what is counted; a "
         "glob names several");
   }
+  // A record would begin what it ends; one may start, and resume later.
+  std::map<std::string, const Trigger*> bounds;
+  for (const Trigger& trigger : triggers) {
+    if (!trigger.bounds_part()) continue;
+    const auto [other, added] = bounds.emplace(
+        trigger.text.substr(0, trigger.text.rfind(" then ")), &trigger);
+    const Trigger& first = *other->second;
+    if (added ||
+        (!trigger.pause && !first.pause && trigger.text != first.text)) {
+      continue;
+    }
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "Triggers \"%s\" and \"%s\" are of the same hook: leave one out, name "
+        "another hook, or compare a value (`if arg0 == 1`)",
+        first.text, trigger.text));
+  }
   return triggers;
 }
 
@@ -283,6 +340,11 @@ std::string PrintTrigger(const Trigger& trigger) {
       text = "every " + base::PrintDurationNs(trigger.every_ns);
       break;
   }
+  for (const Trigger::Comparison& comparison : trigger.values) {
+    const std::string text_of = PrintPredicate(comparison.predicate);
+    text += (&comparison == trigger.values.data() ? " if " : " and ") +
+            comparison.value + text_of.substr(text_of.find(' '));
+  }
   const Trigger defaults;
   if (trigger.after_ns != defaults.after_ns) {
     text += " after " + base::PrintDurationNs(trigger.after_ns);
@@ -295,6 +357,8 @@ std::string PrintTrigger(const Trigger& trigger) {
   }
   if (trigger.stop) text += " then stop";
   if (trigger.start) text += " then start";
+  if (trigger.pause) text += " then pause";
+  if (trigger.resume) text += " then resume";
   return text;
 }
 

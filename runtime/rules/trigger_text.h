@@ -1,18 +1,21 @@
 // The text of a recording's triggers, and their parsed form.
 //
 //   trigger   = condition { clause }
-//   condition = "segment" GLOB ">" DURATION
-//             | "hook" GLOB
+//   condition = "segment" GLOB ">" DURATION [ values ]
+//             | "hook" GLOB [ values ]
 //             | "signal" NAME
 //             | "every" DURATION
 //   clause    = "after" DURATION
 //             | "at most every" DURATION
 //             | "at most" N "times"
-//             | "then stop" | "then start"
+//             | "then stop" | "then start" | "then pause" | "then resume"
+//   values    = "if" predicates      (predicate_text.h)
 //
-// GLOB matches provider:name, as in dump rules. Clauses come in any order, each
-// at most once; with "then start", which only a hook may have, there is none
-// else. Used by the recorder (runtime/recorder/triggers/). Thread: any.
+// GLOB matches provider:name, as in dump rules. A value of `values` is one of
+// the record of a point, or of a segment's enter, by its name (arg0 to arg5
+// without one). Clauses come in any order, each at most once; with "then start"
+// and the two behind it, which only a hook may have, there is none else. Used
+// by the recorder (runtime/recorder/triggers/). Thread: any.
 #ifndef COUNTRACE_RUNTIME_RULES_TRIGGER_TEXT_H_
 #define COUNTRACE_RUNTIME_RULES_TRIGGER_TEXT_H_
 
@@ -23,6 +26,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "logformat/rules/dump_rule.h"
 
 namespace countrace::runtime {
 
@@ -48,8 +52,15 @@ struct Trigger {
   std::uint64_t min_interval_ns = 1'000'000'000;
   std::uint64_t limit = 0;  // most snapshots; 0: no limit
   bool stop = false;        // end the recording instead
-  bool start =
-      false;  // count from here on (logformat/description/recorded_part.h)
+  // Count from here on, or not; logformat/description/recorded_part.h.
+  bool start = false, pause = false, resume = false;
+  bool bounds_part() const { return start || pause || resume; }
+  // All of them must hold.
+  struct Comparison {
+    std::string value;
+    countrace_predicate predicate;  // of `value`, whatever its argument is
+  };
+  std::vector<Comparison> values;
   std::string text;  // canonical spelling
 };
 

@@ -27,7 +27,7 @@ absl::Status RegisteredHooks::Refresh() {
   tables_.emplace(
       Tables{logformat::RecordTable(classes, StreamClass::kCpu),
              logformat::RecordTable(classes, StreamClass::kThread)});
-  hooks_ = std::move(description->info.hooks);
+  info_ = std::move(description->info);
   bytes_ = bytes;
   ++generation_;
   return absl::OkStatus();

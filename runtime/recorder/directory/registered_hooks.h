@@ -33,7 +33,9 @@ class RegisteredHooks {
     return stream == logformat::StreamClass::kCpu ? tables_->cpu
                                                   : tables_->thread;
   }
-  const std::vector<logformat::HookInfo>& hooks() const { return hooks_; }
+  const std::vector<logformat::HookInfo>& hooks() const { return info_.hooks; }
+  // The trace as its session files describe it so far.
+  const logformat::TraceInfo& info() const { return info_; }
   // Changes with the hooks; 0: none were read yet.
   std::uint64_t generation() const { return generation_; }
 
@@ -43,7 +45,7 @@ class RegisteredHooks {
   };
   std::string trace_;
   std::optional<Tables> tables_;
-  std::vector<logformat::HookInfo> hooks_;
+  logformat::TraceInfo info_;
   std::array<std::int64_t, 2> bytes_{};  // of the two registries when read
   std::uint64_t generation_ = 0;
 };

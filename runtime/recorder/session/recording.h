@@ -104,6 +104,7 @@ class Recording {
   void LookAtPrograms();
   void ActOn(const DueTriggers& due);
   void NoteTriggers(const std::vector<logformat::TriggerFiring>& reasons);
+  void NoteBounds(std::uint64_t dumped_ns);
   // Returns the time before the dumps; 0: there are none without kernel
   // records.
   std::uint64_t DumpForSnapshot();

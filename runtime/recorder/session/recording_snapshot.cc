@@ -75,7 +75,9 @@ void Recording::AnswerDumpRequests() {
   if (requests == control.dumps_answered.load(std::memory_order_relaxed)) {
     return;
   }
-  control.dumped_ns.store(DumpForSnapshot(), std::memory_order_relaxed);
+  const std::uint64_t dumped_ns = DumpForSnapshot();
+  NoteBounds(dumped_ns);
+  control.dumped_ns.store(dumped_ns, std::memory_order_relaxed);
   control.dumps_answered.store(requests, std::memory_order_release);
 }
 
@@ -108,6 +110,14 @@ bool Recording::MayTakeSnapshot() {
 }
 
 void Recording::DescribeSnapshots() {
+  if (const std::uint64_t refused = watcher_ ? watcher_->pauses_refused() : 0) {
+    AddNotRecorded({logformat::Unavailable(
+        absl::StrFormat("Pauses behind the first %d, so that what lies in them "
+                        "is counted: %d; let a value of the hook decide, or "
+                        "pause less often",
+                        logformat::kMostPauses, refused),
+        refused)});
+  }
   if (snapshots_refused_ == 0) return;
   AddNotRecorded({logformat::Unavailable(
       absl::StrFormat("Snapshots that were not taken, because all together "
@@ -122,6 +132,7 @@ void Recording::DescribeSnapshots() {
 void Recording::TakeSnapshot(const std::vector<TriggerFiring>& reasons) {
   if (!MayTakeSnapshot()) return;
   const logformat::SnapshotContent content{reasons, DumpForSnapshot()};
+  NoteBounds(content.dumped_ns);
   for (int number = last_snapshot_ + 1;; ++number) {
     const std::string path =
         absl::StrFormat("%s.snapshot-%d", directory_.path(), number);
@@ -143,6 +154,17 @@ void Recording::TakeSnapshot(const std::vector<TriggerFiring>& reasons) {
   }
 }
 
+// A snapshot copies what bounds its tables. `dumped_ns`: those of the kernel
+// until then are in its streams; 0: there are none.
+void Recording::NoteBounds(std::uint64_t dumped_ns) {
+  if (!watcher_) return;
+  watcher_->Look(dumped_ns != 0 ? dumped_ns : MonotonicNs(),
+                 flight_ ? &*flight_ : nullptr);
+  if (const auto bounds = watcher_->TakeBounds(); !bounds.empty()) {
+    NoteTriggers(bounds);
+  }
+}
+
 // Adds them to the description of the whole trace.
 void Recording::NoteTriggers(const std::vector<TriggerFiring>& reasons) {
   constexpr std::size_t kMostNoted = 256;
@@ -152,7 +174,7 @@ void Recording::NoteTriggers(const std::vector<TriggerFiring>& reasons) {
       open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   std::ofstream file(path, std::ios::app);
   for (const TriggerFiring& reason : reasons) {
-    if (!logformat::BeginsPart(reason) && triggers_noted_++ >= kMostNoted) {
+    if (!logformat::BoundsPart(reason) && triggers_noted_++ >= kMostNoted) {
       return;
     }
     file << logformat::TriggerText(reason) << '\n';
@@ -161,7 +183,7 @@ void Recording::NoteTriggers(const std::vector<TriggerFiring>& reasons) {
 
 void Recording::ActOn(const DueTriggers& due) {
   // A snapshot reads it.
-  NoteTriggers(due.starts);
+  NoteTriggers(due.bounds);
   if (due.reasons.empty()) return;
   NoteTriggers(due.reasons);
   if (due.stop) {

@@ -101,7 +101,8 @@ void OpenCalls::Enter(const WatchedRecord& record, std::uint32_t hook) {
     ++too_deep_;
     return;
   }
-  stack.calls.push_back({record.time_ns, hook, watched.segment});
+  stack.calls.push_back(
+      {record.time_ns, hook, watched.segment & ~record.failed});
   stack.next_ns =
       std::min(stack.next_ns, AddNs(record.time_ns, watched.shortest_ns));
 }
@@ -160,8 +161,9 @@ void OpenCalls::Apply(const WatchedRecord& record, std::vector<Fired>& fired) {
     if (watched.segment != 0 || watched.unnamed) Exit(record, hook, fired);
     return;
   }
-  for (std::size_t i = 0; watched.point >> i != 0; ++i) {
-    if ((watched.point >> i & 1) == 0) continue;
+  const std::uint32_t reached = watched.point & ~record.failed;
+  for (std::size_t i = 0; reached >> i != 0; ++i) {
+    if ((reached >> i & 1) == 0) continue;
     fired.push_back({.trigger = i,
                      .hook = hook,
                      .pid = record.pid,

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 
 #include "logformat/read/record_walk.h"
 
@@ -54,14 +55,15 @@ void StreamFollower::NoteLoss(std::uint64_t time_ns,
                  .kind = WatchedKind::kLoss});
 }
 
-void StreamFollower::Note(std::uint16_t event_id, const std::byte* record,
+void StreamFollower::Note(const WatchedStream& watched, std::uint16_t event_id,
+                          std::span<const std::byte> record,
                           std::vector<WatchedRecord>& out) const {
   WatchedRecord noted{.time_ns = last_ns_,
                       .pid = head_.pid,
                       .tid = head_.tid,
                       .event_id = event_id};
   if (class_ == StreamClass::kCpu) {
-    const std::uint64_t ids = LoadWord(record + 8);
+    const std::uint64_t ids = LoadWord(record.data() + 8);
     noted.cpu = head_.cpu;
     if (logformat::IsKernelHookEvent(event_id)) {
       noted.tid = static_cast<std::int32_t>(ids & 0xffffff);
@@ -79,7 +81,32 @@ void StreamFollower::Note(std::uint16_t event_id, const std::byte* record,
       noted.tid = static_cast<std::int32_t>(ids >> 32);
     }
   }
+  if (watched.values != nullptr && noted.kind == WatchedKind::kHook &&
+      (event_id & logformat::kEventExitBit) == 0) {
+    noted.failed =
+        watched.values->Failed(EventOf(event_id, record, watched.dump_heads));
+  }
   out.push_back(noted);
+}
+
+logformat::EventRecord StreamFollower::EventOf(
+    std::uint16_t event_id, std::span<const std::byte> record,
+    bool dump_heads) const {
+  logformat::EventRecord event{};
+  event.time_ns = last_ns_;
+  event.stream_class = class_;
+  event.event_id = event_id;
+  event.mmcr = head_.mmcr;
+  event.bytes = record;
+  const std::size_t at = class_ == StreamClass::kCpu
+                             ? sizeof(logformat::KernelHookRecord)
+                             : sizeof(std::uint64_t);
+  if (dump_heads && (event_id & logformat::kEventDumpBit) != 0) {
+    logformat::ThreadDump dump;
+    std::memcpy(&dump, record.data() + at, sizeof(dump));
+    event.mmcr = dump.mmcr;
+  }
+  return event;
 }
 
 bool StreamFollower::EnterPacket(std::vector<WatchedRecord>& out) {
@@ -149,7 +176,7 @@ std::size_t StreamFollower::Walk(const WatchedStream& watched,
     if (bytes == RecordTable::kUnknown || bytes > size - at) break;
     last_ns_ = logformat::TimeAfter(last_ns_, word).time_ns;
     ++records_;
-    if (watched.watched[id]) Note(id, records + at, out);
+    if (watched.watched[id]) Note(watched, id, {records + at, bytes}, out);
     at += bytes;
   }
   return at;

@@ -11,12 +11,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/posix/scoped_fd.h"
 #include "logformat/description/trace_directory.h"
 #include "logformat/packet_layout.h"
+#include "logformat/records.h"
 #include "runtime/recorder/triggers/watched_record.h"
 
 namespace countrace::runtime {
@@ -67,8 +69,12 @@ class StreamFollower {
                    const std::byte* records, std::size_t size, bool open,
                    std::vector<WatchedRecord>& out);
   Step AtRest(std::uint64_t now_ns, bool closed, std::size_t bytes_left);
-  void Note(std::uint16_t event_id, const std::byte* record,
+  void Note(const WatchedStream& watched, std::uint16_t event_id,
+            std::span<const std::byte> record,
             std::vector<WatchedRecord>& out) const;
+  logformat::EventRecord EventOf(std::uint16_t event_id,
+                                 std::span<const std::byte> record,
+                                 bool dump_heads) const;
   void NoteLoss(std::uint64_t time_ns, std::vector<WatchedRecord>& out) const;
   bool Read(std::uint64_t offset, void* out, std::size_t bytes);
 

@@ -17,6 +17,7 @@
 #include "base/text/name_escape.h"
 #include "base/text/quantity_format.h"
 #include "base/text/trim.h"
+#include "logformat/description/recorded_part.h"
 #include "logformat/description/trace_directory.h"
 #include "runtime/recorder/system/monotonic_clock.h"
 #include "runtime/recorder/system/process_scan.h"
@@ -94,8 +95,11 @@ TriggerWatcher::TriggerWatcher(std::string trace, std::vector<Trigger> triggers,
       begin_ns_(begin_ns),
       notice_(std::move(notice)),
       hooks_(trace_),
+      values_(triggers_),
       calls_(triggers_),
       schedule_(triggers_) {
+  if (values_.any()) cpu_.values = thread_.values = &values_;
+  thread_.dump_heads = true;
   bool segments = false;
   for (const Trigger& trigger : triggers_) {
     watches_records_ |= WatchesRecords(trigger);
@@ -114,6 +118,8 @@ void TriggerWatcher::RefreshHooks() {
   if (hooks_.generation() == generation_) return;
   generation_ = hooks_.generation();
   calls_.SetHooks(hooks_.hooks());
+  values_.SetHooks(hooks_.info());
+  cpu_.dump_heads = hooks_.info().cpu_sets().rotates();
   for (const logformat::HookInfo& hook : hooks_.hooks()) {
     if (!calls_.IsWatched(hook.id)) continue;
     names_.try_emplace(hook.id, hook.FullName());
@@ -279,8 +285,15 @@ std::string TriggerWatcher::Describe(const Fired& fired) const {
 
 void TriggerWatcher::Fire(const Fired& fired) {
   if (schedule_.Accept(fired.trigger, fired.time_ns)) {
+    const Trigger& trigger = triggers_[fired.trigger];
+    // One for each trigger is enough: there may be thousands a second.
+    if ((trigger.pause || trigger.resume) &&
+        !schedule_.is_first(fired.trigger)) {
+      schedule_.Add(fired.trigger, fired.time_ns, "again");
+      return;
+    }
     std::string what = Describe(fired);
-    if (triggers_[fired.trigger].start) {
+    if (trigger.start) {
       what += absl::StrFormat(
           "; the %s before are left out",
           Duration(fired.time_ns - std::min(fired.time_ns, begin_ns_)));
@@ -339,8 +352,12 @@ std::vector<std::string> TriggerWatcher::Describe() const {
         suppressed > 0) {
       text += absl::StrFormat(
           ", %d of them suppressed (%s)", suppressed,
-          trigger.stop    ? "the first one ended the recording"
-          : trigger.start ? "what is counted began at the first one"
+          trigger.stop     ? "the first one ended the recording"
+          : trigger.start  ? "what is counted began at the first one"
+          : trigger.pause  ? absl::StrFormat("it was a pause already, or "
+                                              "there were %d of them",
+                                             logformat::kMostPauses)
+          : trigger.resume ? "there was no pause to end"
           : trigger.limit > 0
               ? absl::StrFormat("at most %d times, every %s", trigger.limit,
                                 Duration(trigger.min_interval_ns))
@@ -352,6 +369,9 @@ std::vector<std::string> TriggerWatcher::Describe() const {
           "need --kernel or --hook",
           trigger.kind == TriggerKind::kSegment ? "segment" : "hook",
           hooks_.generation() == 0 ? 0 : hooks_.hooks().size());
+    } else if (const std::string missing = values_.Missing(i);
+               !missing.empty()) {
+      text += ": " + missing;
     }
     messages.push_back(std::move(text));
   }

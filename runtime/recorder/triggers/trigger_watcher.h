@@ -23,6 +23,7 @@
 #include "runtime/recorder/triggers/open_calls.h"
 #include "runtime/recorder/triggers/stream_follower.h"
 #include "runtime/recorder/triggers/trigger_schedule.h"
+#include "runtime/recorder/triggers/trigger_values.h"
 #include "runtime/recorder/triggers/watched_record.h"
 
 namespace countrace::runtime {
@@ -48,6 +49,10 @@ class TriggerWatcher {
   DueTriggers TakeDue(std::uint64_t now_ns) {
     return schedule_.TakeDue(now_ns);
   }
+  std::vector<logformat::TriggerFiring> TakeBounds() {
+    return schedule_.TakeBounds();
+  }
+  std::uint64_t pauses_refused() const { return schedule_.pauses_refused(); }
   DueTriggers TakeAll() { return schedule_.TakeAll(); }
 
   // At the end: how often each trigger fired, which ones could never fire, and
@@ -79,6 +84,7 @@ class TriggerWatcher {
   std::uint64_t generation_ = 0;
   absl::flat_hash_map<std::uint32_t, std::string> names_;  // of watched hooks
   WatchedStream cpu_, thread_;
+  TriggerValues values_;
   OpenCalls calls_;
   TriggerSchedule schedule_;
   std::vector<std::uint64_t> next_ns_;       // of each trigger, for kTime

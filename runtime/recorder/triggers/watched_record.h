@@ -8,6 +8,7 @@
 
 #include "logformat/packet_layout.h"
 #include "logformat/read/record_table.h"
+#include "runtime/recorder/triggers/trigger_values.h"
 
 namespace countrace::runtime {
 
@@ -23,12 +24,15 @@ struct WatchedRecord {
   std::int32_t cpu = -1;  // -1: of a thread's stream
   std::uint16_t event_id = 0;
   WatchedKind kind = WatchedKind::kHook;
+  std::uint32_t failed = 0;  // TriggerValues
 };
 
 // The watched records of one class of streams, and the length of each.
 struct WatchedStream {
   const logformat::RecordTable* table = nullptr;
-  std::bitset<65536> watched;  // by event id
+  std::bitset<65536> watched;             // by event id
+  const TriggerValues* values = nullptr;  // null: no trigger compares any
+  bool dump_heads = false;                // dumps begin with a ThreadDump
 };
 
 }  // namespace countrace::runtime

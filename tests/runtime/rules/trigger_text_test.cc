@@ -38,8 +38,23 @@ Trigger RandomTrigger(Random& random) {
   if (trigger.kind == TriggerKind::kSegment) {
     trigger.longer_than_ns = AnyDuration(random);
   }
+  const bool has_values = trigger.kind == TriggerKind::kHook ||
+                          trigger.kind == TriggerKind::kSegment;
+  if (has_values && random() % 3 == 0) {
+    for (std::uint64_t i = random() % 4 + 1; i > 0; --i) {
+      Trigger::Comparison comparison{
+          random() % 2 == 0 ? "count" : "arg" + std::to_string(random() % 6),
+          {}};
+      comparison.predicate.comparison =
+          static_cast<unsigned char>(1 + random() % 7);
+      comparison.predicate.constant = COUNTRACE_CONSTANT_UNSIGNED;
+      comparison.predicate.bits = random();
+      trigger.values.push_back(comparison);
+    }
+  }
   if (trigger.kind == TriggerKind::kHook && random() % 4 == 0) {
-    trigger.start = true;
+    bool* const actions[] = {&trigger.start, &trigger.pause, &trigger.resume};
+    *actions[random() % 3] = true;
     return trigger;
   }
   if (random() % 2 == 0) trigger.after_ns = AnyDuration(random);
@@ -63,6 +78,15 @@ void RequireSame(const Trigger& a, const Trigger& b) {
   REQUIRE(a.limit == b.limit);
   REQUIRE(a.stop == b.stop);
   REQUIRE(a.start == b.start);
+  REQUIRE(a.pause == b.pause);
+  REQUIRE(a.resume == b.resume);
+  REQUIRE(a.values.size() == b.values.size());
+  for (std::size_t i = 0; i < a.values.size(); ++i) {
+    REQUIRE(a.values[i].value == b.values[i].value);
+    REQUIRE(a.values[i].predicate.comparison ==
+            b.values[i].predicate.comparison);
+    REQUIRE(a.values[i].predicate.bits == b.values[i].predicate.bits);
+  }
 }
 
 std::string ErrorOf(const std::string& text) {
@@ -79,6 +103,7 @@ TEST_CASE("trigger_text: what is printed reads back as the same") {
   for (int i = 0; i < 20'000; ++i) {
     const Trigger trigger = RandomTrigger(random);
     const std::string text = PrintTrigger(trigger);
+    if (text.size() > kMaxTriggerBytes) continue;
     const auto parsed = ParseTrigger(text);
     INFO(text << ": " << parsed.status());
     REQUIRE(parsed.ok());
@@ -132,6 +157,55 @@ TEST_CASE("trigger_text: one hook alone starts what is counted") {
       ParseTriggers({"hook a:b then start", "hook c:* then start"});
   REQUIRE(two.status().message().find("Two triggers") == 0);
   REQUIRE(ParseTriggers({"hook a:b then start", "hook c:d then stop"}).ok());
+}
+
+TEST_CASE("trigger_text: hooks pause and resume what is counted") {
+  REQUIRE(ParseTrigger("hook gc:begin then pause")->pause);
+  REQUIRE(ParseTrigger("hook gc:end then resume")->resume);
+  REQUIRE(ErrorOf("segment a:b > 1ms then pause")
+              .find("only a hook can pause: `hook server:warm then pause`") !=
+          std::string::npos);
+  REQUIRE(ErrorOf("hook a:b then pause after 1ms").find("leave out") !=
+          std::string::npos);
+  REQUIRE(ErrorOf("hook a:b then pause then resume").find("twice") !=
+          std::string::npos);
+  // Any number of them.
+  REQUIRE(ParseTriggers({"hook a:b then pause", "hook a:c then pause",
+                         "hook a:d then resume"})
+              .ok());
+  // Not of one hook, which would begin what it ends.
+  for (const char* other : {"pause", "resume"}) {
+    const auto both = ParseTriggers(
+        {"hook a:b then pause", std::string("hook  a:b then ") + other});
+    CHECK(both.status().message().find("are of the same hook: leave one out") !=
+          std::string::npos);
+  }
+  REQUIRE(ParseTriggers({"hook a:b if arg0 == 1 then pause",
+                         "hook a:b if arg0 == 0 then resume", "hook a:b"})
+              .ok());
+}
+
+TEST_CASE("trigger_text: comparisons with values of the record") {
+  const auto trigger = ParseTrigger(
+      "segment syscall:write > 5ms if count>4096 and file == \"a then b\" "
+      "after 1s");
+  REQUIRE(trigger.ok());
+  REQUIRE(trigger->values.size() == 2);
+  REQUIRE(trigger->values[0].value == "count");
+  REQUIRE(trigger->values[0].predicate.bits == 4096);
+  REQUIRE(trigger->after_ns == 1'000'000'000);
+  REQUIRE(trigger->text ==
+          "segment syscall:write > 5ms if count > 4096 and file == \"a then "
+          "b\" after 1s");
+  REQUIRE(ErrorOf("hook a:b if ret < 0 then pause").find("no `ret`") !=
+          std::string::npos);
+  REQUIRE(ErrorOf("hook a:b if arg0 then pause").find("one of ==") !=
+          std::string::npos);
+  REQUIRE(ErrorOf("signal SIGUSR2 if arg0 > 1").find("after 50ms") !=
+          std::string::npos);
+  REQUIRE(ErrorOf("hook a:b if a == 1 and b == 2 and c == 3 and d == 4 and "
+                  "e == 5")
+              .find("more than 4") != std::string::npos);
 }
 
 TEST_CASE("trigger_text: the clauses of a trigger") {

@@ -5,7 +5,10 @@
 #include <catch2/catch.hpp>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "logformat/description/recorded_part.h"
 
 namespace countrace::runtime {
 namespace {
@@ -50,12 +53,50 @@ TEST_CASE("trigger_schedule: a start is due at once, and no snapshot") {
   }
   const DueTriggers due = schedule.TakeDue(100);
   REQUIRE(due.reasons.empty());
-  REQUIRE(due.starts.size() == 1);
-  REQUIRE(due.starts[0].time_ns == 100);
+  REQUIRE(due.bounds.size() == 1);
+  REQUIRE(due.bounds[0].time_ns == 100);
   REQUIRE_FALSE(due.stop);
   REQUIRE(schedule.TakeAll().reasons.size() == 1);
   REQUIRE_FALSE(schedule.Accept(0, 2'000'000'000));
   REQUIRE(schedule.suppressed(0) == 1);
+}
+
+TEST_CASE("trigger_schedule: pauses and resumes take turns") {
+  const auto triggers =
+      Parsed({"hook a:b then pause", "hook c:d then resume", "hook e:f"});
+  TriggerSchedule schedule(triggers);
+  REQUIRE_FALSE(schedule.Accept(1, 50));  // no pause to end
+  std::vector<std::uint64_t> taken;
+  for (const auto& [trigger, time_ns] :
+       std::vector<std::pair<std::size_t, std::uint64_t>>{{0, 100},
+                                                          {0, 200},
+                                                          {1, 99},
+                                                          {1, 300},
+                                                          {1, 400},
+                                                          {0, 299},
+                                                          {0, 500}}) {
+    if (!schedule.Accept(trigger, time_ns)) continue;
+    schedule.Add(trigger, time_ns, "what");
+    taken.push_back(time_ns);
+  }
+  REQUIRE(taken == std::vector<std::uint64_t>{100, 300, 500});
+  REQUIRE(schedule.TakeDue(499).bounds.size() == 2);
+  REQUIRE(schedule.TakeAll().bounds.size() == 1);
+  REQUIRE(schedule.suppressed(0) == 2);
+  REQUIRE(schedule.suppressed(1) == 3);
+}
+
+TEST_CASE("trigger_schedule: thousands of pauses a second have an end") {
+  const auto triggers = Parsed({"hook a:b then pause", "hook c:d then resume"});
+  TriggerSchedule schedule(triggers);
+  std::size_t pauses = 0;
+  for (std::uint64_t i = 1; i < 50'000; ++i) {
+    pauses += schedule.Accept(0, 2 * i) ? 1 : 0;
+    schedule.Accept(1, 2 * i + 1);
+  }
+  REQUIRE(pauses == logformat::kMostPauses);
+  REQUIRE_FALSE(schedule.Accept(0, 1'000'000));
+  REQUIRE(schedule.suppressed(1) == 49'999 - pauses);
 }
 
 TEST_CASE("trigger_schedule: one snapshot for all that is due") {
