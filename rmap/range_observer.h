@@ -1,4 +1,6 @@
-// Passes on what belongs to a range of the trace, cut at its edges.
+// Passes on what belongs to a range of the trace, cut at its edges, and of a
+// trace with pauses real times: what spans a pause comes in parts, and what
+// lies in one does not come.
 //
 //   Reconstruct --> RangeObserver --> IndexBuilder, StreamObserver
 //
@@ -12,8 +14,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include "rmap/kept_time.h"
 #include "rmap/pipeline.h"
 #include "rmap/result/timeline_observer.h"
 
@@ -21,9 +25,16 @@ namespace countrace::rmap {
 
 class RangeObserver final : public TimelineObserver {
  public:
-  // `next` must outlive this object.
-  RangeObserver(TableRange range, TimelineObserver& next)
-      : range_(range), next_(next) {}
+  // `next` must outlive this object. `range` has the clock of `kept`, as what
+  // comes; what goes to `next` has not.
+  RangeObserver(TableRange range, TimelineObserver& next,
+                KeptTime kept = KeptTime({}))
+      : range_(range), next_(next), kept_(std::move(kept)) {}
+
+  // A pause begins, or ends. SegmentBuilder ends and continues open calls.
+  void SetPaused(bool paused, std::uint64_t kept_ns) {
+    paused_ns_ = paused ? kept_ns : kNotPaused;
+  }
 
   bool WantsCallCounts() const override { return next_.WantsCallCounts(); }
   void OnThread(ThreadIndex thread, std::int32_t tid) override {
@@ -46,8 +57,17 @@ class RangeObserver final : public TimelineObserver {
   void OnLoss(const LossSpan& loss) override;
 
  private:
+  static constexpr std::uint64_t kNotPaused = ~std::uint64_t{0};
+  bool paused() const { return paused_ns_ != kNotPaused; }
   bool Has(std::uint64_t time_ns) const {
     return time_ns >= range_.from_ns && time_ns <= range_.until_ns;
+  }
+  // False if `hit` is not passed on; else it has its real time.
+  template <typename Hit>
+  bool Take(Hit& hit) const {
+    if (paused() || !Has(hit.time_ns)) return false;
+    hit.time_ns = kept_.BeginAt(hit.time_ns);
+    return true;
   }
   // False if nothing of a span is in the range; else it is cut.
   template <typename Span>
@@ -59,6 +79,10 @@ class RangeObserver final : public TimelineObserver {
     span.end_ns = std::min(span.end_ns, range_.until_ns);
     return true;
   }
+  // Calls `add` with each real part of `span`, and whether it is the first and
+  // the last one.
+  template <typename Span, typename Add>
+  void ForEachPart(const Span& span, Add add) const;
 
   // Begins the thread's calls that are open at the begin.
   void GoOn(ThreadIndex thread);
@@ -67,6 +91,11 @@ class RangeObserver final : public TimelineObserver {
 
   const TableRange range_;
   TimelineObserver& next_;
+  const KeptTime kept_;
+  std::uint64_t paused_ns_ = kNotPaused;
+  // Outermost ones in the dispatch that goes on, by CPU, on the clock of kept_.
+  std::unordered_map<std::uint32_t, std::vector<logformat::TimeSpan>>
+      interrupts_;
   // Outermost first, by thread.
   std::unordered_map<std::uint32_t, std::vector<SegmentBegin>> begun_before_;
 };

@@ -15,6 +15,7 @@
 #include "rmap/dispatch/dispatch_tracker.h"
 #include "rmap/dispatch/kernel_layout.h"
 #include "rmap/findings.h"
+#include "rmap/kept_time.h"
 #include "rmap/levels/levels.h"
 #include "rmap/pipeline.h"
 #include "rmap/range_observer.h"
@@ -47,11 +48,15 @@ using logformat::StreamClass;
 class Reconstruction final : public logformat::ItemSink {
  public:
   // `records_stay`: the memory of records stays valid until Finish().
-  // `complete_from_ns`: see Window.
+  // `complete_from_ns`: see Window. All times but those of records are on the
+  // clock of `kept`.
   Reconstruction(const logformat::TraceInfo& info,
                  const PipelineOptions& options, bool records_stay,
-                 std::uint64_t complete_from_ns)
+                 std::uint64_t complete_from_ns, const KeptTime& kept,
+                 RangeObserver* cuts)
       : info_(info),
+        kept_(kept),
+        cuts_(cuts),
         levels_(Levels::Of(info, registry_, options.observer)),
         observer_(levels_ != nullptr ? levels_.get() : options.observer),
         takes_runs_(observer_ == nullptr || observer_->TakesThreadRuns()),
@@ -106,20 +111,23 @@ class Reconstruction final : public logformat::ItemSink {
   // Only some observers and the edges of a range need the records of concurrent
   // threads in one order.
   bool TakesThreadRuns() const override {
-    return takes_runs_ && !window_.of_range() && !values_of_programs();
+    return takes_runs_ && !window_.of_range() && !kept_.any() &&
+           !values_of_programs();
   }
 
   void OnRecord(const EventRecord& record) override {
-    if (!window_.Holds(record.time_ns) && !IsInside(record)) [[unlikely]]
+    const std::uint64_t kept_ns = kept_.At(record.time_ns);
+    if (kept_.any()) PassPauses(record.time_ns);
+    if (!window_.Holds(kept_ns) && !IsInside(record, kept_ns)) [[unlikely]]
       return;
-    ++records_;
+    CountRecord();
     const bool of_thread = record.stream_class == StreamClass::kThread;
     if (!of_thread && IsDefinition(record)) [[unlikely]] {
       if (samples_ != nullptr) samples_->Define(record);
       return;
     }
     const std::uint64_t time_ns =
-        Advance(record.time_ns, takes_runs_ ? kernel_ns_ : now_ns_);
+        Advance(kept_ns, takes_runs_ ? kernel_ns_ : now_ns_);
     if (of_thread) [[likely]] {
       if (special_thread_dumps_ && record.counters != nullptr) [[unlikely]] {
         OnSpecialHookDump(record, time_ns);
@@ -141,7 +149,7 @@ class Reconstruction final : public logformat::ItemSink {
       std::span<const logformat::ThreadRecord> records) override {
     const std::uint64_t begin_ns = records.front().time_ns;
     const std::uint64_t end_ns = records.back().time_ns;
-    if (!dumps_stay() || !takes_runs_ || values_of_programs() ||
+    if (!dumps_stay() || !takes_runs_ || kept_.any() || values_of_programs() ||
         begin_ns < kernel_ns_ || !window_.Holds(end_ns) ||
         !OnRun(head, records, begin_ns, end_ns)) {
       ItemSink::OnThreadRecords(head, records);
@@ -156,20 +164,24 @@ class Reconstruction final : public logformat::ItemSink {
             : logformat::kDiscardCauseNames[most - lost.by_cause.begin()];
     if (OnLoss({lost.stream_class, lost.cpu, lost.pid, lost.tid, lost.begin_ns,
                 lost.end_ns, lost.count, lost.count, cause,
-                lost.overwritten})) {
+                lost.overwritten}) &&
+        !IsLeftOut(kept_.At(lost.begin_ns), kept_.At(lost.end_ns))) {
       ledger_.Add(lost);
     }
   }
 
   void OnDiscardedPackets(const DiscardedPackets& lost) override {
     if (OnLoss({lost.stream_class, lost.cpu, lost.pid, lost.tid, lost.begin_ns,
-                lost.end_ns, 0, Bounds::kNone, "discarded_packets", false})) {
+                lost.end_ns, 0, Bounds::kNone, "discarded_packets", false}) &&
+        !IsLeftOut(kept_.At(lost.begin_ns), kept_.At(lost.end_ns))) {
       ledger_.Add(lost);
     }
   }
 
   // Requires: the last item was delivered, or `interrupted`.
   Report Finish(const logformat::TraceReader& reader, bool interrupted);
+  // The time of the last record of a trace with pauses, not on their clock.
+  std::uint64_t last_ns() const { return last_ns_; }
   absl::Status status() const {
     return samples_ == nullptr ? absl::OkStatus() : samples_->status();
   }
@@ -229,7 +241,8 @@ class Reconstruction final : public logformat::ItemSink {
     if (levels_ != nullptr) levels_->OnRecord(record, thread, time_ns);
     if (!thread.process->counted) [[unlikely]]
       return;
-    thread.process->hits.Add(hook_id, record.counters != nullptr);
+    if (!paused())
+      thread.process->hits.Add(hook_id, record.counters != nullptr);
     const std::uint32_t value =
         values_of_programs() ? TakeValue(thread, record, hook_id) : 0;
     dispatches_.SeeRunning(thread, time_ns);
@@ -272,7 +285,7 @@ class Reconstruction final : public logformat::ItemSink {
     } else if (const Frame* const call = thread.stack.Find(hook_id)) {
       value = call->node->value;
     }
-    values_->CountHit(hook_id, value, *thread.process);
+    if (!paused()) values_->CountHit(hook_id, value, *thread.process);
     return value;
   }
 
@@ -311,8 +324,10 @@ class Reconstruction final : public logformat::ItemSink {
     if (thread_counters_.active()) {
       // What perf multiplexed is in the upper half.
       const MeasureSet present(dump.present & 0xffffu);
-      dump = thread_counters_.Extend(dump, present, time_ns,
-                                     time_ns == record.time_ns);
+      // A counter wraps in a pause, too.
+      const bool sure = time_ns == kept_.At(record.time_ns);
+      dump = thread_counters_.Extend(dump, present,
+                                     sure ? record.time_ns : time_ns, sure);
       if (!thread_counters_.doubted().empty()) [[unlikely]] {
         const auto doubted =
             static_cast<std::uint32_t>(thread_counters_.doubted().word(0));
@@ -329,8 +344,9 @@ class Reconstruction final : public logformat::ItemSink {
     EventRecord dump = dumps.rotates() ? dumps.Spread(record) : record;
     if (cpu_counters_.active()) {
       if (IsBegin(record)) cpu_counters_.Restart(record.cpu);
-      dump = cpu_counters_.Extend(dump, dumps.PresentIn(dump), time_ns,
-                                  time_ns == record.time_ns);
+      const bool sure = time_ns == kept_.At(record.time_ns);
+      dump = cpu_counters_.Extend(dump, dumps.PresentIn(dump),
+                                  sure ? record.time_ns : time_ns, sure);
       if (!cpu_counters_.doubted().empty()) [[unlikely]] {
         dispatches_.OnDoubt(record.cpu, cpu_counters_.doubted());
       }
@@ -344,7 +360,15 @@ class Reconstruction final : public logformat::ItemSink {
   // lies.
   Window::Step Enter(std::uint64_t time_ns, bool may_precede);
   // True if `record`, which an edge is near, is in the tables.
-  bool IsInside(const EventRecord& record);
+  bool IsInside(const EventRecord& record, std::uint64_t kept_ns);
+  // Begins and ends the pauses up to a real time.
+  void PassPauses(std::uint64_t time_ns);
+  bool paused() const { return dispatches_.coverage().paused; }
+  // A loss that a pause holds, which began in this one.
+  bool IsLeftOut(std::uint64_t begin_ns, std::uint64_t end_ns) const {
+    return paused() && begin_ns == end_ns;
+  }
+  void CountRecord() { records_ += paused() ? 0 : 1; }
   void BeginTables();
   // The tables' range begins: what was counted so far is dropped.
   void BeginRange();
@@ -390,6 +414,10 @@ class Reconstruction final : public logformat::ItemSink {
   };
 
   const logformat::TraceInfo& info_;
+  const KeptTime& kept_;
+  RangeObserver* const cuts_;  // is observer_; null: no pause, or no observer
+  std::size_t next_edge_ = 0;  // of kept_
+  std::uint64_t last_ns_ = 0;  // see last_ns()
   // Counters of threads can be used where they lie in memory.
   bool dumps_stay() const {
     return records_stay_ && !thread_dumps_.rotates() &&
@@ -440,9 +468,41 @@ Window::Step Reconstruction::Enter(std::uint64_t time_ns, bool may_precede) {
   return step;
 }
 
-bool Reconstruction::IsInside(const EventRecord& record) {
+void Reconstruction::PassPauses(std::uint64_t time_ns) {
+  last_ns_ = std::max(last_ns_, time_ns);
+  for (; next_edge_ < kept_.edges(); ++next_edge_) {
+    const std::uint64_t edge_ns = kept_.Edge(next_edge_);
+    if (edge_ns > time_ns) return;
+    const std::uint64_t kept_ns = kept_.At(edge_ns);
+    // What comes behind the tables ends what they have.
+    const Window::Step step = Enter(kept_ns, /*may_precede=*/true);
+    if (step == Window::Step::kBehind && window_.ends_in_range()) return;
+    const bool begins = next_edge_ % 2 == 0;
+    if (begins) {
+      for (const ThreadState& thread : registry_.threads()) {
+        segments_.BeginPause(thread, kept_ns);
+      }
+    }
+    dispatches_.SetPaused(begins);
+    if (cuts_ != nullptr) cuts_->SetPaused(begins, kept_ns);
+    if (begins) continue;
+    for (ThreadState& thread : registry_.threads()) {
+      segments_.EndPause(thread, kept_ns);
+      // It was there in a pause alone.
+      thread.ended_before |= thread.retired && thread.first_seen_ns >= kept_ns;
+    }
+    for (const CpuState& cpu : dispatches_.cpus()) {
+      segments_.EndPause(
+          *dispatches_.InterruptWork(static_cast<std::int32_t>(cpu.cpu)),
+          kept_ns);
+    }
+  }
+}
+
+bool Reconstruction::IsInside(const EventRecord& record,
+                              std::uint64_t kept_ns) {
   const bool of_thread = record.stream_class == StreamClass::kThread;
-  const Window::Step step = Enter(record.time_ns, of_thread);
+  const Window::Step step = Enter(kept_ns, of_thread);
   if (step == Window::Step::kInside || (!of_thread && IsDefinition(record))) {
     return true;
   }
@@ -454,12 +514,12 @@ bool Reconstruction::IsInside(const EventRecord& record) {
     const bool hook = logformat::IsKernelHookEvent(record.event_id);
     calls_left_out_ = CallsLeftOutAt(record).value_or(calls_left_out_);
     dispatches_.OnEarlier(
-        Measured(record, record.time_ns),
+        Measured(record, kept_ns),
         hook && hooks_.origins()[logformat::EventHookId(record.event_id)] ==
                     HookOrigin::kInterrupt);
-    OnTask(record, record.time_ns);
+    OnTask(record, kept_ns);
   }
-  ++records_;
+  CountRecord();
   return false;
 }
 
@@ -524,7 +584,8 @@ bool Reconstruction::OnBehind(const EventRecord& record) {
     dispatches_.SettleBehind(record);
     if (!dispatches_.StateOf(record.cpu).open()) return false;
     if (const auto tid = DispatchTracker::OccupantBefore(record)) {
-      dispatches_.EndRange(Measured(record, record.time_ns), *tid, until_ns);
+      dispatches_.EndRange(Measured(record, kept_.At(record.time_ns)), *tid,
+                           until_ns);
       // What a CPU did that comes back is not recorded.
       if (IsBegin(record)) return false;
       kernel_hooks_.EndInterrupts(record.cpu, until_ns, /*own=*/false);
@@ -545,6 +606,9 @@ void Reconstruction::BeginTables() {
 }
 
 bool Reconstruction::OnLoss(Loss loss) {
+  if (kept_.any()) PassPauses(loss.begin_ns);
+  loss.begin_ns = kept_.At(loss.begin_ns);
+  loss.end_ns = kept_.At(loss.end_ns);
   const Window::Step step = Enter(loss.begin_ns, /*may_precede=*/true);
   const bool of_cpu = loss.stream_class == StreamClass::kCpu;
   if (step == Window::Step::kBehind && window_.ends_in_range()) {
@@ -572,8 +636,9 @@ void Reconstruction::Lose(const Loss& loss) {
   const bool of_cpu = loss.stream_class == StreamClass::kCpu;
   if (of_cpu) {
     dispatches_.OnLoss(loss.cpu, loss.begin_ns, loss.records);
-    if (samples_ != nullptr) samples_->OnLoss(loss.records);
-    if (values_ != nullptr) values_->OnLoss();
+    const bool left_out = IsLeftOut(loss.begin_ns, loss.end_ns);
+    if (samples_ != nullptr && !left_out) samples_->OnLoss(loss.records);
+    if (values_ != nullptr && !left_out) values_->OnLoss();
     kernel_hooks_.EndInterrupts(loss.cpu, dispatches_.StateOf(loss.cpu).seen_ns,
                                 false);
     if (hooks_.has_probes()) registry_.LoseAllHooks(loss.begin_ns);
@@ -764,8 +829,15 @@ Report Reconstruction::Finish(const logformat::TraceReader& reader,
   const auto session = reader.session_discarded();
   const bool session_loss = std::ranges::any_of(
       session, [](std::uint64_t records) { return records != 0; });
+  if (paused()) {
+    for (ThreadState& thread : registry_.threads()) {
+      thread.ended_before |=
+          thread.first_seen_ns >= kept_.At(kept_.Edge(next_edge_ - 1));
+    }
+  }
   paths_.IncludeChildren();
-  if (window_.of_range()) {
+  const bool of_part = window_.of_range() || kept_.any();
+  if (of_part) {
     paths_.DropUnused();
     // They are known for the whole trace.
     report.own_cost.bpf_ns = report.own_cost.bpf_sampled_ns = 0;
@@ -777,12 +849,11 @@ Report Reconstruction::Finish(const logformat::TraceReader& reader,
       {info_, registry_, paths_, dispatches_, cpu_counters_, tasks_.any_fault(),
        hooks_.kernel_events() != 0, session_loss || unplaced_loss_,
        report.interrupts, report.begin_ns, report.end_ns, rows_,
-       window_.of_range(), values_.get(), levels_.get()},
+       of_part, values_.get(), levels_.get()},
       report);
   if (samples_ != nullptr) {
     Samples samples = samples_->Take();
-    samples.of_part =
-        window_.of_range() || window_.begin_ns() != 0 || interrupted;
+    samples.of_part = of_part || window_.begin_ns() != 0 || interrupted;
     TakeDispatches(report, samples);
     report.samples = std::make_shared<const Samples>(std::move(samples));
   }
@@ -802,6 +873,29 @@ Report Reconstruction::Finish(const logformat::TraceReader& reader,
   return report;
 }
 
+// `report` has the clock of `kept`; `asked`, and `last_ns` have not.
+void SetRealTimes(const KeptTime& kept, const TableRange& asked,
+                  std::uint64_t last_ns, Report& report) {
+  const std::uint64_t kept_ns = report.end_ns - report.begin_ns;
+  const bool begins = report.begin_ns == kept.At(asked.from_ns);
+  const bool ends = report.end_ns == kept.At(asked.until_ns);
+  report.begin_ns = begins ? asked.from_ns : kept.BeginAt(report.begin_ns);
+  const std::uint64_t end_ns =
+      ends ? std::min(asked.until_ns, last_ns)
+           : std::max(kept.EndAt(report.end_ns), last_ns);
+  // A begin that was not reached lies behind the last record.
+  report.end_ns = std::max(end_ns, report.begin_ns + kept_ns);
+  report.left_out_ns = report.end_ns - report.begin_ns - kept_ns;
+  const auto set = [&kept](auto& rows) {
+    for (auto& row : rows) {
+      row.first_seen_ns = kept.BeginAt(row.first_seen_ns);
+      row.last_seen_ns = kept.EndAt(row.last_seen_ns);
+    }
+  };
+  set(report.processes);
+  set(report.threads);
+}
+
 }  // namespace
 
 absl::StatusOr<Report> Reconstruct(logformat::TraceReader& reader,
@@ -813,16 +907,29 @@ absl::StatusOr<Report> Reconstruct(logformat::TraceReader& reader,
   PipelineOptions of_part = options;
   const std::uint64_t part_ns =
       logformat::PartBeginNs(reader.info(), reader.end_ns());
-  std::optional<RangeObserver> in_part;
-  if (part_ns > options.range.from_ns) {
-    of_part.range.from_ns = part_ns;
-    if (options.observer != nullptr) {
-      in_part.emplace(TableRange{.from_ns = part_ns}, *options.observer);
-      of_part.observer = &*in_part;
-    }
+  const KeptTime kept(reader.info().pauses);
+  std::optional<RangeObserver> cuts;
+  const bool begins_later = part_ns > options.range.from_ns;
+  if (begins_later) of_part.range.from_ns = part_ns;
+  if ((begins_later || kept.any()) && options.observer != nullptr) {
+    cuts.emplace(TableRange{.from_ns = begins_later ? kept.At(part_ns) : 0},
+                 *options.observer, kept);
+    of_part.observer = &*cuts;
   }
-  Reconstruction reconstruction(reader.info(), of_part, reader.keeps_records(),
-                                reader.complete_from_ns());
+  const TableRange asked = of_part.range;
+  of_part.range.from_ns = kept.At(asked.from_ns);
+  if (asked.until_ns != TableRange().until_ns) {
+    of_part.range.until_ns = kept.At(asked.until_ns);
+  }
+  std::optional<logformat::TraceInfo> on_its_clock;
+  if (kept.any()) {
+    on_its_clock = reader.info();
+    on_its_clock->snapshot_ns = kept.At(on_its_clock->snapshot_ns);
+  }
+  Reconstruction reconstruction(on_its_clock ? *on_its_clock : reader.info(),
+                                of_part, reader.keeps_records(),
+                                kept.At(reader.complete_from_ns()), kept,
+                                cuts ? &*cuts : nullptr);
   absl::Status status;
   if (logformat::ItemSink* const ahead = reconstruction.ahead()) {
     status = reader.Read(*ahead, options.progress);
@@ -832,8 +939,19 @@ absl::StatusOr<Report> Reconstruct(logformat::TraceReader& reader,
       options.keep_interrupted && absl::IsCancelled(status);
   if (!status.ok() && !interrupted) return status;
   Report report = reconstruction.Finish(reader, interrupted);
-  absl::Status kept = reconstruction.status();
-  if (!kept.ok()) return kept;
+  absl::Status spooled = reconstruction.status();
+  if (!spooled.ok()) return spooled;
+  if (kept.any()) {
+    // A snapshot's tables end there.
+    std::uint64_t last_ns = reconstruction.last_ns();
+    if (const std::uint64_t until_ns = reader.info().snapshot_ns) {
+      last_ns = std::min(last_ns, until_ns);
+    }
+    SetRealTimes(kept, asked, last_ns, report);
+    report.pauses =
+        logformat::PausesIn(reader.info(), report.begin_ns, report.end_ns)
+            .size();
+  }
   return report;
 }
 

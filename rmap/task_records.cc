@@ -185,6 +185,7 @@ void TaskRecords::OnFault(const logformat::FaultRecord& fault, std::int32_t cpu,
   }
   dispatches_.OnFault(cpu, *thread, time_ns);
   if (thread->process == nullptr || !registry_.Counts(*thread)) return;
+  if (dispatches_.coverage().paused) return;
   const std::uint32_t open = thread->stack.TopHook();
   thread->last_fault = thread->process->faults.Add(
       hooks_.IsFault(open) ? open : 0, fault.address);

@@ -185,6 +185,7 @@ void BlockedTime::OnStack(const ThreadState& thread, std::uint32_t stack) {
 }
 
 void BlockedTime::Add(Interval& interval) {
+  if (paused_ && interval.ns == 0) return;  // it began in the pause
   Key& key = interval.key;
   if (key.place != nullptr) {
     key.place->blocked_ns += interval.ns;

@@ -81,6 +81,7 @@ class BlockedTime {
   void NoteLoss() { lost_ = true; }
   // A wake-up record came, for any thread.
   void NoteWakeup() { saw_wakeup_ = true; }
+  void SetPaused(bool paused) { paused_ = paused; }
 
   // The tables' range begins: drops the sums so far.
   void ForgetSums() {
@@ -148,7 +149,7 @@ class BlockedTime {
   bool by_thread_, with_stacks_;
   TimelineObserver* observer_;
   std::uint64_t folded_ = 0;
-  bool saw_wakeup_ = false, lost_ = false;
+  bool saw_wakeup_ = false, lost_ = false, paused_ = false;
   absl::flat_hash_map<Key, Sum> sums_;
   absl::flat_hash_map<std::pair<Key, std::uint32_t>, StackSum> stacks_;
   // What is known of a thread's latest time off CPU: that it was blocked, or

@@ -39,9 +39,10 @@ void DispatchTracker::TransferRunning(std::int32_t cpu_number, ThreadState& to,
   cpu->Occupy(&to, to.tid, /*outside=*/false);
   cpu->dispatch.begin_ns = time_ns;
   cpu->dispatch.inferred = true;
+  cpu->dispatch.pause_edges = coverage_.pause_edges;
   BeginDispatchCounts(*cpu, events_);
   cpu->dispatch.interrupts_ns = 0;
-  ++cpu->dispatches;
+  CountUnlessPaused(cpu->dispatches);
   SwitchIn(to, cpu_number, time_ns);
 }
 
@@ -70,8 +71,11 @@ void DispatchTracker::Regate(const ProcessState& process) {
     ThreadState* const thread = cpu.thread();
     if (thread == nullptr || thread->process != &process) continue;
     ConfirmOccupant(cpu);
-    --thread->dispatch.dispatches;
-    --cpu.dispatches;
+    // Those that began in a pause, between two edges, are in no number.
+    if (cpu.dispatch.pause_edges % 2 == 0) {
+      --thread->dispatch.dispatches;
+      --cpu.dispatches;
+    }
     thread->dispatch.running_cpu = -1;
     unseen_.Leave(*thread, cpu.last_ns);
     cpu.Occupy(nullptr, thread->tid, /*outside=*/true);

@@ -113,6 +113,7 @@ void CutCounts(CpuState& cpu, std::uint64_t time_ns) {
   CpuCounters cut;
   CpuCounters& counters = cpu.counters;
   cut.mmcr = counters.mmcr;
+  cut.pause_edges = counters.pause_edges;
   cut.running = counters.running;
   cut.first_event = counters.first_event;
   cut.counted_before = counters.counted | counters.counted_before;
@@ -203,6 +204,53 @@ void AttributeCountsUpTo(CpuState& cpu, const MeasuredDump& next,
   }
   MeasureSet went_back;
   AttributeCounts(cpu, {dump, &present}, kinds, last, rotating, went_back);
+}
+
+void AttributeCountsOutside(CpuState& cpu, const MeasuredDump& dump,
+                            std::span<const CounterKind> kinds,
+                            const AttributedInterval& last,
+                            const MeasureSet& rotating, bool all_paused,
+                            bool paused) {
+  CpuCounters& counters = cpu.counters;
+  if (!all_paused) AttributeCountsUpTo(cpu, dump, kinds, last, rotating);
+  counters.uncounted.clear();
+  counters.strays.clear();
+  counters.cut = false;
+  const bool at_switch = IsSwitch(dump.record);
+  for (std::size_t i = 0; i < std::min(kinds.size(), kMaxMeasures); ++i) {
+    if (rotating.Has(i)) continue;  // its rotation has ended
+    // Up to the next switch, the run time so far is partly that of the pause.
+    const bool late = kinds[i] == CounterKind::kRunTime && !at_switch;
+    if (dump.Has(i) && !late) {
+      const std::uint64_t value = dump.record.counters[i];
+      // What the books have stays as it is.
+      counters.first[i] += value - counters.last[i];
+      counters.last[i] = value;
+      counters.counted.Add(i);
+      counters.stale.Remove(i);
+      // The switch just behind the dump begins a dispatch of the pause.
+      if (paused && at_switch && kinds[i] == CounterKind::kSwitches) {
+        SkipSwitch(cpu, i);
+      }
+      continue;
+    }
+    if (!counters.counted.Has(i)) continue;
+    counters.closed[i] += counters.last[i] - counters.first[i];
+    counters.before[i] = counters.last[i];
+    // Those of the pause are no hidden ones.
+    if (kinds[i] != CounterKind::kSwitches) counters.before_present.Add(i);
+    counters.first[i] = counters.last[i] = 0;
+    counters.counted.Remove(i);
+    counters.counted_before.Add(i);
+    (late ? counters.dispatch_cut : counters.cut) = true;
+  }
+  counters.at_switch = at_switch && !paused;
+  if (at_switch) counters.dispatch_cut = false;
+}
+
+void SkipSwitch(CpuState& cpu, std::size_t event) {
+  ++cpu.counters.first[event];
+  ++cpu.counters.last[event];
 }
 
 MeasureSet AttributeRecordedFaults(CpuState& cpu,

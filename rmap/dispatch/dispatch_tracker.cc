@@ -82,7 +82,9 @@ ThreadState* DispatchTracker::Resolve(std::int32_t tid, std::uint64_t time_ns) {
 
 void DispatchTracker::EmitCounters(CpuState& cpu, const EventRecord& record,
                                    std::uint64_t time_ns) {
-  if (observer_ == nullptr || record.counters == nullptr) return;
+  if (observer_ == nullptr || record.counters == nullptr || coverage_.paused) {
+    return;
+  }
   const std::span<const std::uint64_t> values(record.counters,
                                               dumps_.sets().events);
   const MeasureSet present = dumps_.PresentIn(record);
@@ -102,7 +104,10 @@ void DispatchTracker::EmitDispatch(const CpuState& cpu, std::uint64_t end_ns,
   std::span<const std::uint64_t> counts(cpu.counters.of_dispatch.data(),
                                         events_);
   // A single dispatch has no estimate of multiplexed counts.
-  if (!cpu.counters.stale.empty() || dumps_.rotates()) counts = {};
+  if (!cpu.counters.stale.empty() || dumps_.rotates() ||
+      cpu.dispatch.pause_edges != coverage_.pause_edges) {
+    counts = {};
+  }
   observer_->OnDispatch(
       {cpu.cpu, cpu.thread() == nullptr ? kNoThread : cpu.thread()->index,
        cpu.dispatch.begin_ns, end_ns, state, counts, cpu.dispatch.interrupts_ns,
@@ -121,6 +126,10 @@ void DispatchTracker::Begin(CpuState& cpu, const EventRecord& record,
   }
   EndLoss(cpu, time_ns);
   BeginCounts(cpu, Measured(record), events_, dumps_.rotating());
+  cpu.counters.pause_edges = coverage_.pause_edges;
+  if (coverage_.paused && std::exchange(cpu.counters.at_switch, false)) {
+    SkipSwitch(cpu);
+  }
 }
 
 void DispatchTracker::Rejoin(CpuState& cpu, const EventRecord& record,
@@ -155,7 +164,8 @@ bool DispatchTracker::IsOccupant(CpuState& cpu, std::int32_t tid) {
   // was marked meanwhile.
   cpu.Occupy(thread, tid, /*outside=*/false);
   cpu.dispatch.inferred = true;
-  ++cpu.dispatches;
+  cpu.dispatch.pause_edges = coverage_.pause_edges;
+  CountUnlessPaused(cpu.dispatches);
   SwitchIn(*thread, static_cast<std::int32_t>(cpu.cpu), cpu.last_ns);
   if (IsUnknownSinceBegin(cpu) ||
       cpu.dispatch.begin_ns < coverage_.range_begin_ns) {
@@ -236,6 +246,16 @@ void DispatchTracker::AttributeDump(CpuState& cpu, const EventRecord& record,
     cpu.unconfirmed.counts_begin_ns =
         std::min(cpu.unconfirmed.counts_begin_ns, since_ns);
   }
+  if (const std::uint32_t edges =
+          std::exchange(cpu.counters.pause_edges, coverage_.pause_edges);
+      coverage_.paused || edges != coverage_.pause_edges) [[unlikely]] {
+    EndTurn(cpu, dumps_);
+    AttributeCountsOutside(cpu, Measured(record), kinds_, last,
+                           dumps_.rotating(), edges == coverage_.pause_edges,
+                           coverage_.paused);
+    if (cpu.counters.any_unknown) TakeUnknown(cpu, since_ns);
+    return;
+  }
   MeasureSet went_back;
   if (AttributeCounts(cpu, Measured(record), kinds_, last, dumps_.rotating(),
                       went_back)) [[unlikely]]
@@ -281,9 +301,9 @@ void DispatchTracker::SwitchIn(ThreadState& thread, std::int32_t cpu,
   if (thread.dispatch.serial++ == 0)
     thread.dispatch.first_switch_in_ns = time_ns;
   thread.dispatch.sure = true;
-  ++thread.dispatch.dispatches;
+  CountUnlessPaused(thread.dispatch.dispatches);
   if (thread.dispatch.last_cpu >= 0 && thread.dispatch.last_cpu != cpu)
-    ++thread.dispatch.migrations;
+    CountUnlessPaused(thread.dispatch.migrations);
   thread.dispatch.last_cpu = cpu;
   if (thread.dispatch.waiting && time_ns > thread.dispatch.runnable_since_ns) {
     EndWait(thread, time_ns, any_cpu);
@@ -310,7 +330,7 @@ void DispatchTracker::SwitchOut(ThreadState& thread, std::int32_t cpu,
                                 std::uint64_t time_ns, std::uint16_t bits) {
   const std::uint16_t state = bits & logformat::kSwitchStateBits;
   SeeRunning(thread, time_ns);
-  ++thread.dispatch.switches_out;
+  CountUnlessPaused(thread.dispatch.switches_out);
   ThreadRegistry::See(thread, time_ns);
   // It already runs on another CPU, since clocks of CPUs disagree: it stays
   // there.
@@ -340,12 +360,13 @@ void DispatchTracker::Occupy(CpuState& cpu, std::int32_t tid,
   cpu.Occupy(Resolve(tid, time_ns), tid,
              tid != 0 || !registry_.gate().counts_idle());
   if (cpu.thread() != nullptr) {
-    ++cpu.dispatches;
+    CountUnlessPaused(cpu.dispatches);
     SwitchIn(*cpu.thread(), static_cast<std::int32_t>(cpu.cpu), time_ns,
              any_cpu);
   }
   cpu.dispatch.begin_ns = time_ns;
   cpu.dispatch.inferred = inferred;
+  cpu.dispatch.pause_edges = coverage_.pause_edges;
   BeginDispatchCounts(cpu, events_);
   cpu.dispatch.interrupts_ns = 0;
   if (coverage_.loss_epoch != 0) [[unlikely]]
@@ -364,7 +385,7 @@ void DispatchTracker::OnRecord(std::int32_t index, std::uint64_t time_ns) {
                       : cpu->occupant() == CpuState::Occupant::kIdle
                           ? Place::kIdle
                           : Place::kUnattributed;
-  ++cpu->records[static_cast<std::size_t>(place)];
+  CountUnlessPaused(cpu->records[static_cast<std::size_t>(place)]);
 }
 
 void DispatchTracker::OnDispatch(const EventRecord& record,
@@ -506,7 +527,8 @@ void DispatchTracker::OnCounters(const EventRecord& record,
     Occupy(*cpu, tid, time_ns, true);
     if (since_begin && cpu->thread() != nullptr) DoubtBegin(*cpu->thread());
     // Perhaps the dispatch that began before the loss.
-    if (cpu->thread() != nullptr && cpu->thread() == lost) {
+    if (cpu->thread() != nullptr && cpu->thread() == lost &&
+        !coverage_.paused) {
       --cpu->thread()->dispatch.dispatches;
       --cpu->dispatches;
     }
@@ -544,7 +566,11 @@ void DispatchTracker::OnSwitchIn(const EventRecord& record,
   }
   AttributedInterval attributed = AttributeTime(*cpu, time_ns, confirmed);
   attributed.hidden = !confirmed;
-  AddUncounted(*cpu, attributed);
+  if (coverage_.paused) {
+    AttributeDump(*cpu, record, attributed);
+  } else {
+    AddUncounted(*cpu, attributed);
+  }
   EndParts(*cpu);
   if (confirmed)
     EmitDispatch(*cpu, cpu->last_ns, logformat::kSwitchOther, computed != 0);
@@ -569,7 +595,7 @@ void DispatchTracker::OnFault(std::int32_t cpu_number, ThreadState& thread,
   const bool counted = registry_.Counts(thread);
   if (counted) {
     SeeRunning(thread, time_ns);
-    ++thread.dispatch.faults;
+    CountUnlessPaused(thread.dispatch.faults);
   }
   CpuState* cpu = Cpu(cpu_number);
   if (cpu == nullptr) return;
@@ -577,6 +603,7 @@ void DispatchTracker::OnFault(std::int32_t cpu_number, ThreadState& thread,
                         ? cpu->thread()->tid == thread.tid
                         : cpu->is_outside() && cpu->tid() == thread.tid;
   if (runs && switches_ >= events_) ConfirmOccupant(*cpu);
+  if (coverage_.paused) return;
   if (observer_ != nullptr) {
     const FaultHit fault{cpu->cpu, counted ? thread.index : kNoThread, time_ns};
     if (cpu->unconfirmed.any) {

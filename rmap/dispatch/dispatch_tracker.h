@@ -63,6 +63,12 @@ class DispatchTracker {
   void BeginTables(std::uint64_t time_ns);
   // The tables are of a range that begins: drops every sum so far.
   void BeginRange(std::uint64_t time_ns);
+  // A pause begins, or ends.
+  void SetPaused(bool paused) {
+    coverage_.paused = paused;
+    ++coverage_.pause_edges;
+    blocked_.SetPaused(paused);
+  }
   // The thread that had the CPU of `record` until then, -1: not recorded.
   // Absent: such a record does not say.
   static std::optional<std::int32_t> OccupantBefore(
@@ -231,6 +237,14 @@ class DispatchTracker {
   // Its dump by measure: EventSetDumps::Spread() had it last, if sets rotate.
   MeasuredDump Measured(const logformat::EventRecord& record) const {
     return {record, dumps_.rotates() ? &dumps_.present() : nullptr};
+  }
+  void CountUnlessPaused(std::uint64_t& sum) const {
+    sum += coverage_.paused ? 0 : 1;
+  }
+  void SkipSwitch(CpuState& cpu) const {
+    if (switches_ < events_ && cpu.counters.counted.Has(switches_)) {
+      rmap::SkipSwitch(cpu, switches_);
+    }
   }
   // --- range_edges.cc --------------------------------------------------------
   // If its occupant turns out to be another one, that was so since the range of

@@ -141,6 +141,17 @@ void AttributeCountsUpTo(CpuState& cpu, const MeasuredDump& next,
                          const AttributedInterval& last,
                          const MeasureSet& rotating);
 
+// A pause lies in the interval that ends with `last` and `dump`: the same, and
+// what else it counted is skipped. `all_paused`: the pause fills it; `paused`:
+// it goes on. Requires: no rotation is open (EndTurn()).
+void AttributeCountsOutside(CpuState& cpu, const MeasuredDump& dump,
+                            std::span<const CounterKind> kinds,
+                            const AttributedInterval& last,
+                            const MeasureSet& rotating, bool all_paused,
+                            bool paused);
+// A switch of a pause that is counted behind the last dump.
+void SkipSwitch(CpuState& cpu, std::size_t event);
+
 // The CPU has no last dump: attributes the page faults since the last one that
 // have a record. `rotating`: see AttributeCounts(). Returns which counters have
 // moved on so.

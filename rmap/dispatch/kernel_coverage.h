@@ -19,6 +19,9 @@ struct KernelCoverage {
   // the rest counts. 0: they begin with the records.
   std::uint64_t range_begin_ns = 0;
   std::uint64_t earliest_end_ns = ~std::uint64_t{0};
+  // In a pause (kept_time.h) states go on, and nothing is counted.
+  bool paused = false;
+  std::uint32_t pause_edges = 0;  // begins and ends of pauses so far
 };
 
 }  // namespace countrace::rmap

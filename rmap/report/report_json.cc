@@ -99,6 +99,7 @@ Json TraceObject(const Report& report) {
                 {"kernel_release", report.kernel_release},
                 {"begin_ns", report.begin_ns},
                 {"end_ns", report.end_ns},
+                {"left_out_ns", report.left_out_ns},
                 {"cpus", report.cpus},
                 {"events", EventNames(report.events)},
                 {"records", report.records},

@@ -65,6 +65,9 @@ std::string SummaryText(const Report& report) {
         "trigger: %s: %s%s\n", base::EscapeName(trigger.trigger),
         base::EscapeName(trigger.what), logformat::AtText(trigger));
   }
+  if (report.pauses != 0) {
+    out += logformat::PausesText(report.pauses, report.left_out_ns) + "\n";
+  }
   // A command's trace counts its own processes by default: print deviations
   // only.
   const bool gated = report.count != "all" && !report.count.empty() &&

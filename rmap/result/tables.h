@@ -503,6 +503,7 @@ struct Report {
   bool of_range = false;  // a part of the trace (TableRange)
   // In pauses that were asked for (logformat/description/recorded_part.h).
   std::uint64_t left_out_ns = 0;
+  std::size_t pauses = 0;
   std::uint64_t elapsed_ns() const { return end_ns - begin_ns - left_out_ns; }
   std::uint32_t cpus = 0;
   std::uint64_t records = 0;

@@ -75,7 +75,8 @@ HookTable::HookTable(const logformat::TraceInfo& info)
   }
 }
 
-void KernelHooks::CountHit(ProcessState& process, std::uint32_t hook_id) {
+void KernelHooks::CountHit(ProcessState& process, std::uint32_t hook_id) const {
+  if (paused()) return;
   const std::size_t index = hook_id - logformat::kHookIdKernelMin;
   std::vector<std::uint64_t>& hits = process.kernel_hook_hits;
   if (index >= hits.size()) hits.resize(index + 1, 0);
@@ -85,6 +86,7 @@ void KernelHooks::CountHit(ProcessState& process, std::uint32_t hook_id) {
 void KernelHooks::CountBlockRequest(ProcessState& process,
                                     const EventRecord& record,
                                     std::uint32_t hook_id) const {
+  if (paused()) return;
   const bool dump = (record.event_id & logformat::kEventDumpBit) != 0;
   const std::size_t at =
       sizeof(logformat::KernelHookRecord) + (dump ? hooks_.dump_bytes() : 0);
@@ -170,8 +172,10 @@ void KernelHooks::OnRecord(const EventRecord& record,
   if (tid == 0) {  // a tracepoint on an idle CPU
     CountHit(registry_.interrupts(), hook_id);
     if (values_ != nullptr) {
-      values_->CountHit(hook_id, values_->Enter(record, hook_id, {}),
-                        registry_.interrupts());
+      const std::uint32_t value = values_->Enter(record, hook_id, {});
+      if (!paused()) {
+        values_->CountHit(hook_id, value, registry_.interrupts());
+      }
     }
     if (hooks_.IsBlockPoint(hook_id)) {
       CountBlockRequest(registry_.interrupts(), record, hook_id);
@@ -219,7 +223,7 @@ std::uint32_t KernelHooks::TakeValue(const ThreadState& thread,
     value = values_->Exit(record, hook_id, thread.stack.Find(hook_id), task,
                           dispatches_.coverage().range_begin_ns);
   }
-  values_->CountHit(hook_id, value, *thread.process);
+  if (!paused()) values_->CountHit(hook_id, value, *thread.process);
   return value;
 }
 
@@ -246,8 +250,8 @@ void KernelHooks::CountFailure(ThreadState& thread, const EventRecord& record,
       -logformat::ReturnValueOf(record, hooks_.dump_bytes());
   if (error - 1 >= logformat::kMaxErrno) return;
   const Frame* const call = thread.stack.Find(hook_id);
-  // It began before the recording, or before the tables' range.
-  if (call == nullptr ||
+  // It began before the recording, the tables' range, or a pause's end.
+  if (call == nullptr || call->began_paused ||
       call->begin_ns < dispatches_.coverage().range_begin_ns) {
     return;
   }
@@ -262,7 +266,7 @@ void KernelHooks::CountFailure(ThreadState& thread, const EventRecord& record,
 
 std::uint32_t KernelHooks::AddSample(const ThreadState& thread,
                                      const EventRecord& record) const {
-  if (samples_ == nullptr) return 0;
+  if (samples_ == nullptr || paused()) return 0;
   SampleContext context;
   context.process = thread.process->index;
   context.thread = thread.index;
@@ -279,8 +283,9 @@ std::uint32_t KernelHooks::AddSample(const ThreadState& thread,
   return samples_->Add(record, context);
 }
 
-void KernelHooks::CountInPath(ThreadState& thread, std::uint32_t hook_id) {
-  if (thread.stack.frames.empty()) return;
+void KernelHooks::CountInPath(ThreadState& thread,
+                              std::uint32_t hook_id) const {
+  if (thread.stack.frames.empty() || paused()) return;
   PathNode& node = *thread.stack.frames.back().node;
   if (node.points == nullptr) {
     node.points = std::make_unique<std::map<std::uint32_t, std::uint64_t>>();
@@ -323,7 +328,8 @@ void KernelHooks::OnThreadHook(ThreadState& thread, const EventRecord& record,
     if (in_kernel) CountFailure(thread, record, hook_id);
     if (hooks_.IsFault(hook_id) && thread.process != nullptr &&
         logformat::ReturnValueOf(record, hooks_.dump_bytes()) ==
-            logformat::kMajorFault) {
+            logformat::kMajorFault &&
+        !paused()) {
       thread.process->faults.AddMajor(thread.last_fault);
     }
     segments_.Exit(thread, hook_id, DumpOf(record), time_ns);

@@ -139,11 +139,12 @@ class KernelHooks {
   // Returns its innermost frame; 0: it has no stack, or there is no table.
   std::uint32_t AddSample(const ThreadState& thread,
                           const logformat::EventRecord& record) const;
-  static void CountInPath(ThreadState& thread, std::uint32_t hook_id);
+  void CountInPath(ThreadState& thread, std::uint32_t hook_id) const;
   void CountBlockRequest(ProcessState& process,
                          const logformat::EventRecord& record,
                          std::uint32_t hook_id) const;
-  static void CountHit(ProcessState& process, std::uint32_t hook_id);
+  void CountHit(ProcessState& process, std::uint32_t hook_id) const;
+  bool paused() const { return dispatches_.coverage().paused; }
 
   const HookTable& hooks_;
   ThreadRegistry& registry_;

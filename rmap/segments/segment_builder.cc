@@ -8,9 +8,10 @@ using logformat::EventRecord;
 
 namespace {
 
-// The call was open when the range of the tables began: only its rest counts.
+// The call began before the range of the tables, or in a pause: only its rest
+// counts.
 inline bool IsCut(const KernelCoverage& coverage, const Frame& frame) {
-  return frame.begin_ns < coverage.range_begin_ns;
+  return frame.begin_ns < coverage.range_begin_ns || frame.began_paused;
 }
 
 // Its fork record came late, or never: when the call began, the thread was not
@@ -91,6 +92,7 @@ ThreadNow NowOf(const ThreadState& thread, const KernelCoverage& coverage) {
   }
   if (stack.frames.size() >= kMaxDepth) [[unlikely]] {
     if (stack.too_deep++ == 0) stack.too_deep_since_ns = time_ns;
+    if (now.coverage->paused) return;
     ++too_deep_;
     CountTooDeep(stack, *now.process->paths, hook_id);
     return;
@@ -100,6 +102,7 @@ ThreadNow NowOf(const ThreadState& thread, const KernelCoverage& coverage) {
   Frame& frame = stack.frames.emplace_back(
       node, time_ns, now.OnCpuAt(time_ns), now.switches, now.faults,
       now.dispatch, now.coverage->loss_epoch, now.unseen_switches, hook_id);
+  frame.began_paused = now.coverage->paused;
   if (events_ != 0 && dump.of == HookDump::Of::kThread) {
     NoteTurn(stack, dump);
     frame.present = dump.present;
@@ -164,6 +167,7 @@ void SegmentBuilder::ExitOutOfOrder(ThreadState& thread, const ThreadNow& now,
     return;
   }
   if (EndLeft(thread, now, hook_id, time_ns)) return;
+  if (now.coverage->paused) return;
   PathNode* node = paths_.Child(Top(stack, now), hook_id);
   ++node->begin_inferred;
   if (node->hook_id == PathNode::kFolded) {
@@ -320,7 +324,8 @@ void DoubtCall(const Frame& frame, const CallAmounts& amounts, bool cut,
   std::uint64_t on_cpu_ns = OnCpuIn(now, frame, time_ns);
   const bool cut = IsCut(*now.coverage, frame);
   if (cut) [[unlikely]] {
-    wall_ns = Less(time_ns, now.coverage->range_begin_ns + frame.away_ns);
+    wall_ns = std::min(
+        wall_ns, Less(time_ns, now.coverage->range_begin_ns + frame.away_ns));
     on_cpu_ns = std::min(on_cpu_ns, wall_ns);
   }
 
@@ -364,11 +369,14 @@ void DoubtCall(const Frame& frame, const CallAmounts& amounts, bool cut,
         dumps[copied_ + word] &= ~stack.doubted_kernel.word(word);
       }
     }
-    if (events_ != 0) {
+    // A pause holds all of it: it takes nothing from the others.
+    const bool left_out =
+        frame.began_paused && now.coverage->paused && wall_ns == 0;
+    if (events_ != 0 && !left_out) {
       if (dump != nullptr) NoteTurn(stack, *dump);
       AddDumps(thread, frame, copied_ != 0 ? dumps : frame.counters, dump);
     }
-    if (kernel_events_ != 0) {
+    if (kernel_events_ != 0 && !left_out) {
       AddKernelDumps(thread, node, dumps + copied_, dump, exact);
     }
   }
@@ -484,12 +492,14 @@ void SegmentBuilder::DropInnermost(ThreadState& thread) {
 void SegmentBuilder::Enter(ThreadState& thread, std::uint32_t hook_id,
                            const HookDump& dump, std::uint64_t time_ns,
                            std::uint32_t value) {
-  Push(thread, NowOf(thread, coverage_), hook_id, dump, time_ns, value);
+  Push(thread, NowOf(thread, coverage_), hook_id,
+       coverage_.paused ? HookDump() : dump, time_ns, value);
 }
 
 void SegmentBuilder::Exit(ThreadState& thread, std::uint32_t hook_id,
                           const HookDump& dump, std::uint64_t time_ns) {
-  Pop(thread, NowOf(thread, coverage_), hook_id, dump, time_ns);
+  Pop(thread, NowOf(thread, coverage_), hook_id,
+      coverage_.paused ? HookDump() : dump, time_ns);
 }
 
 void SegmentBuilder::Run(ThreadState& thread, const ThreadNow& now,

@@ -193,6 +193,9 @@ class SegmentBuilder {
   // show. Requires: DispatchTracker has set the thread's clocks to 0.
   void BeginRange(ThreadState& thread) const;
   void BeginRange(const ThreadState& thread, SegmentStack& stack) const;
+  // For each thread: a pause begins, or ends.
+  void BeginPause(const ThreadState& thread, std::uint64_t time_ns);
+  void EndPause(ThreadState& thread, std::uint64_t time_ns);
   void ForgetSums() {
     too_deep_ = 0;
     late_exits_.clear();

@@ -116,6 +116,10 @@ std::string DoubtOf(const BooksDoubt& doubt) {
     return absl::StrFormat("counted something else for %s: count it alone",
                            time(doubt.other_mmcr_ns));
   }
+  if (doubt.wrapped_intervals == 0) {
+    return "what was counted from one record to the next is cut by a begin or "
+           "a pause";
+  }
   return absl::StrFormat(
       "may have wrapped more than once in %s: --every 1s reads it more often",
       time(doubt.wrapped_ns));
@@ -154,6 +158,7 @@ std::optional<StatNumber> EventNumber(const Report& report, std::size_t event) {
     return number;
   }
   number.value = books.processes + books.own + books.interrupts;
+  std::uint64_t most = number.value;
   // Counted, but not known whose. If everybody's is asked for, that is no
   // doubt.
   const std::uint64_t homeless =
@@ -162,7 +167,8 @@ std::optional<StatNumber> EventNumber(const Report& report, std::size_t event) {
   if (report.scope == "system" && report.marks.empty()) {
     number.value += homeless;
   } else if (homeless != 0) {
-    number.bounds = {number.value, AddBounded(number.value, homeless)};
+    most = AddBounded(most, homeless);
+    number.bounds = {number.value, most};
     number.quality = Quality::kBounded;
     number.note = absl::StrFormat(
         "up to %s more, whose thread is not known: %s",
@@ -170,8 +176,12 @@ std::optional<StatNumber> EventNumber(const Report& report, std::size_t event) {
                        : base::FormatCount(homeless),
         WhyBounded(report));
   }
-  if (books.doubt.any()) {
-    number.bounds = {number.value, Bounds::kNone};
+  if (const BooksDoubt& doubt = books.doubt; doubt.any()) {
+    const bool cut = doubt.wrapped_intervals + doubt.went_back_intervals +
+                         doubt.other_mmcr_intervals ==
+                     0;
+    number.bounds = {number.value,
+                     cut ? AddBounded(most, doubt.cut_counts) : Bounds::kNone};
     number.quality = Quality::kBounded;
     number.note = DoubtOf(books.doubt);
   }

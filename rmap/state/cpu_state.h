@@ -122,6 +122,8 @@ struct CpuCounters {
   // how many they are.
   CounterValues cut_counts{}, cut_intervals{};
   bool at_switch = false;  // the last dump was a dispatch record
+  // KernelCoverage::pause_edges at the last dump.
+  std::uint32_t pause_edges = 0;
   // Dispatches, parts of dispatches and interrupts since the last dump that
   // ended without a dump. Parts of one dispatch, and interrupts, are summed in
   // one entry each.
@@ -232,6 +234,7 @@ struct CpuState : CpuOccupancy {
     std::uint64_t begin_ns = 0;
     bool inferred = false;
     std::uint64_t interrupts_ns = 0;
+    std::uint32_t pause_edges = 0;  // at its begin
   } dispatch;
 
   // Records show its thread here, and on no other CPU.

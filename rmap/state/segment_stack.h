@@ -54,6 +54,7 @@ struct Frame {
   bool doubtful = false;
   // It ended before its end was noticed (DoubtInnermost).
   bool left = false;
+  bool began_paused = false;
   const std::uint64_t* counters = nullptr;
 };
 

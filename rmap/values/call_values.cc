@@ -65,7 +65,9 @@ std::uint32_t CallValues::Exit(const EventRecord& record, std::uint32_t hook_id,
   const std::uint32_t value = frame->node->value;
   if (files_ && files_->UseOf(hook_id) != FileUse::kNone) {
     const std::uint64_t bytes = files_->Exit(record, hook_id, task, value);
-    if (frame->begin_ns >= range_begin_ns) frame->node->moved_bytes += bytes;
+    if (frame->begin_ns >= range_begin_ns && !frame->began_paused) {
+      frame->node->moved_bytes += bytes;
+    }
   } else if (named_ && table_.IsUnread(value)) {
     const logformat::FieldValue read = named_->Of(record);
     const auto* text = std::get_if<std::string_view>(&read);

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "absl/strings/str_format.h"
+#include "logformat/description/recorded_part.h"
 #include "rmap/columns/report_columns.h"
 #include "rmap/dispatch/kernel_layout.h"
 
@@ -39,7 +40,8 @@ TraceObserver::TraceObserver(Packets& packets, TrackEvents& events,
       begin_ns_(report.begin_ns),
       end_ns_(report.end_ns),
       event_names_(info.cpu_events),
-      dump_names_(info.thread_events) {
+      dump_names_(info.thread_events),
+      info_(info) {
   dump_names_.insert(dump_names_.end(), event_names_.begin(),
                      event_names_.end());
   DescribeProcesses(report);
@@ -289,7 +291,8 @@ void TraceObserver::AfterRecord() {
   if (record.stream_class != logformat::StreamClass::kCpu ||
       record.event_id !=
           static_cast<std::uint16_t>(logformat::CpuEvent::kWakeup) ||
-      record.time_ns < begin_ns_ || record.time_ns > end_ns_) {
+      record.time_ns < begin_ns_ || record.time_ns > end_ns_ ||
+      logformat::PauseAt(info_, record.time_ns) != nullptr) {
     return;
   }
   const auto tids = TidsOf(record);

@@ -27,8 +27,8 @@ namespace countrace::rmap::perfetto {
 
 class TraceObserver final : public TimelineObserver, public RecordNotes {
  public:
-  // `report`: of an earlier reading in the same order. Describes the tracks of
-  // its processes and threads.
+  // `info` must outlive this object. `report`: of an earlier reading in the
+  // same order. Describes the tracks of its processes and threads.
   TraceObserver(Packets& packets, TrackEvents& events,
                 const logformat::TraceInfo& info, const Report& report);
 
@@ -78,6 +78,7 @@ class TraceObserver final : public TimelineObserver, public RecordNotes {
   // Events of CPUs; those of a call's dumps.
   const std::vector<std::string> event_names_;
   std::vector<std::string> dump_names_;
+  const logformat::TraceInfo& info_;
   const logformat::EventRecord* record_ = nullptr;
   std::deque<Thread> threads_;  // by ThreadIndex; tasks have their names
   std::unordered_map<std::int32_t, ThreadIndex> tids_;  // who has it now
