@@ -94,6 +94,16 @@ std::string TriggerLine(const TraceInfo& info, const TriggerFiring& trigger) {
       base::FormatInstant(since_ns), base::FormatSeconds(trigger.time_ns));
 }
 
+Json PausesJson(const TraceInfo& info) {
+  Json out = Json::array();
+  for (const logformat::TimeSpan& pause : info.pauses) {
+    const bool ends = pause.until_ns != logformat::kNotReached;
+    out.push_back({{"from_ns", pause.from_ns},
+                   {"until_ns", ends ? Json(pause.until_ns) : Json()}});
+  }
+  return out;
+}
+
 Json TriggersJson(const TraceInfo& info) {
   Json out = Json::array();
   for (const TriggerFiring& trigger : info.triggers) {
@@ -207,6 +217,10 @@ std::string Text(const TraceInfo& info, const StreamTotals& totals,
   for (const TriggerFiring& trigger : info.triggers) {
     line("trigger", TriggerLine(info, trigger));
   }
+  if (!info.pauses.empty()) {
+    line("pauses",
+         absl::StrFormat("%d, left out of all tables", info.pauses.size()));
+  }
   line("hooks", std::to_string(info.hooks.size()));
   line("streams", absl::StrFormat("%d of CPUs, %d of threads; %d packets, %s",
                                   totals.cpu_streams, totals.thread_streams,
@@ -238,6 +252,7 @@ std::string JsonText(const TraceInfo& info, const StreamTotals& totals,
               {"hook_events", info.thread_events},
               {"dump_rules", info.dump_rules},
               {"triggers", TriggersJson(info)},
+              {"pauses", PausesJson(info)},
               {"count", logformat::GatingText(logformat::GatingOf(info))},
               {"marks", info.marks}};
   if (!info.source.empty()) {

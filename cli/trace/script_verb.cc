@@ -18,6 +18,7 @@
 #include "cli/program/verb_parser.h"
 #include "cli/trace/script_choice.h"
 #include "cli/trace/trace_input.h"
+#include "logformat/description/recorded_part.h"
 #include "logformat/read/record_filter.h"
 #include "logformat/read/script_json.h"
 #include "logformat/read/script_render.h"
@@ -133,6 +134,14 @@ int RunScript(const Arguments& arguments) {
       input.Open(options.trace, wanted.range.given() ? TimesUse::kNeeded
                                                      : TimesUse::kNotNeeded);
   if (!reader.ok()) return ReportFailure(kScriptVerb.name, reader.status());
+  if (const auto pauses =
+          logformat::PausesIn((*reader)->info(), 0, (*reader)->end_ns());
+      !pauses.empty()) {
+    Say(kScriptVerb.name,
+        absl::StrFormat("pauses=%d: their records are printed too, and are in "
+                        "no table",
+                        pauses.size()));
+  }
   ProgressBar names("finding names in " + options.trace, input.show_progress());
   const auto choice = ChooseRecords(wanted, **reader, names.Callback());
   names.Clear();

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_format.h"
 #include "base/posix/output_width.h"
+#include "base/text/quantity_format.h"
 #include "cli/program/exit_status.h"
 #include "cli/program/help_texts.h"
 #include "cli/program/instant.h"
@@ -17,6 +18,7 @@
 #include "cli/program/verb.h"
 #include "cli/program/verb_parser.h"
 #include "cli/trace/trace_input.h"
+#include "logformat/description/recorded_part.h"
 #include "viewer/index/open/open_or_build.h"
 #include "viewer/state/state_page.h"
 
@@ -83,6 +85,15 @@ std::string Render(const viewer::TimelineIndex& index,
   return text;
 }
 
+void SayPause(const logformat::TraceInfo& info, std::uint64_t at_ns) {
+  const logformat::TimeSpan* const pause = logformat::PauseAt(info, at_ns);
+  if (pause == nullptr) return;
+  Say(kStateVerb.name,
+      absl::StrFormat("@%s lies in a pause since @%s, which is left out",
+                      base::FormatSeconds(at_ns),
+                      base::FormatSeconds(pause->from_ns)));
+}
+
 int RunState(const Arguments& arguments) {
   VerbParser parser(kStateVerb);
   TraceOptions options;
@@ -140,6 +151,7 @@ int RunState(const Arguments& arguments) {
                                std::string(instant.status().message()));
     }
     time_ns = *instant;
+    SayPause((*reader)->info(), (*index)->header().begin_ns + time_ns);
   } else if (!previous.empty()) {
     time_ns = (*index)->duration_ns() + 1;  // also what happens at the end
   }
