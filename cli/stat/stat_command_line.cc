@@ -19,6 +19,7 @@
 #include "runtime/recorder/events/event_list.h"
 #include "runtime/recorder/events/event_set_choice.h"
 #include "runtime/recorder/events/session_room.h"
+#include "runtime/rules/trigger_text.h"
 
 namespace countrace::cli {
 namespace {
@@ -51,7 +52,24 @@ absl::Status CheckTop(const StatCommandLine& line) {
   return absl::OkStatus();
 }
 
+absl::Status CheckTriggers(const StatCommandLine& line) {
+  const auto triggers = runtime::ParseTriggers(line.triggers);
+  if (!triggers.ok()) return triggers.status();
+  for (const runtime::Trigger& trigger : *triggers) {
+    if (trigger.bounds_part()) continue;
+    return InvalidArgumentError(
+        "--trigger: counts take `then start`, `then pause` and `then resume`; "
+        "`countrace record` takes snapshots");
+  }
+  if (!line.triggers.empty() && (line.top || line.every_ns != 0)) {
+    return InvalidArgumentError(
+        "--trigger leaves out a part of one run: leave out --top and --every");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckCombination(const StatCommandLine& line) {
+  if (auto status = CheckTriggers(line); !status.ok()) return status;
   const int targets = (line.all_cpus ? 1 : 0) + (line.pids.empty() ? 0 : 1) +
                       (line.cgroup.empty() ? 0 : 1);
   if (targets > 1) {
@@ -232,6 +250,7 @@ void AddStatOptions(VerbParser& parser, StatCommandLine& line) {
   parser.AddText("--cgroup", line.cgroup);
   parser.AddDuration("--for", line.duration_ns);
   parser.AddDuration("--every", line.every_ns);
+  parser.AddTexts("--trigger", line.triggers);
   parser.AddFlag("--top", line.top);
   parser.AddTexts("--event", line.events);
   parser.AddText("--event-file", line.event_file);
@@ -289,8 +308,10 @@ absl::StatusOr<RecordOptions> StatRecording(const StatCommandLine& line) {
   record.events = !line.all_events ? runtime::SplitEvents(line.events)
                   : recorded       ? EveryEvent()
                                    : EveryLiveEvent();
-  record.user_hooks = line.top;
-  record.fault_records = false;
+  record.triggers = line.triggers;
+  record.user_hooks = line.top || !line.triggers.empty();
+  // On which side of a hook a fault lies, its record says.
+  record.fault_records = !line.triggers.empty();
   if (line.top) {
     record.mode = logformat::SessionMode::kFlight;
     record.max_bytes = kTopBytes;

@@ -13,7 +13,7 @@
 namespace countrace::cli {
 
 struct StatCommandLine {
-  std::vector<std::string> command, events, pids;
+  std::vector<std::string> command, events, pids, triggers;
   std::string cgroup, event_file, rotate, by, output, cost, counts;
   std::uint64_t duration_ns = 0, every_ns = 0, repeat = 1, rows = 20;
   bool all_cpus = false, all_events = false, json = false, csv = false;

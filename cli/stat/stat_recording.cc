@@ -7,6 +7,7 @@
 #include "base/posix/errno_status.h"
 #include "base/posix/temporary_directory.h"
 #include "base/text/name_escape.h"
+#include "cli/program/runtime_library.h"
 #include "cli/stat/cpu_times.h"
 #include "logformat/read/trace_reader.h"
 #include "rmap/pipeline.h"
@@ -95,6 +96,12 @@ absl::StatusOr<StatRun> RunOnce(const StatCommandLine& line,
   auto folder = base::TemporaryDirectory::Create("stat");
   if (!folder.ok()) return folder.status();
   record.output = (*folder)->path() + "/trace";
+  const bool of_part = !record.triggers.empty();
+  if (of_part) {
+    auto library = FindRuntimeLibrary();
+    if (!library.ok()) return library.status();
+    record.runtime_library = *std::move(library);
+  }
   std::optional<CpuTimes> before, after;
   auto watch = runtime::OpenThreadTimesWatch();
   absl::Status watched = watch.status();
@@ -119,7 +126,11 @@ absl::StatusOr<StatRun> RunOnce(const StatCommandLine& line,
   auto report = rmap::Reconstruct(**reader, {.observer = &switches});
   if (!report.ok()) return report.status();
   StatRun run{*std::move(recorded), *std::move(report), {}, {}, ""};
-  if (watched.ok()) {
+  // What is known without records is of the whole run.
+  if (of_part) {
+    run.splits_missing =
+        "they are of the whole run, and --trigger is of a part";
+  } else if (watched.ok()) {
     run.splits = SplitThreads(run.report, thread_times);
   } else if (line.by == "thread") {
     run.splits_missing = base::StatusText(watched);
@@ -128,14 +139,19 @@ absl::StatusOr<StatRun> RunOnce(const StatCommandLine& line,
   const bool of_command =
       !record.system_wide && record.pids.empty() && run.recorded.command_usage;
   StatNumber elapsed{.name = "elapsed", .is_time = true};
-  elapsed.value = of_command ? run.recorded.command_ns : RecordedNs(run.report);
-  if (elapsed.value == 0) elapsed.value = run.recorded.elapsed_ns;
+  elapsed.value = of_part      ? run.report.elapsed_ns()
+                  : of_command ? run.recorded.command_ns
+                               : RecordedNs(run.report);
+  if (elapsed.value == 0 && !of_part) {
+    elapsed.value = run.recorded.elapsed_ns;
+  }
   run.numbers.push_back(elapsed);
   for (StatNumber& number : rmap::StatNumbersOf(run.report, switches)) {
     // Among the default events; it is on-cpu.
     if (record.events.empty() && number.name == "task-clock") continue;
     run.numbers.push_back(std::move(number));
   }
+  if (of_part) return run;
   for (const runtime::QuotaStops& stops : run.recorded.quota_stops) {
     run.numbers.push_back({.name = "nr_throttled",
                            .value = stops.times,

@@ -24,6 +24,7 @@
 #include "cli/stat/stat_live.h"
 #include "cli/stat/stat_recording.h"
 #include "cli/stat/stat_top.h"
+#include "logformat/description/recorded_part.h"
 #include "rmap/report/report_render.h"
 #include "rmap/report/report_views.h"
 #include "rmap/stat/stat_render.h"
@@ -60,6 +61,16 @@ void AddNotes(const StatRun& run, std::vector<std::string>& notes) {
                run.report.not_known.end());
   for (std::string& note : rmap::NotCountedNotes(run.report)) {
     notes.push_back(std::move(note));
+  }
+  for (const logformat::TriggerFiring& trigger : run.report.triggers) {
+    notes.push_back(trigger.trigger + ": " + trigger.what);
+  }
+  for (const std::string& message : run.recorded.messages) {
+    if (message.starts_with("Trigger")) notes.push_back(message);
+  }
+  if (run.report.pauses != 0) {
+    notes.push_back(
+        logformat::PausesText(run.report.pauses, run.report.left_out_ns));
   }
   if (!run.splits_missing.empty()) {
     notes.push_back("user and system time of threads are not known: " +
