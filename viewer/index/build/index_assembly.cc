@@ -154,6 +154,7 @@ class Assembler {
     header.overview_rows = overview_.rows();
     if (in_.report.wakeups) header.flags |= kWakeups;
     if (in_.report.interrupted) header.flags |= kFirstPart;
+    if (in_.report.pauses != 0) header.flags |= kPauses;
     return header;
   }
 

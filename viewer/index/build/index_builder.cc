@@ -190,6 +190,15 @@ void IndexBuilder::OnBlocked(const rmap::BlockedSpan& span) {
   woken_[Number(span.thread)] = {
       span.end_ns, span.kind,
       span.kind == rmap::WakerKind::kThread ? Number(span.waker) : kNoKey};
+  if (!has_pauses_) return;
+  CollectedRow& row = Row(RowKind::kThreadBlocked, Number(span.thread), 0, 0);
+  const std::uint64_t begin_ns = std::max(span.begin_ns, row.last_end_ns);
+  if (begin_ns >= span.end_ns) return;
+  See(begin_ns, span.end_ns);
+  AppendInterval(
+      row,
+      {.begin_ns = begin_ns, .end_ns = span.end_ns, .key = kNoKey, .flags = 0},
+      nullptr);
 }
 
 // Its sleep, if any, has ended before: the observer's order is that of ends.

@@ -111,6 +111,8 @@ class IndexBuilder final : public rmap::TimelineObserver {
   const absl::Status& status() const { return spool_->status(); }
   // The index is of a range of the trace, that begins so long after it.
   void SetPart(std::uint64_t from_ns) { part_from_ns_ = from_ns; }
+  // The trace has pauses: what a thread does in one is no gap of its rows.
+  void SetPauses() { has_pauses_ = true; }
   // Writes the index to `path`: of the first part of the trace if the report
   // was interrupted. Call once, after reconstruction. Returns: errors of the
   // spool, of writing and of renaming; CANCELLED if `progress` says stop.
@@ -159,6 +161,7 @@ class IndexBuilder final : public rmap::TimelineObserver {
   std::uint64_t first_ns_ = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t last_ns_ = 0;
   std::optional<std::uint64_t> part_from_ns_;
+  bool has_pauses_ = false;
   std::vector<std::uint64_t> run_extras_;
 };
 

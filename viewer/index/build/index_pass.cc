@@ -28,6 +28,7 @@ absl::StatusOr<IndexPass> IndexPass::Read(
       directory,
       /*to_the_end=*/most_bytes == kWholeTrace);
   if (!builder.ok()) return builder.status();
+  if (!reader.info().pauses.empty()) (*builder)->SetPauses();
   rmap::RangeObserver in_range(range, **builder);
   const bool is_part =
       range.from_ns > 0 || range.until_ns < rmap::TableRange().until_ns;

@@ -11,7 +11,7 @@ void SortRows(std::vector<CollectedRow>& rows,
     const bool of_thread =
         row.kind == RowKind::kThreadRun || row.kind == RowKind::kHook ||
         row.kind == RowKind::kSegment || row.kind == RowKind::kThreadWait ||
-        row.kind == RowKind::kFault;
+        row.kind == RowKind::kFault || row.kind == RowKind::kThreadBlocked;
     const std::uint32_t part = row.kind == RowKind::kCpu ? 0
                                : of_thread               ? 1
                                                          : 2;

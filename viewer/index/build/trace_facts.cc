@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "logformat/description/recorded_part.h"
 #include "rmap/columns/report_tables.h"
 
 namespace countrace::viewer {
@@ -87,6 +88,10 @@ std::string TraceFacts(const rmap::Report& report,
       report.loss.messages.begin() +
           static_cast<std::ptrdiff_t>(
               std::min<std::size_t>(report.loss.messages.size(), 50)));
+  if (report.pauses != 0) {
+    loss["messages"].push_back(
+        logformat::PausesText(report.pauses, report.left_out_ns));
+  }
   if (events < info.cpu_events.size()) {
     loss["messages"].push_back(absl::StrFormat(
         "%d of %d events are shown here, the first ones; `countrace report` "

@@ -15,7 +15,7 @@ inline constexpr char kIndexFile[] = ".timeline.pvx";
 inline constexpr std::uint64_t kIndexMagic = 0x3130787650747463;  // "ctPvx01"
 // Incremented with every change of a structure below; indexes of another
 // version are rebuilt.
-inline constexpr std::uint32_t kIndexVersion = 19;
+inline constexpr std::uint32_t kIndexVersion = 20;
 
 inline constexpr std::uint32_t kNoKey = 0xffffffffu;
 inline constexpr std::uint64_t kUnknownTime = ~std::uint64_t{0};
@@ -60,6 +60,7 @@ enum HeaderFlags : std::uint32_t {
   // It has the trace's first part, as if the recording had ended there. The
   // index of the whole trace takes its place.
   kFirstPart = 1u << 1,
+  kPauses = 1u << 2,  // parts of the trace are left out
 };
 
 struct FileHeader {
@@ -95,8 +96,10 @@ enum class RowKind : std::uint32_t {
   kInterrupt = 9,   // interrupt handlers of one CPU at one depth; key = hook id
   kInterruptTime = 10,  // time of one CPU in interrupts
   kFault = 11,          // fault records of one thread: times
+  kThreadBlocked = 12,  // of a trace with pauses: one thread blocked. Else its
+                        // dispatches and waits show that
 };
-inline constexpr RowKind kLastRowKind = RowKind::kFault;
+inline constexpr RowKind kLastRowKind = RowKind::kThreadBlocked;
 
 // Extras of a row of the kinds k...Run.
 constexpr std::uint32_t RunExtras(std::uint32_t events) { return events + 2; }

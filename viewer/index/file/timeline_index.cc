@@ -40,6 +40,7 @@ std::uint32_t ExtrasOf(RowKind kind, std::uint32_t events) {
     case RowKind::kOutsideRun:
       return RunExtras(events);
     case RowKind::kThreadWait:
+    case RowKind::kThreadBlocked:
     case RowKind::kInterruptTime:
       return 0;
     default:

@@ -100,6 +100,7 @@ class StateReader {
         break;
       case RowKind::kIdleRun:
       case RowKind::kOutsideRun:
+      case RowKind::kThreadBlocked:
       case RowKind::kInterruptTime:
       case RowKind::kFault:
         break;
@@ -275,6 +276,7 @@ class StateReader {
       thread.wait_ns = waits.Before(state_.time_ns, 0).value;
     }
     if (run == nullptr) return;
+    if (FindPausedRunState(*run, thread)) return;
     const IntervalRow& dispatches = run->dispatches();
     // The last dispatch that has begun; one of no length is over.
     std::uint64_t begun = dispatches.FirstBeginning(state_.time_ns + 1);
@@ -305,6 +307,32 @@ class StateReader {
       thread.since_ns.reset();
       thread.state = RunState::kUnknown;
     }
+  }
+
+  // True of a thread on no CPU, in a trace with pauses. What it was doing in
+  // a pause is not known.
+  bool FindPausedRunState(const ThreadRun& run, ThreadState& thread) const {
+    if (!run.has_pauses() || run.dispatches().Covering(state_.time_ns)) {
+      return false;
+    }
+    const std::uint64_t begun =
+        run.dispatches().FirstBeginning(state_.time_ns + 1);
+    if (begun == 0) return true;
+    const IntervalLeaf last = run.dispatches().leaf(begun - 1);
+    thread.cpu = last.key;
+    thread.end_state =
+        static_cast<std::uint16_t>(last.flags >> kLeafEndStateShift);
+    if (thread.state == RunState::kWaiting) return true;
+    thread.state = (thread.end_state & logformat::kSwitchDead) != 0
+                       ? RunState::kEnded
+                       : RunState::kUnknown;
+    const auto sleep = run.blocked() == nullptr
+                           ? std::nullopt
+                           : run.blocked()->Covering(state_.time_ns);
+    if (!sleep) return true;
+    thread.state = RunState::kBlocked;
+    thread.since_ns = run.blocked()->leaf(*sleep).begin_ns;
+    return true;
   }
 
   static RunState StateAfter(const ThreadRun& run, std::uint64_t dispatch,

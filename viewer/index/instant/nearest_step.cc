@@ -56,6 +56,7 @@ class StepSearch {
         if (Has(kStepHook) && IsOfThread(entry.owner)) OfferPoints(number);
         break;
       case RowKind::kThreadWait:
+      case RowKind::kThreadBlocked:
       case RowKind::kIdleRun:
       case RowKind::kOutsideRun:
       case RowKind::kCounter:

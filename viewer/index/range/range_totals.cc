@@ -131,6 +131,7 @@ class RangeSums {
       case RowKind::kQuality:
       case RowKind::kCounter:
       case RowKind::kThreadWait:
+      case RowKind::kThreadBlocked:
       case RowKind::kInterrupt:
       case RowKind::kInterruptTime:
       case RowKind::kFault:

@@ -15,7 +15,7 @@ namespace {
 bool IsOfThreads(RowKind kind) {
   return kind == RowKind::kThreadRun || kind == RowKind::kHook ||
          kind == RowKind::kSegment || kind == RowKind::kThreadWait ||
-         kind == RowKind::kFault;
+         kind == RowKind::kFault || kind == RowKind::kThreadBlocked;
 }
 
 // Calls `take(process, branch)` for each thread that has rows to draw.

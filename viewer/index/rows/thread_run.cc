@@ -70,6 +70,7 @@ ThreadRun::ThreadRun(const TimelineIndex& index, std::uint32_t row,
     if (entry.owner != dispatches_.entry().owner) break;
     if (entry.kind == RowKind::kThreadWait) waits_ = next;
     if (entry.kind == RowKind::kFault) faults_ = next;
+    if (entry.kind == RowKind::kThreadBlocked) blocked_.emplace(index, next);
   }
 }
 
@@ -181,6 +182,7 @@ bool ThreadRun::IsBlockedAfter(std::uint64_t dispatch,
 }
 
 std::uint64_t ThreadRun::BlockedBefore(std::uint64_t time_ns) const {
+  if (has_pauses()) return blocked_ ? blocked_->Before(time_ns, 0).value : 0;
   const std::uint64_t end = dispatches_.FirstBeginning(time_ns);
   if (end == 0) return 0;
   const std::uint32_t which = dispatches_.entry().extras - 1;

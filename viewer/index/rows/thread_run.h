@@ -49,9 +49,14 @@ class ThreadRun {
   IntervalRow::Cumulative CountBefore(std::uint64_t time_ns,
                                       std::uint32_t event) const;
   CountRule RuleOf(std::uint32_t event) const { return index_.RuleOf(event); }
+  // When it was blocked, in a trace with pauses; null in others, or if it never
+  // was.
+  const IntervalRow* blocked() const { return blocked_ ? &*blocked_ : nullptr; }
+  bool has_pauses() const { return (index_.header().flags & kPauses) != 0; }
   // True if it was blocked from the end of a dispatch to the next wait or
-  // dispatch. Requires: dispatch < dispatches().size().
-  // `wait_hint`: of dispatches in order, as in IntervalRow; begins as 0.
+  // dispatch, in a trace without pauses. Requires: dispatch <
+  // dispatches().size(). `wait_hint`: of dispatches in order, as in
+  // IntervalRow; begins as 0.
   bool IsBlockedAfter(std::uint64_t dispatch) const;
   bool IsBlockedAfter(std::uint64_t dispatch, std::uint64_t& wait_hint) const;
   // Time before `time_ns` in which the thread was blocked; without the time of
@@ -65,6 +70,7 @@ class ThreadRun {
   IntervalRow dispatches_;
   const InterruptRows& interrupts_;
   std::optional<std::uint32_t> waits_, faults_;  // rows of the same thread
+  std::optional<IntervalRow> blocked_;
 };
 
 // True if a dispatch with these LeafFlags left its CPU to block.

@@ -94,12 +94,33 @@ void ThreadStates::AddGap(bool blocked, std::uint32_t end_state, TimeRange gap,
                    kNoKey});
   };
   std::uint64_t at_ns = gap.begin_ns;
+  const IntervalRow* const sleeps = run_.blocked();
+  if (sleeps != nullptr) {
+    hints.sleep = sleeps->FirstNotOver(gap.begin_ns, hints.sleep);
+  }
+  // Up to `until_ns`, which is no wait.
+  const auto add_until = [&](std::uint64_t until_ns) {
+    for (std::uint64_t i = hints.sleep; sleeps != nullptr && i < sleeps->size();
+         ++i) {
+      const IntervalLeaf sleep = sleeps->leaf(i);
+      if (sleep.begin_ns >= until_ns) break;
+      if (sleep.end_ns <= at_ns) continue;
+      blocked = false;
+      add_rest(at_ns, sleep.begin_ns);
+      blocked = true;
+      add_rest(std::max(at_ns, sleep.begin_ns),
+               std::min(sleep.end_ns, until_ns));
+      at_ns = std::min(sleep.end_ns, until_ns);
+      blocked = false;
+    }
+    add_rest(at_ns, until_ns);
+  };
   if (waits_) {
     hints.wait = waits_->FirstNotOver(gap.begin_ns, hints.wait);
     for (std::uint64_t i = hints.wait;
          i < waits_->size() && waits_->leaf(i).begin_ns < gap.end_ns; ++i) {
       const IntervalLeaf wait = waits_->leaf(i);
-      add_rest(at_ns, wait.begin_ns);
+      add_until(wait.begin_ns);
       at_ns = std::max(at_ns, wait.end_ns);
       if (wait.end_ns <= range.begin_ns || wait.begin_ns >= range.end_ns) {
         continue;
@@ -113,7 +134,7 @@ void ThreadStates::AddGap(bool blocked, std::uint32_t end_state, TimeRange gap,
                      kNoKey});
     }
   }
-  add_rest(at_ns, gap.end_ns);
+  add_until(gap.end_ns);
 }
 
 std::vector<ThreadStretch> ThreadStates::Stretches(TimeRange range) const {
@@ -131,7 +152,8 @@ std::vector<ThreadStretch> ThreadStates::Stretches(TimeRange range) const {
                                      ? std::max(life_.end_ns, begin_ns)
                                      : row.leaf(i).begin_ns;
     if (begin_ns < end_ns) {
-      AddGap(i != 0 && run_.IsBlockedAfter(i - 1, hints.wait_begin),
+      AddGap(i != 0 && !run_.has_pauses() &&
+                 run_.IsBlockedAfter(i - 1, hints.wait_begin),
              i == 0 ? 0 : row.leaf(i - 1).flags >> kLeafEndStateShift,
              {begin_ns, end_ns}, range, hints, out);
     }

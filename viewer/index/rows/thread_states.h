@@ -54,7 +54,7 @@ class ThreadStates {
  private:
   // Where the searches of a walk in time order go on.
   struct Hints {
-    std::uint64_t wait = 0, wait_begin = 0;
+    std::uint64_t wait = 0, wait_begin = 0, sleep = 0;
     std::vector<std::uint64_t> calls;  // by depth
   };
   // What lies between two dispatches; `blocked`: its time without waits.
