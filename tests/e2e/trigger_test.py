@@ -6,7 +6,9 @@ usage: trigger_test.py COUNTRACE TRIGGER_WORKLOAD RUNTIME_LIBRARY
 """
 import json
 import os
+import pathlib
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -27,6 +29,10 @@ def segments(trace):
     report = json.loads(running.countrace('report', '--format', 'json',
                                           trace).stdout)
     return {row['segment']: row for row in report['segments']}
+
+
+def at(time_ns):
+    return f'@{time_ns // 10**9}.{time_ns % 10**9:09}'
 
 
 class Triggers(running.Running):
@@ -241,6 +247,271 @@ class Triggers(running.Running):
         whole = segments(self.trace)
         self.assertEqual(whole['trigger:call']['calls'], 200)
 
+    PAUSES = ['hook trigger:pause then pause', 'hook trigger:resume then resume']
+
+    def check_paused(self, run, rounds, calls, ms):
+        """What is counted of a `paused` run: its calls outside of the pauses,
+        and trigger:outer without their time."""
+        kept_ns, all_ns = map(int, run.stdout.split())
+        text = running.countrace('report', self.trace).stdout
+        self.assertIn(f'left out: {rounds} pause', text)
+        self.assertIn(f'{rounds}, left out of all tables',
+                      running.countrace('info', self.trace).stdout)
+        self.assertEqual(len(info(self.trace)['pauses']), rounds)
+        report = json.loads(running.countrace('report', '--format', 'json',
+                                              self.trace).stdout)
+        rows = {row['segment']: row for row in report['segments']}
+        self.assertEqual(rows['trigger:call']['calls'], (rounds + 1) * calls)
+        outer = rows['trigger:outer']
+        self.assertEqual(outer['calls'], 1)
+        self.assertGreaterEqual(outer['wall_ns']['incl'], kept_ns)
+        self.assertLessEqual(outer['wall_ns']['incl'],
+                             all_ns + 1_000_000 - rounds * ms * 1_000_000)
+        trace = report['trace']
+        pauses = info(self.trace)['pauses']
+        self.assertEqual(trace['left_out_ns'],
+                         sum((one['until_ns'] or trace['end_ns']) -
+                             one['from_ns'] for one in pauses))
+        slowest = json.loads(running.countrace(
+            'report', '--slowest', '100000', 'trigger:call', '--format',
+            'json', self.trace).stdout)
+        self.assertEqual(len(slowest['calls']), (rounds + 1) * calls)
+        script = running.countrace('script', self.trace)
+        self.assertIn(f'pauses={rounds}: their records are printed too',
+                      script.stderr)
+        inside = (pauses[0]['from_ns'] + pauses[0]['until_ns']) // 2
+        state = running.countrace(
+            'state', '--at', at(inside), self.trace)
+        self.assertIn('lies in a pause since', state.stderr)
+        self.assertIn('sound', running.countrace('verify', self.trace).stdout)
+        done = subprocess.run(['babeltrace2', str(self.trace)], text=True,
+                              capture_output=True, timeout=120, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ''))
+        return report, pauses
+
+    def test_what_lies_between_pause_and_resume_is_left_out(self):
+        for options in ((), ('--flight', '4M'),
+                        ('--hook-events', 'page-faults,task-clock')):
+            with self.subTest(options=options):
+                run = self.record(self.PAUSES, WORKLOAD, 'paused', 5, 40, 20,
+                                  options=options)
+                self.assertEqual(self.snapshots(), [])
+                report, pauses = self.check_paused(run, 5, 40, 20)
+                # Parts of it: between two pauses, and in one of them.
+                part = self.part(pauses[1]['until_ns'], pauses[2]['from_ns'])
+                self.assertEqual(part['trigger:call']['calls'], 40)
+                self.assertEqual(part['trigger:outer']['calls'], 0)
+                part = self.part(pauses[0]['from_ns'], pauses[0]['until_ns'])
+                self.assertNotIn('trigger:call', part)
+                part = self.part(report['trace']['begin_ns'],
+                                 pauses[3]['from_ns'])
+                self.assertEqual(part['trigger:call']['calls'], 160)
+
+    def part(self, begin_ns, end_ns):
+        report = json.loads(running.countrace(
+            'report', '--format', 'json', '--from', at(begin_ns), '--to',
+            at(end_ns), self.trace).stdout)
+        return {row['segment']: row for row in report['segments']}
+
+    def test_books_balance_with_pauses(self):
+        if os.geteuid() != 0:
+            self.skipTest('SKIPPED: kernel records need root')
+        for options in (('--sample', '199'), ('--kernel', 'syscalls')):
+            with self.subTest(options=options):
+                run = self.record(self.PAUSES, WORKLOAD, 'paused', 5, 40, 20,
+                                  options=options, kernel=True)
+                report, _ = self.check_paused(run, 5, 40, 20)
+                trace = report['trace']
+                elapsed = (trace['end_ns'] - trace['begin_ns'] -
+                           trace['left_out_ns'])
+                for book in report['books'].values():
+                    self.assertEqual(book['residual'], 0)
+                # It slept in the pauses, and computed 20 ms before each.
+                busy = max(row['on_cpu_ns'] for row in report['processes'])
+                self.assertLessEqual(busy, elapsed)
+                self.assertGreater(busy, 5_000_000)
+                clock = report['books'].get('task-clock')
+                if clock is not None:
+                    self.assertLessEqual(clock['total'],
+                                         elapsed * trace['cpus'])
+                for row in report['threads']:
+                    self.assertLessEqual(
+                        row['on_cpu_ns'] + (row['wait_ns'] or 0), elapsed)
+
+    def test_threads_that_go_on_through_pauses(self):
+        rounds, kept, out, threads = 4, 100, 150, 3
+        # As they are recorded in, and what its times cannot be of.
+        kinds = [((), False)]
+        if os.geteuid() == 0:
+            kinds += [(('--sample', '199'), True), (('-a',), True),
+                      (('--flight', '64M'), True),
+                      (('--kernel', 'syscalls,irq,softirq,faults'), True),
+                      (('--hook-events', 'page-faults'), True)]
+        for options, kernel in kinds:
+            with self.subTest(options=options):
+                run = self.record(self.PAUSES, WORKLOAD, 'turns', rounds, kept,
+                                  out, threads, options=options, kernel=kernel)
+                all_ns, paused_ns = map(int, run.stdout.split())
+                report = json.loads(running.countrace(
+                    'report', '--format', 'json', self.trace).stdout)
+                trace = report['trace']
+                elapsed = (trace['end_ns'] - trace['begin_ns'] -
+                           trace['left_out_ns'])
+                self.assertAlmostEqual(trace['left_out_ns'], paused_ns,
+                                       delta=rounds * 5_000_000)
+                rows = {row['segment']: row for row in report['segments']}
+                self.assertEqual(rows['trigger:call']['calls'],
+                                 (rounds + 1) * kept * threads)
+                self.assertEqual(rows['trigger:outer']['calls'], threads)
+                self.assertEqual(rows['trigger:waits']['calls'], 1)
+                waits = rows['trigger:waits']['wall_ns']['incl']
+                self.assertLessEqual(waits, elapsed)
+                self.assertGreaterEqual(waits, (all_ns - paused_ns) * 9 // 10)
+                self.assertLessEqual(rows['trigger:outer']['wall_ns']['incl'],
+                                     threads * elapsed)
+                if '--hook-events' in options:
+                    faults = rows['trigger:call']['counts']['page-faults']
+                    self.assertGreaterEqual(faults['incl'],
+                                            rows['trigger:call']['calls'])
+                if kernel:
+                    self.check_kernel_tables(report, elapsed, kept * threads)
+
+    def check_kernel_tables(self, report, elapsed, calls):
+        for book in report['books'].values():
+            self.assertEqual(book['residual'], 0)
+        for row in report['segments']:
+            for name in ('wall_ns', 'on_cpu_ns'):
+                self.assertLessEqual(row[name]['excl'], row[name]['incl'], row)
+            self.assertLessEqual(row['on_cpu_ns']['incl'],
+                                 row['wall_ns']['incl'], row)
+        for row in report['threads']:
+            self.assertLessEqual(row['on_cpu_ns'] + (row['wait_ns'] or 0) +
+                                 (row.get('blocked_ns') or 0), elapsed, row)
+        # All of it by parts, and at the end.
+        trace = report['trace']
+        sums = {}
+        middle = (trace['begin_ns'] + trace['end_ns']) // 2
+        for begin, end in ((trace['begin_ns'], middle),
+                           (middle, trace['end_ns'])):
+            part = json.loads(running.countrace(
+                'report', '--format', 'json', '--from', at(begin), '--to',
+                at(end), self.trace).stdout)
+            for row in part['threads']:
+                key = row['tid'], row['pid']
+                before = sums.get(key, (0, 0))
+                sums[key] = (before[0] + row['on_cpu_ns'],
+                             before[1] + row['dispatches'])
+        for row in report['threads']:
+            key = row['tid'], row['pid']
+            self.assertEqual(sums.get(key, (0, 0)),
+                             (row['on_cpu_ns'], row['dispatches']), row)
+
+    def test_every_command_of_the_page(self):
+        if os.geteuid() != 0:
+            self.skipTest('SKIPPED: recordings with -a need root')
+        page = pathlib.Path(__file__).resolve().parents[2] / 'docs/triggers.md'
+        commands = re.findall(r'^    countrace ((?:record|stat) .*)$',
+                              page.read_text(encoding='utf-8'), re.MULTILINE)
+        self.assertEqual(len(commands), 5)
+        for command in commands:
+            with self.subTest(command):
+                options, _, _ = command.partition(' -- ')
+                words = shlex.split(options)
+                if words[0] == 'record':
+                    words += ['--force', '-o', str(self.trace)]
+                run = running.countrace(*words, '--', WORKLOAD)
+                done = run.stdout + run.stderr
+                self.assertNotIn('fired 0 times: no', done)
+                if 'server:handle' in command:
+                    self.assertRegex(done, 'server:handle (took|has taken) ')
+                elif 'pause' in command:
+                    self.assertIn('gc:begin" fired once', done.replace(
+                        ' then pause', ''))
+                elif 'warm' in command:
+                    self.assertIn('ms before are left out', done)
+
+    def test_a_pause_without_a_resume_lasts_until_the_end(self):
+        run = self.record([self.PAUSES[0]], WORKLOAD, 'paused', 3, 40, 5,
+                          options=())
+        self.assertIn('fired 3 times, 2 of them suppressed', run.stderr)
+        self.assertEqual(len(info(self.trace)['pauses']), 1)
+        self.assertIsNone(info(self.trace)['pauses'][0]['until_ns'])
+        self.assertEqual(segments(self.trace)['trigger:call']['calls'], 40)
+        run = self.record([self.PAUSES[1]], WORKLOAD, 'paused', 3, 40, 5,
+                          options=())
+        self.assertIn('there was no pause to end', run.stderr)
+        self.assertEqual(info(self.trace)['pauses'], [])
+        self.assertEqual(segments(self.trace)['trigger:call']['calls'],
+                         4 * 40 + 9)
+
+    def test_thousands_of_pauses_a_second(self):
+        self.record(self.PAUSES, WORKLOAD, 'paused', 3000, 1, 0, options=())
+        self.assertEqual(len(info(self.trace)['pauses']), 3000)
+        self.assertEqual(segments(self.trace)['trigger:call']['calls'], 3001)
+        self.assertEqual(segments(self.trace)['trigger:outer']['calls'], 1)
+
+    def test_lost_records_are_lost_outside_of_pauses_too(self):
+        self.record(self.PAUSES, WORKLOAD, 'paused', 20, 3000, 1,
+                    options=('--mode', 'discard', '--size', '256K',
+                             '--sub-buffer-size', '16K'))
+        report = json.loads(running.countrace('report', '--format', 'json',
+                                              self.trace).stdout)
+        self.assertGreater(report['loss']['discarded_events'], 0)
+        for row in report['segments']:
+            wall = row['wall_ns']
+            self.assertLessEqual(wall['excl'], wall['incl'])
+
+    def test_a_value_decides(self):
+        run = self.record(
+            ['hook trigger:pause if arg0 > 2 and arg0 < 5 then pause',
+             'hook trigger:resume then resume'], WORKLOAD, 'paused', 6, 40, 2,
+            options=())
+        self.assertEqual(len(info(self.trace)['pauses']), 2, run.stderr)
+        self.assertEqual(segments(self.trace)['trigger:call']['calls'],
+                         7 * 40 + 4 * 3)
+        run = self.record(['segment trigger:call > 1us if arg0 == 17',
+                           'hook trigger:pause if bytes > 1 then stop'],
+                          WORKLOAD, 'paused', 1, 40, 1)
+        self.assertIn('> 1us if arg0 == 17" fired', run.stderr)
+        self.assertIn('have no value "bytes"; they have: arg0', run.stderr)
+        if os.geteuid() != 0:
+            return
+        run = self.record(['hook syscall:read if count == 77 then pause'],
+                          'sh', '-c', 'head -c 77 /dev/zero > /dev/null',
+                          options=('--kernel', 'syscalls', '--args'),
+                          kernel=True)
+        self.assertEqual(len(info(self.trace)['pauses']), 1, run.stderr)
+
+    def test_stat_leaves_out_a_part(self):
+        if os.geteuid() != 0:
+            self.skipTest('SKIPPED: counts of a part need kernel records')
+        def stat(*triggers):
+            options = [word for one in triggers for word in ('--trigger', one)]
+            begin = time.monotonic_ns()
+            run = running.countrace('stat', '--json', *options, '--', WORKLOAD,
+                                    'paused', '4', '40', '30')
+            took_ns = time.monotonic_ns() - begin
+            start = run.stderr.index('{')
+            numbers = {one['name']: one['value'] for one in
+                       json.loads(run.stderr[start:])['numbers']}
+            return numbers, took_ns, [int(ns) for ns in run.stdout.split()]
+        kept, took_ns, (kept_ns, _) = stat(*self.PAUSES)
+        self.assertGreater(kept['elapsed'], kept_ns)
+        self.assertLess(kept['elapsed'], took_ns - 4 * 30_000_000)
+        self.assertGreater(kept['on-cpu'], 0)
+        self.assertLessEqual(kept['on-cpu'], kept['elapsed'])
+        # Computing and sleep of 30 ms come before, four times.
+        last, took_ns, _ = stat('hook trigger:resume if arg0 == 4 then start')
+        self.assertGreater(last['elapsed'], 0)
+        self.assertLess(last['elapsed'], took_ns - 8 * 30_000_000)
+        for text, expected in (('hook a:b', 'takes snapshots'),
+                               ('every 1s then stop', 'takes snapshots'),
+                               ('hook a:b then strat', 'then start')):
+            run = running.countrace('stat', '--trigger', text, '--', 'true',
+                                    check=False)
+            self.assertEqual(run.returncode, 2)
+            self.assertIn(expected, run.stderr)
+
     def test_suppressed_are_counted(self):
         run = self.record(['hook trigger:point at most every 1h'], WORKLOAD,
                           'points', 40, 5)
@@ -352,6 +623,9 @@ class Triggers(running.Running):
                 ('hook a:b then strat', 15, 'then start'),
                 ('segment a:b > 1s then start', 23, 'only a hook'),
                 ('hook a:b after 1ms then start', 30, 'leave out'),
+                ('hook a:b if ret > 1 then pause', 13, 'no `ret`'),
+                ('hook a:b if arg0 >> 1 then pause', 19, 'constant'),
+                ('signal SIGUSR2 then resume', 21, 'only a hook can resume'),
                 ('hook a:b at most 3', 19, 'at most 5 times'),
                 ('hook a:b at most 3 times then stop', 35, 'once'),
                 ('', 1, 'a condition')):
