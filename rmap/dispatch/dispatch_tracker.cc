@@ -85,9 +85,18 @@ void DispatchTracker::EmitCounters(CpuState& cpu, const EventRecord& record,
   if (observer_ == nullptr || record.counters == nullptr || coverage_.paused) {
     return;
   }
-  const std::span<const std::uint64_t> values(record.counters,
-                                              dumps_.sets().events);
+  std::span<const std::uint64_t> values(record.counters, dumps_.sets().events);
   const MeasureSet present = dumps_.PresentIn(record);
+  CounterValues kept;
+  if (!info_.pauses.empty()) {
+    // The counters go on in a pause: what the books have of them does not.
+    const CpuCounters& counters = cpu.counters;
+    values = values.first(std::min(values.size(), kept.size()));
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      kept[i] = counters.closed[i] + counters.last[i] - counters.first[i];
+    }
+    values = {kept.data(), values.size()};
+  }
   if (cpu.unconfirmed.any) {
     cpu.unconfirmed.held.emplace_back(
         HeldDump{time_ns, {values.begin(), values.end()}, present});
