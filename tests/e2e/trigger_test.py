@@ -387,7 +387,11 @@ class Triggers(running.Running):
         for row in report['threads']:
             self.assertLessEqual(row['on_cpu_ns'] + (row['wait_ns'] or 0) +
                                  (row.get('blocked_ns') or 0), elapsed, row)
-        # All of it by parts, and at the end.
+        state = json.loads(running.countrace(
+            'state', '--at', 'end', '--format', 'json', self.trace).stdout)
+        for event, count in state['states'][0]['events'].items():
+            self.assertEqual(count['count'], report['books'][event]['total'])
+        # All of it by parts.
         trace = report['trace']
         sums = {}
         middle = (trace['begin_ns'] + trace['end_ns']) // 2
