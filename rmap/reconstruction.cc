@@ -238,7 +238,8 @@ class Reconstruction final : public logformat::ItemSink {
       time_ns = thread.hooks.last_ns;
     }
     const std::uint32_t hook_id = logformat::EventHookId(record.event_id);
-    if (levels_ != nullptr) levels_->OnRecord(record, thread, time_ns);
+    if (levels_ != nullptr)
+      levels_->OnRecord(record, thread, time_ns, paused());
     if (!thread.process->counted) [[unlikely]]
       return;
     if (!paused())
@@ -848,8 +849,8 @@ Report Reconstruction::Finish(const logformat::TraceReader& reader,
   BuildTables(
       {info_, registry_, paths_, dispatches_, cpu_counters_, tasks_.any_fault(),
        hooks_.kernel_events() != 0, session_loss || unplaced_loss_,
-       report.interrupts, report.begin_ns, report.end_ns, rows_,
-       of_part, values_.get(), levels_.get()},
+       report.interrupts, report.begin_ns, report.end_ns, rows_, of_part,
+       values_.get(), levels_.get()},
       report);
   if (samples_ != nullptr) {
     Samples samples = samples_->Take();

@@ -76,6 +76,12 @@ absl::StatusOr<ReportAnswer> ReportGiven(const ReportRequest& request,
         " --given compares whole calls; --by segment --group-by has them",
         base::EscapeName(request.trace)));
   }
+  if (!info.pauses.empty()) {
+    return absl::FailedPreconditionError(absl::StrFormat(
+        "%s leaves out pauses, and calls over one are in parts: --given "
+        "compares whole calls",
+        base::EscapeName(request.trace)));
+  }
   auto calls =
       rmap::GivenCalls::Bind(request.given, info, {hooks.begin(), hooks.end()},
                              {range->from_ns, range->to_ns});

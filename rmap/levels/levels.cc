@@ -139,7 +139,8 @@ void Levels::Settle(OwnedLevel& level, std::uint64_t time_ns) const {
 }
 
 void Levels::OnRecord(const logformat::EventRecord& record,
-                      const ThreadState& thread, std::uint64_t time_ns) {
+                      const ThreadState& thread, std::uint64_t time_ns,
+                      bool paused) {
   const std::uint32_t hook_id = logformat::EventHookId(record.event_id);
   const logformat::HookInfo* const hook =
       hook_id < hooks_.size() ? hooks_[hook_id] : nullptr;
@@ -147,7 +148,7 @@ void Levels::OnRecord(const logformat::EventRecord& record,
   if (hook == nullptr || record.payload.size() < sizeof(on)) return;
   std::memcpy(&on, record.payload.data(), sizeof(on));
   OwnedLevel& level = Level(*hook, thread, time_ns);
-  if (on != 0 && !level.track.up()) ++level.raises;
+  if (on != 0 && !level.track.up() && !paused) ++level.raises;
   Settle(level, time_ns);
   level.doubted |= !level.track.Set(level.since_ns, on != 0);
   // Until the loss ends, a later record may be among the lost.

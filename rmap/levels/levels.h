@@ -66,9 +66,10 @@ class Levels final : public TimelineObserver {
 
   // The tables begin, perhaps after records were overwritten (`lost`).
   void Begin(std::uint64_t time_ns, bool lost);
-  // A hook of a program was hit, counted or not.
+  // A hook of a program was hit, counted or not; what it raises in a pause is
+  // not counted (`paused`).
   void OnRecord(const logformat::EventRecord& record, const ThreadState& thread,
-                std::uint64_t time_ns);
+                std::uint64_t time_ns, bool paused);
   void OnExec(const ThreadState& thread, std::uint64_t time_ns);
   // The tables end. `exits`: ends of threads are recorded.
   void Finish(std::uint64_t end_ns, bool exits);

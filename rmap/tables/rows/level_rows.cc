@@ -116,8 +116,12 @@ class LevelRows {
   void SetCount(const OwnedLevel& level, std::size_t i) {
     const EventPlan& plan = input_.plans[i];
     const Number number = CountNumber(i, CountPart::kWhole);
-    // The counts of a set that rotates are estimates of the whole.
-    if (!input_.IsCounted(plan) || input_.Rotates(plan)) return;
+    // The counts of a set that rotates are estimates of the whole, and those
+    // of dumps around a pause are of both.
+    if (!input_.IsCounted(plan) || input_.Rotates(plan) ||
+        !input_.in.info.pauses.empty()) {
+      return;
+    }
     row_.counts[i] = Part(number, level.counts[*plan.cpu_event],
                           [i](const auto& row) { return row.counts[i]; });
   }
