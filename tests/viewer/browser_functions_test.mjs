@@ -177,6 +177,21 @@ try {
     await table(`f.total === ${all.rows.length}`);
   });
 
+  await claims.claim('where the chosen process has no sample, the table says how to see the others\'', async () => {
+    const {items} = await session.api('processes');
+    const {process} = items.find(({comm}) => comm.startsWith('work'));
+    const {durationNs} = await session.ask('__pv.view()');
+    await session.revisit(`#sel=0-${Math.round(durationNs / 1000)}&tab=functions&process=${process}`);
+    const button = session.page.getByRole('button', {name: 'Show all processes'});
+    await button.waitFor();
+    assert.match(await session.page.locator('.functions .refused').innerText(), /No sample was taken of work \[1\] \d+ in the selection/);
+    await button.click();
+    await session.until('!/process=/.test(location.hash)');
+    await session.revisit('');
+    await tab('Functions');
+    await table();
+  });
+
   await claims.claim('a click shows the code, with the counts of `countrace annotate`; the hottest line is in sight', async () => {
     const wanted = annotation('SpinIn()', '--dso', 'hooked_samples_workload');
     await row('SpinIn').click();

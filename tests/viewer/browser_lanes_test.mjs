@@ -1,6 +1,7 @@
 // Lanes: closed, found, pinned, hidden, folded, ordered, filtered: browser_lanes_test.mjs SERVE_SYNTHETIC SHOTS
 import assert from 'node:assert/strict';
 
+import {COLLISIONS} from './browser_session.mjs';
 import {onSyntheticPage} from './synthetic_page.mjs';
 
 await onSyntheticPage(async ({claims, page, session, shots, truth, view, areaBox}) => {
@@ -269,6 +270,15 @@ await onSyntheticPage(async ({claims, page, session, shots, truth, view, areaBox
     // What the rows were asked for, not what was refused.
     assert.match(await page.locator('.condition').innerText(), /selected by on_cpu_ns >= /);
     await session.shot(shots, 'refused');
+    // The box and what it says lie over nothing else, on each screen.
+    for (const width of [800, 1280, 1440]) {
+      await page.setViewportSize({width, height: 900});
+      await session.settled();
+      assert.deepEqual(await session.ask(COLLISIONS), [], `${width} px`);
+      const said = await page.locator('.find-drop.refused').boundingBox();
+      assert.ok(said.x >= 0 && said.x + said.width <= width, `${width} px: ${JSON.stringify(said)}`);
+      assert.equal(await page.locator('.find-drop.refused').evaluate((one) => one.scrollWidth > one.clientWidth), false);
+    }
     // Chromium itself reports each answer that is an error.
     session.problems = session.problems.filter((problem) => !/status of 400/.test(problem));
     await page.locator('.unfilter').click();

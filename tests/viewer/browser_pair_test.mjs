@@ -6,7 +6,7 @@ import {mkdtempSync, rmSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 
-import {Claims, missing, Session, startServer} from './browser_session.mjs';
+import {Claims, COLLISIONS, missing, Session, startServer} from './browser_session.mjs';
 import {comparison} from './instant_comparison.mjs';
 
 const reason = missing();
@@ -97,6 +97,14 @@ try {
       assert.ok(Math.abs(a.startNs - b.startNs) < 1 && Math.abs(a.endNs - b.endNs) < 1, `${a.startNs} ${b.startNs}`);
     }
     await session.shot(shots, 'pair');
+  });
+
+  await claims.claim('at 1440 px no control lies over another, and processes are in sight', async () => {
+    for (const frame of frames) {
+      assert.deepEqual(await frame.evaluate(COLLISIONS), []);
+      assert.ok(await frame.evaluate('document.querySelector(".timeline").getBoundingClientRect().right <= document.querySelector(".now").getBoundingClientRect().left'));
+      assert.ok(await frame.locator('.label.process, .label.thread').count() >= 2);
+    }
   });
 
   await claims.claim('aligned at the first call of a segment, they move by its begins', async () => {

@@ -148,6 +148,22 @@ export class Session {
   }
 }
 
+// Evaluated in a page: which controls above the rows and above the tables lie over
+// another one, or out of their bar. Tabs that are scrolled away are not there.
+export const COLLISIONS = `[...document.querySelectorAll('.toolbar, .range-head')].flatMap((bar) => {
+  const edge = bar.getBoundingClientRect();
+  const boxes = [...bar.querySelectorAll('button, select, input, a, output')]
+      .filter((one) => one.checkVisibility() && !one.closest('.find-drop')).map((one) => {
+    const {left, right} = one.getBoundingClientRect();
+    const tabs = one.closest('.tabs')?.getBoundingClientRect();
+    return {name: one.getAttribute('aria-label') ?? one.textContent, left: Math.max(left, tabs?.left ?? left), right: Math.min(right, tabs?.right ?? right)};
+  }).filter(({left, right}) => right > left).sort((a, b) => a.left - b.left);
+  return boxes.flatMap((box, i) => [
+    ...(box.left < edge.left || box.right > edge.right + 1 ? [box.name + ' is out of its bar'] : []),
+    ...(i > 0 && boxes[i - 1].right > box.left + 1 ? [boxes[i - 1].name + ' lies over ' + box.name] : []),
+  ]);
+})`;
+
 // Runs claims one after the other; the exit code is 0 if all held. With
 // COUNTRACE_CLAIMS, a pattern, only those whose text it is found in.
 export class Claims {

@@ -106,12 +106,12 @@ export function Toolbar({app}: {app: Application}) {
       <Clock app={app} />
       <FindBox timeline={app.timeline} find={app.find} />
       <div class="tools">
-        <button title="Whole trace  (0)" onClick={() => core.view.fitAll()}>Fit</button>
+        <button class="keyed" title="Whole trace  (0)" onClick={() => core.view.fitAll()}>Fit</button>
         <button class="wide" title="Save a picture of the timeline  (Shift P)" onClick={() => core.commands.run('picture', null)}>PNG</button>
         <button class="wide" title="Save it as a drawing  (Shift V)" onClick={() => core.commands.run('drawing', null)}>SVG</button>
-        <button title="Colours that differ under colour blindness  (Shift X)" aria-pressed={safe} class={safe ? 'on' : ''}
+        <button title="Colours that differ under colour blindness  (Shift X)" aria-pressed={safe} class={safe ? 'keyed on' : 'keyed'}
                 onClick={() => core.commands.run('palette', null)}>Palette</button>
-        <button title="Light or dark  (Shift D)" aria-label="Light or dark" onClick={() => core.commands.run('theme', null)}>{dark ? 'Light' : 'Dark'}</button>
+        <button class="keyed" title="Light or dark  (Shift D)" aria-label="Light or dark" onClick={() => core.commands.run('theme', null)}>{dark ? 'Light' : 'Dark'}</button>
         <button title="Keys  (?)" aria-label="Help" onClick={() => core.commands.run('help', null)}>?</button>
       </div>
     </header>

@@ -117,7 +117,11 @@ export function FunctionTable({code}: {code: Code}) {
       <ThreadChoice code={code} answer={answer} />
       <Pages from={code.ranges.offset} total={answer.total} />
       {answer.rows.length === 0 ?
-        <p class="refused">No sample was taken {who === null ? '' : `of ${who} `}in {core.range.chosen.value ? 'the selection' : `the ${core.extent.name}`}.</p> :
+        <p class="refused">No sample was taken {who === null ? '' : `of ${who} `}in {core.range.chosen.value ? 'the selection' : `the ${core.extent.name}`}.
+          {who !== null && <button class="show-all" onClick={() => {
+            functions.choose(null);
+            core.focus.process.value = null;
+          }}>Show all processes</button>}</p> :
         <DataTable columns={columnsOf(answer)} rows={answer.rows} ranges={code.ranges} rowKey={rowKey} swatch={() => null} arrows
                    selected={(row) => rowKey(row) === last} onClick={(row) => functions.open(row)} />}
       <SampleBooks answer={answer} event={event} />

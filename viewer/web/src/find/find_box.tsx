@@ -167,7 +167,7 @@ export function FindBox({timeline, find}: {timeline: Timeline; find: FindPlaces}
   const listed = mode === 'command' && commands.length > 0 || found;
   const wrong = mode === 'filter' && refused !== null && text.slice(1).trim() === filter;
   return (
-    <div class={`find ${mode === 'filter' ? 'wide' : ''}`} role="search">
+    <div class={`find ${mode === 'filter' ? 'filtering' : ''}`} role="search">
       <input type="text" placeholder="Find  /" spellcheck={false} value={text}
              role="combobox" aria-expanded={listed} aria-controls="find-list" aria-autocomplete="list" aria-invalid={wrong}
              aria-label="Find a process, a thread, a segment or a hook; after > a command, after : a condition on the rows"
