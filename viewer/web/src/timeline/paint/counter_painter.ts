@@ -1,5 +1,7 @@
 // A strip of a counter: its mean as an area, behind it the greatest rate of each
-// column, over it the limits of the mean; what is not known is hatched.
+// column, over it the limits of the mean; what is not known is hatched. Where the
+// limits are apart, between two dumps, the mean was not measured: a dotted line
+// over a pale area.
 
 import {COUNTER_EMPTY, COUNTER_GAP} from '../../api/schema';
 import {COUNTER_FLAGS, COUNTER_WORDS, type CounterTile, TILE_COLUMNS} from '../../api/tile_decode';
@@ -7,6 +9,8 @@ import {toPx, type Viewport} from '../../core/viewport';
 import type {Brush} from './brush';
 import type {Hatches} from './hatches';
 import {css, mix, type Theme} from '../../core/palette';
+
+const SPREAD_PX = 3; // between the limits of a mean that was not measured
 
 export interface Strip {
   view: Viewport;
@@ -36,8 +40,8 @@ export function paintCounter(context: Brush, strip: Strip, tile: CounterTile, ha
   const bands: Bar[] = [];
   const areas: Bar[] = [];
   const limits: Bar[] = [];
-  const line: {x: number; y: number; joined: boolean}[] = [];
-  let joined = false; // to the column before: not over what is not known
+  const lines: Record<'measured'|'spread', {x: number; y: number; joined: boolean}[]> = {measured: [], spread: []};
+  let before: {kind: keyof typeof lines; y: number}|null = null; // the column before; null: it is not known
   const columnAt = (px: number): number => (view.startNs + px * view.nsPerPx - tile.beginNs) / tile.columnNs;
   const first = Math.max(0, Math.floor(columnAt(strip.left)));
   const last = Math.min(TILE_COLUMNS - 1, Math.ceil(columnAt(strip.right)));
@@ -49,18 +53,21 @@ export function paintCounter(context: Brush, strip: Strip, tile: CounterTile, ha
     const left = whole(toPx(view, at));
     const right = Math.max(whole(toPx(view, at + tile.columnNs)), left + 1 / ratio);
     if ((flags & COUNTER_EMPTY) !== 0) {
-      joined = false;
+      before = null;
       if ((flags & COUNTER_GAP) !== 0) add(gaps, {left, right, top, bottom});
       continue;
     }
     const mean = y(word(2));
     add(bands, {left, right, top: whole(y(word(1))), bottom});
-    add(areas, {left, right, top: whole(mean), bottom});
     // What is less than a pixel is not seen.
     const [lo, hi] = [y(word(3)), y(word(4))];
+    const kind = lo - hi > SPREAD_PX ? 'spread' : 'measured';
+    add(kind === 'spread' ? bands : areas, {left, right, top: whole(mean), bottom});
     if (lo - hi > 1) add(limits, {left, right, top: whole(hi), bottom: whole(lo)});
-    line.push({x: left, y: mean, joined}, {x: right, y: mean, joined: true});
-    joined = true;
+    const line = lines[kind];
+    if (before && before.kind !== kind) line.push({x: left, y: before.y, joined: false});
+    line.push({x: left, y: mean, joined: before !== null}, {x: right, y: mean, joined: true});
+    before = {kind, y: mean};
   }
   context.save();
   context.beginPath();
@@ -75,12 +82,17 @@ export function paintCounter(context: Brush, strip: Strip, tile: CounterTile, ha
   context.strokeStyle = css(theme.accent);
   context.lineWidth = 1;
   context.lineJoin = 'round';
-  context.beginPath();
-  for (const point of line) {
-    if (point.joined) context.lineTo(point.x, point.y + 0.5);
-    else context.moveTo(point.x, point.y + 0.5);
+  for (const [line, dash] of [[lines.measured, []], [lines.spread, [1, 2]]] as const) {
+    if (line.length === 0) continue;
+    context.setLineDash([...dash]);
+    context.beginPath();
+    for (const point of line) {
+      if (point.joined) context.lineTo(point.x, point.y + 0.5);
+      else context.moveTo(point.x, point.y + 0.5);
+    }
+    context.stroke();
   }
-  context.stroke();
+  context.setLineDash([]);
   context.restore();
 }
 
