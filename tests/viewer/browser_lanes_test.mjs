@@ -296,6 +296,16 @@ await onSyntheticPage(async ({claims, page, session, shots, truth, view, areaBox
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('ArrowDown');
     assert.equal(await page.locator('#find-list [aria-selected=true]').innerText(), (await found.allInnerTexts())[1]);
+    // Where it is: the thread's place begins where the thread ran first.
+    const drawn = async () => Number((await found.nth(1).locator('.place path').getAttribute('d')).match(/^M(\d+) /)?.[1] ?? NaN);
+    for (let i = 0; Number.isNaN(await drawn()); ++i) {
+      assert.ok(i < 100, 'no place');
+      await page.waitForTimeout(50);
+    }
+    const second = (await session.api('find?q=redis-server')).threads.concat((await session.api('find?q=redis-server')).processes);
+    assert.ok(second.length > 0);
+    const ran = await session.api(`step?t=0&dir=next&kind=dispatch&process=${second[0].process}`);
+    assert.ok(Math.abs(await drawn() / 1024 - ran.t / durationNs) < 0.05, `${await drawn()} ${ran.t}`);
     await session.shot(shots, 'found_list');
     await page.keyboard.press('Enter');
     await session.settled();
@@ -306,6 +316,21 @@ await onSyntheticPage(async ({claims, page, session, shots, truth, view, areaBox
     assert.notEqual((await page.locator('.label[aria-current] .name').textContent()), wanted);
     await page.keyboard.press('Escape');
     assert.equal(await found.count(), 0);
+    // The conditions of before: the arrows choose one.
+    await page.locator('.area').focus();
+    await page.locator('.find input').fill(':pid >= 0');
+    await page.keyboard.press('Enter');
+    await session.settled();
+    await page.locator('.find input').fill(':');
+    const before = page.locator('#find-list li[role=option]');
+    assert.deepEqual(await before.allInnerTexts(), ['pid >= 0', 'pid > 0 && colour == 3', `on_cpu_ns >= ${limit} && pid > 0`]);
+    await session.shot(shots, 'conditions');
+    for (let i = 0; i < 3; ++i) await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await session.settled();
+    assert.deepEqual(await shown(), expected);
+    await page.locator('.unfilter').click();
+    await session.settled();
     // A command by its name.
     await page.locator('.area').focus();
     await page.keyboard.press('/');

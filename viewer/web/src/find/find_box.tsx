@@ -1,7 +1,7 @@
 // One box. What is typed is found, and listed: Enter goes to the next hit,
 // Shift+Enter to the one before (of a hook: to its next call), the arrows choose
 // where Enter goes. After `>` it is a command, after
-// `:` a condition on the rows, as of `report --where`.
+// `:` a condition on the rows, as of `report --where`, or one of the last of them.
 
 import {useEffect, useMemo, useState} from 'preact/hooks';
 
@@ -9,6 +9,7 @@ import type {Timeline} from '../timeline/timeline';
 import type {FindPlaces} from './find_places';
 import {type Hit, hitsOf} from './find';
 import {HitList} from './hit_list';
+import {conditionsLike, keepCondition} from './condition_history';
 import {type Command, commandsLike} from '../core/keymap';
 import {formatCount} from '../core/units';
 import {useSignal} from '../core/use_signal';
@@ -88,16 +89,22 @@ function useHits(timeline: Timeline, find: FindPlaces, text: string, wanted: boo
   return {at, setAt, marked, setMarked, hits, go, goTo, choose};
 }
 
-function CommandList({commands, chosen, hidden, run}: {commands: readonly Command[]; chosen: number; hidden: boolean; run: (command: Command) => void}) {
+// Commands, with their keys, or conditions.
+interface Choice {
+  says: string;
+  keys: readonly string[];
+  run: () => void;
+}
+function ChoiceList({label, choices, chosen, hidden}: {label: string; choices: readonly Choice[]; chosen: number; hidden: boolean}) {
   return (
-    <ul class="find-drop" id="find-list" role="listbox" aria-label="Commands" hidden={hidden}>
-      {commands.map((command, index) => (
-        <li key={command.id} id={`find-${index}`} role="option" aria-selected={index === chosen}
+    <ul class="find-drop" id="find-list" role="listbox" aria-label={label} hidden={hidden}>
+      {choices.map(({says, keys, run}, index) => (
+        <li key={says} id={`find-${index}`} role="option" aria-selected={index === chosen}
             onPointerDown={(event) => {
               event.preventDefault();
-              run(command);
+              run();
             }}>
-          <span>{command.says}</span><span class="keys">{command.keys.split(' ').map((key) => <kbd key={key}>{key}</kbd>)}</span>
+          <span>{says}</span><span class="keys">{keys.map((key) => <kbd key={key}>{key}</kbd>)}</span>
         </li>
       ))}
     </ul>
@@ -125,6 +132,7 @@ export function FindBox({timeline, find}: {timeline: Timeline; find: FindPlaces}
   const mode = text.startsWith('>') ? 'command' : text.startsWith(':') ? 'filter' : 'find';
   const {at, setAt, marked, setMarked, hits, go, goTo, choose} = useHits(timeline, find, text, mode === 'find');
   const commands = useMemo(() => mode === 'command' ? commandsLike(text.slice(1)) : [], [text, mode]);
+  const conditions = useMemo(() => mode === 'filter' ? conditionsLike(text.slice(1)) : [], [text, mode]);
   // Back, or a link, changes the filter.
   useEffect(() => {
     if (filter !== '') setText(`:${filter}`);
@@ -139,11 +147,17 @@ export function FindBox({timeline, find}: {timeline: Timeline; find: FindPlaces}
     else if (command.id === 'filter') focusFindBox(':');
     else if (command.id !== 'commands') core.commands.run(command.id, null);
   };
+  const apply = (condition: string): void => {
+    setText(`:${condition}`);
+    setAt(-1);
+    keepCondition(condition);
+    core.focus.filter.value = condition;
+  };
   const onEnter = (backwards: boolean): void => {
     if (mode === 'find') {
       choose(() => marked >= 0 ? goTo(hits, marked) : go(backwards ? -1 : 1));
     } else if (mode === 'filter') {
-      core.focus.filter.value = text.slice(1).trim();
+      apply(conditions[at] ?? text.slice(1).trim());
     } else {
       run(commands[Math.max(at, 0)]);
     }
@@ -153,18 +167,21 @@ export function FindBox({timeline, find}: {timeline: Timeline; find: FindPlaces}
     else if (event.key === 'Escape') {
       if (mode !== 'find') setText(filter === '' ? '' : `:${filter}`);
       leave();
-    } else if ((event.key === 'ArrowDown' || event.key === 'ArrowUp') && (mode === 'command' ? commands : hits).length > 0) {
+    } else if ((event.key === 'ArrowDown' || event.key === 'ArrowUp') && {command: commands, filter: conditions, find: hits}[mode].length > 0) {
       const down = event.key === 'ArrowDown';
       if (mode === 'command') setAt(neighbour(Math.max(at, 0), down, commands.length));
+      else if (mode === 'filter') setAt(neighbour(at, down, conditions.length));
       else setMarked(neighbour(marked >= 0 ? marked : at, down, hits.length));
     } else return;
     event.preventDefault();
     event.stopPropagation();
   };
-  const chosen = mode === 'find' ? (marked >= 0 ? marked : at) : Math.max(at, 0);
+  const chosen = mode === 'find' ? (marked >= 0 ? marked : at) : mode === 'filter' ? at : Math.max(at, 0);
   const [focused, setFocused] = useState(false);
   const found = mode === 'find' && focused && hits.length > 0;
-  const listed = mode === 'command' && commands.length > 0 || found;
+  const choices: Choice[] = mode === 'command' ? commands.map((command) => ({says: command.says, keys: command.keys.split(' '), run: () => run(command)})) :
+      conditions.map((condition) => ({says: condition, keys: [], run: () => apply(condition)}));
+  const listed = (mode === 'command' || mode === 'filter' && focused && (filter === '' || text.slice(1).trim() !== filter)) && choices.length > 0 || found;
   const wrong = mode === 'filter' && refused !== null && text.slice(1).trim() === filter;
   return (
     <div class={`find ${mode === 'filter' ? 'filtering' : ''}`} role="search">
@@ -190,8 +207,8 @@ export function FindBox({timeline, find}: {timeline: Timeline; find: FindPlaces}
         {mode === 'command' && commands.length === 0 ? 'none' : mode === 'find' && text !== '' ? foundText(hits, at) : ''}
       </span>
       {wrong && <pre class="find-drop refused" role="alert">{refused}</pre>}
-      {found ? <HitList hits={hits} chosen={chosen} choose={(next) => choose(() => goTo(hits, next))} /> :
-        <CommandList commands={commands} chosen={chosen} hidden={!listed} run={run} />}
+      {found ? <HitList hits={hits} chosen={chosen} names={core.names} find={find} choose={(next) => choose(() => goTo(hits, next))} /> :
+        <ChoiceList label={mode === 'filter' ? 'Conditions of before' : 'Commands'} choices={choices} chosen={chosen} hidden={!listed} />}
     </div>
   );
 }

@@ -1,7 +1,7 @@
 // Where in the trace the hits of the find box are: when a process or thread ran,
 // when a hook was hit or its calls begin. In columns of the whole trace.
 
-import type {Signal} from '@preact/signals-core';
+import {type Signal, signal} from '@preact/signals-core';
 
 import {ApiError} from '../api/client';
 import {STATE_BLOCKED, STATE_UNKNOWN, STATE_WAITING} from '../api/schema';
@@ -16,6 +16,9 @@ const MOST_HITS = 24; // those with places: the first ones
 const OFF_CPU = STATE_WAITING | STATE_BLOCKED | STATE_UNKNOWN;
 
 export class FindPlaces {
+  // Those of each hit that have arrived.
+  readonly placesOf: Signal<ReadonlyMap<Hit, Uint8Array>> = signal(new Map());
+
   private generation = 0;
   private hits: readonly Hit[] = [];
   private columns: Promise<Uint8Array>[] = []; // of each hit
@@ -27,7 +30,12 @@ export class FindPlaces {
     const generation = ++this.generation;
     if (hits !== this.hits) {
       this.hits = hits;
+      this.placesOf.value = new Map();
       this.columns = hits.slice(0, MOST_HITS).map((hit) => this.columnsOf(hit));
+      this.columns.forEach((columns, number) => void columns.then((known) => {
+        const hit = hits[number];
+        if (hit && hits === this.hits) this.placesOf.value = new Map(this.placesOf.peek()).set(hit, known);
+      }, () => undefined)); // a failure is that of the request below
     }
     const chosen = hits[at];
     await this.core.requests.guard(async () => {
