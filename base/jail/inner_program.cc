@@ -41,6 +41,8 @@ bool Inherit(int from, int to) {
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   LimitTo(RLIMIT_CORE, 0);
   LimitTo(RLIMIT_AS, start.memory_bytes);
+  LimitTo(RLIMIT_DATA, start.data_bytes);
+  LimitTo(RLIMIT_FSIZE, start.file_bytes);
   LimitTo(RLIMIT_CPU, start.cpu_seconds);
   LimitTo(RLIMIT_NOFILE, start.files);
   const int nothing = open("/dev/null", O_RDWR);

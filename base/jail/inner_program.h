@@ -32,6 +32,8 @@ struct InnerStart {
   int socket = -1, output = -1, errors = -1;
   // The most that it can have; 0: as the caller.
   std::uint64_t memory_bytes = 0, cpu_seconds = 0, files = 0;
+  // Memory without what is mapped from files; each file that it writes.
+  std::uint64_t data_bytes = 0, file_bytes = 0;
 };
 
 // Starts it without a controlling input, core dumps and new privileges. It ends

@@ -21,6 +21,7 @@
 #include "viewer/offline/index_module.h"
 #include "viewer/offline/page_file.h"
 #include "viewer/offline/page_samples.h"
+#include "viewer/server/tables/trace_notes.h"
 
 namespace countrace::cli {
 namespace {
@@ -96,11 +97,14 @@ int ExportPage(const VerbParser& parser, const ExportOptions& options,
   auto samples = viewer::SamplesForPage(**reader, range, sampling.Callback());
   sampling.Clear();
   if (!samples.ok()) return ReportFailure(kExportVerb.name, samples.status());
+  auto notes = viewer::ReadNotes(*directory);
+  if (!notes.ok()) return ReportFailure(kExportVerb.name, notes.status());
   ProgressBar writing("writing " + output, input.show_progress());
   const absl::Status written =
       viewer::WritePageFile(**index, {.path = output,
                                       .module = viewer::IndexModule(),
                                       .samples = *std::move(samples),
+                                      .notes = *std::move(notes),
                                       .progress = writing.Callback()});
   writing.Clear();
   if (!written.ok()) return ReportFailure(kExportVerb.name, written);

@@ -75,7 +75,10 @@ TEST_CASE("a page file holds the index, whole, and names no other file",
       BuildSyntheticIndex({.seed = 5, .dispatches = 150'000});
   const TemporaryDirectory directory;
   const std::string path = directory.path() + "/page.html";
-  REQUIRE(WritePageFile(*built.index, {.path = path, .module = kModule}).ok());
+  constexpr char kNotes[] = R"([{"at":1,"text":"</script>"}])";
+  REQUIRE(WritePageFile(*built.index,
+                        {.path = path, .module = kModule, .notes = kNotes})
+              .ok());
   CHECK(FilesIn(directory.path()) == 1);
   const std::string page = TextOf(path);
 
@@ -91,7 +94,10 @@ TEST_CASE("a page file holds the index, whole, and names no other file",
                   "\"") != page.npos);
 
   // Scripts are whole: no text ends one early, and there are no others.
-  CHECK(Elements(page, "<script ").size() == parts.size() + 3);
+  CHECK(Elements(page, "<script ").size() == parts.size() + 4);
+  const auto notes = Elements(page, "id=\"notes\"");
+  REQUIRE(notes.size() == 1);
+  CHECK(Decoded(notes[0]) == kNotes);
   const auto module = Elements(page, "id=\"index-module\"");
   REQUIRE(module.size() == 1);
   CHECK(Decoded(module[0]) == kModule);

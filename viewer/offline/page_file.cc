@@ -47,10 +47,12 @@ struct Frame {
 Frame FrameOf(const TimelineIndex& index, const PageFileOptions& options) {
   const std::string nonce = IdOf(index);
   const std::string begin = absl::StrFormat(
+      "<script type=\"text/plain\" id=\"notes\">%s</script>\n"
       "<script type=\"text/plain\" id=\"index-worker\">%s</script>\n"
       "<script type=\"text/plain\" id=\"index-module\" data-index-bytes=\"%d\" "
       "data-samples-bytes=\"%d\">%s</script>\n",
-      Asset("/index_worker.js"), index.bytes().size(), options.samples.size(),
+      absl::Base64Escape(options.notes), Asset("/index_worker.js"),
+      index.bytes().size(), options.samples.size(),
       absl::Base64Escape(std::string(options.module)));
   constexpr std::string_view kIndex = "<!-- index -->";
   const std::string page = absl::StrReplaceAll(

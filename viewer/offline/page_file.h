@@ -19,6 +19,7 @@ struct PageFileOptions {
   std::string path;
   std::string_view module;   // IndexModule()
   std::string samples = {};  // SamplesForPage()
+  std::string notes = "[]";  // ReadNotes()
   // A browser can be expected to hold so much in memory, beside the text of
   // the file.
   std::uint64_t max_index_bytes = std::uint64_t{1} << 29;

@@ -12,6 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "viewer/server/api/functions_api.h"
 #include "viewer/server/api/index_api.h"
+#include "viewer/server/api/posted_api.h"
 #include "viewer/server/api/reports_api.h"
 #include "viewer/server/wire/api_answer.h"
 #include "viewer/server/wire/api_bounds.h"
@@ -83,11 +84,16 @@ HttpResponse Source(const TimelineIndex& index, const SourceFiles* sources,
 
 HttpResponse Route(const TimelineIndex& index, const TraceEvents* events,
                    const HttpRequest& request, const SourceFiles* sources) {
+  ApiQuery query(request);
+  const std::string_view name = query.path().starts_with(kApiPrefix)
+                                    ? query.path().substr(kApiPrefix.size())
+                                    : std::string_view();
+  if (auto response = AnswerPosted(events, request, name)) {
+    return *std::move(response);
+  }
   if (auto response = AnswerFromIndex(index, request)) {
     return *std::move(response);
   }
-  ApiQuery query(request);
-  const std::string_view name = query.path().substr(kApiPrefix.size());
   if (name == "events") return Events(index, events, query);
   if (name == "source") return Source(index, sources, query);
   if (auto response = AnswerReports(index, events, name, query)) {

@@ -1,7 +1,7 @@
 // The endpoints of API.md as functions. Counts the requests (window.__pv).
 
 import {type Backend, SERVER} from './backend';
-import type {Aggregate, Branches, CallTreeAnswer, Comparison, Durations, EventPage, EventPlace, Found, Frame, FrameRequest, FunctionRow, FunctionsAnswer, Growth, HitItem, HookItem, InstantState, ListingAnswer, LongestItem, LossItem, Page, ProcessBranch, ProcessItem, SourceAnswer, StepAnswer, StepKind, StepLimit, ThreadBranch, ThreadItem, TraceInfo, WaitAnswer} from './schema';
+import type {Aggregate, Branches, CallTreeAnswer, Comparison, Durations, EventPage, EventPlace, Found, Frame, FrameRequest, FunctionRow, FunctionsAnswer, Growth, HitItem, HookItem, InstantState, ListingAnswer, LongestItem, LossItem, Note, Page, ProcessBranch, ProcessItem, QueryAnswer, SourceAnswer, StepAnswer, StepKind, StepLimit, ThreadBranch, ThreadItem, TraceInfo, WaitAnswer} from './schema';
 import {decodeTiles, type Tile, type TileKey} from './tile_decode';
 
 export class ApiError extends Error {
@@ -58,6 +58,17 @@ export class Client {
   }
   find(text: string, signal?: AbortSignal): Promise<Found> {
     return this.json(`find?q=${encodeURIComponent(text)}`, signal);
+  }
+  async notes(): Promise<Note[]> {
+    return (await this.json<{notes: Note[]}>('notes')).notes;
+  }
+  // In place of `before`; 409: others have changed them.
+  async saveNotes(before: readonly Note[], notes: readonly Note[]): Promise<Note[]> {
+    return (await this.post<{notes: Note[]}>('notes', {before, notes})).notes;
+  }
+  // One SELECT, as by `countrace query`; null: of the whole trace.
+  query(sql: string, range: TimeSpan|null, signal: AbortSignal): Promise<QueryAnswer> {
+    return this.post('query', {sql, ...(range ? {from: Math.round(range.from), to: Math.round(range.to)} : {})}, signal);
   }
   losses(): Promise<LossItem[]> {
     return this.all('losses');
@@ -185,6 +196,12 @@ export class Client {
     }
   }
 
+  private async post<T>(path: string, body: object, signal?: AbortSignal): Promise<T> {
+    const bytes = await this.bytes(path, {
+      method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify(body), ...(signal ? {signal} : {}),
+    });
+    return JSON.parse(new TextDecoder().decode(bytes)) as T;
+  }
   private async json<T>(path: string, signal?: AbortSignal): Promise<T> {
     const bytes = await this.bytes(path, signal ? {signal} : {});
     return JSON.parse(new TextDecoder().decode(bytes)) as T;

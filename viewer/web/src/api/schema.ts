@@ -145,6 +145,16 @@ export interface Found {
   threads: ThreadItem[];
 }
 
+export interface QueryAnswer {
+  csv: string; // a line of names, then rows
+  cut: boolean; // there are more
+}
+// What a user wrote at an instant.
+export interface Note {
+  at: number; // ns since the trace's begin
+  text: string;
+}
+
 export interface LossItem {
   loss: number;
   cpu: number; // -1: of a thread

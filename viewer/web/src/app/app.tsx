@@ -12,7 +12,9 @@ import {SelectionPanel} from '../tables/selection_panel';
 import {FunctionSource} from '../code/function_source';
 import {MinimapView} from '../timeline/minimap_view';
 import {ErrorPanel, HelpDialog, LiveRegion, LostPanel, QualityBanner} from './notices';
+import {NotesPanel} from '../notes/notes_panel';
 import {NowPanel} from '../replay/now_panel';
+import {QueryTable} from '../query/query_table';
 import {RangePanel} from '../tables/range_panel';
 import {SourcePanel} from '../code/source_panel';
 import {theme} from '../core/theme';
@@ -23,13 +25,13 @@ import {useSignal} from '../core/use_signal';
 // Keys that an input, a button or a table row handles itself.
 function isTyping(target: EventTarget|null, code: string): boolean {
   if (!(target instanceof HTMLElement)) return false;
-  if (target instanceof HTMLSelectElement || target instanceof HTMLInputElement) return true;
+  if (target instanceof HTMLSelectElement || target instanceof HTMLInputElement || target instanceof HTMLTextAreaElement) return true;
   if (target instanceof HTMLTableRowElement && code === 'Enter') return true;
   return target instanceof HTMLButtonElement && (code === 'Space' || code === 'Enter');
 }
 
 export function App({app}: {app: Application}) {
-  const {core, code, compare, engine, replay, tables, timeline} = app;
+  const {core, code, compare, engine, notes, query, replay, tables, timeline} = app;
   const minimap = useRef<HTMLCanvasElement>(null);
   const dark = useSignal(theme).dark;
   useSignal(core.names.changed); // all views show names
@@ -38,6 +40,7 @@ export function App({app}: {app: Application}) {
   const others = {
     functions: () => <FunctionTable code={code} />,
     changes: () => <ComparisonTable compare={compare} />,
+    query: () => <QueryTable query={query} />,
   };
   useEffect(() => {
     document.documentElement.dataset['theme'] = dark ? 'dark' : 'light';
@@ -73,6 +76,7 @@ export function App({app}: {app: Application}) {
         </main>
         <NowPanel replay={replay}>
           <SelectionPanel tables={tables} />
+          <NotesPanel notes={notes} />
         </NowPanel>
       </div>
       <HelpDialog core={core} />

@@ -11,6 +11,8 @@ import {reducedMotion} from '../core/motion';
 import type {Names} from '../core/names';
 import {safePalette, theme, togglePalette, toggleTheme} from '../core/theme';
 import {FindPlaces} from '../find/find_places';
+import {Notes} from '../notes/notes';
+import {Query} from '../query/query';
 import {Replay} from '../replay/replay';
 import {Tables} from '../tables/tables';
 import {savePicture} from '../timeline/save_picture';
@@ -28,6 +30,8 @@ export class Application {
   readonly code: Code;
   readonly find: FindPlaces;
   readonly compare: Compare;
+  readonly notes: Notes;
+  readonly query: Query;
 
   private stopSaving: () => void = () => undefined;
 
@@ -40,6 +44,8 @@ export class Application {
     this.code = new Code(core, this.tables.ranges);
     this.find = new FindPlaces(core, this.timeline.places);
     this.compare = new Compare(core, this.tables.ranges);
+    this.notes = new Notes(core, this.timeline.flags);
+    this.query = new Query(core, this.tables.ranges);
     this.register();
     core.address.read(address, true);
     this.engine = new TimelineEngine(this.timeline, overview);
@@ -49,7 +55,7 @@ export class Application {
   // Starts the requests that follow the signals. `save` is called with the
   // address, at most four times a second.
   start(save: (address: string) => void): void {
-    for (const part of [this.core, this.tables, this.timeline, this.compare, this.code, this.replay]) part.start();
+    for (const part of [this.core, this.tables, this.timeline, this.compare, this.code, this.replay, this.notes]) part.start();
     let timer: ReturnType<typeof setTimeout>|undefined;
     this.stopSaving = effect(() => {
       void this.core.address.write();

@@ -95,6 +95,10 @@ interface Choice {
   keys: readonly string[];
   run: () => void;
 }
+function choicesOf(text: string, run: (command: Command) => void, apply: (condition: string) => void): Choice[] {
+  if (text.startsWith('>')) return commandsLike(text.slice(1)).map((command) => ({says: command.says, keys: command.keys.split(' '), run: () => run(command)}));
+  return text.startsWith(':') ? conditionsLike(text.slice(1)).map((condition) => ({says: condition, keys: [], run: () => apply(condition)})) : [];
+}
 function ChoiceList({label, choices, chosen, hidden}: {label: string; choices: readonly Choice[]; chosen: number; hidden: boolean}) {
   return (
     <ul class="find-drop" id="find-list" role="listbox" aria-label={label} hidden={hidden}>
@@ -131,16 +135,13 @@ export function FindBox({timeline, find}: {timeline: Timeline; find: FindPlaces}
   const [text, setText] = useState(filter === '' ? '' : `:${filter}`);
   const mode = text.startsWith('>') ? 'command' : text.startsWith(':') ? 'filter' : 'find';
   const {at, setAt, marked, setMarked, hits, go, goTo, choose} = useHits(timeline, find, text, mode === 'find');
-  const commands = useMemo(() => mode === 'command' ? commandsLike(text.slice(1)) : [], [text, mode]);
-  const conditions = useMemo(() => mode === 'filter' ? conditionsLike(text.slice(1)) : [], [text, mode]);
   // Back, or a link, changes the filter.
   useEffect(() => {
     if (filter !== '') setText(`:${filter}`);
     else setText((shown) => shown.startsWith(':') ? '' : shown);
   }, [filter]);
 
-  const run = (command: Command|undefined): void => {
-    if (!command) return;
+  const run = (command: Command): void => {
     setText('');
     leave();
     if (command.id === 'find') focusFindBox();
@@ -153,24 +154,20 @@ export function FindBox({timeline, find}: {timeline: Timeline; find: FindPlaces}
     keepCondition(condition);
     core.focus.filter.value = condition;
   };
+  const choices = useMemo(() => choicesOf(text, run, apply), [text]);
   const onEnter = (backwards: boolean): void => {
-    if (mode === 'find') {
-      choose(() => marked >= 0 ? goTo(hits, marked) : go(backwards ? -1 : 1));
-    } else if (mode === 'filter') {
-      apply(conditions[at] ?? text.slice(1).trim());
-    } else {
-      run(commands[Math.max(at, 0)]);
-    }
+    if (mode === 'find') choose(() => marked >= 0 ? goTo(hits, marked) : go(backwards ? -1 : 1));
+    else if (mode === 'filter' && at < 0) apply(text.slice(1).trim());
+    else choices[Math.max(at, 0)]?.run();
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key === 'Enter') onEnter(event.shiftKey);
     else if (event.key === 'Escape') {
       if (mode !== 'find') setText(filter === '' ? '' : `:${filter}`);
       leave();
-    } else if ((event.key === 'ArrowDown' || event.key === 'ArrowUp') && {command: commands, filter: conditions, find: hits}[mode].length > 0) {
+    } else if ((event.key === 'ArrowDown' || event.key === 'ArrowUp') && (mode === 'find' ? hits : choices).length > 0) {
       const down = event.key === 'ArrowDown';
-      if (mode === 'command') setAt(neighbour(Math.max(at, 0), down, commands.length));
-      else if (mode === 'filter') setAt(neighbour(at, down, conditions.length));
+      if (mode !== 'find') setAt(neighbour(mode === 'command' ? Math.max(at, 0) : at, down, choices.length));
       else setMarked(neighbour(marked >= 0 ? marked : at, down, hits.length));
     } else return;
     event.preventDefault();
@@ -179,8 +176,6 @@ export function FindBox({timeline, find}: {timeline: Timeline; find: FindPlaces}
   const chosen = mode === 'find' ? (marked >= 0 ? marked : at) : mode === 'filter' ? at : Math.max(at, 0);
   const [focused, setFocused] = useState(false);
   const found = mode === 'find' && focused && hits.length > 0;
-  const choices: Choice[] = mode === 'command' ? commands.map((command) => ({says: command.says, keys: command.keys.split(' '), run: () => run(command)})) :
-      conditions.map((condition) => ({says: condition, keys: [], run: () => apply(condition)}));
   const listed = (mode === 'command' || mode === 'filter' && focused && (filter === '' || text.slice(1).trim() !== filter)) && choices.length > 0 || found;
   const wrong = mode === 'filter' && refused !== null && text.slice(1).trim() === filter;
   return (
@@ -204,7 +199,7 @@ export function FindBox({timeline, find}: {timeline: Timeline; find: FindPlaces}
         }}>{'\u00d7'}</button>
       )}
       <span class="faint" aria-live="polite">
-        {mode === 'command' && commands.length === 0 ? 'none' : mode === 'find' && text !== '' ? foundText(hits, at) : ''}
+        {mode === 'command' && choices.length === 0 ? 'none' : mode === 'find' && text !== '' ? foundText(hits, at) : ''}
       </span>
       {wrong && <pre class="find-drop refused" role="alert">{refused}</pre>}
       {found ? <HitList hits={hits} chosen={chosen} names={core.names} find={find} choose={(next) => choose(() => goTo(hits, next))} /> :

@@ -1,6 +1,7 @@
 // The tables of the selection, or of the whole trace, one in a tab.
 
 import type {ComponentChildren} from 'preact';
+import {useEffect} from 'preact/hooks';
 
 import type {Aggregate} from '../api/schema';
 import type {Tables} from './tables';
@@ -26,18 +27,19 @@ const TABS: readonly {id: Tab; title: string}[] = [
   {id: 'waits', title: 'Waits'},
   {id: 'hooks', title: 'Hooks'},
   {id: 'events', title: 'Events'},
+  {id: 'query', title: 'Query'},
 ];
 
 const CHANGES: {id: Tab; title: string} = {id: 'changes', title: 'Changes'};
 // The tables of `countrace report` that a tab stands for.
 const REPORT_TABLES: Record<Tab, readonly string[]> = {
   processes: ['process'], threads: ['thread'], segments: ['segment'], cpus: ['cpu'], waits: ['waker', 'preemptor'],
-  hooks: ['hook'], functions: [], calltree: ['path'], allcolumns: ['segment'], events: [], changes: [],
+  hooks: ['hook'], functions: [], calltree: ['path'], allcolumns: ['segment'], events: [], changes: [], query: [],
 };
 
 // The number of rows of a table that was not requested is not known.
 function rowsOf(data: Aggregate|null, tab: Tab): number|null {
-  if (!data || tab === 'events' || tab === 'changes' || tab === 'functions' || isReported(tab)) return null;
+  if (!data || tab === 'events' || tab === 'changes' || tab === 'functions' || tab === 'query' || isReported(tab)) return null;
   return tab === 'processes' ? data.processes.length + data.processes_left_out : data[`${tab}_total`] ?? null;
 }
 
@@ -72,7 +74,7 @@ function SegmentViews({tables, tab}: {tables: Tables; tab: Tab}) {
 }
 
 // `others`: the tables of other features, by their tabs.
-export function RangePanel({tables, others}: {tables: Tables; others: Record<'functions'|'changes', () => ComponentChildren>}) {
+export function RangePanel({tables, others}: {tables: Tables; others: Record<'functions'|'changes'|'query', () => ComponentChildren>}) {
   const {core, ranges} = tables;
   const data = useSignal(ranges.aggregate);
   const selection = useSignal(core.range.chosen);
@@ -83,7 +85,8 @@ export function RangePanel({tables, others}: {tables: Tables; others: Record<'fu
   const filter = useSignal(core.focus.filter);
   const height = useSignal(core.page.panelHeight);
   useSignal(theme);
-  const missing = !core.client.backend.hasTrace && (tab === 'events' || tab === 'changes' || tab === 'allcolumns');
+  useEffect(() => document.querySelector('.tabs [aria-selected=true]')?.scrollIntoView({block: 'nearest', inline: 'nearest'}), [tab]);
+  const missing = !core.client.backend.hasTrace && (tab === 'events' || tab === 'changes' || tab === 'allcolumns' || tab === 'query');
   return (
     <section class={open ? 'range open' : 'range'} aria-label="Tables" style={open && height !== null ? {height: `${height}px`} : {}}>
       {open && <DockEdge core={core} />}
@@ -122,9 +125,9 @@ export function RangePanel({tables, others}: {tables: Tables; others: Record<'fu
                 onClick={() => core.commands.run('panel', null)}>{open ? 'Hide' : 'Show'}</button>
       </div>
       {open && <div class="range-body" tabIndex={0} role="region" aria-label={`Table of ${tab}`}>
-        {missing ? <p class="refused">This file has the timeline's index, not the trace: its records and <code>diff</code> are in <code>countrace view</code>.</p> :
+        {missing ? <p class="refused">This file has the timeline's index, not the trace: its records, queries and <code>diff</code> are in <code>countrace view</code>.</p> :
             tab === 'events' ? <EventsTable tables={tables} /> :
-            tab === 'functions' || tab === 'changes' ? others[tab]() :
+            tab === 'functions' || tab === 'changes' || tab === 'query' ? others[tab]() :
             isReported(tab) ? <><SegmentViews tables={tables} tab={tab} /><CallTreeTable tables={tables} /></> :
             refused !== null ? <p class="refused">{refused}</p> :
             !data || tableOf(data) !== tab ? null : (

@@ -15,11 +15,11 @@ export const TABLE_ROWS = 100; // of a page of a table
 const MOST_ROWS = 1000; // of an answer
 const REST_MS = 40; // after the last move of a drag
 
-export type Tab = Table|'functions'|'calltree'|'allcolumns'|'events'|'changes';
-export const TABS: readonly Tab[] = ['processes', 'threads', 'segments', 'hooks', 'cpus', 'waits', 'events', 'functions', 'calltree', 'allcolumns'];
+export type Tab = Table|'functions'|'calltree'|'allcolumns'|'events'|'changes'|'query';
+export const TABS: readonly Tab[] = ['processes', 'threads', 'segments', 'hooks', 'cpus', 'waits', 'events', 'functions', 'calltree', 'allcolumns', 'query'];
 // From the trace, with all columns of the report.
 export const isReported = (tab: Tab): tab is 'calltree'|'allcolumns' => tab === 'calltree' || tab === 'allcolumns';
-const isTable = (tab: Tab): tab is Table => tab !== 'events' && tab !== 'changes' && tab !== 'functions' && !isReported(tab);
+const isTable = (tab: Tab): tab is Table => tab !== 'events' && tab !== 'changes' && tab !== 'functions' && tab !== 'query' && !isReported(tab);
 export interface Order {
   column: string; // API.md, "aggregate"
   down: boolean;

@@ -7,6 +7,7 @@ import type {Core} from '../core/core';
 import {endNs} from '../core/viewport';
 import {frame} from './framing';
 import {HoverWait} from './hover_wait';
+import type {Flag} from './paint/flag_painter';
 import type {Places} from './paint/minimap_painter';
 import {RareEvents} from './rare/rare_events';
 import {LaneCommands} from './rows/lane_commands';
@@ -24,6 +25,8 @@ export class Timeline {
   readonly selectedValues: SelectedValues;
   // Where in the trace the hits of the find box are.
   readonly places: Signal<Places|null> = signal(null);
+  // What the user marked in time.
+  readonly flags: Signal<readonly Flag[]> = signal([]);
   // Scales of the counter strips in sight, per second, by row.
   readonly counterTops: Signal<ReadonlyMap<number, number>> = signal(new Map());
 

@@ -16,6 +16,7 @@ import {MinimapPainter} from './paint/minimap_painter';
 import {type Extent, type OverlayScene, paintOverlay, type WaitMark} from './paint/overlay_painter';
 import type {Brush} from './paint/brush';
 import {drawPicture, paintPicture} from './paint/picture';
+import {paintFlags, paintFlagsOnRuler} from './paint/flag_painter';
 import {paintRuler} from './paint/ruler_painter';
 import {StripAtlas} from './paint/strip_atlas';
 import {columnAt, counterTop} from './tiles/tile_lookup';
@@ -103,7 +104,7 @@ export class TimelineEngine {
     });
     effect(() => {
       void [core.range.chosen.value, core.range.compared.value, core.playback.play.value, core.focus.pointer.value, core.selection.wait.value, timeline.hoverWait.answer.value,
-            core.selection.selected.value, timeline.places.value];
+            core.selection.selected.value, timeline.places.value, timeline.flags.value];
       this.dirtyTop = true;
       this.schedule();
     });
@@ -341,12 +342,14 @@ export class TimelineEngine {
           (key) => this.cache.cover(key, TILE_COLUMNS).map((patch) => patch.tile)),
     };
     paintOverlay(context, scene, this.core.book.value.theme);
+    paintFlags(context, timeline.flags.peek(), scene.view, scene.height, core.book.value.theme);
     const {flashes, sparks} = unfoldingInSight(core, timeline.rows, this);
     paintUnfolding(context, flashes, sparks, this.core.book.value.theme);
   }
   private paintRuler(context: Brush): void {
     const {core} = this;
     paintRuler(context, core.view.viewport.peek(), RULER_HEIGHT, devicePixelRatio || 1, core.playback.play.peek().at, core.durationNs, core.book.value.theme);
+    paintFlagsOnRuler(context, this.timeline.flags.peek(), core.view.viewport.peek(), RULER_HEIGHT, core.book.value.theme);
   }
 
   private paintTop(): void {
