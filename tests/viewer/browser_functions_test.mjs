@@ -78,6 +78,18 @@ try {
   run('record', '-q', '--sample', '997', '-o', trace, '--', 'sh', '-c', '"$1" cpu 400 & "$2" threads 400 & "$2" inlined 400; wait', 'sh', copy, workload);
   await view(trace);
 
+  await claims.claim('without a place in its address the page begins at the first instant that is known', async () => {
+    const {cpus, threads} = await session.api('state?t=0&top=12');
+    assert.ok(threads.length === 0 && cpus.every(({known}) => !known), 'all is known at once');
+    const {t} = await session.api('step?t=0&dir=next&kind=dispatch');
+    assert.ok(t > 0);
+    assert.equal((await session.ask('__pv.view()')).playhead, t);
+    assert.equal(await session.page.locator('.edge-note').count(), 0);
+    await session.revisit('#t=0');
+    assert.equal((await session.ask('__pv.view()')).playhead, 0);
+    await session.revisit('');
+  });
+
   await claims.claim('the table of functions is the report\'s', async () => {
     await tab('Functions');
     const report = reportOf();
@@ -177,6 +189,62 @@ try {
     await table(`f.total === ${all.rows.length}`);
   });
 
+  await claims.claim('flame graph, icicle and sandwich have the rows of the report\'s call trees, of a range, too; a click marks when', async () => {
+    const {page} = session;
+    const tree = (by, ...more) => JSON.parse(run('report', '--by', by, '--rows', '0', '--format', 'json', ...more, trace)).rows.filter((one) => one.total_share >= 0.001);
+    const plain = (rows) => rows.map(({in: _, ...one}) => one);
+    const name = 'BurnHalf';
+    const {dso} = tree('calltree').find((one) => one.function.includes(name));
+    for (const range of [[], [1e8, 3e8]]) {
+      const [of, options] = range.length ? [`&from=${range[0]}&to=${range[1]}`, ['--from', `${range[0]}ns`, '--to', `${range[1]}ns`]] : ['', []];
+      const calls = (await session.api(`sample_tree?event=0${of}`)).rows;
+      assert.deepEqual(plain(calls), plain(tree('calltree', ...options)));
+      const {function: whole} = calls.find((one) => one.function.includes(name));
+      const callers = (await session.api(`sample_tree?event=0&callers=1&function=${encodeURIComponent(whole)}${of}`)).rows;
+      assert.deepEqual(plain(callers), plain(tree('callers', '--function', whole.replace(/[*?[\\]/g, '\\$&'), ...options)));
+      const {total_samples: samples} = callers.find((one) => one.depth === 0 && one.dso === dso);
+      assert.ok(samples > 0);
+      // When: as many samples as the tree has of it; before and after the range none.
+      const {columns} = await session.api(`sample_times?event=0&columns=100&function=${encodeURIComponent(whole)}&dso=${encodeURIComponent(dso)}${of}`);
+      assert.equal(columns.reduce((sum, count) => sum + count, 0), samples);
+    }
+    await page.getByRole('button', {name: 'Flame graph'}).click();
+    await page.locator('.box').first().waitFor();
+    await session.settled();
+    const boxes = await page.locator('.box').evaluateAll((all) => all.map((one) => [one.textContent, one.offsetTop, one.getBoundingClientRect().width]));
+    const rows = tree('calltree');
+    const all = (await session.api('functions')).all[0].value;
+    const width = await page.locator('.boxes').evaluate((one) => one.clientWidth);
+    // Names of more than 200 letters are cut.
+    const drawn = rows.filter((one) => one.total / all >= 0.002).map((one) => `${one.function}${one.inlined ? ' (inlined)' : ''}`.slice(0, 150));
+    assert.deepEqual(boxes.map(([text]) => text.slice(0, 150)), drawn);
+    assert.ok(Math.abs(boxes[0][2] - rows[0].total / all * width) < 1, `${boxes[0][2]} px`);
+    await session.shot(shots, 'flame');
+    await page.getByRole('button', {name: 'Icicle'}).click();
+    await session.settled();
+    const turned = await page.locator('.box').evaluateAll((all) => all.map((one) => one.offsetTop));
+    assert.ok(boxes[0][1] > boxes.find(([, top]) => top !== boxes[0][1])[1] && turned[0] === 0);
+    await page.locator('.box', {hasText: name}).first().click();
+    await session.settled();
+    await session.until('__pv.places()?.chosen.some((one) => one === 1)');
+    assert.match(await page.locator('.picture .condition').innerText(), /BurnHalf.*ticks on the top strip/);
+    await session.shot(shots, 'icicle');
+    await page.getByRole('button', {name: 'callers and callees'}).click();
+    await session.settled();
+    await page.locator('.sandwich-head').first().waitFor();
+    assert.equal(await page.locator('.boxes').count(), 2);
+    await session.shot(shots, 'sandwich');
+    await axe('the sandwich of samples');
+    await page.getByRole('button', {name: 'clear'}).click();
+    await session.until('__pv.places() === null');
+    for (const wrong of ['sample_tree?event=x', 'sample_times?columns=0', 'sample_times?columns=4096', 'sample_tree?from=2&to=1']) {
+      const status = await session.ask(`__pv.ask(${JSON.stringify(wrong)})`);
+      assert.match(status, /^400 /, wrong);
+    }
+    session.problems = session.problems.filter((problem) => !/status of 400/.test(problem));
+    await page.getByRole('button', {name: 'Table', exact: true}).click();
+  });
+
   await claims.claim('where the chosen process has no sample, the table says how to see the others\'', async () => {
     const {items} = await session.api('processes');
     const {process} = items.find(({comm}) => comm.startsWith('work'));
@@ -238,7 +306,7 @@ try {
   });
 
   await claims.claim('with the keyboard alone: U, arrows, Enter, Esc', async () => {
-    await session.revisit();
+    await session.revisit('#t=0');
     await session.page.locator('.area').focus();
     await session.key('u');
     await session.until('document.activeElement.closest(".functions tbody") !== null && __pv.functions()');

@@ -9,6 +9,8 @@ import {Core} from '../../../viewer/web/src/core/core';
 import {COMMANDS} from '../../../viewer/web/src/core/keymap';
 import {Names} from '../../../viewer/web/src/core/names';
 import {LIGHT} from '../../../viewer/web/src/core/palette';
+import {Notes} from '../../../viewer/web/src/notes/notes';
+import {Query} from '../../../viewer/web/src/query/query';
 import {Replay} from '../../../viewer/web/src/replay/replay';
 import {Tables} from '../../../viewer/web/src/tables/tables';
 import {Timeline} from '../../../viewer/web/src/timeline/timeline';
@@ -21,11 +23,12 @@ const TRACE = {
 
 // All features that have fields of the address or commands, without requests.
 function page() {
-  const core = new Core({} as Client, new Names(TRACE), {whole: true} as Growth, {theme: signal(LIGHT), calm: signal(false)});
+  const core = new Core({backend: {hasTrace: true}} as Client, new Names(TRACE), {whole: true} as Growth, {theme: signal(LIGHT), calm: signal(false)});
   const timeline = new Timeline(core);
   const replay = new Replay(core, timeline.rows);
   const tables = new Tables(core, timeline);
-  return {core, timeline, replay, tables, code: new Code(core, tables.ranges), compare: new Compare(core, tables.ranges)};
+  return {core, timeline, replay, tables, code: new Code(core, tables.ranges, timeline.places), compare: new Compare(core, tables.ranges),
+          notes: new Notes(core, timeline.flags), query: new Query(core, tables.ranges)};
 }
 const begunAt = (address: string) => {
   const begun = page();
@@ -44,7 +47,7 @@ describe('address', () => {
       const parts = [
         `from=${from}`, `to=${from + length}`, `event=${event}`, `cpu=${cpu}`, `y=${y}`, `sel=${from}-${from + length}`, `cmp=3-9`,
         `item=12-${from}-${from + length}-${kind}-3--7`, 'speed=250000', `t=${t}`, 'step=segment', 'follow=centre', 'tab=changes',
-        'all=2', 'row=thread12', 'irq=1', 'rare=5-6', ...(loop ? ['loop=1'] : []), ...(process === null ? [] : [`process=${process}`]),
+        'all=2', 'row=thread12', 'irq=1', `markers=${from}-`, 'rare=5-6', ...(loop ? ['loop=1'] : []), ...(process === null ? [] : [`process=${process}`]),
         ...(opened.length > 0 ? [`open=${opened.join('-')}`] : []), ...(pinned.length > 0 ? [`pin=${pinned.join('-')}`] : []),
         ...(filter === '' ? [] : [`where=${encodeURIComponent(filter)}`]),
       ];

@@ -22,6 +22,7 @@
 #include "viewer/server/api/index_api.h"
 #include "viewer/server/http/http_server.h"
 #include "viewer/server/tables/function_table.h"
+#include "viewer/server/tables/sample_tree.h"
 #include "viewer/server/tables/sampled_ranges.h"
 #include "viewer/server/tables/trace_report.h"
 #include "viewer/server/wire/api_answer.h"
@@ -40,7 +41,8 @@ SampledRanges& Ranges() {
 }
 
 // A page that selects another range has no use for the last answer.
-std::atomic<std::uint64_t> newest_table{0}, newest_listing{0};
+std::atomic<std::uint64_t> newest_table{0}, newest_listing{0}, newest_tree{0},
+    newest_times{0};
 
 // The right to name code, which one request has at a time, since files may need
 // long. A later request of its kind takes the place of one that waits: one that
@@ -82,7 +84,7 @@ class Naming {
   }
   bool is_admitted_ = false;
 };
-static_assert(HttpLimits().threads > 3);
+static_assert(HttpLimits().threads > 5);
 
 HttpResponse Replaced() {
   return Refuse(409, "A later request took the place of this one");
@@ -144,6 +146,37 @@ HttpResponse Functions(const TimelineIndex& index, const TraceEvents& events,
         Ranges().FunctionsOf(wanted->key, wanted->range, wanted->chosen);
   }
   return AnswerFunctionsPage(samples, wanted->chosen, functions.get(), *page);
+}
+
+// `sample_tree`, `sample_times`.
+HttpResponse Tree(const TimelineIndex& index, const TraceEvents& events,
+                  ApiQuery& query, bool is_times) {
+  SampleTreeRequest request;
+  const auto event = query.Number("event", 0);
+  if (!event) return Refuse(400, query.error());
+  request.event = *event;
+  request.callers = query.Word("callers") == "1";
+  const auto function = query.Text("function"), dso = query.Text("dso");
+  if (!function || !dso) return Refuse(400, query.error());
+  request.function = *function;
+  const auto columns =
+      query.Number("columns", kMaxHitsColumns, kMaxHitsColumns);
+  if (!columns) return Refuse(400, query.error());
+  if (*columns == 0) {
+    return Refuse(400, "Parameter columns: at least 1 is needed");
+  }
+  auto& newest = is_times ? newest_times : newest_tree;
+  HttpResponse refused;
+  const auto wanted = Want(index, events, query, newest, refused);
+  if (!wanted) return refused;
+  request.chosen = wanted->chosen;
+  const Naming naming(newest, wanted->number);
+  if (!naming.is_admitted()) return Replaced();
+  const rmap::Samples& samples = wanted->range->samples;
+  if (!is_times) return AnswerJson(SampleTree(samples, request));
+  return AnswerJson(SampleTimes(samples, request, *dso, index.header().begin_ns,
+                                index.header().duration_ns,
+                                static_cast<std::size_t>(*columns)));
 }
 
 // The text of the function's lines, with some around: of each file its pieces.
@@ -226,9 +259,14 @@ std::optional<HttpResponse> AnswerFunctions(const TimelineIndex& index,
                                             std::string_view name,
                                             ApiQuery& query,
                                             const SourceFiles* sources) {
-  if (name != "functions" && name != "annotate") return std::nullopt;
+  const bool is_times = name == "sample_times";
+  const bool is_tree = is_times || name == "sample_tree";
+  if (name != "functions" && name != "annotate" && !is_tree) {
+    return std::nullopt;
+  }
   if (events == nullptr) return Refuse(404, "No trace beside the index");
-  HttpResponse response = name == "functions"
+  HttpResponse response = is_tree ? Tree(index, *events, query, is_times)
+                          : name == "functions"
                               ? Functions(index, *events, query)
                               : Annotate(index, *events, query, sources);
   malloc_trim(0);

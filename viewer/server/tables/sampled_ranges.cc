@@ -13,7 +13,8 @@ namespace {
 
 // The whole trace, the range that is selected, and those before it.
 constexpr std::size_t kMostRanges = 4;
-constexpr std::size_t kMostTables = 8;  // of choices in a range
+constexpr std::size_t kMostTables = 8;       // of choices in a range
+constexpr std::size_t kMostTimed = 1 << 18;  // samples with their times
 
 bool HasSamples(const logformat::TraceInfo& info) {
   return std::any_of(info.hooks.begin(), info.hooks.end(),
@@ -32,6 +33,7 @@ absl::StatusOr<std::shared_ptr<const SampledRange>> Read(
   if (!HasSamples(range->info)) return range;  // without reading the trace
   auto report = rmap::Reconstruct(**reader, {.rows = {.samples = true},
                                              .range = key.range,
+                                             .most_timed_samples = kMostTimed,
                                              .progress = std::move(progress)});
   if (!report.ok()) return report.status();
   range->samples = *std::move(report->samples);

@@ -1,7 +1,7 @@
 // The endpoints of API.md as functions. Counts the requests (window.__pv).
 
 import {type Backend, SERVER} from './backend';
-import type {Aggregate, Branches, CallTreeAnswer, Comparison, Durations, EventPage, EventPlace, Found, Frame, FrameRequest, FunctionRow, FunctionsAnswer, Growth, HitItem, HookItem, InstantState, ListingAnswer, LongestItem, LossItem, Note, Page, ProcessBranch, ProcessItem, QueryAnswer, SourceAnswer, StepAnswer, StepKind, StepLimit, ThreadBranch, ThreadItem, TraceInfo, WaitAnswer} from './schema';
+import type {Aggregate, Branches, CallTreeAnswer, Comparison, Durations, EventPage, EventPlace, Found, Frame, FrameRequest, FunctionRow, FunctionsAnswer, Growth, HitItem, HookItem, InstantState, ListingAnswer, LongestItem, LossItem, Note, Page, ProcessBranch, ProcessItem, QueryAnswer, SampleTreeAnswer, SourceAnswer, StepAnswer, StepKind, StepLimit, ThreadBranch, ThreadItem, TraceInfo, WaitAnswer} from './schema';
 import {decodeTiles, type Tile, type TileKey} from './tile_decode';
 
 export class ApiError extends Error {
@@ -164,6 +164,15 @@ export class Client {
   functions(of: Sampled, page: {event: number; column: string; down: boolean; offset: number; limit: number}, signal: AbortSignal): Promise<FunctionsAnswer> {
     const {event, column, down, offset, limit} = page;
     return this.json(`functions?${sampled(of)}event=${event}&sort=${column}&order=${down ? 'descending' : 'ascending'}&offset=${offset}&limit=${limit}`, signal);
+  }
+  // Their calls as a tree; `function`: where it begins, empty: whole stacks.
+  sampleTree(of: Sampled, {event, callers, function: name}: {event: number; callers: boolean; function: string}, signal: AbortSignal): Promise<SampleTreeAnswer> {
+    return this.json(`sample_tree?${sampled(of)}event=${event}&callers=${callers ? 1 : 0}&function=${encodeURIComponent(name)}`, signal);
+  }
+  // How many samples have a function in their stack, in columns of the whole trace; null: there are too many.
+  sampleTimes(of: Sampled, {event, function: name, dso, columns}: {event: number; function: string; dso: string; columns: number},
+              signal: AbortSignal): Promise<{columns: number[]|null}> {
+    return this.json(`sample_times?${sampled(of)}event=${event}&function=${encodeURIComponent(name)}&dso=${encodeURIComponent(dso)}&columns=${columns}`, signal);
   }
   // One of them, line by line.
   annotate(of: Sampled, row: FunctionRow, signal: AbortSignal): Promise<ListingAnswer> {

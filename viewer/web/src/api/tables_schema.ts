@@ -243,3 +243,12 @@ export interface CallTreeAnswer {
   rows: PathRow[];
   sums: CallSums & {counts: (number|null)[]};
 }
+
+// A row of `report --by calltree` or `--by callers`.
+export interface TreeRow extends FunctionRow {
+  depth: number;
+}
+export interface SampleTreeAnswer {
+  rows: TreeRow[]; // each behind its caller
+  left_out: number;
+}

@@ -41,7 +41,7 @@ export class Application {
     this.timeline = new Timeline(core);
     this.replay = new Replay(core, this.timeline.rows);
     this.tables = new Tables(core, this.timeline);
-    this.code = new Code(core, this.tables.ranges);
+    this.code = new Code(core, this.tables.ranges, this.timeline.places);
     this.find = new FindPlaces(core, this.timeline.places);
     this.compare = new Compare(core, this.tables.ranges);
     this.notes = new Notes(core, this.timeline.flags);

@@ -11,6 +11,7 @@ import {formatCount} from '../core/units';
 import {type Column, DataTable, Pages} from '../tables/data_table';
 import {type Estimate, estimateLimits, estimateText, shareLimits, shareText, type Whole, wholeOf} from './estimates';
 import {SampleBooks} from './sample_books';
+import {PictureChoice, SampledPicture} from './sampled_pictures';
 import {useSignal} from '../core/use_signal';
 
 const self = (row: FunctionRow): Estimate => ({hits: row.self_samples, value: row.self, lo: row.self_lo, hi: row.self_hi});
@@ -88,6 +89,7 @@ export function FunctionTable({code}: {code: Code}) {
   const event = useSignal(functions.event);
   const filter = useSignal(core.focus.filter);
   const wantsFocus = useSignal(functions.wantsFocus);
+  const picture = useSignal(code.tree.picture);
   const last = functions.last === null ? null : rowKey(functions.last);
   useEffect(() => {
     if (!wantsFocus || busy || !answer) return;
@@ -115,13 +117,15 @@ export function FunctionTable({code}: {code: Code}) {
       {filter !== '' && <p class="condition">All rows: they lack a field of <code>{filter}</code>.</p>}
       <EventChoice code={code} answer={answer} />
       <ThreadChoice code={code} answer={answer} />
-      <Pages from={code.ranges.offset} total={answer.total} />
+      {core.client.backend.hasTrace && <PictureChoice tree={code.tree} />}
+      {picture === 'table' && <Pages from={code.ranges.offset} total={answer.total} />}
       {answer.rows.length === 0 ?
         <p class="refused">No sample was taken {who === null ? '' : `of ${who} `}in {core.range.chosen.value ? 'the selection' : `the ${core.extent.name}`}.
           {who !== null && <button class="show-all" onClick={() => {
             functions.choose(null);
             core.focus.process.value = null;
           }}>Show all processes</button>}</p> :
+        picture !== 'table' ? <SampledPicture code={code} answer={answer} event={event} /> :
         <DataTable columns={columnsOf(answer)} rows={answer.rows} ranges={code.ranges} rowKey={rowKey} swatch={() => null} arrows
                    selected={(row) => rowKey(row) === last} onClick={(row) => functions.open(row)} />}
       <SampleBooks answer={answer} event={event} />

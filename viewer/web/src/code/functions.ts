@@ -76,7 +76,7 @@ export class Functions {
     return thread !== null && process !== null && processOf(this.core.names, thread) === process;
   }
   // Which samples.
-  private chosen(): Sampled {
+  chosen(): Sampled {
     return {range: this.core.range.chosen.peek(), process: this.core.focus.process.peek(), thread: this.core.focus.thread.peek()};
   }
 
@@ -135,7 +135,8 @@ export class Functions {
     });
   }
 
-  private async ask(abort: AbortController, work: () => Promise<void>): Promise<void> {
+  // Requests again what a later request took the place of.
+  async ask(abort: AbortController, work: () => Promise<void>): Promise<void> {
     await this.core.requests.guard(async () => {
       while (!abort.signal.aborted) {
         try {
