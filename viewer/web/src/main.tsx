@@ -76,6 +76,7 @@ async function show(root: HTMLElement, growth: Growth, address: () => string|nul
   await (isFirst ? firstRows(app.engine) : painted());
   app.start(save);
   if (parent !== window) showInPair(app.replay);
+  else app.replay.beginWhereKnown();
   void core.requests.guard(async () => names.addHooks(await client.hooks()));
   void core.requests.guard(async () => {
     app.timeline.rare.losses.value = app.engine.losses = await client.losses();

@@ -11,7 +11,7 @@ import {hookName, processName, threadName} from '../core/names';
 import {css} from '../core/palette';
 import {formatDuration, formatInstant, formatPercent} from '../core/units';
 import {CpuTiles} from './cpu_tiles';
-import {Needles} from './needles';
+import {Counters} from './counters';
 import {ProcessSlots} from './process_slots_view';
 import {theme} from '../core/theme';
 import {useSignal} from '../core/use_signal';
@@ -140,7 +140,7 @@ export function NowPanel({replay, children}: {replay: Replay; children: Componen
       {hasCpus && <h3>On the CPUs</h3>}
       {hasCpus && <CpuTiles names={names} book={book} state={state} beats={playing ? replay.now.beats.value : []} />}
       {hasCpus && <ProcessSlots replay={replay} />}
-      <Needles replay={replay} state={state} />
+      <Counters replay={replay} state={state} />
 
       <h3>{hasCpus ? 'Threads' : 'Open segments'}</h3>
       {!playing && state.threads.length === 0 && <p class="faint">none</p>}

@@ -10,6 +10,7 @@ import type {Core} from '../core/core';
 import {processName} from '../core/names';
 import type {Steps} from './stepping';
 import {byName, type Slot, SlotPlaces} from './process_slots';
+import {RecentRates} from './recent_rates';
 
 const SO_FAR_PROCESSES = 8; // with a bar in the now panel
 const THREADS = 12; // with their stacks
@@ -40,7 +41,8 @@ export class PlayheadState {
   readonly instantOf: Signal<number|null> = signal(null); // playhead of `instant`
   readonly soFar: Signal<Aggregate|null> = signal(null); // between `since` and the playhead
   readonly recent: Signal<Aggregate|null> = signal(null); // just before the playhead
-  // The highest rate of each event that was shown: the scale of its needle.
+  readonly rates: RecentRates;
+  // The highest rate of each event that was shown: the scale of its line.
   readonly topRates: Signal<readonly number[]> = signal([]);
   // While it plays: by CPU, how many dispatches began since the frame before.
   readonly beats: Signal<readonly number[]> = signal([]);
@@ -60,6 +62,7 @@ export class PlayheadState {
 
   constructor(private readonly core: Core, private readonly steps: Steps) {
     const {names, playback} = core;
+    this.rates = new RecentRates(core);
     const places = new SlotPlaces(Math.min(SLOTS, names.trace.processes));
     this.slots = computed(() => {
       void names.changed.value;

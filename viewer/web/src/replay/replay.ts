@@ -19,6 +19,7 @@ export class Replay {
   // The now panel shows an earlier instant than the playhead's.
   readonly late: ReadonlySignal<boolean>;
 
+  private isPlaceless = false; // the address says nothing of the playhead
   private restTimer: ReturnType<typeof setTimeout>|undefined;
 
   constructor(readonly core: Core, rows: Rows) {
@@ -48,6 +49,18 @@ export class Replay {
     });
   }
 
+  // Without a place in its address the page begins at the first instant that is
+  // known.
+  beginWhereKnown(): void {
+    const {play} = this.core.playback;
+    effect(() => {
+      const state = this.now.instant.value;
+      if (!state || !this.isPlaceless) return;
+      this.isPlaceless = false;
+      if (play.peek().at === 0 && !play.peek().playing && state.t > 0) play.value = {...play.peek(), at: state.t};
+    });
+  }
+
   // Runs `work` when no call followed for a while; settled() waits for it.
   private atRest(work: () => void): void {
     const {requests} = this.core;
@@ -68,6 +81,7 @@ export class Replay {
         key: 't',
         read: (text, first) => {
           const at = numberIn(text, 0);
+          this.isPlaceless = at === null;
           if (first) play.value = {...play.value, at: Math.min(at ?? 0, durationNs)};
           else if (at !== null) playback.moveTo(at);
         },
