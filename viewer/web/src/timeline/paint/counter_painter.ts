@@ -39,6 +39,7 @@ export function paintCounter(context: Brush, strip: Strip, tile: CounterTile, ha
   const gaps: Bar[] = [];
   const bands: Bar[] = [];
   const areas: Bar[] = [];
+  const spreads: Bar[] = []; // of means that were not measured
   const limits: Bar[] = [];
   const lines: Record<'measured'|'spread', {x: number; y: number; joined: boolean}[]> = {measured: [], spread: []};
   let before: {kind: keyof typeof lines; y: number}|null = null; // the column before; null: it is not known
@@ -62,7 +63,7 @@ export function paintCounter(context: Brush, strip: Strip, tile: CounterTile, ha
     // What is less than a pixel is not seen.
     const [lo, hi] = [y(word(3)), y(word(4))];
     const kind = lo - hi > SPREAD_PX ? 'spread' : 'measured';
-    add(kind === 'spread' ? bands : areas, {left, right, top: whole(mean), bottom});
+    add(kind === 'spread' ? spreads : areas, {left, right, top: whole(mean), bottom});
     if (lo - hi > 1) add(limits, {left, right, top: whole(hi), bottom: whole(lo)});
     const line = lines[kind];
     if (before && before.kind !== kind) line.push({x: left, y: before.y, joined: false});
@@ -75,6 +76,7 @@ export function paintCounter(context: Brush, strip: Strip, tile: CounterTile, ha
   context.clip();
   for (const {left, right} of gaps) hatches.fillRect(context, theme.muted, 0.55, left, top, right, height);
   fillBars(context, bands, css(mix(theme.lane, theme.accent, 0.13)));
+  fillBars(context, spreads, css(mix(theme.lane, theme.accent, 0.22)));
   fillBars(context, areas, css(mix(theme.lane, theme.accent, 0.38)));
   context.globalAlpha = 0.09;
   fillBars(context, limits, css(theme.ink));
