@@ -160,8 +160,10 @@ try {
     assert.equal((await post('query', {sql: 'SELECT 1'}, {Authorization: 'Bearer 0'})).status, 401);
     assert.equal((await post('query', {sql: 'SELECT 1'}, {Origin: 'http://example.org'})).status, 403);
     assert.equal((await post('query', {sql: 'SELECT 1'}, {'Content-Type': 'text/plain'})).status, 415);
-    assert.equal((await post('query', {sql: 1})).status, 400);
+    for (const sql of [1, 'SELECT 1\u0000', `SELECT '${'x'.repeat(70_000)}'`]) assert.equal((await post('query', {sql})).status, 400);
     assert.equal((await post('query', {sql: 'SELECT 1', from: 1})).status, 400);
+    // Bytes that are no text.
+    assert.equal((await (await post('query', {sql: "SELECT x'ff41' AS n"})).json()).csv, 'n\r\n\\xffA\r\n');
     const {origin, searchParams} = new URL(server.url);
     assert.equal((await fetch(`${origin}/api/v1/query`, {headers: {Authorization: `Bearer ${searchParams.get('token')}`}})).status, 405);
     await page.locator('.query textarea').fill('SELECT nope FROM processes');

@@ -1,8 +1,12 @@
 #include "viewer/server/api/posted_api.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
+#include "absl/strings/str_format.h"
 #include "viewer/server/api/index_api.h"
 #include "viewer/server/tables/limited_query.h"
 #include "viewer/server/tables/trace_notes.h"
@@ -12,6 +16,8 @@ namespace countrace::viewer {
 namespace {
 
 using Json = nlohmann::json;
+
+constexpr std::size_t kMostSqlBytes = 65536;  // of an argument
 
 HttpResponse Notes(const std::string& trace_path, const HttpRequest& request) {
   if (request.method == "POST") {
@@ -40,13 +46,20 @@ HttpResponse Query(const std::string& trace_path, const HttpRequest& request) {
                ? std::optional(found->get<std::uint64_t>())
                : std::nullopt;
   };
-  if (!body.is_object() || !body.contains("sql") || !body["sql"].is_string() ||
+  const auto sql = body.find("sql");
+  if (sql == body.end() || !sql->is_string() ||
       number("from").has_value() != number("to").has_value()) {
     return Refuse(400, "Expected {\"sql\": text, \"from\": ns, \"to\": ns}");
   }
+  const std::string& text = sql->get_ref<const std::string&>();
+  if (text.size() > kMostSqlBytes || text.find('\0') != text.npos) {
+    return Refuse(400, absl::StrFormat("The statement has %d bytes, at most %d "
+                                       "and no NUL are allowed",
+                                       text.size(), kMostSqlBytes));
+  }
   std::optional<TimeRange> range;
   if (const auto from = number("from")) range = {*from, *number("to")};
-  const auto answer = RunLimitedQuery(trace_path, body["sql"], range);
+  const auto answer = RunLimitedQuery(trace_path, text, range);
   if (absl::IsCancelled(answer.status())) {
     return Refuse(409, std::string(answer.status().message()));
   }

@@ -100,7 +100,7 @@ function showInPair(replay: Replay): void {
 // Something has the user's attention that would be lost.
 function isUsed(root: HTMLElement): boolean {
   return root.querySelector('dialog[open], .function-source') !== null ||
-      document.activeElement instanceof HTMLInputElement;
+      document.activeElement instanceof HTMLInputElement || document.activeElement instanceof HTMLTextAreaElement;
 }
 
 // What the user set stays.
@@ -113,6 +113,8 @@ function leave(old: Application, next: Application): void {
   after.answer.value = before.answer.value;
   after.listing.value = before.listing.value;
   after.opened.value = before.opened.value;
+  next.query.sql.value = old.query.sql.value;
+  next.query.answer.value = old.query.answer.value;
   next.core.page.panelOpen.value = old.core.page.panelOpen.value;
   next.tables.ranges.show(old.tables.ranges.tab.value);
   next.tables.ranges.order.value = old.tables.ranges.order.value;
