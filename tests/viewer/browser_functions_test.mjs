@@ -245,6 +245,46 @@ try {
     await page.getByRole('button', {name: 'Table', exact: true}).click();
   });
 
+  await claims.claim('under each thread in sight are its samples over time, as many as the report has', async () => {
+    const {durationNs} = await session.ask('__pv.view()');
+    const [from, to] = [0.2, 0.8].map((share) => Math.round(share * durationNs));
+    await session.revisit(`#from=${from}&to=${to}`);
+    await session.until('__pv.samples()');
+    await session.settled();
+    const shown = await session.ask('__pv.samples()');
+    const tids = new Map((await session.api('threads')).items.map(({thread, tid}) => [thread, tid]));
+    assert.ok(shown.threads.length > 0 && shown.from === from && shown.to === to, JSON.stringify([shown.from, shown.to]));
+    let drawn = 0;
+    const rows = await session.ask('__pv.rows()');
+    for (const [thread, columns] of shown.threads) {
+      const samples = columns.reduce((sum, count) => sum + count, 0);
+      if (samples === 0) {
+        assert.equal((await session.api(`functions?from=${from}&to=${to}&thread=${thread}`)).total, 0);
+        continue;
+      }
+      const report = reportOf('--from', `${from}ns`, '--to', `${to}ns`, '--thread', String(tids.get(thread)));
+      assert.equal(samples, report.rows.reduce((sum, one) => sum + one.self_samples, 0), `thread ${tids.get(thread)}`);
+      const run = rows.find(({lane, kind}) => lane === `thread${thread}` && kind === 'run');
+      const column = columns.findIndex((count) => count > 0);
+      if (column < 0 || !run) continue;
+      const alpha = await session.ask(`(() => {
+        const canvas = document.querySelectorAll('.area canvas')[1];
+        const {startNs, nsPerPx} = __pv.view();
+        const x = (${from} + (${column} + 0.5) * ${(to - from) / columns.length} - startNs) / nsPerPx;
+        const copy = Object.assign(document.createElement('canvas'), {width: 1, height: 1}).getContext('2d');
+        copy.drawImage(canvas, -Math.floor(x), -${Math.round(run.y + run.height)});
+        return copy.getImageData(0, 0, 1, 1).data[3];
+      })()`);
+      assert.ok(alpha > 50, `thread ${thread}: ${alpha}`);
+      ++drawn;
+    }
+    assert.ok(drawn > 1, `${drawn} strips`);
+    await session.shot(shots, 'sample-strips');
+    await session.revisit('');
+    await tab('Functions');
+    await table();
+  });
+
   await claims.claim('where the chosen process has no sample, the table says how to see the others\'', async () => {
     const {items} = await session.api('processes');
     const {process} = items.find(({comm}) => comm.startsWith('work'));

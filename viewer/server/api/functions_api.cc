@@ -42,7 +42,7 @@ SampledRanges& Ranges() {
 
 // A page that selects another range has no use for the last answer.
 std::atomic<std::uint64_t> newest_table{0}, newest_listing{0}, newest_tree{0},
-    newest_times{0};
+    newest_times{0}, newest_density{0};
 
 // The right to name code, which one request has at a time, since files may need
 // long. A later request of its kind takes the place of one that waits: one that
@@ -179,6 +179,28 @@ HttpResponse Tree(const TimelineIndex& index, const TraceEvents& events,
                                 static_cast<std::size_t>(*columns)));
 }
 
+// `sample_density`: of all samples of the trace, so that they are read once.
+HttpResponse Density(const TimelineIndex& index, const TraceEvents& events,
+                     ApiQuery& query) {
+  const auto threads = query.Numbers("threads", kMaxParents);
+  if (!threads) return Refuse(400, query.error());
+  const auto view = query.Range("view_from", "view_to");
+  if (!view) return Refuse(400, query.error());
+  const auto columns =
+      query.Number("columns", kMaxHitsColumns, kMaxHitsColumns);
+  if (!columns) return Refuse(400, query.error());
+  if (*columns == 0) {
+    return Refuse(400, "Parameter columns: at least 1 is needed");
+  }
+  HttpResponse refused;
+  const auto wanted = Want(index, events, query, newest_density, refused);
+  if (!wanted) return refused;
+  const std::uint64_t begin_ns = index.header().begin_ns;
+  return AnswerJson(SampleDensity(
+      wanted->range->samples, *threads, begin_ns + view->begin_ns,
+      begin_ns + view->end_ns, static_cast<std::size_t>(*columns)));
+}
+
 // The text of the function's lines, with some around: of each file its pieces.
 Json SourcesOf(const rmap::Listing& listing, std::vector<std::string>& notes) {
   Json sources = Json::array();
@@ -261,6 +283,10 @@ std::optional<HttpResponse> AnswerFunctions(const TimelineIndex& index,
                                             const SourceFiles* sources) {
   const bool is_times = name == "sample_times";
   const bool is_tree = is_times || name == "sample_tree";
+  if (name == "sample_density") {
+    return events == nullptr ? AnswerJson({{"threads", nullptr}})
+                             : Density(index, *events, query);
+  }
   if (name != "functions" && name != "annotate" && !is_tree) {
     return std::nullopt;
   }

@@ -19,6 +19,27 @@ using Json = nlohmann::json;
 constexpr double kLeastShare = 0.001;
 constexpr std::size_t kMostRows = 5000;
 
+// A stretch of time in columns of equal width.
+class ColumnsOf {
+ public:
+  ColumnsOf(std::uint64_t begin_ns, std::uint64_t end_ns, std::size_t columns)
+      : begin_ns_(begin_ns),
+        columns_(columns),
+        width_ns_(
+            static_cast<double>(std::max(end_ns, begin_ns + 1) - begin_ns) /
+            static_cast<double>(columns)) {}
+  // Requires: at or after the begin. Of what is behind the end, the last one.
+  std::size_t Of(std::uint64_t time_ns) const {
+    const double column = static_cast<double>(time_ns - begin_ns_) / width_ns_;
+    return std::min(columns_ - 1, static_cast<std::size_t>(column));
+  }
+
+ private:
+  std::uint64_t begin_ns_;
+  std::size_t columns_;
+  double width_ns_;
+};
+
 // A pattern of this name alone.
 std::string PatternOf(const std::string& name) {
   std::string pattern;
@@ -77,6 +98,7 @@ Json SampleTimes(const rmap::Samples& samples, const SampleTreeRequest& request,
     return false;
   };
   std::vector<std::uint32_t> counts(columns);
+  const ColumnsOf place(begin_ns, begin_ns + duration_ns, columns);
   for (const rmap::TimedSample& sample : samples.timed) {
     if (sample.event != request.event ||
         (!chosen.empty() && !chosen[sample.context]) ||
@@ -86,13 +108,31 @@ Json SampleTimes(const rmap::Samples& samples, const SampleTreeRequest& request,
     const auto [found, added] = has.try_emplace(sample.frame, false);
     if (added) found->second = has_function(sample.frame);
     if (!found->second) continue;
-    const double at =
-        static_cast<double>(sample.time_ns - begin_ns) /
-        static_cast<double>(std::max<std::uint64_t>(duration_ns, 1));
-    ++counts[std::min(columns - 1, static_cast<std::size_t>(
-                                       at * static_cast<double>(columns)))];
+    ++counts[place.Of(sample.time_ns)];
   }
   return {{"columns", std::move(counts)}};
+}
+
+Json SampleDensity(const rmap::Samples& samples,
+                   const std::vector<std::uint64_t>& threads,
+                   std::uint64_t begin_ns, std::uint64_t end_ns,
+                   std::size_t columns) {
+  if (samples.timed.empty()) return {{"threads", nullptr}};
+  std::map<std::uint64_t, std::vector<std::uint32_t>> counts;
+  for (const std::uint64_t thread : threads) counts[thread].resize(columns);
+  const ColumnsOf place(begin_ns, end_ns, columns);
+  for (const rmap::TimedSample& sample : samples.timed) {
+    if (sample.time_ns < begin_ns || sample.time_ns >= end_ns) continue;
+    const auto thread =
+        static_cast<std::uint32_t>(samples.contexts[sample.context].thread);
+    const auto found = counts.find(thread);
+    if (found != counts.end()) ++found->second[place.Of(sample.time_ns)];
+  }
+  Json items = Json::array();
+  for (auto& [thread, columns_of] : counts) {
+    items.push_back({{"thread", thread}, {"columns", std::move(columns_of)}});
+  }
+  return {{"threads", std::move(items)}};
 }
 
 }  // namespace countrace::viewer

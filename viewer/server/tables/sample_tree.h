@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "rmap/result/samples.h"
 #include "viewer/server/tables/function_table.h"
@@ -33,6 +34,13 @@ nlohmann::json SampleTimes(const rmap::Samples& samples,
                            const SampleTreeRequest& request,
                            const std::string& dso, std::uint64_t begin_ns,
                            std::uint64_t duration_ns, std::size_t columns);
+
+// `sample_density`: of each of `threads` how many samples, of all events, are
+// in each of so many columns of [begin_ns, end_ns). Null: as above.
+nlohmann::json SampleDensity(const rmap::Samples& samples,
+                             const std::vector<std::uint64_t>& threads,
+                             std::uint64_t begin_ns, std::uint64_t end_ns,
+                             std::size_t columns);
 
 }  // namespace countrace::viewer
 

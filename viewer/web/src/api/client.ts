@@ -174,6 +174,11 @@ export class Client {
               signal: AbortSignal): Promise<{columns: number[]|null}> {
     return this.json(`sample_times?${sampled(of)}event=${event}&function=${encodeURIComponent(name)}&dso=${encodeURIComponent(dso)}&columns=${columns}`, signal);
   }
+  // How many samples of each thread are in so many columns of [from, to); null: there are too many, or none.
+  sampleDensity(threads: readonly number[], from: number, to: number, columns: number, signal: AbortSignal):
+      Promise<{threads: {thread: number; columns: number[]}[]|null}> {
+    return this.json(`sample_density?threads=${threads.join(',')}&view_from=${Math.floor(from)}&view_to=${Math.ceil(to)}&columns=${columns}`, signal);
+  }
   // One of them, line by line.
   annotate(of: Sampled, row: FunctionRow, signal: AbortSignal): Promise<ListingAnswer> {
     return this.json(`annotate?${sampled(of)}function=${encodeURIComponent(row.function)}&dso=${encodeURIComponent(row.dso)}`, signal);

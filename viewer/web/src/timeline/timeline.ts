@@ -14,6 +14,7 @@ import {LaneCommands} from './rows/lane_commands';
 import {moveFocus, moveProcess} from './rows/row_focus';
 import {RowTree} from './rows/row_tree';
 import {Rows} from './rows/rows';
+import {SampleStrips} from './sample_strips';
 import {SelectedValues} from './selected_values';
 
 export class Timeline {
@@ -23,6 +24,7 @@ export class Timeline {
   readonly rare: RareEvents;
   readonly hoverWait: HoverWait;
   readonly selectedValues: SelectedValues;
+  readonly samples: SampleStrips;
   // Where in the trace the hits of the find box are.
   readonly places: Signal<Places|null> = signal(null);
   // What the user marked in time.
@@ -37,6 +39,7 @@ export class Timeline {
     this.rare = new RareEvents(core, this.commands);
     this.hoverWait = new HoverWait(core);
     this.selectedValues = new SelectedValues(core);
+    this.samples = new SampleStrips(core, this.rows);
     core.address.register(...this.rows.fields(), ...this.viewFields(), this.rare.field());
     this.registerWindow();
     this.registerRows();
@@ -46,6 +49,7 @@ export class Timeline {
     this.rowTree.start();
     this.rare.start();
     this.selectedValues.start();
+    this.samples.start();
   }
 
   private viewFields(): Field[] {
