@@ -220,6 +220,9 @@ try {
     assert.deepEqual(boxes.map(([text]) => text.slice(0, 150)), drawn);
     assert.ok(Math.abs(boxes[0][2] - rows[0].total / all * width) < 1, `${boxes[0][2]} px`);
     await session.shot(shots, 'flame');
+    const foot = await page.locator('.box').first().boundingBox();
+    const body = await page.locator('.range-body').boundingBox();
+    assert.ok(foot.y + foot.height <= body.y + body.height + 1, 'the outermost call is out of sight');
     await page.getByRole('button', {name: 'Icicle'}).click();
     await session.settled();
     const turned = await page.locator('.box').evaluateAll((all) => all.map((one) => one.offsetTop));

@@ -1,6 +1,8 @@
 // Samples as a flame graph (callers below), as an icicle (callers above), and as a
 // sandwich: who calls the chosen function, and what it calls.
 
+import {useEffect, useRef} from 'preact/hooks';
+
 import type {FunctionsAnswer, SampleTreeAnswer, TreeRow} from '../api/schema';
 import type {Code} from './code';
 import {clean} from '../core/names';
@@ -66,6 +68,11 @@ export function SampledPicture({code, answer, event}: {code: Code; answer: Funct
   const callers = useSignal(tree.callers);
   const chosen = useSignal(tree.chosen);
   const busy = useSignal(tree.busy);
+  const foot = useRef<HTMLDivElement>(null);
+  // A flame graph begins at its foot.
+  useEffect(() => {
+    if (picture === 'flame') foot.current?.scrollIntoView({block: 'nearest'});
+  }, [calls, picture]);
   const all = wholeOf(answer.all[event]?.event ?? '', answer.all);
   if (!calls) return <p class="refused">The trace is read{'\u2026'}</p>;
   const left = calls.left_out + (callers?.left_out ?? 0);
@@ -79,6 +86,7 @@ export function SampledPicture({code, answer, event}: {code: Code; answer: Funct
       </p>
       {callers && picture === 'sandwich' && <><p class="sandwich-head">callers</p><Boxes tree={tree} answer={callers} all={all} up /><p class="sandwich-head">callees</p></>}
       <Boxes tree={tree} answer={calls} all={all} up={picture === 'flame'} />
+      <div ref={foot} />
       {left > 0 && <p class="footer">{formatCount(left)} calls with less than 0.1 % of the samples are left out.</p>}
     </div>
   );

@@ -30,7 +30,8 @@ export class SampleStrips {
 
   start(): void {
     const {core, rows} = this;
-    if (!core.client.backend.hasTrace || (core.names.trace.records ?? 0) > MOST_RECORDS) return;
+    // Each longer index of a trace would have it read again.
+    if (!core.client.backend.hasTrace || !core.extent.growth.peek().whole || (core.names.trace.records ?? 0) > MOST_RECORDS) return;
     effect(() => {
       void [core.view.viewport.value, core.view.scrollY.value, rows.lanes.value, core.view.height.value];
       clearTimeout(this.timer);
