@@ -47,6 +47,17 @@ describe('the state of the playhead', () => {
     expect(now.instant.peek()?.t).toBe(26);
     expect(now.instantOf.peek()).toBe(26);
   });
+  test('nor when it was paused at a frame before the answer came', async () => {
+    const {now, playback, show, settle} = page();
+    now.load(10);
+    playback.value = {at: 10, playing: true, speed: 1};
+    now.beginRun();
+    show(26);
+    playback.value = {...playback.peek(), playing: false};
+    now.load(26); // it is shown
+    await settle();
+    expect(now.instantOf.peek()).toBe(26);
+  });
   test('the answer is shown where no frame came, and at rest', async () => {
     const {now, playback, settle} = page();
     playback.value = {at: 10, playing: true, speed: 1};

@@ -187,10 +187,10 @@ export class PlayheadState {
   }
 
   // Frames move the playhead of a replay, so a state that arrives late, of where
-  // it began, is older than what is shown.
+  // it was, is older than what is shown: also when it has been paused since.
   private isPassed(at: number): boolean {
     const now = this.core.playback.play.peek();
-    return now.playing && now.at !== at;
+    return now.at !== at && (now.playing || this.wanted === null);
   }
 
   // At most one request under way; a newer one replaces a waiting one.
