@@ -52,6 +52,7 @@ bool Inherit(int from, int to) {
       !Inherit(start.socket, kInnerSocketFd)) {
     _exit(127);
   }
+  close_range(kInnerSocketFd + 1, ~0u, 0);
   execv(arguments[0], arguments);
   _exit(127);
 }

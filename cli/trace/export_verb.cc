@@ -1,5 +1,6 @@
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -97,15 +98,18 @@ int ExportPage(const VerbParser& parser, const ExportOptions& options,
   auto samples = viewer::SamplesForPage(**reader, range, sampling.Callback());
   sampling.Clear();
   if (!samples.ok()) return ReportFailure(kExportVerb.name, samples.status());
-  auto notes = viewer::ReadNotes(*directory);
-  if (!notes.ok()) return ReportFailure(kExportVerb.name, notes.status());
+  const auto notes = viewer::ReadNotes(*directory, (*index)->header().trace);
+  if (!notes.ok()) {
+    Say(kExportVerb.name,
+        absl::StrFormat("the page has no notes: %s", notes.status().message()));
+  }
   ProgressBar writing("writing " + output, input.show_progress());
-  const absl::Status written =
-      viewer::WritePageFile(**index, {.path = output,
-                                      .module = viewer::IndexModule(),
-                                      .samples = *std::move(samples),
-                                      .notes = *std::move(notes),
-                                      .progress = writing.Callback()});
+  const absl::Status written = viewer::WritePageFile(
+      **index, {.path = output,
+                .module = viewer::IndexModule(),
+                .samples = *std::move(samples),
+                .notes = notes.ok() ? notes->dump() : "[]",
+                .progress = writing.Callback()});
   writing.Clear();
   if (!written.ok()) return ReportFailure(kExportVerb.name, written);
   return kExitOk;

@@ -1,6 +1,7 @@
 #include "rmap/export/table_query.h"
 
 #include <sqlite3.h>
+#include <sys/resource.h>
 
 #include <memory>
 #include <set>
@@ -147,6 +148,13 @@ absl::Status QueryTables(logformat::TraceReader& reader,
   if (!wanted.ok()) return wanted.status();
   auto database = SqliteDatabase::Open("", kQueryName, stop);
   if (!database.ok()) return database.status();
+  // A limit of the size of a file is none of how many: then what is sorted
+  // stays in memory, of which there is one limit.
+  rlimit file{};
+  if (::getrlimit(RLIMIT_FSIZE, &file) == 0 && file.rlim_cur != RLIM_INFINITY) {
+    const absl::Status set = (*database)->Run("PRAGMA temp_store = MEMORY");
+    if (!set.ok()) return set;
+  }
   SqliteWriter writer(**database, *wanted);
   absl::StatusOr<std::string> names = "";
   if (!wanted->empty()) {

@@ -19,7 +19,8 @@ using Json = nlohmann::json;
 
 constexpr std::size_t kMostSqlBytes = 65536;  // of an argument
 
-HttpResponse Notes(const std::string& trace_path, const HttpRequest& request) {
+HttpResponse Notes(const std::string& trace_path, const Fingerprint& trace,
+                   const HttpRequest& request) {
   if (request.method == "POST") {
     const Json body = Json::parse(request.body, nullptr, false);
     if (!body.is_object() || !body.contains("before") ||
@@ -27,15 +28,15 @@ HttpResponse Notes(const std::string& trace_path, const HttpRequest& request) {
       return Refuse(400, "Expected {\"before\": [...], \"notes\": [...]}");
     }
     const absl::Status written =
-        WriteNotes(trace_path, body["before"].dump(), body["notes"].dump());
+        WriteNotes(trace_path, trace, body["before"], body["notes"]);
     if (absl::IsAborted(written)) {
       return Refuse(409, std::string(written.message()));
     }
     if (!written.ok()) return Refuse(written);
   }
-  const auto notes = ReadNotes(trace_path);
+  const auto notes = ReadNotes(trace_path, trace);
   if (!notes.ok()) return Refuse(notes.status());
-  return AnswerJson({{"notes", Json::parse(*notes)}});
+  return AnswerJson({{"notes", *notes}});
 }
 
 HttpResponse Query(const std::string& trace_path, const HttpRequest& request) {
@@ -64,17 +65,20 @@ HttpResponse Query(const std::string& trace_path, const HttpRequest& request) {
     return Refuse(409, std::string(answer.status().message()));
   }
   if (!answer.ok()) return Refuse(answer.status());
-  return AnswerJson({{"csv", answer->csv}, {"cut", answer->cut}});
+  return AnswerJson(
+      {{"csv", answer->csv}, {"cut", answer->cut}, {"said", answer->said}});
 }
 
 }  // namespace
 
-std::optional<HttpResponse> AnswerPosted(const TraceEvents* events,
+std::optional<HttpResponse> AnswerPosted(const TimelineIndex& index,
+                                         const TraceEvents* events,
                                          const HttpRequest& request,
                                          std::string_view name) {
   const bool is_query = name == "query";
   if (!is_query && name != "notes") return std::nullopt;
-  if (events == nullptr && !is_query && request.method == "GET") {
+  const bool keeps_notes = events != nullptr && !events->is_copy();
+  if (!keeps_notes && !is_query && request.method == "GET") {
     return AnswerJson({{"notes", Json::array()}});
   }
   if (events == nullptr) return Refuse(404, "No trace beside the index");
@@ -90,8 +94,14 @@ std::optional<HttpResponse> AnswerPosted(const TraceEvents* events,
   } else if (auto refused = RefuseUnlessGet(request)) {
     return refused;
   }
-  return is_query ? Query(events->trace_path(), request)
-                  : Notes(events->trace_path(), request);
+  if (is_query) return Query(events->trace_path(), request);
+  if (!keeps_notes) {
+    return Refuse(400,
+                  "The page shows a copy that is removed in the end, so it "
+                  "keeps no notes: view the recording when it has ended, or "
+                  "what `countrace import -o` makes of another tool's trace");
+  }
+  return Notes(events->trace_path(), index.header().trace, request);
 }
 
 }  // namespace countrace::viewer

@@ -6,13 +6,15 @@
 #include <optional>
 #include <string_view>
 
+#include "viewer/index/file/timeline_index.h"
 #include "viewer/server/http/http_message.h"
 #include "viewer/server/http/trace_events.h"
 
 namespace countrace::viewer {
 
 // Absent: another request. `name`: what follows /api/v1/.
-std::optional<HttpResponse> AnswerPosted(const TraceEvents* events,
+std::optional<HttpResponse> AnswerPosted(const TimelineIndex& index,
+                                         const TraceEvents* events,
                                          const HttpRequest& request,
                                          std::string_view name);
 

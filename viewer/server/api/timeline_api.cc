@@ -88,7 +88,7 @@ HttpResponse Route(const TimelineIndex& index, const TraceEvents* events,
   const std::string_view name = query.path().starts_with(kApiPrefix)
                                     ? query.path().substr(kApiPrefix.size())
                                     : std::string_view();
-  if (auto response = AnswerPosted(events, request, name)) {
+  if (auto response = AnswerPosted(index, events, request, name)) {
     return *std::move(response);
   }
   if (auto response = AnswerFromIndex(index, request)) {

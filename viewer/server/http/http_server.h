@@ -21,7 +21,7 @@ struct HttpLimits {
   int stranger_timeout_seconds = 5;
   // At the limit, a new connection takes the place of the oldest stranger.
   int connections = 64;
-  int threads = 8;
+  int threads = 10;
 };
 
 class HttpServer {

@@ -29,13 +29,18 @@ struct EventPlace {
 
 class TraceEvents {
  public:
-  // Opens the trace with the first page.
-  explicit TraceEvents(std::string trace_path)
-      : trace_path_(std::move(trace_path)) {}
+  // Opens the trace with the first page. `shown_as`: the trace that it is read
+  // for, if not itself.
+  explicit TraceEvents(std::string trace_path, std::string shown_as = "")
+      : trace_path_(std::move(trace_path)), shown_as_(std::move(shown_as)) {}
 
   std::string trace_path() const {
     const std::lock_guard lock(mutex_);
     return trace_path_;
+  }
+  // A conversion, or of a recording that goes on: it is removed in the end.
+  bool is_copy() const {
+    return !shown_as_.empty() && trace_path() != shown_as_;
   }
   // From here on the records are those of a longer copy of the same trace.
   void Follow(std::string trace_path) {
@@ -52,6 +57,7 @@ class TraceEvents {
 
  private:
   std::string trace_path_;
+  const std::string shown_as_;
   mutable std::mutex mutex_;
   mutable std::unique_ptr<logformat::TraceReader> reader_;
   mutable std::unique_ptr<logformat::ScriptJsonRenderer> renderer_;

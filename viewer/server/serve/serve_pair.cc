@@ -53,8 +53,8 @@ absl::Status ServePair(const ServeOptions& before, const ServeOptions& after) {
   progress.Join(options[0], 0);
   progress.Join(options[1], 1);
   ServedIndexes indexes[2];
-  TraceEvents before_events(before.trace_path);
-  TraceEvents after_events(after.trace_path);
+  TraceEvents before_events(before.trace_path, before.shown_as);
+  TraceEvents after_events(after.trace_path, after.shown_as);
   IndexOpening openings[] = {{options[0], indexes[0], before_events},
                              {options[1], indexes[1], after_events}};
   for (IndexOpening& opening : openings) {

@@ -16,7 +16,7 @@ absl::Status Serve(const ServeOptions& options) {
       SourceFiles::Open(options.sources);
   if (!sources.ok()) return sources.status();
   ServedIndexes indexes;
-  TraceEvents events(options.trace_path);
+  TraceEvents events(options.trace_path, options.shown_as);
   IndexOpening opening(options, indexes, events);
   const bool whole = static_cast<bool>(options.place);
   if (absl::Status first = opening.AwaitFirst(whole); !first.ok()) return first;

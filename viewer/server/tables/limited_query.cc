@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <map>
 #include <mutex>
 #include <string_view>
 #include <utility>
@@ -16,7 +17,6 @@
 
 #include "absl/strings/str_format.h"
 #include "base/jail/inner_program.h"
-#include "base/posix/regular_file.h"
 #include "base/posix/scoped_fd.h"
 
 namespace countrace::viewer {
@@ -24,13 +24,19 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr base::InnerProgram kProgram = {
-    "countrace", "COUNTRACE_QUERY_PROGRAM", "cli",
-    "so that the page cannot query the trace"};
-constexpr std::uint64_t kMostErrorBytes = 4096;
 constexpr int kLookMs = 20;  // for a later query
 
-std::atomic<std::uint64_t> newest_query{0};
+// The queries of a trace.
+struct Line {
+  std::atomic<std::uint64_t> newest{0};
+  std::mutex running;
+};
+Line& LineOf(const std::string& trace_path) {
+  static std::mutex& mutex = *new std::mutex;
+  static auto& lines = *new std::map<std::string, Line>;
+  const std::lock_guard lock(mutex);
+  return lines[trace_path];
+}
 
 // A process that ends with this object.
 class Child {
@@ -63,14 +69,16 @@ absl::Status TooMuch(const QueryLimits& limits, std::string_view what) {
       what, limits.time.count() / 1000, limits.memory_bytes >> 20));
 }
 
+absl::Status Replaced() { return absl::CancelledError("A later query came"); }
+
 // Reads until the other end is closed, or the answer is full.
-absl::Status ReadAnswer(int from, std::uint64_t own, const QueryLimits& limits,
-                        QueryAnswer& answer) {
+absl::Status ReadAnswer(int from, const Line& line, std::uint64_t own,
+                        const QueryLimits& limits, QueryAnswer& answer) {
   const Clock::time_point end = Clock::now() + limits.time;
   for (;;) {
     pollfd ready = {from, POLLIN, 0};
     ::poll(&ready, 1, kLookMs);
-    if (newest_query != own) return absl::CancelledError("A later query came");
+    if (line.newest != own) return Replaced();
     if (Clock::now() >= end) return TooMuch(limits, "its time");
     if (ready.revents == 0) continue;
     char bytes[1 << 14];
@@ -79,25 +87,41 @@ absl::Status ReadAnswer(int from, std::uint64_t own, const QueryLimits& limits,
     if (got == 0) return absl::OkStatus();
     if (got > 0) answer.csv.append(bytes, static_cast<std::size_t>(got));
     if (answer.csv.size() <= limits.answer_bytes) continue;
+    // No cell has the end of a line in it (base::EscapeName).
     answer.csv.resize(answer.csv.rfind("\r\n", limits.answer_bytes - 2) + 2);
     answer.cut = true;
     return absl::OkStatus();
   }
 }
 
-// Why it ended without an answer.
-absl::Status ErrorOf(int status, int errors, const QueryLimits& limits) {
-  ::lseek(errors, 0, SEEK_SET);
-  const auto said = base::ReadAll(errors, kMostErrorBytes);
-  std::string text = said.ok() ? *said : "";
-  if (!WIFEXITED(status) || text.find("out of memory") != text.npos ||
-      text.find("disk is full") != text.npos) {
-    return TooMuch(limits, "its memory");
-  }
+// The first bytes of it, without the command's name.
+std::string SaidIn(int errors) {
+  char bytes[4096];
+  const ssize_t got = ::pread(errors, bytes, sizeof(bytes), 0);
+  std::string text(bytes, got > 0 ? static_cast<std::size_t>(got) : 0);
   constexpr std::string_view kBegin = "countrace query: ";
   if (text.starts_with(kBegin)) text.erase(0, kBegin.size());
   while (text.ends_with('\n')) text.pop_back();
-  return absl::InvalidArgumentError(text);
+  return text;
+}
+
+// Why it ended without an answer.
+absl::Status ErrorOf(int status, const std::string& said,
+                     const QueryLimits& limits) {
+  if (WIFSIGNALED(status)) {
+    const int signal = WTERMSIG(status);
+    if (signal == SIGXCPU) return TooMuch(limits, "its time");
+    if (signal == SIGABRT || signal == SIGXFSZ) {
+      return TooMuch(limits, "its memory");
+    }
+    return absl::InternalError(
+        absl::StrFormat("The query was ended by signal %d", signal));
+  }
+  if (said.starts_with("Cannot ") &&
+      (said.ends_with(": out of memory") || said.ends_with("disk is full"))) {
+    return TooMuch(limits, "its memory");
+  }
+  return absl::InvalidArgumentError(said);
 }
 
 }  // namespace
@@ -106,14 +130,13 @@ absl::StatusOr<QueryAnswer> RunLimitedQuery(const std::string& trace_path,
                                             const std::string& sql,
                                             std::optional<TimeRange> range,
                                             const QueryLimits& limits) {
-  static std::mutex& running = *new std::mutex;
-  const std::uint64_t own = ++newest_query;
-  const std::lock_guard lock(running);
-  const auto program = base::FindInnerProgram(kProgram);
-  if (!program.ok()) return program.status();
+  Line& line = LineOf(trace_path);
+  const std::uint64_t own = ++line.newest;
+  const std::lock_guard lock(line.running);
+  if (line.newest != own) return Replaced();
   // A statement that begins with a comment is no option.
-  std::vector<std::string> words = {*program,  "query",         "--format",
-                                    "csv",     "--no-progress", " " + sql,
+  std::vector<std::string> words = {limits.program, "query",         "--format",
+                                    "csv",          "--no-progress", " " + sql,
                                     trace_path};
   if (range) {
     words.insert(words.end(),
@@ -137,13 +160,14 @@ absl::StatusOr<QueryAnswer> RunLimitedQuery(const std::string& trace_path,
   Child child(*started);
   in = base::ScopedFd();
   QueryAnswer answer;
-  if (absl::Status read = ReadAnswer(out.get(), own, limits, answer);
+  if (absl::Status read = ReadAnswer(out.get(), line, own, limits, answer);
       !read.ok()) {
     return read;
   }
   if (answer.cut) return answer;
   const int status = child.Wait();
-  if (status != 0) return ErrorOf(status, errors.get(), limits);
+  answer.said = SaidIn(errors.get());
+  if (status != 0) return ErrorOf(status, answer.said, limits);
   return answer;
 }
 

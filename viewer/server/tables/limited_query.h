@@ -3,7 +3,7 @@
 //
 //   statement --> countrace query (limited) --CSV--> its first bytes
 //
-// Thread: any; a later query ends an earlier one.
+// Thread: any; a later query of a trace ends an earlier one.
 #ifndef COUNTRACE_VIEWER_SERVER_TABLES_LIMITED_QUERY_H_
 #define COUNTRACE_VIEWER_SERVER_TABLES_LIMITED_QUERY_H_
 
@@ -20,13 +20,16 @@ namespace countrace::viewer {
 
 struct QueryLimits {
   std::chrono::milliseconds time{10'000};
-  std::uint64_t memory_bytes = std::uint64_t{256} << 20;  // and of its database
+  // And as much of its database.
+  std::uint64_t memory_bytes = std::uint64_t{256} << 20;
   std::size_t answer_bytes = std::size_t{1} << 20;
+  std::string program = "/proc/self/exe";  // countrace
 };
 
 struct QueryAnswer {
-  std::string csv;   // a line of names, then rows; whole lines
-  bool cut = false;  // there are more rows
+  std::string csv;        // a line of names, then rows; whole lines
+  bool cut = false;       // there are more rows
+  std::string said = {};  // by the command, beside them
 };
 
 // `range`: ns since the trace's begin, half-open; absent: the whole trace.
