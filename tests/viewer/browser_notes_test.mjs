@@ -52,7 +52,7 @@ try {
     await write(2_000_000, 'second');
     await write(1_000_000, HOSTILE);
     assert.deepEqual(stored(), [{at: 1_000_000, text: HOSTILE}, {at: 2_000_000, text: 'second'}]);
-    assert.equal(lstatSync(file).mode & 0o777, 0o600);
+    assert.equal(lstatSync(file).mode & 0o777, lstatSync(join(trace, 'metadata')).mode & 0o666);
     await session.shot(shots, 'notes');
     await session.revisit('');
     assert.deepEqual(await panel('Notes').locator('.link').evaluateAll((all) => all.map((one) => one.textContent)),
@@ -74,7 +74,19 @@ try {
     await page.keyboard.press('Escape');
     await session.settled();
     assert.equal(stored().length, 2);
-    session.problems = session.problems.filter((problem) => !/status of 409/.test(problem));
+    // What is refused is still there to be sent again.
+    await page.route('**/api/v1/notes*', (route) => route.fulfill({status: 400, json: {error: 'no room'}}));
+    await write(6, 'fourth');
+    await panel('Notes').getByText('no room').waitFor();
+    assert.equal(await page.locator('.new-note').inputValue(), 'fourth');
+    await page.unroute('**/api/v1/notes*');
+    await page.locator('.new-note').press('Enter');
+    await session.settled();
+    assert.deepEqual(stored().map(({text}) => text), ['other', 'fourth', HOSTILE]);
+    assert.equal(await page.locator('.new-note').count(), 0);
+    await panel('Notes').getByRole('button', {name: 'Remove note: fourth'}).click();
+    await session.settled();
+    session.problems = session.problems.filter((problem) => !/status of 4(09|00)/.test(problem));
   });
 
   await claims.claim('what is no list of notes is refused, and a link in their place is not followed', async () => {
@@ -147,6 +159,13 @@ try {
     const ranged = printed('--from', '1000000ns', '--to', '4000000ns');
     assert.notDeepEqual(ranged, printed());
     assert.deepEqual((await cells()).slice(1), ranged);
+    // Of another selection they are not.
+    assert.equal(await page.locator('.query .stale').count(), 0);
+    await session.key('Escape');
+    await page.locator('.area').focus();
+    await session.key('Escape');
+    await page.locator('.query .stale').waitFor();
+    await page.locator('.query .footer', {hasText: 'of another statement or selection'}).waitFor();
   });
 
   await claims.claim('a query reads the trace only: wrong ones are refused in words', async () => {
@@ -172,9 +191,9 @@ try {
     session.problems = session.problems.filter((problem) => !/status of 400/.test(problem));
   });
 
+  const children = () => run('sh', '-c', 'ps -eo args | grep -c "^/proc/self/exe query"').stdout.trim();
   const FOR_EVER = 'WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM c) SELECT count(*) FROM c';
   await claims.claim('a query ends after 10 s, with 256 MiB, with 1 MiB of rows, or when a later one comes', async () => {
-    const children = () => run('sh', '-c', 'ps -eo args | grep -c "^[^ ]*countrace query"').stdout.trim();
     let begin = Date.now();
     const slow = await post('query', {sql: FOR_EVER});
     assert.ok(Date.now() - begin >= 9900 && Date.now() - begin < 13_000, `${Date.now() - begin} ms`);
@@ -239,8 +258,19 @@ try {
     assert.equal((await post('notes', {before: [], notes: [{at: 5, text: 'theirs'}]})).status, 200);
     assert.equal(existsSync(file), false);
     const names = run('ls', '-A', join(cache, 'countrace')).stdout;
-    assert.match(names, /^[0-9a-f]{16}\.notes$/m);
+    assert.match(names, /^[0-9a-f]{32}\.notes$/m);
+    // Those of the trace's owner are seen until then.
+    rmSync(join(cache, 'countrace', names.match(/^.*\.notes$/m)[0]));
+    writeFileSync(file, JSON.stringify([{at: 6, text: 'of the owner'}]));
+    chmodSync(file, 0o644);
+    const {origin, searchParams} = new URL(server.url);
+    const read = await fetch(`${origin}/api/v1/notes`, {headers: {Authorization: `Bearer ${searchParams.get('token')}`}});
+    assert.deepEqual(await read.json(), {notes: [{at: 6, text: 'of the owner'}]});
+    // No query outlives its server.
+    void post('query', {sql: FOR_EVER}).catch(() => undefined);
+    for (let i = 0; children() === '0'; ++i) assert.ok(i < 100 && await new Promise((done) => setTimeout(() => done(true), 50)), 'no query runs');
     await server.stop();
+    for (let i = 0; children() !== '0'; ++i) assert.ok(i < 100 && await new Promise((done) => setTimeout(() => done(true), 50)), 'a query still runs');
   });
 
   await claims.claim('an exported file has the notes, of a part those in it, and keeps no new ones', async () => {
@@ -261,6 +291,11 @@ try {
     await page.locator('.area').focus();
     await session.key('m');
     assert.equal(await page.locator('.new-note').count(), 0);
+    await panel('Notes').getByText('No new notes are kept in this file').waitFor();
+    writeFileSync(file, 'no list');
+    const done = run(countrace, 'export', '--force', '--to', 'html', '-o', join(directory, 'page.html'), trace);
+    assert.equal(done.status, 0);
+    assert.match(done.stderr, /the page has no notes: .*holds no notes: move it away/);
     assert.deepEqual(session.problems, []);
   });
 } finally {

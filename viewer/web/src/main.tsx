@@ -99,7 +99,7 @@ function showInPair(replay: Replay): void {
 
 // Something has the user's attention that would be lost.
 function isUsed(root: HTMLElement): boolean {
-  return root.querySelector('dialog[open], .function-source') !== null ||
+  return root.querySelector('dialog[open], .function-source, .new-note') !== null ||
       document.activeElement instanceof HTMLInputElement || document.activeElement instanceof HTMLTextAreaElement;
 }
 
@@ -113,8 +113,8 @@ function leave(old: Application, next: Application): void {
   after.answer.value = before.answer.value;
   after.listing.value = before.listing.value;
   after.opened.value = before.opened.value;
-  next.query.sql.value = old.query.sql.value;
-  next.query.answer.value = old.query.answer.value;
+  next.query.takeOver(old.query);
+  for (const part of ['writing', 'draft', 'refused'] as const) (next.notes[part] as Signal<unknown>).value = old.notes[part].peek();
   next.core.page.panelOpen.value = old.core.page.panelOpen.value;
   next.tables.ranges.show(old.tables.ranges.tab.value);
   next.tables.ranges.order.value = old.tables.ranges.order.value;

@@ -148,6 +148,7 @@ export interface Found {
 export interface QueryAnswer {
   csv: string; // a line of names, then rows
   cut: boolean; // there are more
+  said: string; // by the command, beside them
 }
 // What a user wrote at an instant.
 export interface Note {

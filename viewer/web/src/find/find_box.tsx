@@ -137,6 +137,7 @@ export function FindBox({timeline, find}: {timeline: Timeline; find: FindPlaces}
   const {at, setAt, marked, setMarked, hits, go, goTo, choose} = useHits(timeline, find, text, mode === 'find');
   // Back, or a link, changes the filter.
   useEffect(() => {
+    setAt(-1);
     if (filter !== '') setText(`:${filter}`);
     else setText((shown) => shown.startsWith(':') ? '' : shown);
   }, [filter]);
@@ -160,12 +161,19 @@ export function FindBox({timeline, find}: {timeline: Timeline; find: FindPlaces}
     else if (mode === 'filter' && at < 0) apply(text.slice(1).trim());
     else choices[Math.max(at, 0)]?.run();
   };
+  const chosen = mode === 'find' ? (marked >= 0 ? marked : at) : mode === 'filter' ? at : Math.max(at, 0);
+  const [focused, setFocused] = useState(false);
+  const found = mode === 'find' && focused && hits.length > 0;
+  const listed = (mode === 'command' || mode === 'filter' && focused && (filter === '' || text.slice(1).trim() !== filter)) && choices.length > 0 || found;
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key === 'Enter') onEnter(event.shiftKey);
     else if (event.key === 'Escape') {
-      if (mode !== 'find') setText(filter === '' ? '' : `:${filter}`);
+      if (mode !== 'find') {
+        setText(filter === '' ? '' : `:${filter}`);
+        setAt(-1);
+      }
       leave();
-    } else if ((event.key === 'ArrowDown' || event.key === 'ArrowUp') && (mode === 'find' ? hits : choices).length > 0) {
+    } else if ((event.key === 'ArrowDown' || event.key === 'ArrowUp') && (mode === 'find' ? hits.length > 0 : listed)) {
       const down = event.key === 'ArrowDown';
       if (mode !== 'find') setAt(neighbour(mode === 'command' ? Math.max(at, 0) : at, down, choices.length));
       else setMarked(neighbour(marked >= 0 ? marked : at, down, hits.length));
@@ -173,10 +181,6 @@ export function FindBox({timeline, find}: {timeline: Timeline; find: FindPlaces}
     event.preventDefault();
     event.stopPropagation();
   };
-  const chosen = mode === 'find' ? (marked >= 0 ? marked : at) : mode === 'filter' ? at : Math.max(at, 0);
-  const [focused, setFocused] = useState(false);
-  const found = mode === 'find' && focused && hits.length > 0;
-  const listed = (mode === 'command' || mode === 'filter' && focused && (filter === '' || text.slice(1).trim() !== filter)) && choices.length > 0 || found;
   const wrong = mode === 'filter' && refused !== null && text.slice(1).trim() === filter;
   return (
     <div class={`find ${mode === 'filter' ? 'filtering' : ''}`} role="search">

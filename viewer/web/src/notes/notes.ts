@@ -16,6 +16,7 @@ export class Notes {
   readonly all: Signal<readonly Note[]> = signal([]);
   readonly at: Signal<readonly (number|null)[]> = signal([null, null]); // of the markers
   readonly writing: Signal<number|null> = signal(null); // where a note is being written
+  readonly draft = signal(''); // its text
   readonly refused: Signal<string|null> = signal(null); // why there are none
   // A recording that goes on, and a file, keep no new ones.
   readonly isKept: boolean;
@@ -25,14 +26,14 @@ export class Notes {
     this.isKept = core.client.backend.hasTrace && !core.extent.growth.peek().live;
     const mark = (which: number) => (): void => {
       const at = Math.floor(playback.play.peek().at);
-      this.at.value = this.at.peek().map((old, i) => i !== which ? old : old === at ? null : at);
-      core.announce(this.difference() ?? `Marker ${MARKERS[which]}`);
+      this.setMarker(which, this.at.peek()[which] === at ? null : at);
     };
     commands.register({
       'marker-a': mark(0),
       'marker-b': mark(1),
       note: () => {
         if (this.isKept) this.writing.value = Math.floor(playback.play.peek().at);
+        else this.refused.value = `No new notes are kept ${core.client.backend.hasTrace ? 'while the recording goes on' : 'in this file: countrace view keeps them with the trace'}`;
       },
     });
     address.register({
@@ -45,6 +46,10 @@ export class Notes {
     });
   }
 
+  setMarker(which: number, to: number|null): void {
+    this.at.value = this.at.peek().map((old, i) => i === which ? to : old);
+    this.core.announce(to === null ? `No marker ${MARKERS[which]}` : this.difference() ?? `Marker ${MARKERS[which]}`);
+  }
   // From A to B, in words; null: one of them is not set.
   difference(): string|null {
     const [a, b] = this.at.peek();
@@ -62,13 +67,22 @@ export class Notes {
     else if (this.isKept) void this.load();
   }
 
-  add(text: string): void {
-    const at = this.writing.peek();
-    this.writing.value = null;
-    if (at !== null && text.trim() !== '') void this.edit((notes) => [...notes, {at, text: text.trim()}].sort((a, b) => a.at - b.at));
+  // What is being written; it stays until it is kept.
+  add(): void {
+    const [at, text] = [this.writing.peek(), this.draft.peek().trim()];
+    if (at === null || text === '') return this.drop();
+    void this.edit((notes) => [...notes, {at, text}].sort((a, b) => a.at - b.at), () => this.drop());
   }
+  drop(): void {
+    this.writing.value = null;
+    this.draft.value = '';
+  }
+  // One of those that are equal.
   remove(note: Note): void {
-    void this.edit((notes) => notes.filter(({at, text}) => at !== note.at || text !== note.text));
+    void this.edit((notes) => {
+      const gone = notes.findIndex(({at, text}) => at === note.at && text === note.text);
+      return notes.filter((_, i) => i !== gone);
+    });
   }
 
   private load(): Promise<void> {
@@ -77,13 +91,13 @@ export class Notes {
     });
   }
   // Changes what others may have written meanwhile.
-  private edit(change: (notes: readonly Note[]) => Note[]): Promise<void> {
+  private edit(change: (notes: readonly Note[]) => Note[], done: () => void = () => undefined): Promise<void> {
     return this.asked(async () => {
       for (let tries = 3;; --tries) {
         try {
           const before = this.all.peek();
           this.all.value = await this.core.client.saveNotes(before, change(before));
-          return;
+          return done();
         } catch (error) {
           if (!(error instanceof ApiError) || error.status !== 409 || tries === 0) throw error;
           this.all.value = await this.core.client.notes();

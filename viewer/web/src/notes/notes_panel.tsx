@@ -11,7 +11,7 @@ const MOST_LETTERS = 300;
 
 export function NotesPanel({notes}: {notes: Notes}) {
   const {core} = notes;
-  const all = useSignal(notes.all);
+  const all = [...useSignal(notes.all)].sort((one, other) => one.at - other.at);
   const markers = useSignal(notes.at);
   const writing = useSignal(notes.writing);
   const refused = useSignal(notes.refused);
@@ -31,7 +31,7 @@ export function NotesPanel({notes}: {notes: Notes}) {
             <li key={i}>
               <button class="link" onClick={go(at)}>{MARKERS[i]} <span class="when">{formatInstant(at, 1)}</span></button>
               <button class="gone" aria-label={`Remove marker ${MARKERS[i]}`}
-                      onClick={() => (notes.at.value = markers.map((one, j) => j === i ? null : one))}>{'\u00d7'}</button>
+                      onClick={() => notes.setMarker(i, null)}>{'\u00d7'}</button>
             </li>
           ))}</ul>
           {isSpan && (
@@ -44,8 +44,8 @@ export function NotesPanel({notes}: {notes: Notes}) {
         <section class="notes" aria-label="Notes">
           <h3>Notes</h3>
           {refused !== null && <p class="loss-note">{clean(refused)}</p>}
-          <ul>{all.map((note) => (
-            <li key={`${note.at} ${note.text}`}>
+          <ul>{all.map((note, i) => (
+            <li key={i}>
               <button class="link" onClick={go(note.at)} title={clean(note.text)}><span class="when">{formatInstant(note.at, 1)}</span> {clean(note.text)}</button>
               {notes.isKept && <button class="gone" aria-label={`Remove note: ${clean(note.text)}`} onClick={() => notes.remove(note)}>{'\u00d7'}</button>}
             </li>
@@ -60,15 +60,16 @@ export function NotesPanel({notes}: {notes: Notes}) {
 // Enter keeps it, Escape does not.
 function NewNote({notes, at}: {notes: Notes; at: number}) {
   const input = useRef<HTMLInputElement>(null);
+  const draft = useSignal(notes.draft);
   useEffect(() => input.current?.focus(), []);
   const leave = (): void => document.querySelector<HTMLElement>('.area')?.focus({preventScroll: true});
   return (
-    <input ref={input} class="new-note" type="text" maxLength={MOST_LETTERS} aria-label={`Note at ${formatInstant(at, 1)}`} placeholder={`Note at ${formatInstant(at, 1)}`}
+    <input ref={input} class="new-note" type="text" maxLength={MOST_LETTERS} value={draft} onInput={(event) => (notes.draft.value = event.currentTarget.value)} aria-label={`Note at ${formatInstant(at, 1)}`} placeholder={`Note at ${formatInstant(at, 1)}`}
            onKeyDown={(event) => {
              if (event.key !== 'Enter' && event.key !== 'Escape') return;
              event.stopPropagation();
-             if (event.key === 'Enter') notes.add(event.currentTarget.value);
-             else notes.writing.value = null;
+             if (event.key === 'Enter') notes.add();
+             else notes.drop();
              leave();
            }} />
   );

@@ -3,7 +3,7 @@
 
 import {type Signal, signal} from '@preact/signals-core';
 
-import {ApiError} from '../api/client';
+import {ApiError, type TimeSpan} from '../api/client';
 import type {Core} from '../core/core';
 import type {RangeTables} from '../tables/range_tables';
 
@@ -11,6 +11,10 @@ export interface QueryRows {
   columns: readonly string[];
   rows: readonly (readonly string[])[];
   cut: boolean; // there are more
+  said: string; // beside them
+  // What was asked.
+  sql: string;
+  range: TimeSpan|null;
 }
 
 export const FIRST_SQL = 'SELECT comm, pid, on_cpu_ns FROM processes ORDER BY on_cpu_ns DESC LIMIT 20';
@@ -34,6 +38,11 @@ export class Query {
     });
   }
 
+  // The text and the answer of a page with a shorter index.
+  takeOver(old: Query): void {
+    for (const part of ['sql', 'answer', 'refused'] as const) (this[part] as Signal<unknown>).value = old[part].peek();
+    if (old.busy.peek()) void this.run();
+  }
   async run(): Promise<void> {
     this.abort?.abort();
     const abort = new AbortController();
@@ -41,9 +50,10 @@ export class Query {
     this.busy.value = true;
     await this.core.requests.guard(async () => {
       try {
-        const {csv, cut} = await this.core.client.query(this.sql.peek(), this.core.range.chosen.peek(), abort.signal);
+        const [sql, range] = [this.sql.peek(), this.core.range.chosen.peek()];
+        const {csv, cut, said} = await this.core.client.query(sql, range, abort.signal);
         const [columns = [], ...rows] = linesOf(csv);
-        this.answer.value = {columns, rows, cut};
+        this.answer.value = {columns, rows, cut, said, sql, range};
         this.refused.value = null;
       } catch (error) {
         if (!(error instanceof ApiError)) throw error;

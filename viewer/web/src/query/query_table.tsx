@@ -1,6 +1,6 @@
 // A text for SQL, and the rows of its answer.
 
-import {useEffect, useRef} from 'preact/hooks';
+import {useEffect, useMemo, useRef} from 'preact/hooks';
 
 import {clean, visible} from '../core/names';
 import {formatCount} from '../core/units';
@@ -23,8 +23,8 @@ export function QueryTable({query}: {query: Query}) {
     query.wantsFocus.value = false;
     text.current?.focus();
   }, [query, wantsFocus]);
-  const isNumber = (column: number): boolean => answer?.rows.every((row) => /^-?[\d.e+]*$/.test(row[column] ?? '')) ?? false;
-  const numbers = answer?.columns.map((_, column) => isNumber(column)) ?? [];
+  const numbers = useMemo(() => answer?.columns.map((_, column) => answer.rows.every((row) => /^-?[\d.e+]*$/.test(row[column] ?? ''))) ?? [], [answer]);
+  const stale = busy || answer?.sql !== sql || answer.range?.from !== range?.from || answer.range?.to !== range?.to;
   return (
     <div class="query">
       <div class="query-head">
@@ -43,14 +43,14 @@ export function QueryTable({query}: {query: Query}) {
       {refused !== null && <p class="refused" role="alert">{visible(refused)}</p>}
       {answer && (
         <>
-          <table class={busy ? 'data stale' : 'data'}>
+          <table class={stale ? 'data stale' : 'data'}>
             <thead><tr>{answer.columns.map((name, column) => <th key={column} class={numbers[column] ? 'number' : ''}><span class="title">{clean(name)}</span></th>)}</tr></thead>
             <tbody>{answer.rows.slice(0, MOST_ROWS).map((row, index) => (
               <tr key={index}>{row.map((cell, column) => <td key={column} class={numbers[column] ? 'number' : ''}>{clean(cell)}</td>)}</tr>
             ))}</tbody>
           </table>
           <p class="footer">{formatCount(answer.rows.length)} rows{answer.cut ? ', and more: the answer has at most 1 MiB' : ''}
-            {answer.rows.length > MOST_ROWS ? `; the first ${formatCount(MOST_ROWS)} are shown` : ''}.</p>
+            {answer.rows.length > MOST_ROWS ? `; the first ${formatCount(MOST_ROWS)} are shown` : ''}{stale && !busy ? ', of another statement or selection' : ''}. {visible(answer.said)}</p>
         </>
       )}
     </div>
