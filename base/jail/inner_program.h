@@ -28,7 +28,7 @@ inline constexpr int kInnerSocketFd = 3;
 
 struct InnerStart {
   std::vector<std::string> words;  // the program's path, its arguments
-  // Descriptors; -1: /dev/null.
+  // Descriptors; -1: /dev/null. It has no others.
   int socket = -1, output = -1, errors = -1;
   // The most that it can have; 0: as the caller.
   std::uint64_t memory_bytes = 0, cpu_seconds = 0, files = 0;

@@ -100,8 +100,7 @@ int ExportPage(const VerbParser& parser, const ExportOptions& options,
   if (!samples.ok()) return ReportFailure(kExportVerb.name, samples.status());
   const auto notes = viewer::ReadNotes(*directory, (*index)->header().trace);
   if (!notes.ok()) {
-    Say(kExportVerb.name,
-        absl::StrFormat("the page has no notes: %s", notes.status().message()));
+    Say(kExportVerb.name, "no notes: " + std::string(notes.status().message()));
   }
   ProgressBar writing("writing " + output, input.show_progress());
   const absl::Status written = viewer::WritePageFile(

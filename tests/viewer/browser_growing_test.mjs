@@ -90,9 +90,20 @@ try {
     await session.ask('__pv.movePlayhead(1500000)');
     await session.page.getByRole('tab', {name: 'CPUs'}).click();
     await session.settled();
+    // What is being written stays, too.
+    await session.page.locator('.area').focus();
+    await session.key('m');
+    await session.page.locator('.new-note').fill('half a');
+    await session.ask('__pv.run("query")');
+    await session.page.locator('.query textarea').fill('SELECT 7');
+    await session.page.getByRole('tab', {name: 'CPUs'}).click();
     writeFileSync(go, '');
     await session.page.locator('.building').waitFor({state: 'detached', timeout: 60_000});
     await session.settled();
+    assert.equal(await session.page.locator('.new-note').inputValue(), 'half a');
+    await session.ask('__pv.run("query")');
+    assert.equal(await session.page.locator('.query textarea').inputValue(), 'SELECT 7');
+    await session.page.getByRole('tab', {name: 'CPUs'}).click();
     assert.equal(await session.ask('window.sameDocument'), true);
     const growth = await session.api('index');
     assert.equal(growth.whole, true);

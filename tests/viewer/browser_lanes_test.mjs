@@ -329,6 +329,17 @@ await onSyntheticPage(async ({claims, page, session, shots, truth, view, areaBox
     await page.keyboard.press('Enter');
     await session.settled();
     assert.deepEqual(await shown(), expected);
+    // Chosen, but not applied: it is forgotten with the list.
+    await page.locator('.find input').fill(':');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Escape');
+    const applied = await page.locator('.find input').inputValue();
+    await page.locator('.find input').focus();
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await session.settled();
+    assert.equal(await page.locator('.find input').inputValue(), applied);
+    assert.deepEqual(await shown(), expected);
     await page.locator('.unfilter').click();
     await session.settled();
     // A command by its name.

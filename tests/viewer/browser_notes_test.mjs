@@ -159,7 +159,7 @@ try {
     const ranged = printed('--from', '1000000ns', '--to', '4000000ns');
     assert.notDeepEqual(ranged, printed());
     assert.deepEqual((await cells()).slice(1), ranged);
-    // Of another selection they are not.
+    // With another selection they are stale.
     assert.equal(await page.locator('.query .stale').count(), 0);
     await session.key('Escape');
     await page.locator('.area').focus();
@@ -295,7 +295,7 @@ try {
     writeFileSync(file, 'no list');
     const done = run(countrace, 'export', '--force', '--to', 'html', '-o', join(directory, 'page.html'), trace);
     assert.equal(done.status, 0);
-    assert.match(done.stderr, /the page has no notes: .*holds no notes: move it away/);
+    assert.match(done.stderr, /no notes: .*holds no notes: move it away/);
     assert.deepEqual(session.problems, []);
   });
 } finally {

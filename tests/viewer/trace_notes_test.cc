@@ -11,6 +11,9 @@
 #include <string>
 
 #include "tests/support/trace_builder.h"
+#include "tests/viewer/index_fixture.h"
+#include "viewer/server/api/posted_api.h"
+#include "viewer/server/http/trace_events.h"
 
 namespace countrace::viewer {
 namespace {
@@ -69,7 +72,7 @@ TEST_CASE("those of a folder that was not writable are in the cache") {
   std::filesystem::create_directory(of.directory.path() + "/countrace");
   Folders::Put(of.cached(), List({NoteAt(7)}).dump());
   CHECK(*ReadNotes(of.trace, of.id) == List({NoteAt(7)}));
-  // Of another trace at the same place.
+  // Another trace at the same place has none.
   CHECK(*ReadNotes(of.trace, Fingerprint{}) == Json::array());
   // The trace's own come first where one can write them.
   REQUIRE(
@@ -102,6 +105,34 @@ TEST_CASE("what is no list of notes is refused, however deep, and stays") {
     CHECK(absl::IsFailedPrecondition(
         WriteNotes(of.trace, of.id, Json::array(), kept)));
   }
+}
+
+TEST_CASE("the page of a copy keeps no notes, and says why") {
+  const Folders of;
+  const BuiltIndex built = BuildSyntheticIndex({.dispatches = 100});
+  const auto asked = [&](const TraceEvents& events, const std::string& method,
+                         const std::string& body = "") {
+    HttpRequest request;
+    request.method = method;
+    request.content_type = "application/json";
+    request.body = body;
+    return *AnswerPosted(*built.index, &events, request, "notes");
+  };
+  constexpr char kBody[] = R"({"before":[],"notes":[{"at":1,"text":"x"}]})";
+  const TraceEvents copy(of.trace, of.trace + "-of-another-tool");
+  CHECK(asked(copy, "GET").body == R"({"notes":[]})");
+  const HttpResponse refused = asked(copy, "POST", kBody);
+  CHECK(refused.status == 400);
+  CHECK(refused.body.find("countrace import -o") != std::string::npos);
+  const TraceEvents own(of.trace, of.trace);
+  const std::string deep(100'000, '[');
+  CHECK(asked(own, "POST",
+              R"({"before":[],"notes":)" + deep +
+                  std::string(deep.size(), ']') + "}")
+            .status == 400);
+  CHECK(asked(copy, "GET").body == R"({"notes":[]})");
+  CHECK(asked(own, "POST", kBody).status == 200);
+  CHECK(asked(own, "GET").body == R"({"notes":[{"at":1,"text":"x"}]})");
 }
 
 }  // namespace

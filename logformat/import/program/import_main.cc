@@ -320,8 +320,6 @@ absl::Status Import(const Arguments& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // What the caller of countrace had open is of no use here.
-  close_range(kInnerSocketFd + 1, ~0u, 0);
   Arguments arguments;
   if (!Parse(argc, argv, arguments)) {
     std::fputs("countrace-import: used by countrace only\n", stderr);

@@ -17,7 +17,7 @@ namespace countrace::viewer {
 
 inline constexpr std::size_t kMostNotes = 500;
 inline constexpr std::size_t kMostNoteBytes = 1000;  // of a text
-// Of the file. A request holds the notes before and after a change.
+// The file has so many: a request holds the notes before and after a change.
 inline constexpr std::size_t kMostNotesBytes = std::size_t{110} << 10;
 
 // A list of {"at": ns since the trace's begin, "text"}; empty: there is no

@@ -135,11 +135,16 @@ export function FindBox({timeline, find}: {timeline: Timeline; find: FindPlaces}
   const [text, setText] = useState(filter === '' ? '' : `:${filter}`);
   const mode = text.startsWith('>') ? 'command' : text.startsWith(':') ? 'filter' : 'find';
   const {at, setAt, marked, setMarked, hits, go, goTo, choose} = useHits(timeline, find, text, mode === 'find');
+  // With another text nothing of the list is chosen.
+  const change = (to: string): void => {
+    setText(to);
+    setAt(-1);
+    setMarked(-1);
+  };
   // Back, or a link, changes the filter.
   useEffect(() => {
-    setAt(-1);
-    if (filter !== '') setText(`:${filter}`);
-    else setText((shown) => shown.startsWith(':') ? '' : shown);
+    if (filter !== '') change(`:${filter}`);
+    else if (text.startsWith(':')) change('');
   }, [filter]);
 
   const run = (command: Command): void => {
@@ -150,8 +155,7 @@ export function FindBox({timeline, find}: {timeline: Timeline; find: FindPlaces}
     else if (command.id !== 'commands') core.commands.run(command.id, null);
   };
   const apply = (condition: string): void => {
-    setText(`:${condition}`);
-    setAt(-1);
+    change(`:${condition}`);
     keepCondition(condition);
     core.focus.filter.value = condition;
   };
@@ -168,10 +172,7 @@ export function FindBox({timeline, find}: {timeline: Timeline; find: FindPlaces}
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key === 'Enter') onEnter(event.shiftKey);
     else if (event.key === 'Escape') {
-      if (mode !== 'find') {
-        setText(filter === '' ? '' : `:${filter}`);
-        setAt(-1);
-      }
+      if (mode !== 'find') change(filter === '' ? '' : `:${filter}`);
       leave();
     } else if ((event.key === 'ArrowDown' || event.key === 'ArrowUp') && (mode === 'find' ? hits.length > 0 : listed)) {
       const down = event.key === 'ArrowDown';
@@ -190,11 +191,7 @@ export function FindBox({timeline, find}: {timeline: Timeline; find: FindPlaces}
              title={'Find; > command; : condition on the rows, as report --where: comm == "redis-server" && on_cpu_ns > 5ms'}
              {...(listed && chosen >= 0 ? {'aria-activedescendant': `find-${chosen}`} : {})}
              onFocus={() => setFocused(true)} onBlur={() => setFocused(false)}
-             onInput={(event) => {
-               setText(event.currentTarget.value);
-               setAt(-1);
-               setMarked(-1);
-             }}
+             onInput={(event) => change(event.currentTarget.value)}
              onKeyDown={onKeyDown} />
       {filter !== '' && (
         <button class="unfilter" aria-label="Show all rows" title="Show all rows" onClick={() => {
