@@ -30,7 +30,7 @@ struct Queried {
 
   Queried() {
     TraceBuilder made(trace);
-    made.Cpu(0).ProcessState(1000, 1, 1, 1, 0, "one");
+    made.Cpu(0).ProcessState(1000, 1, 1, 1, 0, "on\xff");
     made.Finish();
   }
   absl::StatusOr<QueryAnswer> Run(const std::string& sql) const {
@@ -44,6 +44,10 @@ TEST_CASE("an answer has whole lines, and errors have the command's words") {
   REQUIRE(whole.ok());
   CHECK(whole->csv == "n\r\n1\r\n");
   CHECK(!whole->cut);
+  CHECK(whole->said.empty());
+  const auto names = of.Run("SELECT comm FROM processes");
+  REQUIRE(names.ok());
+  CHECK(names->said.find("not UTF-8") != std::string::npos);
   const auto wrong = of.Run("SELECT nope");
   CHECK(absl::IsInvalidArgument(wrong.status()));
   CHECK(wrong.status().message().find("no such column: nope") == 0);

@@ -63,7 +63,10 @@ TEST_CASE("notes are what was written, with the rights of the trace's files") {
   CHECK(absl::IsAborted(
       WriteNotes(of.trace, of.id, Json::array(), List({NoteAt(1)}))));
   CHECK(*ReadNotes(of.trace, of.id) == first);
-  REQUIRE(WriteNotes(of.trace, of.id, first, Json::array()).ok());
+  REQUIRE(::chmod((of.trace + "/metadata").c_str(), 0640) == 0);
+  REQUIRE(WriteNotes(of.trace + "/", of.id, first, Json::array()).ok());
+  REQUIRE(::stat(of.file.c_str(), &status) == 0);
+  CHECK((status.st_mode & 0777u) == 0640u);
   CHECK(*ReadNotes(of.trace, of.id) == Json::array());
 }
 

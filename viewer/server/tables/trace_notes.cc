@@ -56,12 +56,13 @@ bool AreNotes(const Json& notes) {
 absl::Status Write(const std::string& path, const std::string& trace_path,
                    const std::string& text) {
   const std::string folder = std::filesystem::path(path).parent_path();
-  if (folder == CacheDirectory()) MakeCacheDirectory(folder);
+  const bool is_cached = folder == CacheDirectory();
+  if (is_cached) MakeCacheDirectory(folder);
   base::PendingFile file(path);
   absl::Status written = file.Create();
   if (written.ok()) written = file.Append(text);
   struct stat like {};
-  if (written.ok() && folder == trace_path &&
+  if (written.ok() && !is_cached &&
       ::stat((trace_path + "/metadata").c_str(), &like) == 0 &&
       ::chmod(file.temporary().c_str(), like.st_mode & 0666u) != 0) {
     written = absl::ErrnoToStatus(errno, "Cannot set the rights of " + path);
