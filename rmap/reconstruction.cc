@@ -364,6 +364,7 @@ class Reconstruction final : public logformat::ItemSink {
   bool IsInside(const EventRecord& record, std::uint64_t kept_ns);
   // Begins and ends the pauses up to a real time.
   void PassPauses(std::uint64_t time_ns);
+  void LeaveOutOfPause();
   bool paused() const { return dispatches_.coverage().paused; }
   // A loss that a pause holds, which began in this one.
   bool IsLeftOut(std::uint64_t begin_ns, std::uint64_t end_ns) const {
@@ -792,6 +793,14 @@ void Reconstruction::CloseSegmentsOfEnded() {
   }
 }
 
+// What lives in the open pause alone has no rows.
+void Reconstruction::LeaveOutOfPause() {
+  for (ThreadState& thread : registry_.threads()) {
+    thread.ended_before |=
+        thread.first_seen_ns >= kept_.At(kept_.Edge(next_edge_ - 1));
+  }
+}
+
 Report Reconstruction::Finish(const logformat::TraceReader& reader,
                               bool interrupted) {
   Enter(kNever - 1, /*may_precede=*/false);
@@ -830,12 +839,7 @@ Report Reconstruction::Finish(const logformat::TraceReader& reader,
   const auto session = reader.session_discarded();
   const bool session_loss = std::ranges::any_of(
       session, [](std::uint64_t records) { return records != 0; });
-  if (paused()) {
-    for (ThreadState& thread : registry_.threads()) {
-      thread.ended_before |=
-          thread.first_seen_ns >= kept_.At(kept_.Edge(next_edge_ - 1));
-    }
-  }
+  if (paused()) LeaveOutOfPause();
   paths_.IncludeChildren();
   const bool of_part = window_.of_range() || kept_.any();
   if (of_part) {

@@ -246,8 +246,7 @@ absl::Status CheckTable(const VerbParser& parser, const ReportOptions& options,
        "a picture has the whole tree: leave it out"},
       {options.format == "svg" && !tree,
        {"--format"},
-       "svg is a picture of --tree; of a timeline: countrace export --to "
-       "html"},
+       "svg is a picture of --tree: add it"},
       {!metrics,
        {"--with"},
        "it is for metrics; add --metric, --rules or --tree"}};

@@ -111,6 +111,25 @@ absl::StatusOr<CpuEvents> ReadCpuEvents(const SessionControl& session,
   return found;
 }
 
+// Of one id the first hook stays: records were written with its line.
+void DropRepeated(const char* file, TraceDescription& description) {
+  std::vector<HookInfo>& hooks = description.info.hooks;
+  std::stable_sort(
+      hooks.begin(), hooks.end(),
+      [](const HookInfo& a, const HookInfo& b) { return a.id < b.id; });
+  const auto repeated = std::unique(
+      hooks.begin(), hooks.end(), [&](const HookInfo& a, const HookInfo& b) {
+        if (a.id != b.id) return false;
+        if (HookText(a) != HookText(b)) {
+          description.messages.push_back(absl::StrFormat(
+              "%s has two hooks with id %d: %s and %s; the first is used", file,
+              a.id, a.FullName(), b.FullName()));
+        }
+        return true;
+      });
+  hooks.erase(repeated, hooks.end());
+}
+
 }  // namespace
 
 void ParseHooks(std::string_view text, TraceDescription& description,
@@ -183,21 +202,7 @@ void ParseHooks(std::string_view text, TraceDescription& description,
     }
     hooks.push_back(*std::move(hook));
   }
-  std::stable_sort(
-      hooks.begin(), hooks.end(),
-      [](const HookInfo& a, const HookInfo& b) { return a.id < b.id; });
-  // If an id repeats, its records were written with the first line.
-  const auto repeated = std::unique(
-      hooks.begin(), hooks.end(), [&](const HookInfo& a, const HookInfo& b) {
-        if (a.id != b.id) return false;
-        if (HookText(a) != HookText(b)) {
-          description.messages.push_back(absl::StrFormat(
-              "%s has two hooks with id %d: %s and %s; the first is used", file,
-              a.id, a.FullName(), b.FullName()));
-        }
-        return true;
-      });
-  hooks.erase(repeated, hooks.end());
+  DropRepeated(file, description);
 }
 
 void ParseTriggers(std::string_view text, TraceDescription& description) {
