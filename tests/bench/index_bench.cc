@@ -46,6 +46,7 @@ const char* NameOf(RowKind kind) {
     case RowKind::kCounter:
       return "counter";
     case RowKind::kThreadWait:
+    case RowKind::kThreadBlocked:
       return "wait";
     case RowKind::kInterrupt:
       return "handler";
