@@ -111,7 +111,7 @@ absl::StatusOr<CpuEvents> ReadCpuEvents(const SessionControl& session,
   return found;
 }
 
-// Of one id the first hook stays: records were written with its line.
+// The first hook of an id stays: records were written with its line.
 void DropRepeated(const char* file, TraceDescription& description) {
   std::vector<HookInfo>& hooks = description.info.hooks;
   std::stable_sort(

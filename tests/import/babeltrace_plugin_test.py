@@ -163,7 +163,7 @@ class OwnTraces(InBabeltrace):
                 ('bye="path"', 'There is no parameter `bye`; there are: by, '
                  'format, rows, map, output'),
                 ('by="pat"', 'Parameter `by` is "pat"; it can be: cpu, fault, '
-                 'file, hook, path, preemptor, process, segment, syscall, '
+                 'file, hook, level, path, preemptor, process, segment, syscall, '
                  'thread, waker'),
                 ('format="xml"', 'Parameter `format` is "xml"; it can be: '
                  'csv, json, jsonl, text'),
