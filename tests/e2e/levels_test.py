@@ -63,6 +63,18 @@ class Levels(Recording):
         self.assertEqual(self.segments('--group-by', 'level.cold_cache'),
                          [(2, 1), (4, 0)])
 
+    def test_a_trace_with_a_pause(self):
+        """What lies in it is in no row; counts of dumps around it are of both."""
+        rows = self.record('--trigger', 'hook shop:open if on == 0 then pause')
+        for row, _ in rows.values():
+            self.assertEqual(row['times'], 1)
+            self.assertGreater(min(row['up_ns'], row['on_cpu_ns']), 0)
+            self.assertEqual(row['counts'], {})
+        self.assertEqual(self.segments('--columns', 'calls'), [(5, None)])
+        refused = self.countrace('report', '--given', 'pages > 400', self.trace, check=False)
+        self.assertEqual(1, refused.returncode)
+        self.assertIn('leaves out pauses', refused.stderr)
+
     def test_commands_of_the_page(self):
         self.record('--no-kernel')
         commands = re.findall(r'^    countrace (.*)$', PAGE.read_text(), re.MULTILINE)
