@@ -19,8 +19,8 @@ GETUID = "kfunc:__do_sys_getuid"
 # The same function by another name, of which no type is described.
 PROBED = "kfunc:__x64_sys_getuid"
 READER = f"busybox dd if=/dev/zero of=/dev/null bs=1 count={READS}"
-# Less than all records of a recording take.
-FLIGHT = "256K"
+# Less than all records of that recording take, with what waits in a ring.
+FLIGHT, FLIGHT_ROUNDS = "256K", 40 * ROUNDS
 FOUR = "task-clock,page-faults,context-switches,cpu-migrations"
 
 
@@ -48,7 +48,7 @@ def commands():
         **record("four", "", events=FOUR),
         **record("calls", "--kernel syscalls", events=FOUR, hook=""),
         **record("flight", f"--flight {FLIGHT}",
-                 f"counted_loop calls {4 * ROUNDS} {CALLS}"),
+                 f"counted_loop calls {FLIGHT_ROUNDS} {CALLS}"),
         **record("sets", "--rotate 2ms",
                  events="task-clock,{page-faults},{context-switches}"),
         **record("every", f"--dump \"{GETUID} every 100\""),
@@ -134,7 +134,7 @@ class FunctionHooks(unittest.TestCase):
         lines = self.lines("flight", "")
         kept = len(self.lines("flight", "getuid__enter"))
         self.assertGreater(kept, CALLS)
-        self.assertLess(kept, 4 * ALL)
+        self.assertLess(kept, FLIGHT_ROUNDS * CALLS)
         self.assertEqual(self.report("flight")["loss"]["discarded_events"], 0)
         begin, end = (
             max(i for i, line in enumerate(lines) if f"loop:body__{part}" in line)
