@@ -19,7 +19,8 @@ GETUID = "kfunc:__do_sys_getuid"
 # The same function by another name, of which no type is described.
 PROBED = "kfunc:__x64_sys_getuid"
 READER = f"busybox dd if=/dev/zero of=/dev/null bs=1 count={READS}"
-# Less than all records of that recording take, with what waits in a ring.
+# Less than all records of that recording take: a CPU keeps its first packet and
+# its latest, of 1 MiB each, besides.
 FLIGHT, FLIGHT_ROUNDS = "256K", 40 * ROUNDS
 FOUR = "task-clock,page-faults,context-switches,cpu-migrations"
 
