@@ -8,6 +8,7 @@ Usage: cpi_test.py COUNTRACE [unittest options].
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -151,6 +152,17 @@ class Cpi(unittest.TestCase):
                             ([], "a picture of --tree")):
             self.assertIn(said, run("report", "--format", "svg", *words, listing(0),
                                     status=2))
+
+    def test_pictures_of_the_page(self):
+        """As docs/cpi.md makes them; a listing has one instant."""
+        (page,) = re.findall(r"## The tree as a picture\n\n(.*?)\n\n",
+                             (ROOT / "docs/cpi.md").read_text(), re.DOTALL)
+        commands = [line.split()[1:-2] for line in page.splitlines()]
+        self.assertEqual(len(commands), 2)
+        for *words, _ in commands:
+            picture = ElementTree.fromstring(run(*words, listing(5)))
+            self.assertGreater(sum(1 for _ in picture.iter(
+                "{http://www.w3.org/2000/svg}title")), 4, words)
 
     def bars(self, *words):
         """Title of a rectangle -> (x, width, (y, height))."""
