@@ -52,7 +52,7 @@ void RangeObserver::OnTime(const AttributedTime& attributed) {
 
 void RangeObserver::OnCounts(const AttributedCount& attributed) {
   AttributedCount cut = attributed;
-  if (!Cut(cut)) return;
+  if (!CutCount(cut)) return;
   // By time, to the last one: a count has no times of its own.
   const std::uint64_t all_ns = cut.end_ns - cut.begin_ns;
   std::uint64_t passed_ns = 0, given = 0;
@@ -74,7 +74,7 @@ void RangeObserver::OnCounts(const AttributedCount& attributed) {
 
 void RangeObserver::OnUnseen(const UnseenCount& unseen) {
   UnseenCount cut = unseen;
-  if (!Cut(cut)) return;
+  if (!CutCount(cut)) return;
   cut.begin_ns = kept_.EndAt(cut.begin_ns);
   cut.end_ns = kept_.BeginAt(cut.end_ns);
   next_.OnUnseen(cut);

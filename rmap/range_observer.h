@@ -79,6 +79,13 @@ class RangeObserver final : public TimelineObserver {
     span.end_ns = std::min(span.end_ns, range_.until_ns);
     return true;
   }
+  // The same of a count, which may be of an instant: the end of an interrupt
+  // and an edge. Sums that the range has not were taken before its begin.
+  template <typename Count>
+  bool CutCount(Count& count) const {
+    const bool instant = count.begin_ns == count.end_ns;
+    return instant ? Has(count.begin_ns) : Cut(count);
+  }
   // Calls `add` with each real part of `span`, and whether it is the first and
   // the last one.
   template <typename Span, typename Add>
