@@ -209,10 +209,10 @@ TEST_CASE(
     CHECK(backwards == 0);
     CAPTURE(broken_after, hidden_switches);
     // Where the kernel hides threads, idle threads become hidden now and then,
-    // in mid-recording: then the counters show the switches. The check with
-    // them, below, still holds.
-    const bool hides = !hidden.empty() || hidden_switches != 0;
-    CHECK(broken_chain <= (hides ? dispatches / 100 : 0));
+    // in mid-recording: then the counters show the switches, at least one where
+    // the chain is broken. How many depends on what the machine does besides.
+    CHECK(broken_chain <= hidden_switches);
+    CHECK(hidden_switches <= dispatches);
     for (std::size_t i = 0; i < before.size(); ++i) {
       CAPTURE(trace.info.cpu_events[i]);
       CHECK(sums[i] ==
@@ -363,7 +363,11 @@ TEST_CASE(
     const std::uint64_t counted =
         trace.Count(line.pid, trace.EventIndex("page-faults"));
     CHECK(counted >= kPages);
-    CHECK(counted <= trace.All(CpuEvent::kFault).size());
+    // Else a hidden thread ran between two of its records, whose faults are
+    // among the counted ones.
+    if (trace.HasWholeDispatches(line.pid)) {
+      CHECK(counted <= trace.All(CpuEvent::kFault).size());
+    }
   }
   SECTION("without them the count stays") {
     options.fault_records = false;
@@ -578,9 +582,12 @@ TEST_CASE(
       const std::uint64_t skipped =
           record.counters.at(0) - before - (first ? 0 : 1);
       first = false;
+      // An idle CPU that switches to a hidden thread and back shows neither; a
+      // hidden thread that lives shortly is known by the next record alone.
+      const bool hides = running == 0 || running != record.prev_tid();
       if (lost > 0) {
         missing += skipped;
-      } else if (hidden_since_dump || hidden.count(running) == 1) {
+      } else if (hidden_since_dump || hides || hidden.count(running) == 1) {
         hidden_switches += skipped;
       } else {
         unexplained += skipped;
@@ -596,9 +603,8 @@ TEST_CASE(
   }
   CAPTURE(trace.discarded, missing, lost_at_end, hidden_switches, forks);
   // Switches are missing only at reported losses, and as many as reported.
-  // (Where the kernel hides threads, a short-lived one may not be known as
-  // hidden.)
-  CHECK(unexplained <= hidden_switches);
+  CHECK(unexplained == 0);
+  CHECK(hidden_switches <= missing / 10);
   const std::uint64_t slack = hidden_switches > 0 ? 1000 : 0;
   CHECK(missing > 1000);
   CHECK(missing <= trace.discarded + slack);
