@@ -1,5 +1,5 @@
 // What RangeObserver passes on of a range is what the report of that range has:
-// time and counts by account and thread, records lost or not.
+// time and counts by account and thread, waits, records lost or not.
 #include <catch2/catch.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -35,6 +35,12 @@ class Passed final : public TimelineObserver {
       of_threads_[{count.event, count.thread}] += count.count;
     }
   }
+  void OnWait(const WaitSpan& span) override {
+    wait_ns_[span.thread] += span.end_ns - span.begin_ns;
+  }
+  void OnBlocked(const BlockedSpan& span) override {
+    blocked_ns_[span.thread] += span.end_ns - span.begin_ns;
+  }
 
   void Check(const Report& report) {
     for (const CpuRow& row : report.cpu_rows) {
@@ -55,20 +61,21 @@ class Passed final : public TimelineObserver {
       CHECK(counts_[{event, Account::kUnattributed}] == books.unattributed);
       for (const ThreadRow& row : report.threads) {
         CAPTURE(row.tid);
-        CHECK(of_threads_[{event, row.index}] ==
-              row.counts[event].value_or(0));
+        CHECK(of_threads_[{event, row.index}] == row.counts[event].value_or(0));
       }
     }
     for (const ThreadRow& row : report.threads) {
       CAPTURE(row.tid);
       CHECK(on_cpu_ns_[row.index] == row.on_cpu_ns.value_or(0));
+      if (row.wait_ns) CHECK(wait_ns_[row.index] == *row.wait_ns);
+      if (row.blocked_ns) CHECK(blocked_ns_[row.index] == *row.blocked_ns);
     }
   }
 
  private:
   std::map<std::pair<std::uint32_t, Account>, std::uint64_t> time_, counts_;
   std::map<std::pair<std::uint32_t, ThreadIndex>, std::uint64_t> of_threads_;
-  std::map<ThreadIndex, std::uint64_t> on_cpu_ns_;
+  std::map<ThreadIndex, std::uint64_t> on_cpu_ns_, wait_ns_, blocked_ns_;
 };
 
 TEST_CASE("range: what an observer gets of it is what its report has",
