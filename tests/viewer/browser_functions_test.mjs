@@ -288,6 +288,50 @@ try {
     await table();
   });
 
+  await claims.claim('zoomed in, V shows the sampled stacks in time: those of `countrace export`', async () => {
+    const query = (sql) => run('query', '--format', 'jsonl', sql, trace).trim().split('\n').map((line) => JSON.parse(line));
+    const frames = new Map(query('SELECT frame, parent, function, inlined FROM frames').map((one) => [one.frame, one]));
+    const begin = (await session.api('trace')).begin_ns;
+    const {thread} = query('SELECT thread, count(*) AS n FROM samples WHERE thread IS NOT NULL GROUP BY thread ORDER BY n DESC LIMIT 1')[0];
+    const taken = query(`SELECT time_ns, frame FROM samples WHERE thread = ${thread} ORDER BY time_ns`).slice(20, 80);
+    assert.equal(taken.length, 60);
+    const [from, to] = [taken[0].time_ns - begin, taken.at(-1).time_ns - begin + 1];
+    const answer = await session.api(`sample_stacks?threads=${thread}&view_from=${from}&view_to=${to}`);
+    const [{samples}] = answer.threads;
+    assert.deepEqual(samples.map(({t, stack}) => [t, stack.map((one) => answer.functions[one]).join(' > ')]), taken.map(({time_ns: t, frame}) => {
+      const names = [];
+      for (let at = frame; at; at = frames.get(at).parent) names.unshift(frames.get(at).function, ...(frames.get(at).inlined ? [frames.get(at).inlined] : []));
+      return [t - begin, names.join(' > ')];
+    }));
+    // None where there are more samples than a screen can show.
+    const {durationNs} = await session.ask('__pv.view()');
+    const whole = await session.api(`sample_stacks?threads=${thread}&view_from=0&view_to=${durationNs}`);
+    assert.equal(whole.threads[0].samples === null, query(`SELECT count(*) AS n FROM samples WHERE thread = ${thread}`)[0].n > 512);
+    const {process} = (await session.api('threads')).items.find((one) => one.thread === thread);
+    await session.revisit(`#open=${process}&from=${from}&to=${to}`);
+    await session.settled();
+    await session.page.locator('.area').focus();
+    await session.page.keyboard.press('v');
+    await session.until('__pv.stacks()?.some(({boxes}) => boxes?.length > 0)');
+    await session.settled();
+    await session.page.waitForURL(/stacks=1/);
+    const mark = (await session.ask('__pv.stacks()')).find(({boxes}) => boxes?.length > 0);
+    const outer = mark.boxes.filter(({depth}) => depth === 0);
+    assert.ok(outer.length > 0 && outer.every((one, i) => one.to > one.from && (i === 0 || one.from >= outer[i - 1].to)));
+    const box = outer.reduce((longest, one) => one.to - one.from > longest.to - longest.from ? one : longest);
+    const {startNs, nsPerPx} = await session.ask('__pv.view()');
+    const [x, y] = [(Math.max(box.from, startNs) + box.to) / 2, mark.y + 5];
+    const tip = await session.ask(`__pv.describe(${(x - startNs) / nsPerPx}, ${y})`);
+    assert.equal(tip.title, mark.functions[box.name]);
+    await session.shot(shots, 'stacks-in-time');
+    const area = await session.page.locator('.area').boundingBox();
+    await session.page.mouse.click(area.x + (x - startNs) / nsPerPx, area.y + y);
+    await session.until(`Math.abs(__pv.view().selection?.from - ${box.from}) < 1 && Math.abs(__pv.view().selection?.to - ${box.to}) < 1`);
+    await session.revisit('');
+    await tab('Functions');
+    await table();
+  });
+
   await claims.claim('where the chosen process has no sample, the table says how to see the others\'', async () => {
     const {items} = await session.api('processes');
     const {process} = items.find(({comm}) => comm.startsWith('work'));

@@ -22,6 +22,7 @@
 #include "viewer/server/api/index_api.h"
 #include "viewer/server/http/http_server.h"
 #include "viewer/server/tables/function_table.h"
+#include "viewer/server/tables/sample_stacks.h"
 #include "viewer/server/tables/sample_tree.h"
 #include "viewer/server/tables/sampled_ranges.h"
 #include "viewer/server/tables/trace_report.h"
@@ -42,7 +43,7 @@ SampledRanges& Ranges() {
 
 // A page that selects another range has no use for the last answer.
 std::atomic<std::uint64_t> newest_table{0}, newest_listing{0}, newest_tree{0},
-    newest_times{0}, newest_density{0};
+    newest_times{0}, newest_density{0}, newest_stacks{0};
 
 // The right to name code, which one request has at a time, since files may need
 // long. A later request of its kind takes the place of one that waits: one that
@@ -85,7 +86,7 @@ class Naming {
   bool is_admitted_ = false;
 };
 // And a query of each of two traces (limited_query.h).
-static_assert(HttpLimits().threads > 1 + 5 + 2);
+static_assert(HttpLimits().threads > 1 + 6 + 2);
 
 HttpResponse Replaced() {
   return Refuse(409, "A later request took the place of this one");
@@ -202,6 +203,24 @@ HttpResponse Density(const TimelineIndex& index, const TraceEvents& events,
       begin_ns + view->end_ns, static_cast<std::size_t>(*columns)));
 }
 
+// `sample_stacks`: of all samples, too.
+HttpResponse StacksInView(const TimelineIndex& index, const TraceEvents& events,
+                          ApiQuery& query) {
+  const auto threads = query.Numbers("threads", kMaxParents);
+  if (!threads) return Refuse(400, query.error());
+  const auto view = query.Range("view_from", "view_to");
+  if (!view) return Refuse(400, query.error());
+  HttpResponse refused;
+  const auto wanted = Want(index, events, query, newest_stacks, refused);
+  if (!wanted) return refused;
+  const Naming naming(newest_stacks, wanted->number);
+  if (!naming.is_admitted()) return Replaced();
+  const std::uint64_t begin_ns = index.header().begin_ns;
+  return AnswerJson(SampleStacks(wanted->range->samples, *threads, begin_ns,
+                                 begin_ns + view->begin_ns,
+                                 begin_ns + view->end_ns));
+}
+
 // The text of the function's lines, with some around: of each file its pieces.
 Json SourcesOf(const rmap::Listing& listing, std::vector<std::string>& notes) {
   Json sources = Json::array();
@@ -288,11 +307,13 @@ std::optional<HttpResponse> AnswerFunctions(const TimelineIndex& index,
     return events == nullptr ? AnswerJson({{"threads", nullptr}})
                              : Density(index, *events, query);
   }
-  if (name != "functions" && name != "annotate" && !is_tree) {
+  const bool is_stacks = name == "sample_stacks";
+  if (name != "functions" && name != "annotate" && !is_tree && !is_stacks) {
     return std::nullopt;
   }
   if (events == nullptr) return Refuse(404, "No trace beside the index");
-  HttpResponse response = is_tree ? Tree(index, *events, query, is_times)
+  HttpResponse response = is_tree     ? Tree(index, *events, query, is_times)
+                          : is_stacks ? StacksInView(index, *events, query)
                           : name == "functions"
                               ? Functions(index, *events, query)
                               : Annotate(index, *events, query, sources);

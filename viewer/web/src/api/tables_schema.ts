@@ -248,6 +248,15 @@ export interface CallTreeAnswer {
 export interface TreeRow extends FunctionRow {
   depth: number;
 }
+// The stack has places in `functions`, from the outermost one in.
+export interface SampledStack {
+  t: number;
+  stack: number[];
+}
+export interface SampleStacksAnswer {
+  functions: string[];
+  threads: {thread: number; samples: SampledStack[]|null}[]|null;
+}
 export interface SampleTreeAnswer {
   rows: TreeRow[]; // each behind its caller
   left_out: number;

@@ -72,6 +72,7 @@ function timelineOf({core, engine, timeline}: Application) {
       all: [...timeline.places.value.all],
       chosen: [...timeline.places.value.chosen],
     },
+    stacks: () => timeline.stacks.shown.value && timeline.stacks.inSight(),
     samples: () => timeline.samples.shown.value && {...timeline.samples.shown.value, threads: [...timeline.samples.shown.value.threads]},
     rare: () => timeline.rare.items.value.map(({kind, from, to, hook}) => ({kind, from, to, hook})),
     hoverWait: () => timeline.hoverWait.answer.value,

@@ -53,6 +53,7 @@ export const COMMANDS: readonly Command[] = [
   {id: 'panel', keys: 'Q', says: 'show or hide the tables'},
   {id: 'source', keys: 'G', says: 'the code of the open segments, in place of the tables (view --source DIR)'},
   {id: 'functions', keys: 'U', says: 'the table of functions, from samples; Enter shows the code of one, Esc the table again'},
+  {id: 'stacks', keys: 'V', says: 'sampled stacks as a flame in time, under their threads; zoomed in'},
   {id: 'query', keys: 'Shift Q', says: 'ask the trace in SQL, as by countrace query'},
   {id: 'picture', keys: 'Shift P', says: 'save a picture of the timeline (PNG)'},
   {id: 'drawing', keys: 'Shift V', says: 'save it as a drawing (SVG)'},
@@ -79,7 +80,7 @@ const PLAIN: Record<string, string> = {
   ArrowUp: 'row-up', ArrowDown: 'row-down', Enter: 'row-toggle', ArrowLeft: 'nudge-left',
   ArrowRight: 'nudge-right', Digit0: 'fit', KeyF: 'frame',
   Space: 'play', Period: 'next', Comma: 'previous', Minus: 'slower',
-  Equal: 'faster', Home: 'start', End: 'end', KeyJ: 'reverse', KeyK: 'pause', KeyL: 'forward', KeyO: 'loop', KeyI: 'skip-idle', KeyP: 'pin', KeyH: 'hide', KeyQ: 'panel', KeyC: 'compare', KeyT: 'step-kind', KeyG: 'source', KeyU: 'functions', KeyE: 'by-events', KeyY: 'follow', KeyR: 'rank-rows', KeyM: 'note', BracketLeft: 'marker-a', BracketRight: 'marker-b',
+  Equal: 'faster', Home: 'start', End: 'end', KeyJ: 'reverse', KeyK: 'pause', KeyL: 'forward', KeyO: 'loop', KeyI: 'skip-idle', KeyP: 'pin', KeyH: 'hide', KeyQ: 'panel', KeyC: 'compare', KeyT: 'step-kind', KeyG: 'source', KeyU: 'functions', KeyE: 'by-events', KeyY: 'follow', KeyR: 'rank-rows', KeyM: 'note', KeyV: 'stacks', BracketLeft: 'marker-a', BracketRight: 'marker-b',
   Escape: 'clear',
 };
 const SHIFTED: Record<string, string> = {

@@ -22,8 +22,8 @@ interface Tip {
 
 // Describes the item under the pointer as text, and the records lost then.
 export function describe(core: Core, engine: TimelineEngine, x: number, y: number): Tip|null {
-  const tip = describeItem(core, engine, x, y);
   const at = toNs(core.view.viewport.peek(), x);
+  const tip = stackTip(engine, y, at) ?? describeItem(core, engine, x, y);
   const slack = 2 * core.view.viewport.peek().nsPerPx;
   const lost = engine.losses.find((loss) => loss.begin_ns - slack <= at && at <= loss.end_ns + slack);
   if (!lost) return tip;
@@ -39,6 +39,14 @@ interface Place {
   row: SubRow;
   lane: Lane;
   at: number;
+}
+
+function stackTip(engine: TimelineEngine, y: number, at: number): Tip|null {
+  const found = engine.timeline.stacks.at(y, at);
+  return found && {
+    title: found.name, swatch: null,
+    lines: [`sampled ${found.box.samples === 1 ? 'once' : `${formatCount(found.box.samples)} times in a row`}`, `from ${formatInstant(found.box.from, 1)} to ${formatInstant(found.box.to, 1)}`],
+  };
 }
 
 function describeItem(core: Core, engine: TimelineEngine, x: number, y: number): Tip|null {

@@ -99,6 +99,8 @@ export class Pointer {
     const {engine, timeline: {core}} = this;
     const hit = engine.hit(x, y);
     core.focus.lane.value = hit?.lane.id ?? null;
+    const stack = hit && this.timeline.stacks.at(y, hit.at);
+    if (stack) return core.selection.selectRange(stack.box.from, stack.box.to);
     const tile = hit?.row ? engine.tileAt(hit.row, hit.at) : null;
     const item = hit && tile ? itemNear(tile, hit.at, CLICK_PX * core.view.viewport.value.nsPerPx) : null;
     core.selection.select(hit?.row && item ? selectedOf(core.names, hit.lane, hit.row, item) : null);

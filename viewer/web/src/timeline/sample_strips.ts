@@ -5,7 +5,10 @@ import {effect, type Signal, signal} from '@preact/signals-core';
 
 import {isReplaced} from '../api/client';
 import type {Core} from '../core/core';
-import type {Strip} from './paint/sample_painter';
+import type {Viewport} from '../core/viewport';
+import type {Brush} from './paint/brush';
+import {paintSampleStrips, type Strip} from './paint/sample_painter';
+import type {Theme} from '../core/palette';
 import type {Rows} from './rows/rows';
 
 const REST_MS = 200;
@@ -41,13 +44,17 @@ export class SampleStrips {
   }
 
   // Those whose threads have a row in sight, each at its foot.
-  inSight(): Strip[] {
+  private inSight(): Strip[] {
     const strips = this.shown.peek();
     return strips === null ? [] : this.rows.inSight().flatMap((lane) => {
       const [columns, run] = [lane.kind === 'thread' && strips.threads.get(lane.owner), lane.rows.find(({kind}) => kind === 'run')];
       const extent = run && this.rows.extentOf(lane, run);
       return columns && extent && extent.height > 0 ? [{y: extent.y + extent.height - 1, columns, from: strips.from, to: strips.to}] : [];
     });
+  }
+
+  paint(context: Brush, view: Viewport, theme: Theme): void {
+    paintSampleStrips(context, this.inSight(), view, theme);
   }
 
   private async load(): Promise<void> {

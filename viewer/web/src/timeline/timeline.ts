@@ -14,6 +14,7 @@ import {LaneCommands} from './rows/lane_commands';
 import {moveFocus, moveProcess} from './rows/row_focus';
 import {RowTree} from './rows/row_tree';
 import {Rows} from './rows/rows';
+import {SampleStacks} from './sample_stacks';
 import {SampleStrips} from './sample_strips';
 import {SelectedValues} from './selected_values';
 
@@ -25,6 +26,7 @@ export class Timeline {
   readonly hoverWait: HoverWait;
   readonly selectedValues: SelectedValues;
   readonly samples: SampleStrips;
+  readonly stacks: SampleStacks;
   // Where in the trace the hits of the find box are.
   readonly places: Signal<Places|null> = signal(null);
   // What the user marked in time.
@@ -40,6 +42,7 @@ export class Timeline {
     this.hoverWait = new HoverWait(core);
     this.selectedValues = new SelectedValues(core);
     this.samples = new SampleStrips(core, this.rows);
+    this.stacks = new SampleStacks(core, this.rows);
     core.address.register(...this.rows.fields(), ...this.viewFields(), this.rare.field());
     this.registerWindow();
     this.registerRows();
@@ -50,6 +53,7 @@ export class Timeline {
     this.rare.start();
     this.selectedValues.start();
     this.samples.start();
+    this.stacks.start();
   }
 
   private viewFields(): Field[] {
@@ -121,6 +125,7 @@ export class Timeline {
         const lane = rows.focusedLane();
         if (lane) commands.toggleLane(lane);
       },
+      stacks: () => this.stacks.toggle(),
       lift: () => moveProcess(core, rows, commands, -1),
       lower: () => moveProcess(core, rows, commands, 1),
       'rank-rows': () => {

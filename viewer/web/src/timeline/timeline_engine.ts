@@ -17,7 +17,6 @@ import {type Extent, type OverlayScene, paintOverlay, type WaitMark} from './pai
 import type {Brush} from './paint/brush';
 import {drawPicture, paintPicture} from './paint/picture';
 import {paintFlags, paintFlagsOnRuler} from './paint/flag_painter';
-import {paintSampleStrips} from './paint/sample_painter';
 import {paintRuler} from './paint/ruler_painter';
 import {StripAtlas} from './paint/strip_atlas';
 import {columnAt, counterTop} from './tiles/tile_lookup';
@@ -67,7 +66,7 @@ export class TimelineEngine {
 
   private readonly core: Core;
 
-  constructor(private readonly timeline: Timeline, overview: Uint32Array) {
+  constructor(readonly timeline: Timeline, overview: Uint32Array) {
     const {core} = timeline;
     this.core = core;
     this.minimapPainter = new MinimapPainter(overview);
@@ -105,7 +104,7 @@ export class TimelineEngine {
     });
     effect(() => {
       void [core.range.chosen.value, core.range.compared.value, core.playback.play.value, core.focus.pointer.value, core.selection.wait.value, timeline.hoverWait.answer.value,
-            core.selection.selected.value, timeline.places.value, timeline.flags.value, timeline.samples.shown.value];
+            core.selection.selected.value, timeline.places.value, timeline.flags.value, timeline.samples.shown.value, timeline.stacks.shown.value];
       this.dirtyTop = true;
       this.schedule();
     });
@@ -343,7 +342,8 @@ export class TimelineEngine {
           (key) => this.cache.cover(key, TILE_COLUMNS).map((patch) => patch.tile)),
     };
     paintOverlay(context, scene, this.core.book.value.theme);
-    paintSampleStrips(context, timeline.samples.inSight(), scene.view, core.book.value.theme);
+    timeline.samples.paint(context, scene.view, core.book.value.theme);
+    timeline.stacks.paint(context, scene.view, core.book.value.theme);
     paintFlags(context, timeline.flags.peek(), scene.view, scene.height, core.book.value.theme);
     const {flashes, sparks} = unfoldingInSight(core, timeline.rows, this);
     paintUnfolding(context, flashes, sparks, this.core.book.value.theme);

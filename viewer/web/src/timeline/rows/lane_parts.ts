@@ -25,9 +25,12 @@ export interface Lane {
   y: number;
   height: number;
   rows: SubRow[];
+  stacks?: {y: number; height: number}; // of the thread's samples; absent: not shown
 }
 export type NewLane = Omit<Lane, 'y'>;
 
 export const HEADING = 26;
 export const SEGMENT = 17;
 export const PAD = 5;
+export const STACK_ROWS = 10; // depths of sampled stacks that are shown
+export const STACK_ROW_PX = 11;

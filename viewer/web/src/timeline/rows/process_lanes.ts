@@ -3,7 +3,7 @@
 
 import type {Branches, ProcessBranch, ThreadBranch} from '../../api/schema';
 import {formatCount, formatPercent} from '../../core/units';
-import {HEADING, type NewLane, PAD, SEGMENT, type SubRow} from './lane_parts';
+import {HEADING, type NewLane, PAD, SEGMENT, STACK_ROW_PX, STACK_ROWS, type SubRow} from './lane_parts';
 import {type Names, processName, threadName} from '../../core/names';
 
 // What the user chose, on top of what is shown by itself.
@@ -18,10 +18,11 @@ export interface Tree {
   handlers: boolean; // interrupts are shown under their CPUs
   cpus: boolean|null; // whether each has a lane; null: if they are few
   counters: boolean|null;
+  stacks: boolean; // sampled ones are shown under their threads
 }
 export const CLOSED_TREE: Tree = {
   opened: new Set(), closed: new Set(), unfolded: 0, pinned: [], hidden: new Set(), shown: new Set(),
-  allThreads: new Set(), handlers: false, cpus: null, counters: null,
+  allThreads: new Set(), handlers: false, cpus: null, counters: null, stacks: false,
 };
 
 const OPEN_HEAVY = 3; // processes of the trace that are open by themselves,
@@ -34,6 +35,7 @@ const RUN = 13;
 const HOOK = 9;
 const MAX_DEPTH_SHOWN = 32;
 const CLOSED_HEIGHT = 26;
+const STACKS = STACK_ROWS * STACK_ROW_PX;
 
 // How many of the heaviest are open by themselves in rows of this height; 0: no
 // process is.
@@ -77,7 +79,7 @@ export function addProcessLanes(
     const isOpen = open.has(group.process);
     const toggle = {open: isOpen, pinned: tree.pinned.includes(group.process)};
     if (group.thread) {
-      add({...threadLane(names, group.thread, group.process, isOpen, false), toggle});
+      add({...withStacks(threadLane(names, group.thread, group.process, isOpen, false), isOpen, tree), toggle});
       continue;
     }
     add({...processLane(names, group, isOpen), toggle});
@@ -105,7 +107,7 @@ function addThreadLanes(
   const whole = tree.allThreads.has(process) || branches.total < branches.of ||
       branches.total - branches.active <= FEW_IDLE;
   const shown = branches.items.filter((item) => whole || item.active || item.kept);
-  for (const branch of shown) add({...threadLane(names, branch, process, true, true), toggle: null});
+  for (const branch of shown) add({...withStacks(threadLane(names, branch, process, true, true), true, tree), toggle: null});
   const folded = branches.total - shown.length;
   if (folded <= 0) return;
   const idle = branches.total - branches.active;
@@ -182,4 +184,9 @@ function threadLane(names: Names, branch: ThreadBranch, process: number, open: b
     rows: parts,
     toggle: null,
   };
+}
+
+// Room for the sampled stacks of a thread, below all else.
+function withStacks(lane: NewLane, open: boolean, tree: Tree): NewLane {
+  return open && tree.stacks ? {...lane, height: lane.height + STACKS, stacks: {y: lane.height - PAD, height: STACKS}} : lane;
 }

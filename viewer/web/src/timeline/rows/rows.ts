@@ -92,6 +92,10 @@ export class Rows {
       set('open', 'opened'), set('close', 'closed'), set('show', 'shown'), set('idle', 'allThreads'),
       {key: 'pin', read: (text) => this.change({pinned: listIn(text) ?? []}), write: () => listText(this.tree.value.pinned)},
       set('hide', 'hidden'), fold('cpus', 'cpus'), fold('counters', 'counters'),
+      flagField('stacks', {
+        get value() { return tree.value.stacks; },
+        set value(stacks) { tree.value = {...tree.value, stacks}; },
+      }),
       {
         key: 'all',
         read: (text) => this.change({unfolded: Math.min(wholeIn(text) ?? 0, MOST_PAGES)}),
