@@ -340,6 +340,25 @@ await onSyntheticPage(async ({claims, page, session, shots, truth, view, areaBox
     await session.key('0');
   });
 
+  await claims.claim('a flame has the depths of the window: at an instant as many as calls are open', async () => {
+    const {durationNs} = await view();
+    const parents = (await session.api('processes')).items.map(({process}) => process).slice(0, 64);
+    let [deep, shallow] = [0, 0];
+    for (let i = 1; i <= 20; ++i) {
+      const at = Math.floor(durationNs * i / 21);
+      const open = new Map((await session.api(`state?t=${at}&threads=all&top=1000`)).threads.map((one) => [one.thread, one.open.length]));
+      for (const {items} of (await session.api(`rows?from=${at}&to=${at}&parent=${parents}`)).parents) {
+        for (const {thread, rows} of items) {
+          const depths = rows.filter(({kind}) => kind === 'segment').length;
+          assert.equal(depths, open.get(thread) ?? 0, `thread ${thread} at ${at}`);
+          if (depths > 1) ++deep;
+          else ++shallow;
+        }
+      }
+    }
+    assert.ok(deep > 10 && shallow > 10, `${deep} ${shallow}`);
+  });
+
   await claims.claim('another event and CPU can be chosen for the strip', async () => {
     await page.locator('.picker select').first().selectOption('1');
     await page.locator('.picker select').last().selectOption('0');

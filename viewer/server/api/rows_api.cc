@@ -23,11 +23,21 @@ namespace {
 
 using Json = nlohmann::json;
 
-Json ThreadBranchJson(const TimelineIndex& index, const ThreadBranch& branch) {
+// False: a depth of calls of which none is in the range.
+bool HasItems(const TimelineIndex& index, std::uint32_t number,
+              TimeRange range) {
+  if (index.rows()[number].kind != RowKind::kSegment) return true;
+  const IntervalRow row(index, number);
+  const std::uint64_t first = row.FirstNotOver(range.begin_ns);
+  return first < row.size() && row.leaf(first).begin_ns <= range.end_ns;
+}
+
+Json ThreadBranchJson(const TimelineIndex& index, const ThreadBranch& branch,
+                      TimeRange range) {
   Json rows = Json::array();
   for (std::uint32_t i = 0; i < branch.rows; ++i) {
     const std::uint32_t row = branch.first_row + i;
-    if (IsDrawn(index.rows()[row].kind)) {
+    if (IsDrawn(index.rows()[row].kind) && HasItems(index, row, range)) {
       rows.push_back(RowItemJson(index, row));
     }
   }
@@ -43,7 +53,7 @@ Json ThreadBranchJson(const TimelineIndex& index, const ThreadBranch& branch) {
 }
 
 Json ProcessBranchJson(const TimelineIndex& index, const ProcessBranch& branch,
-                       const std::vector<bool>& hooked) {
+                       const std::vector<bool>& hooked, TimeRange range) {
   Json item = {
       {"process", branch.process}, {"window_ns", branch.on_cpu_ns},
       {"active", branch.active},   {"hooked", branch.hooked},
@@ -53,7 +63,7 @@ Json ProcessBranchJson(const TimelineIndex& index, const ProcessBranch& branch,
     item["name"] = ProcessItemJson(index, branch.process, hooked);
   }
   if (branch.threads == 1)
-    item["thread"] = ThreadBranchJson(index, branch.first);
+    item["thread"] = ThreadBranchJson(index, branch.first, range);
   return item;
 }
 
@@ -126,7 +136,7 @@ HttpResponse Rows(const TimelineIndex& index, ApiQuery& query) {
           selected ? &selected->threads : nullptr,
           [](const ThreadBranch& branch) { return branch.thread; },
           [&](const ThreadBranch& branch) {
-            return ThreadBranchJson(index, branch);
+            return ThreadBranchJson(index, branch, *range);
           });
       answer["parent"] = parent;
       all.push_back(std::move(answer));
@@ -138,7 +148,7 @@ HttpResponse Rows(const TimelineIndex& index, ApiQuery& query) {
       RankProcesses(index, *range), selected ? &selected->processes : nullptr,
       [](const ProcessBranch& branch) { return branch.process; },
       [&](const ProcessBranch& branch) {
-        return ProcessBranchJson(index, branch, hooked);
+        return ProcessBranchJson(index, branch, hooked, *range);
       }));
 }
 

@@ -92,6 +92,7 @@ export class RowTree {
         threads.set(branches.parent, branches);
         for (const {name} of branches.items) if (name) core.names.addThread(name);
       }
+      if (core.playback.play.peek().playing) this.keepDepths(processes, threads);
       this.refused.value = null;
       processes.items = this.order.processes.arrange(processes.items, (item) => item.process);
       for (const branches of threads.values()) {
@@ -99,6 +100,18 @@ export class RowTree {
       }
       this.show(processes, threads);
     }));
+  }
+
+  // A page has the depths of calls in it: while it plays, lanes do not shrink.
+  private keepDepths(processes: Branches<ProcessBranch>, threads: ReadonlyMap<number, Branches<ThreadBranch>>): void {
+    const {rows} = this;
+    const all = (of: Branches<ProcessBranch>|null, by: ReadonlyMap<number, Branches<ThreadBranch>>): ThreadBranch[] =>
+        [...of?.items.flatMap(({thread}) => thread ?? []) ?? [], ...[...by.values()].flatMap(({items}) => items)];
+    const before = new Map(all(rows.processes.peek(), rows.threads.peek()).map((one) => [one.thread, one.rows]));
+    for (const branch of all(processes, threads)) {
+      const old = before.get(branch.thread);
+      if (old && old.length > branch.rows.length) branch.rows = old;
+    }
   }
 
   // The heaviest of the window come first again.
