@@ -386,8 +386,8 @@ RowInputs::Input RowInputs::AccountInTurns(const ScaledBooks& books,
     case Account::kOutside:
       return Estimated(books.outside);
     case Account::kRow:  // for the trace: counts of the recorded processes
-      if (!books.processes) return std::nullopt;
-      return Estimated(*books.processes + books.own.value_or(0));
+      if (!books.tasks) return std::nullopt;
+      return FromTurns(*books.tasks, Quality::kExact);
     case Account::kExclusive:
       return std::nullopt;
   }

@@ -35,6 +35,32 @@ COMPETING = (
 )
 
 
+# Cycles by mode, whose parts are counted in turns, or in a run each: name ->
+# (events, options).
+TREE = {
+    "tree-turns": ("{cycles:u},{cycles:k}", " --rotate 10ms"),
+    "tree-user": ("cycles:u", ""),
+    "tree-kernel": ("cycles:k", ""),
+}
+
+
+def tree_runs():
+    work = f"sh -c \"counted_loop run {TAKING_TURNS} & " \
+        "dd if=/dev/zero of=/dev/null bs=64k count=20000; wait\""
+    return {
+        name: (f"-a -q -e task-clock,cycles,instructions,{events}{options}", work)
+        for name, (events, options) in TREE.items()
+    }
+
+
+def tree_reports():
+    report = "countrace report --tree modes --rules /modes.toml --format json"
+    return {
+        "tree-of-turns": f"{report} tree-turns.ctf",
+        "tree-of-runs": f"{report} --with kernel=tree-kernel.ctf tree-user.ctf",
+    }
+
+
 def boot(test, cpu, recordings, others=(), afterwards=()):
     """Boots a guest; leaves test.traces and test.answers. `recordings`: name ->
     arguments of recording_commands(); `others`: name -> command, before them;
@@ -50,7 +76,9 @@ def boot(test, cpu, recordings, others=(), afterwards=()):
     ).resolve()
     files = {
         "/bin/countrace": Place.build / "cli/countrace",
+        "/bin/countrace-code": Place.build / "rmap/countrace-code",
         "/bin/counted_loop": Place.build / "tests/emulated/counted_loop",
+        "/modes.toml": pathlib.Path(__file__).with_name("modes.toml"),
         "/bin/clock_test": tests / "runtime_clock_and_counters_test",
         "/bin/streams_test": tests / "runtime_thread_streams_test",
         "/lib/libcountrace-runtime.so.0": versioned,
@@ -150,6 +178,34 @@ class Counted(unittest.TestCase):
                   f"standard error {error:.0f}")
             self.assertLess(abs(estimate - truth),
                             4 * error + noise[event] * truth)
+
+    def check_tree(self):
+        """The tree of rotated sets is that of a run for each set, within the
+        intervals of both."""
+        for name in TREE:
+            self.check_sound(self.traces[name])
+        # One instruction takes two cycles: both runs have the same CPI.
+        of_turns, of_runs = (
+            {row["code"]: row
+             for row in json.loads(self.answers[name].output)["rows"]}
+            for name in ("tree-of-turns", "tree-of-runs")
+        )
+        whole = of_turns[None]["value"]
+        for code in ("U", "K"):
+            turns, runs = of_turns[code], of_runs[code]
+            print(f"tree {code}: in turns {turns['value']:.4f} "
+                  f"[{turns['lo']:.4f}, {turns['hi']:.4f}], in runs "
+                  f"{runs['value']:.4f} [{runs['lo']}, {runs['hi']}]")
+            self.assertGreater(turns["value"], 0.05 * whole)
+            wide = turns["hi"] - turns["lo"]
+            if runs["lo"] is not None:
+                wide += runs["hi"] - runs["lo"]
+            # Twice: each is one of 95 in 100.
+            self.assertLess(abs(turns["value"] - runs["value"]), wide)
+            self.assertLess(wide, 0.5 * whole)
+        self.assertAlmostEqual(
+            of_turns["U"]["share"] + of_turns["K"]["share"], 1, delta=0.1
+        )
 
     def check_competing(self, trace, noise):
         """Counts of two processes and all others add up to the CPUs'. `noise`:

@@ -6,6 +6,7 @@ serial console between marked lines. Nothing is shared with the host.
 """
 
 import dataclasses
+import pathlib
 import re
 import subprocess
 
@@ -36,7 +37,7 @@ _BLOCK = re.compile(
 )
 _APPLETS = (
     "sh cat echo mount ls sleep poweroff head tail dmesg nproc uname mkdir sed "
-    "taskset time grep rm true kill"
+    "taskset time grep rm true kill dd"
 ).split()
 
 
@@ -82,7 +83,10 @@ class Guest:
             for path, file in self.files.items()
         ]
         found = {}
-        pending = list(self.files.values())
+        pending = [
+            file for file in self.files.values()
+            if pathlib.Path(file).read_bytes()[:4] == b"\x7fELF"
+        ]
         while pending:
             for name in self.needed(pending.pop()):
                 if name in found or name in machine.loader:

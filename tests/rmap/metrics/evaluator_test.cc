@@ -119,6 +119,7 @@ TEST_CASE("evaluator: multiplexed events keep their errors",
   report.books[0].total = report.books[0].processes = 500;
   report.books[0].scaled.emplace();
   report.books[0].scaled->processes = 1000;
+  report.books[0].scaled->tasks = estimate(1000, 35);
   report.books[0].scaled->total = 1100;
   report.books[0].scaled->standard_error = 40;
   const MetricValue total = ValueOf("total.cycles", report, Scope::kTrace);
@@ -127,6 +128,7 @@ TEST_CASE("evaluator: multiplexed events keep their errors",
   const MetricValue all = ValueOf("cycles", report, Scope::kTrace);
   CHECK(all.value == Approx(1000));
   CHECK(all.quality == Quality::kScaled);
+  CHECK(all.standard_error == Approx(35));
   CHECK(ValueOf("idle.cycles", report, Scope::kTrace).absent != "");
 }
 
