@@ -127,6 +127,13 @@ void RangeObserver::OnWait(const WaitSpan& span) {
               [this](const WaitSpan& part, bool, bool) { next_.OnWait(part); });
 }
 
+void RangeObserver::OnLevel(const LevelSpan& span) {
+  LevelSpan cut = span;
+  if (!Cut(cut)) return;
+  ForEachPart(
+      cut, [this](const LevelSpan& part, bool, bool) { next_.OnLevel(part); });
+}
+
 void RangeObserver::OnBlocked(const BlockedSpan& span) {
   BlockedSpan cut = span;
   if (!Cut(cut)) return;

@@ -52,6 +52,7 @@ class RangeObserver final : public TimelineObserver {
   void OnSegmentBegin(const SegmentBegin& begin) override;
   void OnSegment(const SegmentSpan& span) override;
   void OnHook(const HookHit& hit) override;
+  void OnLevel(const LevelSpan& span) override;
   void OnFault(const FaultHit& fault) override;
   void OnCounters(const CounterDump& dump) override;
   void OnLoss(const LossSpan& loss) override;

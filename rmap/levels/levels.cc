@@ -87,6 +87,8 @@ OwnedLevel& Levels::Level(const logformat::HookInfo& hook,
     of_machine_.push_back(level);
     level->doubted |= hooks_lost_;
   }
+  level->shown_ns = begin_ns_;
+  if (level->doubted) level->shown_up.reset();
   return *level;
 }
 
@@ -138,6 +140,25 @@ void Levels::Settle(OwnedLevel& level, std::uint64_t time_ns) const {
   level.track.Forget(done_ns);
 }
 
+void Levels::Show(OwnedLevel& level, std::uint64_t time_ns,
+                  std::optional<bool> up, ThreadIndex by,
+                  bool end_inferred) const {
+  if (up == level.shown_up) return;
+  if (level.shown_up != false && level.shown_ns < time_ns) {
+    next_.OnLevel({.hook_id = level.hook->id,
+                   .scope = level.hook->level,
+                   .owner = level.owner,
+                   .by = level.shown_by,
+                   .begin_ns = level.shown_ns,
+                   .end_ns = time_ns,
+                   .known = level.shown_up.has_value(),
+                   .end_inferred = end_inferred});
+  }
+  level.shown_up = up;
+  level.shown_ns = std::max(level.shown_ns, time_ns);
+  level.shown_by = by;
+}
+
 void Levels::OnRecord(const logformat::EventRecord& record,
                       const ThreadState& thread, std::uint64_t time_ns,
                       bool paused) {
@@ -153,6 +174,8 @@ void Levels::OnRecord(const logformat::EventRecord& record,
   level.doubted |= !level.track.Set(level.since_ns, on != 0);
   // Until the loss ends, a later record may be among the lost.
   level.known = time_ns > lost_until_ns_;
+  Show(level, time_ns, level.known ? std::optional(on != 0) : std::nullopt,
+       thread.index);
 }
 
 void Levels::OnExec(const ThreadState& thread, std::uint64_t time_ns) {
@@ -164,15 +187,20 @@ void Levels::OnExec(const ThreadState& thread, std::uint64_t time_ns) {
         return;
       Settle(level, time_ns);
       level.doubted |= !level.track.Set(level.since_ns, false);
+      if (level.known) Show(level, time_ns, false);
     });
   }
 }
 
 void Levels::OnLoss(const LossSpan& loss) {
   lost_until_ns_ = std::max(lost_until_ns_, loss.end_ns);
-  const auto doubt = [](OwnedLevel& level) {
+  const auto doubt = [this, &loss](OwnedLevel& level) {
     level.doubted = true;
     level.known = false;
+    Show(
+        level,
+        IsEnded(level) ? std::min(SeenOf(level), loss.begin_ns) : loss.begin_ns,
+        std::nullopt);
   };
   hooks_lost_ |= loss.cpu < 0;
   // The kernel's lost records may hold an exec, or the end of any owner.
@@ -188,11 +216,20 @@ void Levels::OnLoss(const LossSpan& loss) {
 
 void Levels::Finish(std::uint64_t end_ns, bool exits) {
   for (OwnedLevel& level : owned_) {
-    if (!level.track.up()) continue;
     const bool may_be_gone =
         !exits && level.hook->level != LevelScope::kMachine;
+    const std::uint64_t until_ns =
+        may_be_gone ? std::min(SeenOf(level), end_ns) : end_ns;
+    const bool ended = IsEnded(level), lossy = any_lost_ || hooks_lost_;
+    // With records lost, it may have lived on.
+    if (ended && lossy && level.shown_up == true) {
+      Show(level, SeenOf(level), std::nullopt);
+    }
+    Show(level, ended && !lossy ? std::min(SeenOf(level), until_ns) : until_ns,
+         false, kNoThread, may_be_gone);
+    if (!level.track.up()) continue;
     level.doubted |= may_be_gone;
-    Settle(level, may_be_gone ? std::min(SeenOf(level), end_ns) : end_ns);
+    Settle(level, until_ns);
   }
 }
 

@@ -46,6 +46,10 @@ struct OwnedLevel {
   bool known = true;           // whether it is up now
   bool doubted = false;        // changes may be lost
   std::uint64_t since_ns = 0;  // `up_ns` is up to here
+  // Whether it is up, absent if that is not known; since when, and by whom.
+  std::optional<bool> shown_up = false;
+  std::uint64_t shown_ns = 0;
+  ThreadIndex shown_by = kNoThread;
   std::uint64_t raises = 0;
   std::uint64_t up_ns = 0, on_cpu_ns = 0;
   struct Count {
@@ -148,6 +152,9 @@ class Levels final : public TimelineObserver {
   // last one (not of the machine's).
   bool IsEnded(const OwnedLevel& level) const;
   std::uint64_t SeenOf(const OwnedLevel& level) const;
+  // From now on `level` is `up`; the observer gets what it was.
+  void Show(OwnedLevel& level, std::uint64_t time_ns, std::optional<bool> up,
+            ThreadIndex by = kNoThread, bool end_inferred = false) const;
   // `level` changes, or goes on until `time_ns`, or until its owner ended.
   void Settle(OwnedLevel& level, std::uint64_t time_ns) const;
   void AddCount(const AttributedCount& attributed,

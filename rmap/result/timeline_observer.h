@@ -100,6 +100,19 @@ struct HookHit {
   const logformat::EventRecord* record = nullptr;
 };
 
+// A level was up, or it is not known whether it was (`known` false). Those of
+// one level and owner come in time order and do not overlap; between them it
+// was down.
+struct LevelSpan {
+  std::uint32_t hook_id;
+  logformat::LevelScope scope;
+  std::uint32_t owner;  // ThreadIndex or ProcessIndex; 0: the machine
+  ThreadIndex by;       // raised it; kNoThread: not known
+  std::uint64_t begin_ns, end_ns;
+  bool known;
+  bool end_inferred;  // up until then at least
+};
+
 // A page fault that has a record.
 struct FaultHit {
   std::uint32_t cpu;
@@ -191,6 +204,7 @@ class TimelineObserver {
   virtual void OnSegmentBegin(const SegmentBegin&) {}
   virtual void OnSegment(const SegmentSpan&) {}
   virtual void OnHook(const HookHit&) {}
+  virtual void OnLevel(const LevelSpan&) {}
   // Its count follows, with the next dump of its CPU.
   virtual void OnFault(const FaultHit&) {}
   virtual void OnCounters(const CounterDump&) {}

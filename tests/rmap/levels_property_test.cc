@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "rmap/pipeline.h"
+#include "rmap/result/limits.h"
+#include "rmap/result/timeline_observer.h"
 #include "tests/rmap/lost_records.h"
 #include "tests/rmap/simulated_machine.h"
 #include "tests/support/property_runs.h"
@@ -33,6 +35,8 @@ struct TrueLevel {
   bool up = false;
   std::uint64_t times = 0, up_ns = 0, on_cpu_ns = 0;
   test_support::SimulatedCounts counts{};
+  std::vector<logformat::TimeSpan> ups;
+  std::map<std::uint64_t, std::int32_t> changed_by;  // by time, the tid
 };
 // "thread", pid, tid: 0 where it is not of one.
 using Key = std::tuple<std::string, std::int32_t, std::int32_t>;
@@ -99,6 +103,7 @@ void AddLevels(std::uint32_t seed, Simulation& run,
                                .payload = {on ? 1u + random() % 3 : 0u}});
         TrueLevel& level = truth[key];
         level.times += on && !level.up ? 1 : 0;
+        level.changed_by[now.begin_ns] = thread.tid;
         level.up = on;
       }
     }
@@ -124,6 +129,7 @@ void AddLevels(std::uint32_t seed, Simulation& run,
       }
       level.up &= lives;
       level.up_ns += level.up ? length_ns : 0;
+      if (level.up) level.ups.push_back({now.begin_ns, now.end_ns});
     }
   }
 }
@@ -175,9 +181,65 @@ std::uint64_t CheckRows(const Report& report, const Simulation& run,
   return rows;
 }
 
-Report MustReconstruct(test_support::MemoryTrace& trace,
-                       TableRange range = {}) {
-  auto report = Reconstruct(trace, {.range = range});
+// What a timeline gets, by scope and owner.
+class Shown final : public TimelineObserver {
+ public:
+  void OnLevel(const LevelSpan& span) override {
+    auto& list = spans[{span.scope, span.owner}];
+    if (!list.empty()) CHECK(list.back().end_ns <= span.begin_ns);
+    CHECK(span.begin_ns < span.end_ns);
+    list.push_back(span);
+  }
+  std::map<std::pair<LevelScope, std::uint32_t>, std::vector<LevelSpan>> spans;
+};
+
+std::uint64_t OverlapNs(const logformat::TimeSpan& up, const LevelSpan& span) {
+  return Less(std::min(up.until_ns, span.end_ns),
+              std::max(up.from_ns, span.begin_ns));
+}
+
+// A level that is shown as up was up; while it was, nothing shows it as down.
+// Returns the time that it is known to be up.
+std::uint64_t CheckShown(const std::vector<LevelSpan>& spans,
+                         const TrueLevel& level, const Report& report) {
+  std::uint64_t known_ns = 0, known_up_ns = 0, covered_ns = 0;
+  for (const LevelSpan& span : spans) {
+    CAPTURE(span.begin_ns, span.end_ns, span.known);
+    known_ns += span.known ? span.end_ns - span.begin_ns : 0;
+    for (const logformat::TimeSpan& up : level.ups) {
+      covered_ns += OverlapNs(up, span);
+      known_up_ns += span.known ? OverlapNs(up, span) : 0;
+    }
+    if (!span.known) continue;
+    const auto by = level.changed_by.find(span.begin_ns);
+    REQUIRE(by != level.changed_by.end());
+    const auto thread =
+        std::ranges::find(report.threads, span.by, &ThreadRow::index);
+    REQUIRE(thread != report.threads.end());
+    CHECK(thread->tid == by->second);
+  }
+  CHECK(known_up_ns == known_ns);
+  CHECK(covered_ns == level.up_ns);
+  return known_ns;
+}
+
+Key KeyOf(const Report& report, LevelScope scope, std::uint32_t owner) {
+  Key key{LevelScopeName(scope), 0, 0};
+  for (const ThreadRow& row : report.threads) {
+    if (scope == LevelScope::kThread
+            ? static_cast<std::uint32_t>(row.index) == owner
+            : scope == LevelScope::kProcess &&
+                  static_cast<std::uint32_t>(row.process) == owner) {
+      key = {LevelScopeName(scope), row.pid,
+             scope == LevelScope::kThread ? row.tid : 0};
+    }
+  }
+  return key;
+}
+
+Report MustReconstruct(test_support::MemoryTrace& trace, TableRange range = {},
+                       TimelineObserver* observer = nullptr) {
+  auto report = Reconstruct(trace, {.observer = observer, .range = range});
   REQUIRE(report.ok());
   return *std::move(report);
 }
@@ -186,22 +248,31 @@ Report MustReconstruct(test_support::MemoryTrace& trace,
 
 TEST_CASE("levels: time and counts while one is up are the machine's",
           "[rmap][property]") {
-  std::uint64_t rows = 0;
+  std::uint64_t rows = 0, shown_rows = 0;
   const auto machines = static_cast<std::uint32_t>(PropertyRuns(2000));
   for (std::uint32_t seed = 0; seed < machines; ++seed) {
     CAPTURE(seed);
     Simulation run = Simulate(MachineOf(seed));
     std::map<Key, TrueLevel> truth;
     AddLevels(seed, run, truth);
-    const Report report = MustReconstruct(*run.trace);
+    Shown shown;
+    const Report report = MustReconstruct(*run.trace, {}, &shown);
     rows += CheckRows(report, run, truth, /*exact=*/true);
+    if (!run.truth.reused_tids.empty()) continue;
+    for (const auto& [of, spans] : shown.spans) {
+      const Key key = KeyOf(report, of.first, of.second);
+      CAPTURE(std::get<0>(key), std::get<1>(key), std::get<2>(key));
+      CHECK(CheckShown(spans, truth[key], report) == truth[key].up_ns);
+      ++shown_rows;
+    }
   }
   CHECK(rows > PropertyRuns(6000u));
+  CHECK(shown_rows > PropertyRuns(4000u));
 }
 
 TEST_CASE("levels: limits hold the machine's whatever is lost",
           "[rmap][property]") {
-  std::uint64_t rows = 0;
+  std::uint64_t rows = 0, known_ns = 0;
   const auto machines = static_cast<std::uint32_t>(PropertyRuns(2000));
   for (std::uint32_t seed = 0; seed < machines; ++seed) {
     CAPTURE(seed);
@@ -210,10 +281,18 @@ TEST_CASE("levels: limits hold the machine's whatever is lost",
     AddLevels(seed, run, truth);
     test_support::LostRecords lost(seed, *run.trace);
     run.trace->RemoveOf(lost);
-    const Report report = MustReconstruct(*run.trace);
+    Shown shown;
+    const Report report = MustReconstruct(*run.trace, {}, &shown);
     rows += CheckRows(report, run, truth, /*exact=*/false);
+    if (!run.truth.reused_tids.empty()) continue;
+    for (const auto& [of, spans] : shown.spans) {
+      const Key key = KeyOf(report, of.first, of.second);
+      CAPTURE(std::get<0>(key), std::get<1>(key), std::get<2>(key));
+      known_ns += CheckShown(spans, truth[key], report);
+    }
   }
   CHECK(rows > PropertyRuns(3000u));
+  CHECK(known_ns > PropertyRuns(1000u));
 }
 
 TEST_CASE("levels: the times of neighbouring ranges add up",
