@@ -9,6 +9,7 @@
 #include "cli/program/row_table.h"
 #include "cli/program/verb_parser.h"
 #include "rmap/metrics/rule_file.h"
+#include "rmap/metrics/tree_over_time.h"
 
 namespace countrace::cli {
 
@@ -16,15 +17,8 @@ using rmap::metrics::Rule;
 using rmap::metrics::RuleSet;
 
 absl::Status AddChosenRules(const MetricChoice& choice, RuleSet& rules) {
-  absl::Status status = rmap::metrics::AddDefaultRules(rules);
-  const std::string_view tree = rmap::metrics::ShippedTree(choice.tree);
-  if (status.ok() && !tree.empty()) {
-    status = rmap::metrics::AddRules(tree, "tree " + choice.tree, rules);
-  }
-  for (const std::string& file : choice.files) {
-    if (!status.ok()) return status;
-    status = rmap::metrics::AddRuleFile(file, rules);
-  }
+  absl::Status status =
+      rmap::metrics::AddTreeRules(choice.tree, choice.files, rules);
   for (const std::string& rule : choice.rules) {
     if (!status.ok()) return status;
     status = rmap::metrics::AddCommandLineRule(rule, rules);

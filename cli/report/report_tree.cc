@@ -1,6 +1,7 @@
 #include "cli/report/report_tree.h"
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -15,6 +16,7 @@
 #include "cli/program/verb.h"
 #include "cli/report/report_metrics.h"
 #include "rmap/columns/chosen_columns.h"
+#include "rmap/metrics/tree_over_time.h"
 #include "rmap/metrics/tree_rows.h"
 #include "rmap/report/report_views.h"
 #include "rmap/report/text_tables.h"
@@ -39,8 +41,7 @@ absl::StatusOr<Scope> ScopeOf(ReportBy by) {
       "--tree takes --by process, thread, segment, path, cpu or time"));
 }
 
-// The trees of the intervals of the trace, one pass over it for each: so
-// estimates and bounds are those of any range.
+// The trees of the intervals of the trace.
 absl::StatusOr<TreeTable> OverTime(const ReportRequest& request,
                                    const rmap::Report& whole,
                                    rmap::metrics::TreeRequest tree) {
@@ -53,25 +54,25 @@ absl::StatusOr<TreeTable> OverTime(const ReportRequest& request,
                         base::FormatNanoseconds(static_cast<double>(every_ns)),
                         length_ns / every_ns + 1, kMostIntervals)));
   }
-  TreeTable all;
-  const std::uint64_t last = length_ns == 0 ? 0 : (length_ns - 1) / every_ns;
-  for (std::uint64_t i = 0; i <= last; ++i) {
-    const std::uint64_t at = whole.begin_ns + i * every_ns;
-    // The last has what is of the trace's end, too.
-    rmap::TableRange range{.from_ns = at};
-    if (i != last) range.until_ns = at + every_ns;
+  const auto read =
+      [&request](std::uint64_t from_ns,
+                 std::uint64_t until_ns) -> absl::StatusOr<rmap::Report> {
     auto reader = request.input->Open(request.trace);
     if (!reader.ok()) return reader.status();
-    auto part =
-        rmap::Reconstruct(**reader, {.gating = request.gating, .range = range});
-    if (!part.ok()) return part.status();
-    tree.runs = {{"", &*part}};
-    tree.owner = base::FormatInstant(at - whole.begin_ns);
-    auto made = rmap::metrics::MakeTreeTable(tree);
-    if (!made.ok()) return made;
-    all.title = made->title;
-    all.has_owners = true;
-    all.rows.insert(all.rows.end(), made->rows.begin(), made->rows.end());
+    return rmap::Reconstruct(
+        **reader, {.gating = request.gating, .range = {from_ns, until_ns}});
+  };
+  auto intervals = rmap::metrics::TreesOverTime({.begin_ns = whole.begin_ns,
+                                                 .end_ns = whole.end_ns,
+                                                 .every_ns = every_ns},
+                                                {std::move(tree)}, read);
+  if (!intervals.ok()) return intervals.status();
+  TreeTable all;
+  all.has_owners = true;
+  for (rmap::metrics::TreeInterval& interval : *intervals) {
+    TreeTable& made = interval.tables[0];
+    all.title = made.title;
+    std::move(made.rows.begin(), made.rows.end(), std::back_inserter(all.rows));
   }
   return all;
 }
