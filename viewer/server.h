@@ -20,7 +20,8 @@ struct ServeOptions {
   std::string shown_as;  // the name on the page, if not the path
   // Directories below which the page may show the files that hooks stand in.
   std::vector<std::string> sources;
-  std::uint16_t port = 0;  // 0: any free port
+  std::vector<std::string> rule_files;  // of trees (rmap/metrics)
+  std::uint16_t port = 0;               // 0: any free port
   // A trace of twice these bytes of streams is served from its first part on,
   // while the index is built (index/first_parts.h).
   std::uint64_t first_part_bytes = std::uint64_t{16} << 20;

@@ -23,6 +23,8 @@
 #include "cli/program/verb_parser.h"
 #include "cli/trace/recording_copies.h"
 #include "cli/trace/trace_input.h"
+#include "rmap/metrics/tree_over_time.h"
+#include "rmap/tables/input/report_events.h"
 #include "runtime/recorder/directory/trace_directory.h"
 #include "viewer/server.h"
 
@@ -115,7 +117,7 @@ struct ViewCommandLine {
   std::uint64_t port = 0, window_ns = kDefaultWindowNs;
   std::string at, beside;
   bool open_browser = false, live = false;
-  std::vector<std::string> sources;
+  std::vector<std::string> sources, rules;
 };
 
 // What does not go together; empty: nothing.
@@ -163,6 +165,14 @@ void RemovePage(const std::string& page) {
   ::rmdir(page.substr(0, page.rfind('/')).c_str());
 }
 
+absl::Status CheckRules(const std::vector<std::string>& files,
+                        const logformat::TraceInfo& info) {
+  if (files.empty()) return absl::OkStatus();
+  std::vector<std::string> events;
+  for (const auto& event : rmap::PlanEvents(info)) events.push_back(event.name);
+  return rmap::metrics::TreesOf(files, events).status();
+}
+
 int RunView(const Arguments& arguments) {
   VerbParser parser(kViewVerb);
   TraceOptions options;
@@ -176,6 +186,7 @@ int RunView(const Arguments& arguments) {
   parser.AddText("--at", line.at);
   parser.AddDuration("--window", line.window_ns);
   parser.AddTexts("--source", line.sources);
+  parser.AddTexts("--rules", line.rules);
   parser.AddNoProgress(options.no_progress);
   if (const auto status = parser.Parse(arguments)) return *status;
   const std::string contradiction = Contradiction(parser, line);
@@ -183,6 +194,10 @@ int RunView(const Arguments& arguments) {
 
   const auto reader = input.Open(options.trace);
   if (!reader.ok()) return ReportFailure(kViewVerb.name, reader.status());
+  if (const absl::Status fit = CheckRules(line.rules, (*reader)->info());
+      !fit.ok()) {
+    return ReportFailure(kViewVerb.name, AsUsage(fit));
+  }
   const auto directory = input.Directory(options.trace);
   if (!directory.ok()) return ReportFailure(kViewVerb.name, directory.status());
   ProgressBar progress("indexing " + options.trace, input.show_progress());
@@ -192,6 +207,7 @@ int RunView(const Arguments& arguments) {
   serve.trace_path = *directory;
   serve.shown_as = options.trace;
   serve.sources = line.sources;
+  serve.rule_files = line.rules;
   serve.port = static_cast<std::uint16_t>(line.port);
   serve.progress =
       [&, draw = progress.Callback()](const logformat::Progress& done) {
@@ -232,6 +248,7 @@ int RunView(const Arguments& arguments) {
     if (!other.ok()) return ReportFailure(kViewVerb.name, other.status());
     after.trace_path = *other;
     after.shown_as = line.beside;
+    after.rule_files = line.rules;
   }
   const absl::Status status = line.beside.empty()
                                   ? viewer::Serve(serve)

@@ -52,6 +52,8 @@ const char* NameOf(RowKind kind) {
       return "handler";
     case RowKind::kInterruptTime:
       return "interrupts";
+    case RowKind::kLevel:
+      return "level";
     case RowKind::kFault:
       return "fault";
   }

@@ -273,6 +273,20 @@ void IndexBuilder::OnHook(const rmap::HookHit& hit) {
   std::memcpy(spool_->Append(row.spool_row), &leaf, sizeof(leaf));
 }
 
+void IndexBuilder::OnLevel(const rmap::LevelSpan& span) {
+  CollectedRow& row = Row(RowKind::kLevel, span.owner, span.hook_id, 0);
+  if (span.scope == logformat::LevelScope::kThread) row.flags |= kRowOfThread;
+  if (span.scope == logformat::LevelScope::kProcess) row.flags |= kRowOfProcess;
+  See(span.begin_ns, span.end_ns);
+  AppendInterval(row,
+                 {.begin_ns = span.begin_ns,
+                  .end_ns = span.end_ns,
+                  .key = Number(span.by),
+                  .flags = (span.known ? 0u : kLeafOutside) |
+                           (span.end_inferred ? kLeafEndInferred : 0u)},
+                 nullptr);
+}
+
 void IndexBuilder::OnFault(const rmap::FaultHit& fault) {
   if (fault.thread == rmap::kNoThread || events_ == 0) return;
   CollectedRow& row = Row(RowKind::kFault, Number(fault.thread), 0, 0);

@@ -103,6 +103,7 @@ class IndexBuilder final : public rmap::TimelineObserver {
   void OnInterrupt(const rmap::InterruptSpan& span) override;
   void OnSegment(const rmap::SegmentSpan& span) override;
   void OnHook(const rmap::HookHit& hit) override;
+  void OnLevel(const rmap::LevelSpan& span) override;
   void OnFault(const rmap::FaultHit& fault) override;
   void OnCounters(const rmap::CounterDump& dump) override;
   void OnLoss(const rmap::LossSpan& loss) override;

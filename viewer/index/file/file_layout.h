@@ -15,7 +15,7 @@ inline constexpr char kIndexFile[] = ".timeline.pvx";
 inline constexpr std::uint64_t kIndexMagic = 0x3130787650747463;  // "ctPvx01"
 // Incremented with every change of a structure below; indexes of another
 // version are rebuilt.
-inline constexpr std::uint32_t kIndexVersion = 20;
+inline constexpr std::uint32_t kIndexVersion = 21;
 
 inline constexpr std::uint32_t kNoKey = 0xffffffffu;
 inline constexpr std::uint64_t kUnknownTime = ~std::uint64_t{0};
@@ -98,8 +98,11 @@ enum class RowKind : std::uint32_t {
   kFault = 11,          // fault records of one thread: times
   kThreadBlocked = 12,  // of a trace with pauses: one thread blocked. Else its
                         // dispatches and waits show that
+  kLevel = 13,  // one level of one thread, process (RowFlags) or the machine
+                // was up; depth = hook id, key = the thread that raised it;
+                // kLeafOutside: it is not known whether it was
 };
-inline constexpr RowKind kLastRowKind = RowKind::kThreadBlocked;
+inline constexpr RowKind kLastRowKind = RowKind::kLevel;
 
 // Extras of a row of the kinds k...Run.
 constexpr std::uint32_t RunExtras(std::uint32_t events) { return events + 2; }
@@ -117,6 +120,8 @@ inline constexpr std::uint32_t kRuleInTurns = 1u << 8;
 enum RowFlags : std::uint32_t {
   kRowCountsUnknown = 1u << 0,  // a leaf has no counts: sums are too low
   kRowUnsure = 1u << 1,         // kCpu: kUnsureInGaps
+  kRowOfThread = 1u << 2,       // kLevel: its owner
+  kRowOfProcess = 1u << 3,
 };
 
 // One row of intervals, points or dumps. Leaves are in time order and do not
@@ -124,8 +129,8 @@ enum RowFlags : std::uint32_t {
 // each block of kPackedBlock leaves, u64.
 struct RowEntry {
   RowKind kind;
-  std::uint32_t owner;   // CPU, or thread index
-  std::uint32_t depth;   // kSegment
+  std::uint32_t owner;   // CPU, thread or process
+  std::uint32_t depth;   // kSegment, kInterrupt; kLevel: a hook
   std::uint32_t flags;   // RowFlags
   std::uint32_t extras;  // u64 values after each IntervalLeaf
   std::uint32_t reserved;

@@ -42,6 +42,7 @@ std::uint32_t ExtrasOf(RowKind kind, std::uint32_t events) {
     case RowKind::kThreadWait:
     case RowKind::kThreadBlocked:
     case RowKind::kInterruptTime:
+    case RowKind::kLevel:
       return 0;
     default:
       return 1;

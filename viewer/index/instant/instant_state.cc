@@ -103,6 +103,7 @@ class StateReader {
       case RowKind::kThreadBlocked:
       case RowKind::kInterruptTime:
       case RowKind::kFault:
+      case RowKind::kLevel:
         break;
     }
   }

@@ -62,6 +62,7 @@ class StepSearch {
       case RowKind::kCounter:
       case RowKind::kInterruptTime:
       case RowKind::kFault:
+      case RowKind::kLevel:
         break;
     }
   }

@@ -135,6 +135,7 @@ class RangeSums {
       case RowKind::kInterrupt:
       case RowKind::kInterruptTime:
       case RowKind::kFault:
+      case RowKind::kLevel:
         break;
     }
   }

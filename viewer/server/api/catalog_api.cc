@@ -129,6 +129,12 @@ class Catalog {
         rows.push_back(RowItemJson(index_, row));
       }
     }
+    const std::vector<std::uint32_t> levels = LevelRows(index_);
+    for (const std::uint32_t row :
+         std::span(levels).first(std::min(levels.size(), kLevels))) {
+      rows.push_back(RowItemJson(index_, row));
+    }
+    json["levels"] = levels.size();
     json["machine_rows"] = std::move(rows);
     std::vector<std::uint32_t> heaviest = ProcessesByWeight(index_);
     if (heaviest.size() > kHeaviest) heaviest.resize(kHeaviest);

@@ -14,6 +14,7 @@
 #include "viewer/server/api/index_api.h"
 #include "viewer/server/api/posted_api.h"
 #include "viewer/server/api/reports_api.h"
+#include "viewer/server/api/trees_api.h"
 #include "viewer/server/wire/api_answer.h"
 #include "viewer/server/wire/api_bounds.h"
 #include "viewer/server/wire/api_query.h"
@@ -96,6 +97,7 @@ HttpResponse Route(const TimelineIndex& index, const TraceEvents* events,
   }
   if (name == "events") return Events(index, events, query);
   if (name == "source") return Source(index, sources, query);
+  if (name == "trees") return AnswerTrees(index, events, query);
   if (auto response = AnswerReports(index, events, name, query)) {
     return *std::move(response);
   }

@@ -13,6 +13,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "logformat/read/script_json.h"
@@ -38,6 +39,11 @@ class TraceEvents {
     const std::lock_guard lock(mutex_);
     return trace_path_;
   }
+  // Files of rules for its trees. Set before it is used.
+  void SetRuleFiles(std::vector<std::string> files) {
+    rule_files_ = std::move(files);
+  }
+  const std::vector<std::string>& rule_files() const { return rule_files_; }
   // A conversion, or of a recording that goes on: it is removed in the end.
   bool is_copy() const {
     return !shown_as_.empty() && trace_path() != shown_as_;
@@ -58,6 +64,7 @@ class TraceEvents {
  private:
   std::string trace_path_;
   const std::string shown_as_;
+  std::vector<std::string> rule_files_;
   mutable std::mutex mutex_;
   mutable std::unique_ptr<logformat::TraceReader> reader_;
   mutable std::unique_ptr<logformat::ScriptJsonRenderer> renderer_;

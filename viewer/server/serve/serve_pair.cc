@@ -55,6 +55,8 @@ absl::Status ServePair(const ServeOptions& before, const ServeOptions& after) {
   ServedIndexes indexes[2];
   TraceEvents before_events(before.trace_path, before.shown_as);
   TraceEvents after_events(after.trace_path, after.shown_as);
+  before_events.SetRuleFiles(before.rule_files);
+  after_events.SetRuleFiles(after.rule_files);
   IndexOpening openings[] = {{options[0], indexes[0], before_events},
                              {options[1], indexes[1], after_events}};
   for (IndexOpening& opening : openings) {

@@ -17,6 +17,7 @@ absl::Status Serve(const ServeOptions& options) {
   if (!sources.ok()) return sources.status();
   ServedIndexes indexes;
   TraceEvents events(options.trace_path, options.shown_as);
+  events.SetRuleFiles(options.rule_files);
   IndexOpening opening(options, indexes, events);
   const bool whole = static_cast<bool>(options.place);
   if (absl::Status first = opening.AwaitFirst(whole); !first.ok()) return first;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "rmap/result/tables.h"
+#include "viewer/index/rows/interval_row.h"
 
 namespace countrace::viewer {
 namespace {
@@ -48,6 +49,8 @@ const char* RowKindName(RowKind kind) {
       return "interrupts";
     case RowKind::kInterrupt:
       return "handler";
+    case RowKind::kLevel:
+      return "level";
     default:
       return "other";
   }
@@ -55,7 +58,7 @@ const char* RowKindName(RowKind kind) {
 
 bool IsDrawn(RowKind kind) {
   return kind < RowKind::kIdleRun || kind == RowKind::kInterrupt ||
-         kind == RowKind::kInterruptTime;
+         kind == RowKind::kInterruptTime || kind == RowKind::kLevel;
 }
 
 Json ProcessItemJson(const TimelineIndex& index, std::uint32_t process,
@@ -86,11 +89,42 @@ Json ThreadItemJson(const TimelineIndex& index, std::uint32_t thread) {
 
 Json RowItemJson(const TimelineIndex& index, std::uint32_t row) {
   const RowEntry& entry = index.rows()[row];
-  return {{"row", row},
-          {"kind", RowKindName(entry.kind)},
-          {"owner", entry.owner},
-          {"depth", entry.depth},
-          {"leaves", entry.leaves}};
+  Json item = {{"row", row},
+               {"kind", RowKindName(entry.kind)},
+               {"owner", entry.owner},
+               {"depth", entry.depth},
+               {"leaves", entry.leaves}};
+  if (entry.kind == RowKind::kLevel) {
+    item["of"] = (entry.flags & kRowOfThread) != 0    ? "thread"
+                 : (entry.flags & kRowOfProcess) != 0 ? "process"
+                                                      : "machine";
+  }
+  return item;
+}
+
+std::vector<std::uint32_t> LevelRows(const TimelineIndex& index) {
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> by_time;
+  for (std::uint32_t row = 0; row < index.rows().size(); ++row) {
+    const RowEntry& entry = index.rows()[row];
+    if (entry.kind != RowKind::kLevel) continue;
+    // Like the report, not of a process that is not counted.
+    const bool unlisted =
+        (entry.flags & kRowOfThread) != 0
+            ? entry.owner >= index.threads().size() ||
+                  index.threads()[entry.owner].listed == 0
+            : (entry.flags & kRowOfProcess) != 0 &&
+                  (entry.owner >= index.processes().size() ||
+                   index.processes()[entry.owner].listed == 0);
+    if (unlisted) continue;
+    const IntervalNode all =
+        IntervalRow(index, row).Summary({0, index.header().duration_ns});
+    by_time.emplace_back(~all.busy_ns, row);
+  }
+  std::sort(by_time.begin(), by_time.end());
+  std::vector<std::uint32_t> rows(by_time.size());
+  std::transform(by_time.begin(), by_time.end(), rows.begin(),
+                 [](const auto& one) { return one.second; });
+  return rows;
 }
 
 std::vector<std::uint32_t> ProcessesByWeight(const TimelineIndex& index) {

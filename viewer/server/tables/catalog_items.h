@@ -22,6 +22,9 @@ nlohmann::json ProcessItemJson(const TimelineIndex& index,
 nlohmann::json ThreadItemJson(const TimelineIndex& index, std::uint32_t thread);
 nlohmann::json RowItemJson(const TimelineIndex& index, std::uint32_t row);
 
+// Rows of levels of what is counted, the longest up first.
+std::vector<std::uint32_t> LevelRows(const TimelineIndex& index);
+
 // The processes by their CPU time in the whole trace, the heaviest first.
 std::vector<std::uint32_t> ProcessesByWeight(const TimelineIndex& index);
 

@@ -1,7 +1,7 @@
 // The endpoints of API.md as functions. Counts the requests (window.__pv).
 
 import {type Backend, SERVER} from './backend';
-import type {Aggregate, Branches, CallTreeAnswer, Comparison, Durations, EventPage, EventPlace, Found, Frame, FrameRequest, FunctionRow, FunctionsAnswer, Growth, HitItem, HookItem, InstantState, ListingAnswer, LongestItem, LossItem, Note, Page, ProcessBranch, ProcessItem, QueryAnswer, SampleStacksAnswer, SampleTreeAnswer, SourceAnswer, StepAnswer, StepKind, StepLimit, ThreadBranch, ThreadItem, TraceInfo, WaitAnswer} from './schema';
+import type {Aggregate, Branches, CallTreeAnswer, Comparison, Durations, EventPage, EventPlace, Found, Frame, FrameRequest, FunctionRow, FunctionsAnswer, Growth, HitItem, HookItem, InstantState, ListingAnswer, LongestItem, LossItem, Note, Page, ProcessBranch, ProcessItem, QueryAnswer, SampleStacksAnswer, SampleTreeAnswer, SourceAnswer, StepAnswer, StepKind, StepLimit, ThreadBranch, ThreadItem, TraceInfo, TreeAnswer, WaitAnswer} from './schema';
 import {decodeTiles, type Tile, type TileKey} from './tile_decode';
 
 export class ApiError extends Error {
@@ -179,11 +179,14 @@ export class Client {
       Promise<{threads: {thread: number; columns: number[]}[]|null}> {
     return this.json(`sample_density?threads=${threads.join(',')}&view_from=${Math.floor(from)}&view_to=${Math.ceil(to)}&columns=${columns}`, signal);
   }
-  // One of them, line by line.
+  trees(from: number, to: number, signal: AbortSignal): Promise<TreeAnswer> {
+    return this.json(`trees?from=${Math.floor(from)}&to=${Math.ceil(to)}`, signal);
+  }
   // The stacks of single samples of threads in [from, to); of a thread null: there are too many; of all: none.
   sampleStacks(threads: readonly number[], from: number, to: number, signal: AbortSignal): Promise<SampleStacksAnswer> {
     return this.json(`sample_stacks?threads=${threads.join(',')}&view_from=${Math.floor(from)}&view_to=${Math.ceil(to)}`, signal);
   }
+  // One of the functions, line by line.
   annotate(of: Sampled, row: FunctionRow, signal: AbortSignal): Promise<ListingAnswer> {
     return this.json(`annotate?${sampled(of)}function=${encodeURIComponent(row.function)}&dso=${encodeURIComponent(row.dso)}`, signal);
   }

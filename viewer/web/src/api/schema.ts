@@ -33,7 +33,8 @@ export interface TraceInfo {
   max_level: number;
   overview_rows: number;
   overview_columns: number;
-  machine_rows: RowItem[]; // of CPUs, interrupts and loss
+  machine_rows: RowItem[]; // of CPUs, interrupts and loss, and of the levels that were up longest
+  levels: number; // rows that there are of these
   heaviest: number[]; // processes by their CPU time in the trace
   hues: {names: string[]; of: string}; // `of`: a letter for each process, a: names[0], .: none
   loss?: LossSummary;
@@ -99,13 +100,14 @@ export interface HookItem {
   location: string;
 }
 export type RowKind =
-    'quality'|'cpu'|'run'|'hook'|'segment'|'interrupts'|'handler'|'other';
+    'quality'|'cpu'|'run'|'hook'|'segment'|'interrupts'|'handler'|'level'|'other';
 export interface RowItem {
   row: number;
   kind: RowKind;
   owner: number;
-  depth: number;
+  depth: number; // of a level: its hook
   leaves: number;
+  of?: 'thread'|'process'|'machine'; // of a level: its owner
 }
 
 // Rows of processes, or of the threads of one, in a window (API.md, "rows").

@@ -261,3 +261,29 @@ export interface SampleTreeAnswer {
   rows: TreeRow[]; // each behind its caller
   left_out: number;
 }
+
+// Trees of rules over time (API.md, "trees"): rows of `report --tree`.
+export interface TreeRow {
+  code?: string|null;
+  name: string;
+  parent?: string|null;
+  depth: number;
+  count?: number|null;
+  share?: number|null; // of the root
+  value?: number|null;
+  lo?: number|null; // limits of `value`
+  hi?: number|null;
+  rest?: number|null;
+  quality: Quality;
+  absent?: string|null; // why it has no value
+  meaning?: string|null;
+}
+export interface TreeOverTime {
+  name: string;
+  title: string;
+  intervals: {from: number; to: number; rows: TreeRow[]}[];
+}
+export interface TreeAnswer {
+  every?: number; // ns; absent: there are no trees
+  trees: TreeOverTime[];
+}

@@ -74,6 +74,7 @@ function timelineOf({core, engine, timeline}: Application) {
     },
     stacks: () => timeline.stacks.shown.value && timeline.stacks.inSight(),
     samples: () => timeline.samples.shown.value && {...timeline.samples.shown.value, threads: [...timeline.samples.shown.value.threads]},
+    trees: () => timeline.trees.shown.value,
     rare: () => timeline.rare.items.value.map(({kind, from, to, hook}) => ({kind, from, to, hook})),
     hoverWait: () => timeline.hoverWait.answer.value,
     picture: () => engine.picture(),

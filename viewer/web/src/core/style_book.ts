@@ -4,7 +4,7 @@ import {LEAF_IDLE, LEAF_OUTSIDE, NO_KEY, STATE_BLOCKED, STATE_UNKNOWN, STATE_WAI
 import {clean, hookName, type Names} from './names';
 import {assignSlots, hashName, HUES, mix, type Rgb, runColour, SEGMENT_SLOTS, segmentColour, slotColour, type Theme} from './palette';
 
-export type RowKind = 'cpu'|'interrupts'|'run'|'process'|'segment'|'hook'|'counter';
+export type RowKind = 'cpu'|'interrupts'|'run'|'process'|'segment'|'hook'|'counter'|'level';
 
 export class StyleBook {
   private readonly slots: (number|undefined)[]; // of the heaviest names
@@ -51,14 +51,14 @@ export class StyleBook {
     return colour === this.theme.other ? this.theme.accent : colour;
   }
 
-  // Colour of a strip column.
-  column(kind: RowKind, key: number): Rgb {
-    return kind === 'interrupts' ? this.theme.interrupt :
+  // Colour of a strip column. `hook` is of a level's row.
+  column({kind, hook = NO_KEY}: {kind: RowKind; hook?: number}, key: number): Rgb {
+    return kind === 'level' ? this.hook(hook) : kind === 'interrupts' ? this.theme.interrupt :
         kind === 'hook' ? this.theme.muted : this.hook(key);
   }
   // Colour of an exact item: the key of a CPU row is a thread, of a thread's
   // row a CPU.
-  item(row: {kind: RowKind; process: number}, key: number, flags: number, highlight: number|null = null): Rgb {
+  item(row: {kind: RowKind; process: number; hook?: number}, key: number, flags: number, highlight: number|null = null): Rgb {
     if ((flags & LEAF_IDLE) !== 0) return this.theme.idle;
     if ((flags & LEAF_OUTSIDE) !== 0) return this.theme.outside;
     if (row.kind === 'cpu') {
@@ -66,7 +66,7 @@ export class StyleBook {
       const process = this.names.thread(key)?.process;
       return process === undefined ? this.theme.other : this.lit(process, highlight);
     }
-    if (row.kind !== 'run') return this.column(row.kind, key);
+    if (row.kind !== 'run') return this.column(row, key);
     if ((flags & STATE_WAITING) !== 0) return this.theme.wait;
     if ((flags & STATE_UNKNOWN) !== 0) return this.theme.muted;
     const process = this.lit(row.process, highlight);

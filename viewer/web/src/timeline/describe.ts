@@ -5,6 +5,7 @@ import {
   COUNTER_FLAGS, COUNTER_WORDS, type CounterTile, type Item, sharesAt, type SharesTile, statesAt, type StatesTile, type StripTile, stripCount,
   threadsAt, type ThreadsTile,
 } from '../api/tile_decode';
+import type {TreeRow} from '../api/tables_schema';
 import type {Core} from '../core/core';
 import {clean, hookName, type Names, processName, processOf, threadName} from '../core/names';
 import {css} from '../core/palette';
@@ -12,6 +13,7 @@ import {formatCount, formatDuration, formatEventRate, formatInstant, formatPerce
 import {toNs} from '../core/viewport';
 import type {Lane, SubRow} from './rows/lanes';
 import {columnAt, itemNear} from './tiles/tile_lookup';
+import {partsOf} from './paint/tree_painter';
 import type {TimelineEngine} from './timeline_engine';
 
 interface Tip {
@@ -51,6 +53,7 @@ function stackTip(engine: TimelineEngine, y: number, at: number): Tip|null {
 
 function describeItem(core: Core, engine: TimelineEngine, x: number, y: number): Tip|null {
   const hit = engine.hit(x, y);
+  if (hit?.lane.kind === 'tree') return treeTip(engine, hit.lane, hit.at);
   if (!hit?.row || hit.at < 0 || hit.at > core.durationNs) return null;
   const place: Place = {core, row: hit.row, lane: hit.lane, at: hit.at};
   const tile = engine.tileAt(hit.row, hit.at);
@@ -90,6 +93,7 @@ function counterTip({core: {names}, lane, at}: Place, tile: CounterTile): Tip {
 
 function itemTip({core, row, lane}: Place, item: Item): Tip {
   const {names} = core;
+  if (row.kind === 'level') return levelTip(core, row, lane, item);
   const title = (item.flags & LEAF_IDLE) !== 0 ? 'idle' :
       (item.flags & LEAF_OUTSIDE) !== 0 ? 'outside the recorded command' :
       row.kind === 'cpu' ? threadName(names, item.key) :
@@ -106,6 +110,19 @@ function itemTip({core, row, lane}: Place, item: Item): Tip {
   if ((item.flags & LEAF_INFERRED) !== 0) lines.push('an edge was inferred, not observed');
   lines.push(laneName(lane));
   return {title, swatch: row.kind === 'hook' ? null : css(core.book.value.item(row, item.key, item.flags)), lines};
+}
+
+function levelTip({book, names}: Core, row: SubRow, lane: Lane, item: Item): Tip {
+  const known = (item.flags & LEAF_OUTSIDE) === 0;
+  return {
+    title: `${lane.label} ${known ? 'is up' : 'may be up: not known'}`,
+    swatch: css(book.value.item(row, item.key, item.flags)),
+    lines: [
+      `since ${formatInstant(item.beginNs, 1)}, for ${formatDuration(item.endNs - item.beginNs)}`,
+      ...(item.key === NO_KEY ? [] : [`raised by ${threadName(names, item.key)}`]),
+      ...((item.flags & LEAF_INFERRED) !== 0 ? ['its end is not recorded'] : []), `level of ${lane.detail}`,
+    ],
+  };
 }
 
 const part = (share: number): string => formatPercent(share / 255);
@@ -164,15 +181,31 @@ function columnTip({core, row, lane, at}: Place, tile: StripTile): Tip|null {
   const found = columnAt(tile, at);
   if (!found || (found.key === NO_KEY && found.coverage === 0)) return null;
   const count = stripCount(tile.words, found.column);
-  const title = row.kind === 'interrupts' ? 'interrupts' : hookName(core.names, found.key);
+  const title = row.kind === 'interrupts' ? 'interrupts' : hookName(core.names, row.hook ?? found.key);
   return {
     title,
-    swatch: css(core.book.value.column(row.kind, found.key)),
+    swatch: css(core.book.value.column(row, found.key)),
     lines: [
-      `${formatCount(count)}${count >= 65535 ? ' or more' : ''} ${tile.kind === 'density' ? 'hits' : row.kind !== 'segment' ? 'begin' : count === 1 ? 'call begins' : 'calls begin'} in ${formatDuration(tile.columnNs)}`,
+      `${formatCount(count)}${count >= 65535 ? ' or more' : ''} ${tile.kind === 'density' ? 'hits' : row.kind === 'level' ? 'rises' : row.kind !== 'segment' ? 'begin' : count === 1 ? 'call begins' : 'calls begin'} in ${formatDuration(tile.columnNs)}`,
       ...(tile.kind === 'strip' ? [`${formatPercent(found.coverage)} covered`] : []),
       laneName(lane),
     ],
+  };
+}
+
+// The root and its parts, in the report's digits.
+function treeTip(engine: TimelineEngine, lane: Lane, at: number): Tip|null {
+  const interval = engine.timeline.trees.at(lane, at);
+  if (!interval) return null;
+  const text = ({code, name, meaning, share, value, lo, hi, absent}: TreeRow): string => [
+    code ?? '', meaning ?? name, share == null ? '' : `${(100 * share).toFixed(2)} %`, value == null ? absent ?? '' : value.toFixed(4),
+    value != null && lo != null && hi != null ? `[${lo.toFixed(4)}, ${hi.toFixed(4)}]` : '',
+  ].filter(Boolean).join(' ');
+  const [root] = interval.rows;
+  return {
+    title: root ? text(root) : lane.label,
+    swatch: null,
+    lines: [...partsOf(interval.rows).map(text), `${formatDuration(interval.to - interval.from)} from ${formatInstant(interval.from, 1)}`],
   };
 }
 

@@ -96,11 +96,13 @@ export class Pointer {
 
   // Selects the item at a point; of merged ones, what the thread waits for then.
   private choose(x: number, y: number): void {
-    const {engine, timeline: {core}} = this;
+    const {engine, timeline: {core, trees}} = this;
     const hit = engine.hit(x, y);
     core.focus.lane.value = hit?.lane.id ?? null;
     const stack = hit && this.timeline.stacks.at(y, hit.at);
     if (stack) return core.selection.selectRange(stack.box.from, stack.box.to);
+    const interval = hit && trees.at(hit.lane, hit.at);
+    if (interval) return core.selection.selectRange(interval.from, interval.to);
     const tile = hit?.row ? engine.tileAt(hit.row, hit.at) : null;
     const item = hit && tile ? itemNear(tile, hit.at, CLICK_PX * core.view.viewport.value.nsPerPx) : null;
     core.selection.select(hit?.row && item ? selectedOf(core.names, hit.lane, hit.row, item) : null);

@@ -17,6 +17,7 @@ import {Rows} from './rows/rows';
 import {SampleStacks} from './sample_stacks';
 import {SampleStrips} from './sample_strips';
 import {SelectedValues} from './selected_values';
+import {TreeStrips} from './tree_strips';
 
 export class Timeline {
   readonly rows: Rows;
@@ -27,6 +28,7 @@ export class Timeline {
   readonly selectedValues: SelectedValues;
   readonly samples: SampleStrips;
   readonly stacks: SampleStacks;
+  readonly trees: TreeStrips;
   // Where in the trace the hits of the find box are.
   readonly places: Signal<Places|null> = signal(null);
   // What the user marked in time.
@@ -43,6 +45,7 @@ export class Timeline {
     this.selectedValues = new SelectedValues(core);
     this.samples = new SampleStrips(core, this.rows);
     this.stacks = new SampleStacks(core, this.rows);
+    this.trees = new TreeStrips(core, this.rows);
     core.address.register(...this.rows.fields(), ...this.viewFields(), this.rare.field());
     this.registerWindow();
     this.registerRows();
@@ -54,6 +57,7 @@ export class Timeline {
     this.selectedValues.start();
     this.samples.start();
     this.stacks.start();
+    this.trees.start();
   }
 
   private viewFields(): Field[] {

@@ -99,7 +99,7 @@ export class TimelineEngine {
       this.invalidate();
     });
     effect(() => {
-      void [core.view.viewport.value, core.view.scrollY.value, timeline.rows.lanes.value, core.view.height.value];
+      void [core.view.viewport.value, core.view.scrollY.value, timeline.rows.lanes.value, core.view.height.value, timeline.trees.shown.value];
       this.invalidate();
     });
     effect(() => {
@@ -240,6 +240,7 @@ export class TimelineEngine {
       paintRows: (brush) => {
         // Patterns are of one brush: this painter has no others.
         new TimelinePainter(this.cache, this.atlas).paint(brush, scene, this.core.book.value);
+        this.timeline.trees.paint(brush, scene.view, this.core.book.value.theme);
         this.paintOver(brush);
       },
     });
@@ -295,6 +296,7 @@ export class TimelineEngine {
     if (!this.core.requests.lost.peek()) this.loader.want([...keys, ...quality]);
     scene.counterTops = this.counterTops(scene);
     this.painter.paint(context, scene, this.core.book.value);
+    this.timeline.trees.paint(context, scene.view, this.core.book.value.theme);
   }
 
   // The scales of the counter strips in sight.

@@ -2,15 +2,16 @@
 // that two shares meet in has both colours, by their parts of it. Pure.
 
 import {NO_KEY} from '../../api/schema';
-import {type ColumnsTile, sharesAt, statesAt, stripCoverage, stripKey, threadsAt, TILE_COLUMNS} from '../../api/tile_decode';
+import {type ColumnsTile, sharesAt, statesAt, stripCoverage, stripFlags, stripKey, threadsAt, TILE_COLUMNS} from '../../api/tile_decode';
 import type {SubRow} from '../rows/lanes';
 import {mix, type Rgb, runColour} from '../../core/palette';
 import type {StyleBook} from '../../core/style_book';
 
 // A column with a very small busy part must still be visible. Segments are pale
 // already and nest: they need more.
-const LEAST_SHARE = {cpu: 0, run: 0, interrupts: 0.35, process: 0, segment: 0.55, hook: 0.45, counter: 0} as const;
+const LEAST_SHARE = {cpu: 0, run: 0, interrupts: 0.35, process: 0, segment: 0.55, hook: 0.45, counter: 0, level: 0.55} as const;
 const LEAST_PX = 0.35; // of a stack
+const COLUMN_OUTSIDE = 8;
 
 // Height of a tile's picture in pixels: a strip has one colour for each column.
 export function pictureHeight(tile: ColumnsTile, rowPx: number): number {
@@ -28,7 +29,7 @@ export function tilePixels(
     if (tile.kind === 'shares') stackShares(stack, tile.words, column, book, highlight);
     else if (tile.kind === 'states') stackStates(stack, tile.words, column, row, book, highlight);
     else if (tile.kind === 'threads') stackThreads(stack, tile.floats, column, row, book, highlight);
-    else stackStrip(stack, tile.words, column, row.kind, book);
+    else stackStrip(stack, tile.words, column, row, book);
   }
   return pixels;
 }
@@ -146,11 +147,14 @@ function stackThreads(
 }
 
 function stackStrip(
-    stack: Stack, words: Uint32Array, column: number, kind: SubRow['kind'],
+    stack: Stack, words: Uint32Array, column: number, row: SubRow,
     book: StyleBook): void {
   const key = stripKey(words, column);
   const coverage = stripCoverage(words, column);
+  if (row.kind === 'level' && coverage === 0 && (stripFlags(words, column) & COLUMN_OUTSIDE) !== 0) {
+    return stack.addHatched(stack.height, book.theme.outside, book.theme.lane); // whether it is up is not known
+  }
   if (key === NO_KEY && coverage === 0) return;
-  const share = Math.max(coverage / 255, LEAST_SHARE[kind]);
-  stack.addRest(mix(book.theme.lane, book.column(kind, key), share));
+  const share = Math.max(coverage / 255, LEAST_SHARE[row.kind]);
+  stack.addRest(mix(book.theme.lane, book.column(row, key), share));
 }

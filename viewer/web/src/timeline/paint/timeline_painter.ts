@@ -104,7 +104,7 @@ export class TimelinePainter {
       }
       context.beginGroup?.(`${lane.label} ${lane.detail}`.trim());
       for (const row of lane.rows) {
-        if (row.kind === 'cpu' || row.kind === 'process' || row.kind === 'counter') {
+        if (row.kind === 'cpu' || row.kind === 'process' || row.kind === 'counter' || row.kind === 'level') {
           context.fillStyle = css(theme.lane);
           context.fillRect(left, top + row.y, right - left, row.height);
         }
@@ -285,11 +285,12 @@ export class TimelinePainter {
 
 // What an item may be labelled with, longest first.
 function labelTexts(names: Names, row: SubRow, item: Item): string[] {
-  if ((item.flags & LEAF_OUTSIDE) !== 0) return ['outside'];
+  if ((item.flags & LEAF_OUTSIDE) !== 0) return [row.kind === 'level' ? 'not known' : 'outside'];
   if (row.kind === 'cpu') {
     return [threadName(names, item.key), processName(names, processOf(names, item.key))];
   }
   if (row.kind === 'interrupts') return [];
+  if (row.kind === 'level') return [threadName(names, item.key)];
   if (row.kind === 'run') {
     return (item.flags & STATE_BLOCKED) !== 0 && item.key !== NO_KEY ?
         [shortName(hookName(names, item.key))] : [];

@@ -6,21 +6,22 @@ export interface SubRow {
   row: number;
   kind: RowKind;
   process: number; // of a thread's and a process's rows; else -1
+  hook?: number; // of a level's row
   full?: number; // of a process: threads that fill the height
   y: number; // from the lane's top
   height: number;
 }
 export interface Lane {
   id: string;
-  kind: 'cpu'|'counter'|'small-counter'|'process'|'thread'|'fold';
+  kind: 'cpu'|'counter'|'small-counter'|'level'|'tree'|'process'|'thread'|'fold';
   // A process, or the only thread of one, opens and closes; others: null.
   toggle: {open: boolean; pinned: boolean}|null;
   // The strip that stands for all of its kind, and folds the others; absent: none.
-  fold?: {of: 'cpus'|'counters'; open: boolean};
+  fold?: {of: 'cpus'|'counters'|'levels'; open: boolean};
   stuck?: boolean; // stays at the top while the others scroll
   label: string;
   detail: string;
-  owner: number; // CPU, event, thread or process
+  owner: number; // CPU, event, level's row, thread or process
   process: number; // that the lane is of; else -1
   y: number;
   height: number;
@@ -28,6 +29,7 @@ export interface Lane {
   stacks?: {y: number; height: number}; // of the thread's samples; absent: not shown
 }
 export type NewLane = Omit<Lane, 'y'>;
+export type AddOfMachine = (lane: Omit<NewLane, 'toggle'|'process'>) => void;
 
 export const HEADING = 26;
 export const SEGMENT = 17;

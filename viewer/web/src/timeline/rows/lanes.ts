@@ -3,8 +3,9 @@
 
 import type {Branches, ProcessBranch, ThreadBranch} from '../../api/schema';
 import {isTimeEvent} from '../../core/units';
-import {type Lane, type NewLane, SEGMENT, type SubRow} from './lane_parts';
+import {type AddOfMachine, type Lane, type NewLane, SEGMENT, type SubRow} from './lane_parts';
 import type {Names} from '../../core/names';
+import {addLevelLanes} from './level_lanes';
 import {addProcessLanes, CLOSED_TREE, heavyIn, type Tree} from './process_lanes';
 
 export type {Lane, SubRow} from './lane_parts';
@@ -15,6 +16,7 @@ const HEAT = 6; // of a CPU, where there are many
 const COUNTER = 64;
 const FOLDED_COUNTER = 46;
 const SMALL_COUNTER = 30;
+const TREE = 46;
 const FEW_CPUS = 8; // more fold by themselves
 const FEW_COUNTERS = 4;
 const STUCK_MOST = 0.4; // of the height, for what stays at the top
@@ -24,39 +26,49 @@ export interface CounterChoice {
   cpu: number; // -1: sum over all CPUs
 }
 
+export interface NamedTree {
+  name: string;
+  title: string;
+}
+
 export function counterRow(names: Names, choice: CounterChoice): number {
   return names.trace.counter_rows_from +
       choice.event * (names.trace.cpus + 1) + choice.cpu + 1;
 }
-
-type Add = (lane: Omit<NewLane, 'toggle'|'process'>) => void;
 
 // Before the processes are known, only the machine has lanes. These stay at the
 // top while they take little of `height`, that of the rows in sight.
 export function layOut(
     names: Names, counter: CounterChoice, tree: Tree = CLOSED_TREE,
     processes: Branches<ProcessBranch>|null = null,
-    threads: ReadonlyMap<number, Branches<ThreadBranch>> = new Map(), height = 0): Lane[] {
+    threads: ReadonlyMap<number, Branches<ThreadBranch>> = new Map(), height = 0, trees: readonly NamedTree[] = []): Lane[] {
   const lanes: Lane[] = [];
   let y = 0;
   const place = (lane: NewLane): void => {
     lanes.push({...lane, y});
     y += lane.height;
   };
-  const add: Add = (lane) => place({...lane, toggle: null, process: -1});
+  const add: AddOfMachine = (lane) => place({...lane, toggle: null, process: -1});
 
   if (names.rows.some((row) => row.kind === 'cpu')) {
     addCpuLanes(names, tree, add);
     if (names.events.length > 0) addCounterLanes(names, counter, tree, add);
-    if (y <= STUCK_MOST * height) for (const lane of lanes) lane.stuck = true;
   }
+  addLevelLanes(names, tree, add);
+  for (const {name, title} of trees) {
+    add({
+      id: `tree-${name}`, kind: 'tree', label: name, detail: title.startsWith(`${name}: `) ? title.slice(name.length + 2) : title,
+      owner: -1, height: TREE, rows: [],
+    });
+  }
+  if (y <= STUCK_MOST * height) for (const lane of lanes) lane.stuck = true;
   if (processes && processes.of > 0) {
     addProcessLanes(names, processes, threads, tree, heavyIn(height), place);
   }
   return lanes;
 }
 
-function addCpuLanes(names: Names, tree: Tree, add: Add): void {
+function addCpuLanes(names: Names, tree: Tree, add: AddOfMachine): void {
   const cpus = names.rows.filter((row) => row.kind === 'cpu');
   const open = tree.cpus ?? cpus.length <= FEW_CPUS;
   if (cpus.length > 1) {
@@ -88,7 +100,7 @@ function addCpuLanes(names: Names, tree: Tree, add: Add): void {
   }
 }
 
-function addCounterLanes(names: Names, counter: CounterChoice, tree: Tree, add: Add): void {
+function addCounterLanes(names: Names, counter: CounterChoice, tree: Tree, add: AddOfMachine): void {
   // The clock of all CPUs together is constant.
   const others = [...names.events.entries()].filter(([event, name]) => event !== counter.event && !isTimeEvent(name));
   const open = tree.counters ?? names.events.length <= FEW_COUNTERS;

@@ -18,11 +18,12 @@ export interface Tree {
   handlers: boolean; // interrupts are shown under their CPUs
   cpus: boolean|null; // whether each has a lane; null: if they are few
   counters: boolean|null;
+  levels: boolean|null;
   stacks: boolean; // sampled ones are shown under their threads
 }
 export const CLOSED_TREE: Tree = {
   opened: new Set(), closed: new Set(), unfolded: 0, pinned: [], hidden: new Set(), shown: new Set(),
-  allThreads: new Set(), handlers: false, cpus: null, counters: null, stacks: false,
+  allThreads: new Set(), handlers: false, cpus: null, counters: null, levels: null, stacks: false,
 };
 
 const OPEN_HEAVY = 3; // processes of the trace that are open by themselves,

@@ -7,7 +7,7 @@ import type {Branches, ProcessBranch, ThreadBranch} from '../../api/schema';
 import {type Field, flagField, listIn, listText, wholeIn} from '../../core/address';
 import type {Core} from '../../core/core';
 import {isTimeEvent} from '../../core/units';
-import {type CounterChoice, type Lane, layOut, stuckHeight, totalHeight, visibleLanes} from './lanes';
+import {type CounterChoice, type Lane, layOut, type NamedTree, stuckHeight, totalHeight, visibleLanes} from './lanes';
 import type {SubRow} from './lane_parts';
 import {CLOSED_TREE, type Tree} from './process_lanes';
 
@@ -19,6 +19,8 @@ export class Rows {
   // As the server ranks them (row_tree.ts).
   readonly processes: Signal<Branches<ProcessBranch>|null> = signal(null);
   readonly threads: Signal<ReadonlyMap<number, Branches<ThreadBranch>>> = signal(new Map());
+  // Trees of rules that the trace has the events of (tree_strips.ts).
+  readonly trees: Signal<readonly NamedTree[]> = signal([]);
   readonly lanes: ReadonlySignal<Lane[]>;
   readonly stuckPx: ReadonlySignal<number>; // of the lanes that do not scroll
 
@@ -28,7 +30,7 @@ export class Rows {
     this.counter = signal({event: Math.max(names.events.findIndex((event) => !isTimeEvent(event)), 0), cpu: -1});
     this.lanes = computed(() => {
       void names.changed.value;
-      return layOut(names, this.counter.value, this.tree.value, this.processes.value, this.threads.value, view.height.value);
+      return layOut(names, this.counter.value, this.tree.value, this.processes.value, this.threads.value, view.height.value, this.trees.value);
     });
     this.stuckPx = computed(() => stuckHeight(this.lanes.value));
     view.contentHeight = () => totalHeight(this.lanes.value);
@@ -73,7 +75,7 @@ export class Rows {
       read: (text) => this.change({[name]: new Set(listIn(text))}),
       write: () => listText(this.tree.value[name]),
     });
-    const fold = (key: string, name: 'cpus'|'counters'): Field => ({
+    const fold = (key: string, name: 'cpus'|'counters'|'levels'): Field => ({
       key,
       read: (text) => this.change({[name]: text === '1' ? true : text === '0' ? false : null}),
       write: () => this.tree.value[name] === null ? null : this.tree.value[name] ? '1' : '0',
@@ -91,7 +93,7 @@ export class Rows {
       counter('cpu', 'cpu', -1, names.trace.cpus - 1),
       set('open', 'opened'), set('close', 'closed'), set('show', 'shown'), set('idle', 'allThreads'),
       {key: 'pin', read: (text) => this.change({pinned: listIn(text) ?? []}), write: () => listText(this.tree.value.pinned)},
-      set('hide', 'hidden'), fold('cpus', 'cpus'), fold('counters', 'counters'),
+      set('hide', 'hidden'), fold('cpus', 'cpus'), fold('counters', 'counters'), fold('levels', 'levels'),
       flagField('stacks', {
         get value() { return tree.value.stacks; },
         set value(stacks) { tree.value = {...tree.value, stacks}; },
