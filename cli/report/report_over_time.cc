@@ -124,7 +124,13 @@ absl::StatusOr<ReportAnswer> ReportOverTime(const ReportRequest& request,
   const auto series = over_time.Finish(*report);
   if (!series.ok()) return series.status();
   if (!phases) {
-    return AnswerOf(*report, rmap::RenderOverTime(*series, request.render));
+    std::string text = rmap::RenderOverTime(*series, request.render);
+    if (request.render.format == rmap::ReportFormat::kText) {
+      for (const std::string& scaled : ScaledCounts(*report)) {
+        text += scaled + "\n";
+      }
+    }
+    return AnswerOf(*report, std::move(text));
   }
   const std::vector<rmap::Feature> features = rmap::FeaturesOf(*series);
   return AnswerOf(

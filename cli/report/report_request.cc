@@ -24,6 +24,17 @@ ReportAnswer AnswerOf(const rmap::Report& report, std::string text) {
           .records = report.records};
 }
 
+std::vector<std::string> ScaledCounts(const rmap::Report& report) {
+  std::vector<std::string> scaled;
+  for (const std::string& what : report.not_known) {
+    // As logformat/import/listing/csv_counts.cc has it.
+    if (what.starts_with("how exact the counts of ")) {
+      scaled.push_back("not known: " + base::EscapeName(what));
+    }
+  }
+  return scaled;
+}
+
 namespace {
 
 // The value of hooks that the request names, of which `schema` has no field:

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -63,6 +64,10 @@ struct ReportAnswer {
 };
 
 ReportAnswer AnswerOf(const rmap::Report& report, std::string text);
+
+// Which events of an imported listing were counted a part of the time, and
+// scaled up by the tool.
+std::vector<std::string> ScaledCounts(const rmap::Report& report);
 
 // The rows from which tables and metrics are made.
 struct RequestedRows {

@@ -165,6 +165,9 @@ absl::StatusOr<ReportAnswer> ReportTree(const ReportRequest& request,
   if (absl::IsInvalidArgument(made.status())) return AsUsage(made.status());
   if (!made.ok()) return made.status();
   rmap::Report report = rows->report;
+  for (std::string& scaled : ScaledCounts(report)) {
+    made->messages.push_back(std::move(scaled));
+  }
   report.tree_table = std::make_shared<TreeTable>(*std::move(made));
   rmap::RenderOptions render = request.render;
   render.by = ReportBy::kTree;

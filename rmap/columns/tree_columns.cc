@@ -114,14 +114,21 @@ std::vector<Column<TreeRow>> TreeTextColumns(const Report& report) {
     if (!row.share) return std::monostate();
     return absl::StrFormat("%.2f %%", *row.share * 100);
   };
-  for (const auto& [name, field] : {std::pair{"value", &TreeRow::value},
-                                    std::pair{"before", &TreeRow::before},
+  for (const auto& [name, field] : {std::pair{"before", &TreeRow::before},
                                     std::pair{"change", &TreeRow::change},
                                     std::pair{"rest", &TreeRow::rest}}) {
     at(name)->value = [field = field](const TreeRow& row) -> Cell {
       return row.*field ? TreeValueText(row, row.*field) : Cell();
     };
   }
+  at("value")->value = [](const TreeRow& row) -> Cell {
+    if (!row.value) return std::monostate();
+    // As in the tables of metrics: an estimate without an interval.
+    const bool about = !row.lo && !row.hi &&
+                       (row.value_quality == Quality::kScaled ||
+                        row.value_quality == Quality::kInferred);
+    return (about ? "~" : "") + TreeValueText(row, row.value);
+  };
   at("part")->value = [](const TreeRow& row) -> Cell {
     if (!row.part) return std::monostate();
     return absl::StrFormat("%.1f %%", *row.part * 100);

@@ -246,6 +246,29 @@ class Cpi(unittest.TestCase):
             self.assertEqual((one["owner"], one["count"], one["share"]),
                              ("pid=1 comm=perf stat", 5573, 1))
 
+    def test_counts_that_perf_scaled_are_named(self):
+        with tempfile.TemporaryDirectory() as folder:
+            listing_file = pathlib.Path(folder, "half.csv")
+            listing_file.write_text("".join(
+                f"{second}.000000000,{count},,{event},1000000000,{part},,\n"
+                for second in (1, 2, 3) for event, count, part in (
+                    ("PM_RUN_CYC", 10 ** 6, "100.00"), ("PM_INST_CMPL", 10 ** 6, "100.00"),
+                    ("PM_GCT_NOSLOT_CYC", 10 ** 5 * second, "50.00"))))
+            tree = ("report", "--tree", "cpi", listing_file)
+            for words in (("report", "--by", "time", "--every", "1s", listing_file), tree,
+                          (*tree, "--by", "time")):
+                said = run(*words).decode()
+                self.assertIn("not known: how exact the counts of `PM_GCT_NOSLOT_CYC` are: "
+                              "perf counted it 50.00 %", said)
+                self.assertNotIn("`PM_RUN_CYC` are", said)
+            # The last interval has what the trace's end has.
+            last = [row for row in rows(*tree, "--by", "time", "--every", "1s")
+                    if row["owner"] == "2.000000 s"]
+            alone = rows(*tree, "--from", "@3.000000000")
+            self.assertEqual([(row["name"], row["count"], row["value"]) for row in last],
+                             [(row["name"], row["count"], row["value"]) for row in alone])
+            self.assertEqual(next(row["count"] for row in last if row["code"] == "B"), 3 * 10 ** 5)
+
     def test_what_is_wrong_is_said_with_both_numbers(self):
         with tempfile.TemporaryDirectory() as folder:
             wrong = pathlib.Path(folder, "wrong.txt")
