@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "base/text/name_escape.h"
 #include "base/text/nearest_name.h"
+#include "rmap/values/call_values.h"
 #include "rmap/where/condition_truth.h"
 
 namespace countrace::rmap::where {
@@ -28,6 +29,17 @@ struct CellMaker {
 
 absl::Status NoSuchValue(const WhereExpression& where, const Operand& field,
                          const logformat::TraceInfo& info) {
+  if (field.text.starts_with(kLevelValue)) {
+    return WhereError(
+        where, field.offset,
+        absl::StrFormat(
+            "whether a level is up is no value of a record or of a single "
+            "call: `report --by segment --where '%s'` chooses calls by it, "
+            "`script --hook '*:%s'` has its own records",
+            base::EscapeName(field.text),
+            base::EscapeName(
+                field.text.substr(std::string_view(kLevelValue).size()))));
+  }
   std::vector<std::string> names;
   for (const auto& [name, of] : logformat::ValueNames(info, /*exits=*/true)) {
     names.push_back(name);

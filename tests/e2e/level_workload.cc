@@ -1,10 +1,15 @@
 // Raises and lowers levels around work with a given number of page faults.
 // Prints the pages that each level's owner touched while it was up.
+//
+// `exec`: raises them first, and becomes itself without an argument. `ticks N`:
+// nothing of this, but raises one, hits a hook N times, and lowers it.
 #include <countrace/hooks.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <thread>
 
 namespace {
@@ -26,7 +31,22 @@ void Touch(std::size_t pages) {
 
 }  // namespace
 
-int main() {
+int main(int count, char** words) {
+  if (count == 3 && std::strcmp(words[1], "ticks") == 0) {
+    COUNTRACE_LEVEL("shop", "ticking", true);
+    for (int i = 0; i < std::atoi(words[2]); ++i) {
+      COUNTRACE_HOOK("shop", "tick", i);
+    }
+    COUNTRACE_LEVEL("shop", "ticking", false);
+    return 0;
+  }
+  if (count == 2 && std::strcmp(words[1], "exec") == 0) {
+    COUNTRACE_PROCESS_LEVEL("shop", "open", true);
+    COUNTRACE_LEVEL("shop", "cold_cache", true);
+    Touch(200);
+    execl(words[0], words[0], nullptr);
+    return 1;
+  }
   Touch(100);  // every level is down
   COUNTRACE_PROCESS_LEVEL("shop", "open", true);
   COUNTRACE_LEVEL("shop", "cold_cache", 1);

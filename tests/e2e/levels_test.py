@@ -63,6 +63,47 @@ class Levels(Recording):
         self.assertEqual(self.segments('--group-by', 'level.cold_cache'),
                          [(2, 1), (4, 0)])
 
+    def test_an_exec_lowers_it(self):
+        self.needs_root()
+        self.countrace('record', '-o', self.trace, '--', WORKLOAD, 'exec')
+        records = [json.loads(line) for line in self.countrace(
+            'script', '--format', 'jsonl', self.trace).stdout.splitlines()]
+        changes = [(one['time_ns'], one['fields']['on']) for one in records
+                   if one['event'] == 'shop:open']
+        exec_ns, = (one['time_ns'] for one in records if one['event'] == 'exec'
+                    and one['time_ns'] > changes[0][0])
+        self.assertEqual([on for _, on in changes], [1, 1, 0])
+        row, = (row for row in self.report('--by', 'level')['levels']
+                if row['level'] == 'shop:open')
+        self.assertEqual(row['times'], 2)
+        self.assertEqual(row['up_ns'], exec_ns - changes[0][0] + changes[2][0] - changes[1][0])
+        # The calls of the new program began with it down.
+        self.assertEqual(self.segments('--where', 'level.cold_cache', '--columns', 'calls'),
+                         [(3, None)])
+
+    def test_a_flight_recording_that_lost_where_it_was_raised(self):
+        self.countrace('record', '--no-kernel', '--flight', '1M', '-o', self.trace, '--',
+                       WORKLOAD, 'ticks', '300000')
+        records = [json.loads(line) for line in self.countrace(
+            'script', '--format', 'jsonl', self.trace).stdout.splitlines()]
+        changes = [one for one in records if one['event'] == 'shop:ticking']
+        self.assertEqual([one['fields']['on'] for one in changes], [0])
+        self.assertLess(len(records), 200000)
+        answer = self.report('--by', 'level')
+        row, = answer['levels']
+        least, most = row['bounds']['up_ns']
+        self.assertLessEqual(least, changes[0]['time_ns'] - answer['trace']['begin_ns'])
+        self.assertGreaterEqual(most, changes[0]['time_ns'] - answer['trace']['begin_ns'])
+
+    def test_where_it_is_no_value(self):
+        self.record('--no-kernel')
+        for verb in (['script'], ['report', '--slowest', '3', 'shop:touch']):
+            refused = self.countrace(*verb, '--where', 'level.cold_cache', self.trace, check=False)
+            self.assertEqual(2, refused.returncode)
+            self.assertIn("script --hook '*:cold_cache'", refused.stderr)
+        own = self.countrace('script', '--hook', '*:cold_cache', self.trace).stdout
+        self.assertEqual(own.count('cold_cache'), 3)
+
     def test_a_trace_with_a_pause(self):
         """What lies in it is in no row; counts of dumps around it are of both."""
         rows = self.record('--trigger', 'hook shop:open if on == 0 then pause')
