@@ -63,7 +63,7 @@ describe('labels', () => {
     };
     new TimelinePainter(cache, {} as StripAtlas).paint(context, {
       view: {startNs: 0, nsPerPx: 1, widthPx: 1024}, lanes: [lane], topOf: () => 0, height: 100,
-      durationNs: 1024, maxLevel: 54, ratio: 1, highlight: null, stamp: 1, counterTops: new Map(),
+      durationNs: 1024, maxLevel: 54, ratio: 1, highlight: null, stamp: 1, counterTops: new Map(), trees: [],
     }, book);
     return texts.map(({text}) => text);
   }

@@ -50,7 +50,7 @@ Json IntervalJson(const TreeInterval& interval, std::size_t tree,
 
 HttpResponse AnswerTrees(const TimelineIndex& index, const TraceEvents* events,
                          ApiQuery& query) {
-  if (events == nullptr) return Refuse(404, "No trace beside the index");
+  if (events == nullptr) return AnswerJson({{"trees", Json::array()}});
   const auto range = ReportRange(index, query, "from", "to");
   if (!range) return Refuse(400, query.error());
   const auto most =

@@ -144,6 +144,7 @@ export class TimelineEngine {
       highlight: this.core.focus.process.peek(),
       stamp: this.stamp,
       counterTops: this.timeline.counterTops.peek(),
+      trees: this.timeline.trees.inSight(),
     };
   }
 
@@ -230,7 +231,6 @@ export class TimelineEngine {
   // The same as SVG.
   drawing(): string {
     const scene = this.scene();
-    scene.counterTops = this.timeline.counterTops.peek();
     return drawPicture({
       ...this.pictureFrame(),
       width: scene.view.widthPx,
@@ -240,7 +240,6 @@ export class TimelineEngine {
       paintRows: (brush) => {
         // Patterns are of one brush: this painter has no others.
         new TimelinePainter(this.cache, this.atlas).paint(brush, scene, this.core.book.value);
-        this.timeline.trees.paint(brush, scene.view, this.core.book.value.theme);
         this.paintOver(brush);
       },
     });
@@ -296,7 +295,6 @@ export class TimelineEngine {
     if (!this.core.requests.lost.peek()) this.loader.want([...keys, ...quality]);
     scene.counterTops = this.counterTops(scene);
     this.painter.paint(context, scene, this.core.book.value);
-    this.timeline.trees.paint(context, scene.view, this.core.book.value.theme);
   }
 
   // The scales of the counter strips in sight.

@@ -6,10 +6,7 @@ import {effect, type Signal, signal} from '@preact/signals-core';
 import {isReplaced} from '../api/client';
 import type {TreeAnswer, TreeOverTime} from '../api/tables_schema';
 import type {Core} from '../core/core';
-import type {Theme} from '../core/palette';
-import type {Viewport} from '../core/viewport';
-import type {Brush} from './paint/brush';
-import {paintTrees, type TreeStrip} from './paint/tree_painter';
+import type {TreeStrip} from './paint/tree_painter';
 import type {Lane, SubRow} from './rows/lane_parts';
 import type {Rows} from './rows/rows';
 
@@ -35,10 +32,7 @@ export class TreeStrips {
     });
   }
 
-  paint(context: Brush, view: Viewport, theme: Theme): void {
-    paintTrees(context, this.inSight(), view, theme);
-  }
-  private inSight(): TreeStrip[] {
+  inSight(): TreeStrip[] {
     return this.rows.inSight().flatMap((lane) => {
       const tree = this.of(lane);
       return tree ? [{...this.rows.extentOf(lane, {y: PAD.y, height: lane.height + PAD.height}), tree}] : [];

@@ -16,6 +16,7 @@ import {mergedRuns} from './merged_runs';
 import {css, mix, type Rgb, textOn} from '../../core/palette';
 import type {StripAtlas} from './strip_atlas';
 import type {StyleBook} from '../../core/style_book';
+import {paintTrees, type TreeStrip} from './tree_painter';
 
 export interface Scene {
   view: Viewport;
@@ -28,6 +29,7 @@ export interface Scene {
   highlight: number|null;
   stamp: number;
   counterTops: ReadonlyMap<number, number>; // scales of counter rows, per second
+  trees: readonly TreeStrip[];
 }
 
 interface Label {
@@ -114,6 +116,7 @@ export class TimelinePainter {
       context.fillRect(0, top + lane.height - 1, view.widthPx, 1);
       context.endGroup?.();
     }
+    paintTrees(context, scene.trees, view, theme);
   }
 
   private paintRow(
@@ -234,7 +237,8 @@ export class TimelinePainter {
       // Cut: canvases and SVG compute with 24 bits, and a call of a second may be 10^10 px long.
       const from = Math.max(left, x0 - 4);
       context.fillRect(from, top, Math.max(Math.min(right - gap, x1 + 4) - from, 1 / scene.ratio), row.height);
-      if ((item.flags & LEAF_INFERRED) !== 0 && right - left > 6) {
+      const isUnknown = row.kind === 'level' && (item.flags & LEAF_OUTSIDE) !== 0;
+      if (((item.flags & LEAF_INFERRED) !== 0 || isUnknown) && right - left > 6) {
         this.hatches.fillRect(context, theme.muted, 0.55, Math.max(left, x0), top, Math.min(right, x1) - gap, row.height);
       }
       this.label({item, left, right: right - gap, fill});

@@ -12,8 +12,7 @@ export interface TreeStrip {
   height: number;
   tree: TreeOverTime;
 }
-export interface TreeBar {
-  part: TreeRow;
+interface TreeBar {
   slot: number; // of its colour
   from: number; // share at its lower edge
   to: number;
@@ -25,10 +24,9 @@ export interface TreeBar {
 // The parts right below the root.
 export const partsOf = (rows: readonly TreeRow[]): TreeRow[] => rows.filter(({depth}) => depth === 1);
 
-export function barsOf(rows: readonly TreeRow[]): TreeBar[] {
+function barsOf(rows: readonly TreeRow[]): TreeBar[] {
   let [below, above] = [0, 0];
-  return partsOf(rows).flatMap((part, slot) => {
-    const {share, value, lo, hi} = part;
+  return partsOf(rows).flatMap(({share, value, lo, hi}, slot) => {
     if (share == null) return [];
     const base = share < 0 ? below : above;
     const edge = base + share;
@@ -36,7 +34,7 @@ export function barsOf(rows: readonly TreeRow[]): TreeBar[] {
     else above = edge;
     // Limits are of the value; the root's is what turns it into a share.
     const limit = (one: number|null|undefined): number => one == null || !value ? edge : base + one / value * share;
-    return [{part, slot, from: Math.min(base, edge), to: Math.max(base, edge), least: limit(lo), most: limit(hi)}];
+    return [{slot, from: Math.min(base, edge), to: Math.max(base, edge), least: limit(lo), most: limit(hi)}];
   });
 }
 
