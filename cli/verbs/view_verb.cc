@@ -173,6 +173,20 @@ absl::Status CheckRules(const std::vector<std::string>& files,
   return rmap::metrics::TreesOf(files, events).status();
 }
 
+// The second of two traces, if there is one.
+absl::Status SetBeside(TraceInput& input, const ViewCommandLine& line,
+                       viewer::ServeOptions& after) {
+  if (line.beside.empty()) return absl::OkStatus();
+  const auto opened = input.Open(line.beside);
+  if (!opened.ok()) return opened.status();
+  const auto other = input.Directory(line.beside);
+  if (!other.ok()) return other.status();
+  after.trace_path = *other;
+  after.shown_as = line.beside;
+  after.rule_files = line.rules;
+  return absl::OkStatus();
+}
+
 int RunView(const Arguments& arguments) {
   VerbParser parser(kViewVerb);
   TraceOptions options;
@@ -241,15 +255,8 @@ int RunView(const Arguments& arguments) {
     if (line.open_browser) page = OpenBrowser(url);
   };
   viewer::ServeOptions after;
-  if (!line.beside.empty()) {
-    const auto opened = input.Open(line.beside);
-    if (!opened.ok()) return ReportFailure(kViewVerb.name, opened.status());
-    const auto other = input.Directory(line.beside);
-    if (!other.ok()) return ReportFailure(kViewVerb.name, other.status());
-    after.trace_path = *other;
-    after.shown_as = line.beside;
-    after.rule_files = line.rules;
-  }
+  const absl::Status found = SetBeside(input, line, after);
+  if (!found.ok()) return ReportFailure(kViewVerb.name, found);
   const absl::Status status = line.beside.empty()
                                   ? viewer::Serve(serve)
                                   : viewer::ServePair(serve, after);
