@@ -5,6 +5,8 @@
 // cell, on random ranges: 20, or 200 with COUNTRACE_TEST_FULL; `compare` with
 // each two of these reports, and `csv` with the report's. Then the same with
 // losses: the report's interval of a number holds what the page does not mark.
+// Where the page's numbers are not final, it reads the report: what it then has
+// is equal, each number, limit and mark, with losses and of an imported perf.data.
 import assert from 'node:assert/strict';
 import {spawnSync} from 'node:child_process';
 import {existsSync, mkdtempSync, rmSync} from 'node:fs';
@@ -13,6 +15,7 @@ import {join} from 'node:path';
 
 import {startServer, wholeIndex} from './browser_session.mjs';
 import {compareChanges, compareCounter} from './report_answers.mjs';
+import {compareReported, compareTrees, reportedTables} from './reported_range_claims.mjs';
 
 const RANGES = process.env.COUNTRACE_TEST_FULL ? 200 : 20;
 const ROWS = 1000; // of a page of the server's tables
@@ -195,8 +198,8 @@ function intervals(rows) {
 }
 
 // Compares all tables of `trace` on random ranges.
-async function check(trace, lossy) {
-  const ranges = lossy ? RANGES / 2 : RANGES;
+async function check(trace, lossy, imported = false) {
+  const ranges = lossy || imported ? RANGES / 2 : RANGES;
   const server = await wholeIndex(await startServer(countrace, ['view', trace]));
   try {
     const {origin, searchParams} = new URL(server.url);
@@ -218,6 +221,7 @@ async function check(trace, lossy) {
     };
     for (const wrong of ['csv', 'csv?table=nope', 'csv?table=process&from=1', 'csv?table=process&from=2&to=1',
                          'csv?table=process&from=1&to=1', 'compare?before_from=x&before_to=2', 'compare?from=1',
+                         'aggregate?from=0&to=9&by=nope', 'aggregate?from=0&to=9&by=report&tables=waits', 'aggregate?from=9&to=9&by=report',
                          'compare?format=xml', 'compare?limit=201', 'compare?offset=-1']) {
       assert.equal((await fetch(`${origin}/api/v1/${wrong}`, {headers})).status, 400, wrong);
     }
@@ -231,7 +235,7 @@ async function check(trace, lossy) {
     // The report also counts the records of calls; the page has them as segments.
     const calls = new Set([...hooks.values()].filter(({kind}) => kind === 2).map(({name}) => name));
     let cells = 0;
-    let [marks, unlike] = [0, 0];
+    let [marks, unlike, shown, final] = [0, 0, 0, 0];
     let spread = 0;
     let changes = 0;
     let last = null; // range and its report
@@ -265,6 +269,22 @@ async function check(trace, lossy) {
         assert.equal(page[table].length, page[`${table}_total`]);
       }
       assert.equal(page.processes_left_out, 0);
+
+      // What the page shows in the end.
+      const names = {processes, threads, hooks};
+      final += page.final ? 1 : 0;
+      if (page.final) compareReported(where, report, page, names);
+      shown += compareReported(where, report, await reportedTables(get, from, to), names);
+      shown += await compareTrees(where, report, get, from, to, processes);
+      if (i === 1) {
+        const condition = 'on_cpu_ns > 200us';
+        const chosen = JSON.parse(run('report', '--where', condition, '--format', 'json', ...edges, trace).stdout);
+        const narrowed = await reportedTables(get, from, to, `&where=${encodeURIComponent(condition)}`);
+        for (const [table, key, own] of [['processes', 'pid', pid], ['threads', 'tid', (row) => threads.get(row.thread)?.tid]]) {
+          assert.deepEqual(narrowed[table].map(own).sort(), chosen[table].map((row) => row[key]).sort(), `${where}: ${table} where ${condition}`);
+        }
+      }
+      if (imported) continue;
 
       const parts = sum(page.processes, (row) => row.on_cpu_ns) + page.idle.on_cpu_ns +
           page.outside.on_cpu_ns + page.interrupts_ns + page.unknown_ns;
@@ -355,6 +375,9 @@ async function check(trace, lossy) {
               summed(page.hooks.map((row) => [`${pid(row)} ${hooks.get(row.hook)?.name}`, [row.hits]])));
       cells += report.processes.length * (2 + whole.length) + 3 * report.segments.length + report.hooks.length + 6;
     }
+    console.log(`${shown} cells, limits and marks of the report's rows equal; ${final} of ${ranges} ranges were final at once`);
+    if (imported) return;
+    assert.ok(!lossy || final === 0, 'with losses the numbers of the index are not final');
     // How many calls an edge or a lost record cuts is the machine's; with losses the numbers above are what must hold.
     assert.ok(lossy || unlike <= marks / 10, `${unlike} of ${marks} rows have other qualities`);
     const level = Math.ceil(Math.log2(info.duration_ns / 400));
@@ -390,6 +413,18 @@ try {
   const lossy = join(directory, 'lossy.ctf');
   record(lossy, '--kernel-ring', '64K');
   await check(lossy, true);
+  // All that perf says of switches, without wake-ups or page faults.
+  const perf = join(directory, 'perf.data');
+  const done = spawnSync('perf', ['record', '-a', '-k', 'CLOCK_MONOTONIC', '--switch-events', '-e', 'sched:sched_switch', '-o', perf,
+                                  '--', 'timeout', '1', 'sh', '-c', WORK], {encoding: 'utf8'});
+  if (done.error || !existsSync(perf)) {
+    console.log(`no perf.data: ${done.error ?? done.stderr}`);
+  } else {
+    const converted = join(directory, 'perf.ctf');
+    const imported = run('import', '-o', converted, perf);
+    assert.ok(existsSync(converted), imported.stderr);
+    await check(converted, false, true);
+  }
 } finally {
   rmSync(directory, {recursive: true, force: true});
 }

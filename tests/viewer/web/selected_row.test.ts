@@ -13,7 +13,7 @@ import {selectedOf} from '../../../viewer/web/src/timeline/selected_item';
 
 const TRACE = {duration_ns: 1000, events: [], machine_rows: [{kind: 'cpu', row: 1, owner: 0}], heaviest: [], hues: {names: [], of: ''}} as unknown as TraceInfo;
 const item = (kind: Selected['kind'], hook: number|null = 7): Selected => ({kind, process: 1, thread: 3, hook, row: 12, from: 10, to: 20});
-const data = (tables: Partial<Aggregate>) => ({processes: [], segments: [], hooks: [], ...tables}) as unknown as Aggregate;
+const data = (tables: Partial<Aggregate>) => ({processes: [], segments: [], hooks: [], final: true, ...tables}) as unknown as Aggregate;
 
 describe('the item of a row', () => {
   const names = {thread: (thread: number) => thread === 5 ? {process: 2} : undefined} as unknown as Names;

@@ -38,6 +38,7 @@ struct SegmentTotals {
   bool on_cpu_known = true;  // for every call
   bool unsure = false;       // kGroupUnsure
   rmap::Qualities qualities = {};
+  const rmap::RowBounds* bounds = nullptr;  // of a row of a report
 };
 
 // The calls of a segment in one call path; the inclusive times are of all.

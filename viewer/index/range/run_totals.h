@@ -22,8 +22,8 @@ struct CountedRange {
 };
 
 // How sure a count is: kAtLeast where an edge of the range cuts a dispatch of
-// which it is not known where its counts are.
-enum class CountMark : std::uint8_t { kExact, kAtLeast, kAbout };
+// which it is not known where its counts are; kUnknown: the report has none.
+enum class CountMark : std::uint8_t { kExact, kAtLeast, kAbout, kUnknown };
 
 struct RunTotals {
   std::uint64_t on_cpu_ns = 0;
@@ -32,6 +32,7 @@ struct RunTotals {
   std::vector<CountMark> marks;       // of each
   bool incomplete = false;            // a dispatch has no counts
   rmap::Qualities qualities;          // why these are not exact; not of a sum
+  const rmap::RowBounds* bounds = nullptr;  // of a row of a report
 };
 
 void AddTotals(RunTotals& sum, const RunTotals& part);

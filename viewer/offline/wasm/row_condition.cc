@@ -11,7 +11,8 @@ absl::StatusOr<SelectedRows> SelectIn(const TimelineIndex&, TimeRange,
 }
 
 absl::StatusOr<SelectedTables> SelectTablesIn(const TimelineIndex&, TimeRange,
-                                              std::string_view) {
+                                              std::string_view,
+                                              const rmap::Report*) {
   return absl::InvalidArgumentError(
       "A filter needs the trace: open it with `countrace view`");
 }

@@ -16,6 +16,7 @@
 #include "viewer/index/range/cpu_totals.h"
 #include "viewer/index/range/range_totals.h"
 #include "viewer/index/range/rare_events.h"
+#include "viewer/server/tables/final_tables.h"
 #include "viewer/server/tables/narrowed_tables.h"
 #include "viewer/server/tables/table_order.h"
 #include "viewer/server/wire/api_answer.h"
@@ -79,7 +80,8 @@ struct Page {
 
 // `top` processes from `first` on, and the sum of the others.
 void PutProcesses(Json& answer, const RangeTotals& totals, std::uint64_t first,
-                  std::uint64_t top, std::uint32_t events) {
+                  std::uint64_t top, std::uint32_t events,
+                  const rmap::EventColumns& names) {
   Json processes = Json::array();
   RunTotals others;
   others.counts.resize(events);
@@ -91,7 +93,7 @@ void PutProcesses(Json& answer, const RangeTotals& totals, std::uint64_t first,
       AddTotals(others, row.run);
       continue;
     }
-    Json item = RunJson(row.run);
+    Json item = WithBounds(names, row, RunJson(row.run));
     item["process"] = row.process;
     processes.push_back(std::move(item));
   }
@@ -210,7 +212,8 @@ std::optional<HttpResponse> ReadRequest(ApiQuery& query,
 std::optional<HttpResponse> FillTables(const TimelineIndex& index,
                                        ApiQuery& query,
                                        const AggregateRequest& request,
-                                       SortedTables& tables, Json& unselected) {
+                                       const rmap::Report* report,
+                                       SortedTables& tables, Json& answer) {
   const auto sorted = [&](std::string_view by) {
     return (!query.Has("sort") ||
             (query.Word("sort") == by && request.descending)) &&
@@ -218,23 +221,32 @@ std::optional<HttpResponse> FillTables(const TimelineIndex& index,
                ? request.InOrder()
                : ~std::size_t{0};
   };
-  RangeTables totals = request.wanted.totals;
-  totals.sorted_segments = sorted("wall_ns.excl");
-  tables.totals = TotalsIn(index, request.range, totals);
-  if (request.wanted.threads) tables.threads = ThreadsIn(index, request.range);
-  if (request.wanted.waits) {
-    absl::StatusOr<std::vector<WaitRow>> waits =
-        WaitsIn(index, request.range, sorted("ns"));
-    if (!waits.ok()) return Refuse(waits.status());
-    tables.waits = *std::move(waits);
+  const Wanted& wanted = request.wanted;
+  if (report == nullptr) {
+    RangeTables totals = wanted.totals;
+    totals.sorted_segments = sorted("wall_ns.excl");
+    tables.totals = TotalsIn(index, request.range, totals);
+    if (wanted.threads) tables.threads = ThreadsIn(index, request.range);
+    if (wanted.cpus) tables.cpus = CpusIn(index, request.range);
+    if (wanted.waits) {
+      absl::StatusOr<std::vector<WaitRow>> waits =
+          WaitsIn(index, request.range, sorted("ns"));
+      if (!waits.ok()) return Refuse(waits.status());
+      tables.waits = *std::move(waits);
+    }
+    answer["final"] = AreFinal(index, request.range, tables);
+  } else {
+    if (!wanted.totals.segments) tables.totals.segments.clear();
+    if (!wanted.totals.hooks) tables.totals.hooks.clear();
+    if (!wanted.threads) tables.threads.clear();
   }
   if (query.Has("where")) {
     const std::optional<std::string> where = query.Text("where");
     if (!where) return Refuse(400, query.error());
     absl::StatusOr<Json> rest =
-        NarrowTables(index, request.range, *where, tables);
+        NarrowTables(index, request.range, *where, report, tables);
     if (!rest.ok()) return Refuse(rest.status());
-    unselected = *std::move(rest);
+    answer["unselected"] = *std::move(rest);
   }
   if (query.Has("sort") && !SortTables(index,
                                        {.column = query.Word("sort"),
@@ -247,43 +259,61 @@ std::optional<HttpResponse> FillTables(const TimelineIndex& index,
   return std::nullopt;
 }
 
-HttpResponse Aggregate(const TimelineIndex& index, ApiQuery& query) {
+}  // namespace
+
+HttpResponse AnswerAggregate(const TimelineIndex& index, ApiQuery& query,
+                             const rmap::Report* report, SortedTables tables) {
   AggregateRequest request{};
   if (auto refused = ReadRequest(query, request)) return *std::move(refused);
-  SortedTables tables;
-  Json unselected;
-  if (auto refused = FillTables(index, query, request, tables, unselected)) {
+  Json answer = {{"from", request.range.begin_ns},
+                 {"to", request.range.end_ns},
+                 {"final", true}};
+  if (auto refused =
+          FillTables(index, query, request, report, tables, answer)) {
     return *std::move(refused);
   }
   const Page& page = request.page;
   const Wanted& wanted = request.wanted;
   const RangeTotals& totals = tables.totals;
-  Json answer = {{"from", request.range.begin_ns},
-                 {"to", request.range.end_ns},
-                 {"cpu_ns", totals.cpu_ns},
-                 {"unknown_ns", totals.unknown_ns},
-                 {"interrupts_ns", totals.interrupts_ns},
-                 {"idle", RunJson(totals.idle)},
-                 {"outside", RunJson(totals.outside)}};
-  if (!unselected.is_null()) answer["unselected"] = std::move(unselected);
+  answer["cpu_ns"] = totals.cpu_ns;
+  answer["unknown_ns"] = totals.unknown_ns;
+  answer["interrupts_ns"] = totals.interrupts_ns;
+  answer["idle"] = RunJson(totals.idle);
+  answer["outside"] = RunJson(totals.outside);
+  if (report != nullptr) {
+    // It has none of these.
+    for (const char* rest : {"idle", "outside"}) {
+      answer[rest]["dispatches"] = nullptr;
+    }
+  }
+  const rmap::EventColumns events =
+      report == nullptr ? rmap::EventColumns() : report->events;
+  const auto with_limits = [&events](auto write) {
+    return [&events, write](const auto& row) {
+      return WithBounds(events, row, write(row));
+    };
+  };
   PutProcesses(answer, totals, request.first, request.top,
-               index.header().events);
+               index.header().events, events);
   page.Put(answer, "segments", wanted.totals.segments, totals.segments,
-           SegmentJson);
+           with_limits(SegmentJson));
   if (wanted.totals.paths) {
     page.Put(answer, "paths", true, totals.paths,
              [&index](const PathTotals& row) { return PathJson(index, row); });
   }
   page.Put(answer, "hooks", wanted.totals.hooks, totals.hooks, HookJson);
   if (wanted.threads) {
-    page.Put(answer, "threads", true, tables.threads, ThreadJson);
+    page.Put(answer, "threads", true, tables.threads, with_limits(ThreadJson));
   }
-  if (wanted.cpus)
-    page.Put(answer, "cpus", true, CpusIn(index, request.range), CpuJson);
+  if (wanted.cpus) {
+    page.Put(answer, "cpus", true, tables.cpus, with_limits(CpuJson));
+  }
   if (wanted.waits) page.Put(answer, "waits", true, tables.waits, WaitRowJson);
   PutSums(answer, tables, wanted, index.header().events);
   return AnswerJson(answer);
 }
+
+namespace {
 
 HttpResponse Durations(const TimelineIndex& index, ApiQuery& query) {
   std::uint64_t numbers[2];
@@ -353,7 +383,7 @@ HttpResponse Hits(const TimelineIndex& index, ApiQuery& query) {
 std::optional<HttpResponse> AnswerRange(const TimelineIndex& index,
                                         std::string_view name,
                                         ApiQuery& query) {
-  if (name == "aggregate") return Aggregate(index, query);
+  if (name == "aggregate") return AnswerAggregate(index, query);
   if (name == "durations") return Durations(index, query);
   if (name == "longest") return Longest(index);
   if (name == "hits") return Hits(index, query);

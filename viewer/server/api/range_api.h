@@ -5,10 +5,18 @@
 #include <optional>
 #include <string_view>
 
+#include "rmap/result/tables.h"
 #include "viewer/index/file/timeline_index.h"
+#include "viewer/server/tables/table_order.h"
 #include "viewer/server/wire/api_query.h"
 
 namespace countrace::viewer {
+
+// `aggregate`, with the rows of `report` in `tables` (reported_tables.h); null:
+// with those of the index.
+HttpResponse AnswerAggregate(const TimelineIndex& index, ApiQuery& query,
+                             const rmap::Report* report = nullptr,
+                             SortedTables tables = {});
 
 // Absent: `name` is none of these.
 std::optional<HttpResponse> AnswerRange(const TimelineIndex& index,

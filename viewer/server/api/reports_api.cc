@@ -159,6 +159,7 @@ HttpResponse CallTree(const TimelineIndex& index, const TraceEvents& events,
     if (!report.ok()) {
       return Refuse(500, std::string(report.status().message()));
     }
+    NumberAsIndex(index, *report);
     if (query.Has("where")) {
       const std::optional<std::string> where = query.Text("where");
       if (!where) return Refuse(400, query.error());

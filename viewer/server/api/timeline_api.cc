@@ -13,6 +13,7 @@
 #include "viewer/server/api/functions_api.h"
 #include "viewer/server/api/index_api.h"
 #include "viewer/server/api/posted_api.h"
+#include "viewer/server/api/reported_range_api.h"
 #include "viewer/server/api/reports_api.h"
 #include "viewer/server/api/trees_api.h"
 #include "viewer/server/wire/api_answer.h"
@@ -91,6 +92,11 @@ HttpResponse Route(const TimelineIndex& index, const TraceEvents* events,
                                     : std::string_view();
   if (auto response = AnswerPosted(index, events, request, name)) {
     return *std::move(response);
+  }
+  if (request.method == "GET") {
+    if (auto response = AnswerReportedRange(index, events, name, query)) {
+      return *std::move(response);
+    }
   }
   if (auto response = AnswerFromIndex(index, request)) {
     return *std::move(response);

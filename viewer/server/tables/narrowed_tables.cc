@@ -44,8 +44,9 @@ Json NarrowCalls(std::vector<Row>& rows, Keep keep) {
 
 absl::StatusOr<Json> NarrowTables(const TimelineIndex& index, TimeRange range,
                                   std::string_view where,
+                                  const rmap::Report* report,
                                   SortedTables& tables) {
-  const auto selected = SelectTablesIn(index, range, where);
+  const auto selected = SelectTablesIn(index, range, where, report);
   if (!selected.ok()) return selected.status();
   const std::uint32_t events = index.header().events;
   Json rest = Json::object();

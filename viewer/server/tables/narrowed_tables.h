@@ -13,7 +13,8 @@
 
 namespace countrace::viewer {
 
-// Erases rows of `tables`. Tables whose rows lack a field of the condition stay
+// Erases rows of `tables`, which are those of `report`; null: the index's.
+// Tables whose rows lack a field of the condition stay
 // whole.
 //
 // Returns: what the answer has as "where" (API.md, "aggregate").
@@ -21,6 +22,7 @@ namespace countrace::viewer {
 absl::StatusOr<nlohmann::json> NarrowTables(const TimelineIndex& index,
                                             TimeRange range,
                                             std::string_view where,
+                                            const rmap::Report* report,
                                             SortedTables& tables);
 
 }  // namespace countrace::viewer

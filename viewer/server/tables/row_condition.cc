@@ -129,12 +129,16 @@ class Selection {
     return RowsOf(*selected);
   }
 
-  absl::StatusOr<SelectedTables> SelectTables(const WhereExpression& where) {
+  absl::StatusOr<SelectedTables> SelectTables(const WhereExpression& where,
+                                              const rmap::Report* reported) {
     if (const absl::Status bound = Bind(where); !bound.ok()) return bound;
-    if (usable_[ReportBy::kProcess]) AddProcesses();
-    if (usable_[ReportBy::kThread]) AddThreads();
-    if (usable_[ReportBy::kSegment]) AddSegments();
-    const auto selected = SelectRows(where, report_);
+    if (reported == nullptr) {
+      if (usable_[ReportBy::kProcess]) AddProcesses();
+      if (usable_[ReportBy::kThread]) AddThreads();
+      if (usable_[ReportBy::kSegment]) AddSegments();
+    }
+    const rmap::Report& report = reported == nullptr ? report_ : *reported;
+    const auto selected = SelectRows(where, report);
     if (!selected.ok()) return selected.status();
     SelectedTables tables;
     tables.of_names = true;
@@ -147,21 +151,30 @@ class Selection {
       if (!usable_[table]) return chosen;
       chosen.emplace(most);
       for (std::size_t i = 0; i < rows.size(); ++i) {
-        (*chosen)[static_cast<std::uint32_t>(rows[i].index)] =
-            selected->Of(table).rows[i];
+        const auto number = static_cast<std::uint32_t>(rows[i].index);
+        if (number >= most) continue;
+        (*chosen)[number] = selected->Of(table).rows[i];
       }
       return chosen;
     };
-    tables.processes = numbers(ReportBy::kProcess, report_.processes,
+    tables.processes = numbers(ReportBy::kProcess, report.processes,
                                index_.processes().size());
     tables.threads =
-        numbers(ReportBy::kThread, report_.threads, index_.threads().size());
+        numbers(ReportBy::kThread, report.threads, index_.threads().size());
     if (!usable_[ReportBy::kSegment]) return tables;
     tables.segments.emplace();
-    for (std::size_t i = 0; i < report_.segments.size(); ++i) {
+    std::multimap<std::string_view, std::uint32_t> hooks;
+    for (const HookEntry& hook : index_.hooks()) {
+      hooks.emplace(index_.Text(hook.name), hook.id);
+    }
+    for (std::size_t i = 0; i < report.segments.size(); ++i) {
       if (!selected->Of(ReportBy::kSegment).rows[i]) continue;
-      tables.segments->emplace(
-          static_cast<std::uint32_t>(report_.segments[i].process), hooks_[i]);
+      const rmap::SegmentRow& row = report.segments[i];
+      const auto [begin, end] = hooks.equal_range(row.segment);
+      for (auto hook = begin; hook != end; ++hook) {
+        tables.segments->emplace(static_cast<std::uint32_t>(row.process),
+                                 hook->second);
+      }
     }
     return tables;
   }
@@ -308,14 +321,12 @@ class Selection {
       }
       row.counts.resize(report_.events.size());
       report_.segments.push_back(std::move(row));
-      hooks_.push_back(totals.hook_id);
     }
   }
 
   const TimelineIndex& index_;
   const TimeRange range_;
   rmap::Report report_;
-  std::vector<std::uint32_t> hooks_;  // of report_.segments
   std::map<ReportBy, bool> usable_;
 };
 
@@ -330,10 +341,11 @@ absl::StatusOr<SelectedRows> SelectIn(const TimelineIndex& index,
 
 absl::StatusOr<SelectedTables> SelectTablesIn(const TimelineIndex& index,
                                               TimeRange range,
-                                              std::string_view where) {
+                                              std::string_view where,
+                                              const rmap::Report* report) {
   auto parsed = rmap::where::ParseWhere(where);
   if (!parsed.ok()) return parsed.status();
-  return Selection(index, range).SelectTables(*parsed);
+  return Selection(index, range).SelectTables(*parsed, report);
 }
 
 }  // namespace countrace::viewer

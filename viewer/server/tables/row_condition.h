@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "rmap/result/tables.h"
 #include "viewer/index/file/timeline_index.h"
 #include "viewer/index/rows/interval_row.h"
 
@@ -43,10 +44,11 @@ struct SelectedTables {
   bool of_names = false;
 };
 
-// As SelectIn().
+// As SelectIn(). `report`: whose rows these are; null: the index's.
 absl::StatusOr<SelectedTables> SelectTablesIn(const TimelineIndex& index,
                                               TimeRange range,
-                                              std::string_view where);
+                                              std::string_view where,
+                                              const rmap::Report* report);
 
 }  // namespace countrace::viewer
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "rmap/result/tables.h"
 #include "viewer/index/file/timeline_index.h"
 #include "viewer/index/range/range_totals.h"
 #include "viewer/index/range/thread_totals.h"
@@ -26,6 +27,7 @@ struct SortedTables {
   RangeTotals totals;
   std::vector<ThreadTotals> threads = {};
   std::vector<WaitRow> waits = {};
+  std::vector<rmap::CpuRow> cpus = {};
 };
 
 // Sorts the rows of each table that has the column; rows with equal values

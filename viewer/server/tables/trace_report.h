@@ -31,6 +31,11 @@ absl::StatusOr<rmap::Report> ReportOf(
     const std::string& trace_path, rmap::TableRange range,
     rmap::WantedRows rows = {}, logformat::ProgressCallback progress = {});
 
+// Gives processes and threads the numbers that they have in the index. Those
+// that no record names are numbered behind all others, so in a range before
+// others of the trace.
+void NumberAsIndex(const TimelineIndex& index, rmap::Report& report);
+
 }  // namespace countrace::viewer
 
 #endif  // COUNTRACE_VIEWER_SERVER_TABLES_TRACE_REPORT_H_

@@ -13,6 +13,8 @@ inline constexpr std::size_t kMaxFrames = 120;
 inline constexpr std::size_t kMaxFramesBytes = std::size_t{4} << 20;
 inline constexpr std::size_t kPageItems = 1000;
 inline constexpr std::size_t kMaxTableRows = 1000;
+// That a table of a range by the report may read.
+inline constexpr std::size_t kMaxReportedRecords = 30'000'000;
 inline constexpr std::size_t kMaxComparedRows = 200;
 inline constexpr std::size_t kMaxTreeRows = 500;
 inline constexpr std::size_t kMaxTreeIntervals = 50;

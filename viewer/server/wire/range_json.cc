@@ -17,9 +17,10 @@ using Json = nlohmann::json;
 
 // "": it is exact.
 const char* MarkText(CountMark mark) {
-  return mark == CountMark::kExact   ? ""
-         : mark == CountMark::kAbout ? "~"
-                                     : ">=";
+  return mark == CountMark::kExact     ? ""
+         : mark == CountMark::kAbout   ? "~"
+         : mark == CountMark::kUnknown ? ""
+                                       : ">=";
 }
 
 template <typename Row>
@@ -37,10 +38,23 @@ Json CallsJson(const Row& row) {
 
 Json RunJson(const RunTotals& run) {
   Json marks = Json::array();
-  for (const CountMark mark : run.marks) marks.push_back(MarkText(mark));
+  Json counts = run.counts;
+  for (std::size_t i = 0; i < run.marks.size(); ++i) {
+    marks.push_back(MarkText(run.marks[i]));
+    if (run.marks[i] == CountMark::kUnknown) counts[i] = nullptr;
+  }
   return {{"on_cpu_ns", run.on_cpu_ns},   {"dispatches", run.dispatches},
-          {"counts", run.counts},         {"marks", std::move(marks)},
+          {"counts", std::move(counts)},  {"marks", std::move(marks)},
           {"incomplete", run.incomplete}, {"qualities", run.qualities.Names()}};
+}
+
+void PutBounds(const rmap::EventColumns& events, const rmap::RowBounds& bounds,
+               Json& item) {
+  for (const auto& [number, limits] : bounds.entries()) {
+    item["bounds"][rmap::NumberName(events, number)] = {
+        limits.lo,
+        limits.hi == rmap::Bounds::kNone ? Json(nullptr) : Json(limits.hi)};
+  }
 }
 
 Json SegmentJson(const SegmentTotals& row) {

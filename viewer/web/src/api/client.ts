@@ -88,16 +88,16 @@ export class Client {
       signal,
     }));
   }
-  // `limit` rows from `offset` on of one table, ordered by a column of it.
+  // `limit` rows from `offset` on of one table, ordered by a column of it; `byReport`: the trace is read for them.
   aggregate(
       from: number, to: number,
-      page: {table: string; column: string; down: boolean; offset: number; limit: number; where?: string},
+      page: {table: string; column: string; down: boolean; offset: number; limit: number; where?: string; byReport?: boolean},
       signal?: AbortSignal): Promise<Aggregate> {
-    const {table, column, down, offset, limit, where = ''} = page;
+    const {table, column, down, offset, limit, where = '', byReport = false} = page;
     const rows = table === 'processes' ? `&first=${offset}&top=${limit}` : `&top=0&offset=${offset}&limit=${limit}`;
     return this.json(
         `aggregate?from=${Math.max(0, Math.round(from))}&to=${Math.max(0, Math.round(to))}&tables=${table}${rows}` +
-            (column === '' ? '' : `&sort=${column}&order=${down ? 'descending' : 'ascending'}`) +
+            (byReport ? '&by=report' : '') + (column === '' ? '' : `&sort=${column}&order=${down ? 'descending' : 'ascending'}`) +
             (where === '' ? '' : `&where=${encodeURIComponent(where)}`),
         signal);
   }
@@ -130,10 +130,10 @@ export class Client {
         forward ? 'next' : 'previous'}&kind=${kind}${only}&count=${count}`);
   }
 
-  // The next call of a hook, or its next hit.
-  call(hook: number, at: number, forward: boolean): Promise<StepAnswer> {
+  // The next call of a hook, or its next hit; `times` has `count` of them.
+  call(hook: number, at: number, forward: boolean, count = 1): Promise<StepAnswer> {
     return this.json(`step?t=${Math.max(0, Math.floor(at))}&dir=${
-        forward ? 'next' : 'previous'}&hook=${hook}`);
+        forward ? 'next' : 'previous'}&hook=${hook}&count=${count}`);
   }
   // `lengths`: only the calls that take so long, in ns; its end is exclusive.
   durations(process: number, hook: number, from: number, to: number, lengths?: TimeSpan): Promise<Durations> {

@@ -16,11 +16,14 @@ export type Bounds = Record<string, [number, number|null]>;
 export interface RunTotals {
   on_cpu_ns: number;
   dispatches: number;
-  counts: number[];
+  counts: (number|null)[]; // null: the report has none
   marks: (''|'>='|'~')[]; // of each count; an edge cut it
   qualities: Quality[]; // why its numbers of the range are not exact; none: they are
   incomplete: boolean;
+  bounds?: Bounds; // of a row of the report
 }
+// What no process had; the report has no dispatches of it.
+export type RestTotals = Omit<RunTotals, 'dispatches'> & {dispatches: number|null};
 export interface ProcessTotals extends RunTotals {
   process: number;
 }
@@ -35,6 +38,7 @@ export interface SegmentTotals {
   wall_ns: Parts & {mean: number|null}; // of a call; null: none begins in the range
   on_cpu_ns: Parts|null;
   qualities: Quality[];
+  bounds?: Bounds;
 }
 // The calls of a segment in one call path.
 export interface PathTotals {
@@ -64,6 +68,7 @@ export interface CpuTotals {
   unattributed_ns: number;
   dispatches: number;
   qualities: Quality[];
+  bounds?: Bounds;
 }
 // What kept the threads of a process from running (API.md, "aggregate").
 export interface WaitTotals {
@@ -94,14 +99,15 @@ export interface TableSums {
 export interface Aggregate {
   from: number;
   to: number;
+  final: boolean; // the rows are the report's, or the same; absent in frames
   cpu_ns: number;
   unknown_ns: number;
   interrupts_ns: number;
   processes: ProcessTotals[];
   processes_left_out: number;
   others: RunTotals;
-  idle: RunTotals;
-  outside: RunTotals;
+  idle: RestTotals;
+  outside: RestTotals;
   segments: SegmentTotals[];
   segments_total: number|null; // null: not requested
   hooks: HookTotals[];

@@ -14,6 +14,7 @@ import {Pages} from './data_table';
 import {DockEdge} from './dock_edge';
 import {EventsTable} from './events_table';
 import {CpuTable, ProcessTable, ThreadTable} from './run_tables';
+import {SourceNote} from './source_note';
 import {theme} from '../core/theme';
 import {useSignal} from '../core/use_signal';
 import {WaitTable} from './wait_table';
@@ -80,6 +81,7 @@ export function RangePanel({tables, others}: {tables: Tables; others: Record<'fu
   const selection = useSignal(core.range.chosen);
   const tab = useSignal(ranges.tab);
   const refused = useSignal(ranges.refused);
+  const source = useSignal(ranges.source);
   const open = useSignal(core.page.panelOpen);
   const before = useSignal(core.range.compared);
   const filter = useSignal(core.focus.filter);
@@ -135,7 +137,8 @@ export function RangePanel({tables, others}: {tables: Tables; others: Record<'fu
                 {tab === 'segments' && <SegmentViews tables={tables} tab={tab} />}
                 <ConditionNote condition={ranges.condition} data={data} rows={rowsOf(data, tab) ?? 0} />
                 <Pages from={tables.ranges.offset} total={rowsOf(data, tab) ?? 0} />
-                <Rows tables={tables} data={data} />
+                <SourceNote source={source} />
+                <div class={source === 'report' ? '' : 'provisional'} aria-busy={source === 'reading'}><Rows tables={tables} data={data} /></div>
               </>
             )}
       </div>}

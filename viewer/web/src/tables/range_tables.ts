@@ -9,6 +9,7 @@ import {type Field, wordField} from '../core/address';
 import type {Core} from '../core/core';
 import type {Span} from '../core/range';
 import type {Selected} from '../core/selection';
+import {instead, readReport, type Source} from './reported_rows';
 import {keysOf, selectedRow, type Table, tablesOf} from './selected_row';
 
 export const TABLE_ROWS = 100; // of a page of a table
@@ -48,12 +49,14 @@ export class RangeTables {
   readonly offset = signal(0); // first row of the page
   readonly aggregate: Signal<Aggregate|null> = signal(null);
   condition = ''; // that selected the rows of `aggregate`
+  readonly source: Signal<Source> = signal('report');
   // Why the server has no such table of this range.
   readonly refused: Signal<string|null> = signal(null);
 
   private abort: AbortController|null = null;
   private timer: ReturnType<typeof setTimeout>|undefined;
   private arrived: Selected|null = null; // its row was found, or is not there
+  private reported = ''; // the range of which the report was read last
 
   constructor(private readonly core: Core) {
     // Without kernel records there are no processes to show, only segments.
@@ -120,12 +123,32 @@ export class RangeTables {
     await this.core.requests.guard(async () => {
       this.refused.value = null;
       try {
+        const show = (answer: Aggregate, source: Source): void => {
+          this.condition = condition;
+          this.source.value = source;
+          this.aggregate.value = answer;
+          this.announce(answer);
+          this.arrive();
+        };
         const condition = this.core.focus.filter.peek();
-        const answer = await this.page(table, range, this.offset.peek(), TABLE_ROWS, abort.signal);
-        this.condition = condition;
-        this.aggregate.value = answer;
-        this.announce(answer);
-        this.arrive();
+        const page = (byReport: boolean): Promise<Aggregate> =>
+            this.page(table, range, this.offset.peek(), TABLE_ROWS, {byReport, signal: abort.signal});
+        // What was read is there at once: the table does not change to and fro.
+        const wanted = `${range.from} ${range.to}`;
+        if (wanted !== this.reported || table === 'waits') {
+          this.reported = '';
+          const answer = await page(false);
+          const source = answer.final ? 'report' : instead(table, this.core);
+          show(answer, source);
+          if (source !== 'reading') return;
+        }
+        const answer = await readReport(() => page(true), abort.signal);
+        if (typeof answer === 'string') {
+          this.source.value = {why: answer};
+        } else {
+          this.reported = wanted;
+          show(answer, 'report');
+        }
       } catch (error) {
         if (!(error instanceof ApiError)) throw error;
         if (table === 'waits' && /too many dispatches/.test(error.message)) {
@@ -138,9 +161,9 @@ export class RangeTables {
     });
   }
 
-  private page(table: Table, range: Span, offset: number, limit: number, signal?: AbortSignal): Promise<Aggregate> {
+  private page(table: Table, range: Span, offset: number, limit: number, {byReport, signal}: {byReport: boolean; signal?: AbortSignal}): Promise<Aggregate> {
     return this.core.client.aggregate(
-        range.from, range.to, {table, ...this.order.peek(), offset, limit, where: this.core.focus.filter.peek()}, signal);
+        range.from, range.to, {table, ...this.order.peek(), offset, limit, where: this.core.focus.filter.peek(), byReport}, signal);
   }
 
   // What is selected arrives in its row: the page that has it is shown, once.
@@ -156,7 +179,7 @@ export class RangeTables {
     await this.core.requests.guard(async () => {
       const range = this.core.range.chosen.peek() ?? {from: 0, to: this.core.durationNs};
       for (let offset = 0, more = true; more; offset += MOST_ROWS) {
-        const data = await this.page(table, range, offset, MOST_ROWS);
+        const data = await this.page(table, range, offset, MOST_ROWS, {byReport: this.reported !== '' && table !== 'waits'});
         const rows = keysOf(data, table);
         const at = rows.indexOf(selectedRow(data, table, selected, this.core.selection.wait.peek()) ?? '');
         if (this.core.selection.selected.peek() !== selected || this.tab.peek() !== table) return;

@@ -1,7 +1,7 @@
 // The rows of the tables of who ran: those of the page, and the sums of all
 // others, so that the rows add up to the time of all CPUs. Pure.
 
-import type {Aggregate, Quality, RunTotals, ThreadTotals} from '../api/schema';
+import type {Aggregate, Bounds, Quality, RestTotals, RunTotals, ThreadTotals} from '../api/schema';
 import {formatCount} from '../core/units';
 import {without} from './report_columns';
 
@@ -17,19 +17,20 @@ export interface RunRow {
   counts: (number|null)[];
   marks: RunTotals['marks'];
   qualities: readonly Quality[]; // none: its numbers are exact
+  bounds?: Bounds;
 }
 
 const NO_RUN = {process: null, thread: null, wait_ns: null, blocked_ns: null, dispatches: null, marks: [], qualities: []};
 
-function rowOf(key: string, name: string, run: RunTotals): RunRow {
+function rowOf(key: string, name: string, run: RestTotals): RunRow {
   return {...NO_RUN, ...run, key, name, qualities: [], counts: run.incomplete ? run.counts.map(() => null) : run.counts};
 }
 
 // What no process had; rows without anything are left out.
 function restRows(data: Aggregate, table: 'processes'|'threads', others: RunRow|null): RunRow[] {
   const rows: RunRow[] = others ? [others] : [];
-  const add = (key: string, name: string, run: RunTotals): void => {
-    if (run.on_cpu_ns > 0 || run.dispatches > 0) rows.push(rowOf(key, name, run));
+  const add = (key: string, name: string, run: RestTotals): void => {
+    if (run.on_cpu_ns > 0 || (run.dispatches ?? 0) > 0) rows.push(rowOf(key, name, run));
   };
   const time = (key: string, name: string, ns: number): void => {
     if (ns === 0) return;

@@ -1,0 +1,122 @@
+// What the page shows of a range where records were lost:
+//   browser_limits_test.mjs COUNTRACE
+// Its tables have the index's numbers, marked as provisional, until the report of
+// the range was read; then the report's, with their limits.
+import assert from 'node:assert/strict';
+import {spawnSync} from 'node:child_process';
+import {existsSync, mkdtempSync, rmSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
+
+import {Claims, missing, Session, startServer, wholeIndex} from './browser_session.mjs';
+
+const reason = missing();
+if (reason) {
+  console.log(`SKIPPED: ${reason}`);
+  process.exit(0);
+}
+const [countrace] = process.argv.slice(2);
+const directory = mkdtempSync(join(tmpdir(), 'countrace-limits-'));
+process.env.XDG_RUNTIME_DIR = directory;
+const trace = join(directory, 'lossy.ctf');
+const run = (...args) => spawnSync(countrace, args, {encoding: 'utf8', maxBuffer: 1 << 28});
+const claims = new Claims();
+let server;
+let session;
+
+try {
+  const recorded = run('record', '-a', '--kernel', 'syscalls,wakeups', '--kernel-ring', '64K', '-o', trace, '--', 'timeout', '1', 'sh', '-c',
+                       'i=0; while [ $i -lt 9 ]; do ls -R /usr/lib/python3 >/dev/null 2>&1; i=$((i+1)); done');
+  if (!existsSync(trace)) {
+    console.log(`SKIPPED: cannot record the whole machine: ${recorded.stderr.split('\n')[0]}`);
+    process.exit(0);
+  }
+  const [from, to] = [100_000_000, 400_000_000];
+  const report = JSON.parse(run('report', '--from', `${from}ns`, '--to', `${to}ns`, '--format', 'json', trace).stdout);
+  server = await wholeIndex(await startServer(countrace, ['view', trace]));
+  session = await Session.open();
+  const {page} = session;
+  let held = null; // answers by the report wait for it
+  await page.route(/aggregate.*by=report/, async (route) => {
+    await held;
+    await route.continue();
+  });
+  let release;
+  const hold = () => (held = new Promise((done) => (release = done)));
+  const source = page.locator('.whose');
+  const tab = (name) => page.locator('[role=tab]', {hasText: name}).click();
+  const final = async () => {
+    await source.waitFor({state: 'detached', timeout: 60_000});
+    await session.ask('__pv.settled()');
+  };
+  // "12.3 ms" of a cell, within its digits.
+  const UNITS = {ns: 1, 'µs': 1e3, ms: 1e6, s: 1e9};
+  const nsOf = (text) => {
+    const [, number, unit] = /^([\d.]+)\s*(ns|µs|ms|s)$/.exec(text.trim());
+    return number * UNITS[unit];
+  };
+  const near = (text, ns) => assert.ok(Math.abs(nsOf(text) - ns) <= 0.001 * ns + 1, `${text} for ${ns} ns`);
+  const cells = async (pid) => page.locator('.data tbody tr', {has: page.locator('td', {hasText: new RegExp(`^${pid}$`)})}).locator('td').allInnerTexts();
+
+  await claims.claim('numbers of the index are marked until the report has come, which is then shown with its limits', async () => {
+    await session.visit(server.url, '#tab=processes');
+    hold();
+    await session.ask(`location.hash = '#sel=${from}-${to}&tab=processes'`);
+    await source.filter({hasText: 'Provisional'}).waitFor();
+    assert.equal(await page.locator('.provisional .data').count(), 1);
+    release();
+    await final();
+    assert.equal(await page.locator('.provisional').count(), 0);
+    const bounded = report.processes.filter(({bounds}) => bounds?.on_cpu_ns?.[1]).slice(0, 5);
+    assert.ok(bounded.length > 0, 'nothing was lost');
+    const limits = await page.locator('.data thead th').allInnerTexts().then((names) => names.findIndex((name) => /^Limits of/.test(name)));
+    for (const {pid, on_cpu_ns: ns, bounds} of bounded) {
+      const row = await cells(pid);
+      near(row[limits - 1], ns);
+      const [, least, most] = /^\[([^,]+), (.+)\]$/.exec(row[limits].trim());
+      near(/[a-zµ]/.test(least) ? least : `${least} ${/[a-zµ]+$/.exec(most)[0]}`, bounds.on_cpu_ns[0]);
+      near(most, bounds.on_cpu_ns[1]);
+    }
+  });
+
+  await claims.claim('another order of the same range does not go back to provisional numbers', async () => {
+    hold();
+    await page.locator('.data thead button', {hasText: /^PID/}).click();
+    await page.waitForTimeout(300);
+    assert.equal(await source.count(), 0);
+    release();
+    await final();
+    const pids = (await page.locator('.data tbody tr.clickable td:nth-child(2)').allInnerTexts()).map(Number);
+    assert.deepEqual(pids, [...pids].sort((a, b) => b - a));
+  });
+
+  await claims.claim('a later range ends the one before, and has its own numbers', async () => {
+    await session.ask(`location.hash = '#sel=${from + 1}-${to}&tab=processes'`);
+    await session.ask(`location.hash = '#sel=${from}-${to - 1}&tab=processes'`);
+    await final();
+    for (const name of ['Threads', 'Segments', 'CPUs']) {
+      await tab(name);
+      await final();
+      assert.ok(await page.locator('.data td.limits').count() > 0, name);
+    }
+  });
+
+  await claims.claim('what the report does not say of a table, and why a range has none, is said', async () => {
+    await tab('Waits');
+    await source.filter({hasText: 'CSV files'}).waitFor();
+    await page.unroute(/aggregate.*by=report/);
+    // Thirty million records would take the test minutes to write.
+    await page.route(/aggregate.*by=report/, (route) => route.fulfill({status: 413, json: {error: 'a report of the range reads some 31 million records'}}));
+    await session.ask(`location.hash = '#sel=${from}-${to - 2}&tab=processes'`);
+    await tab('Processes');
+    await source.filter({hasText: 'Numbers of the index: a report of the range reads some 31 million records.'}).waitFor();
+    assert.equal(await page.locator('.provisional .data').count(), 1);
+    const other = session.problems.filter((problem) => !/status of 413/.test(problem));
+    assert.deepEqual(other.filter((problem) => !/status of 409/.test(problem)), []);
+  });
+} finally {
+  await session?.close();
+  await server?.stop();
+  rmSync(directory, {recursive: true, force: true});
+}
+process.exit(claims.failed === 0 ? 0 : 1);
