@@ -99,31 +99,100 @@ try {
     await session.shot(shots, 'pair');
   });
 
-  await claims.claim('at 1440 px no control lies over another, and processes are in sight', async () => {
+  await claims.claim('at 1440 px the stages are above each other at one scale, under one toolbar, with processes in sight', async () => {
+    assert.deepEqual(await session.page.evaluate(COLLISIONS), []);
+    assert.equal(await session.page.locator('.toolbar').count(), 1);
     for (const frame of frames) {
       assert.deepEqual(await frame.evaluate(COLLISIONS), []);
-      assert.ok(await frame.evaluate('document.querySelector(".timeline").getBoundingClientRect().right <= document.querySelector(".now").getBoundingClientRect().left'));
+      assert.equal(await frame.locator('.toolbar, .now, .range').count(), 0);
       assert.ok(await frame.locator('.label.process, .label.thread').count() >= 2);
+    }
+    const [before, after] = await Promise.all(['Before', 'After'].map((title) => session.page.locator(`iframe[title=${title}]`).boundingBox()));
+    assert.deepEqual([before.x, before.width, before.height], [after.x, after.width, after.height]);
+    assert.ok(before.y + before.height <= after.y && before.width === 1440, JSON.stringify([before, after]));
+    const [a, b] = await views();
+    assert.ok(Math.abs(a.nsPerPx - b.nsPerPx) < 1e-9 * a.nsPerPx, `${a.nsPerPx} ${b.nsPerPx}`);
+  });
+
+  await claims.claim('one dock has both instants, with the changes between', async () => {
+    await frames[0].evaluate('__pv.movePlayhead(1500000)');
+    await settled();
+    const [before, changes, after] = await Promise.all(['.pair-now >> nth=0', '.pair-diff', '.pair-now >> nth=1'].map(
+        (place) => session.page.locator(place).boundingBox()));
+    assert.ok(before.x + before.width <= changes.x && changes.x + changes.width <= after.x + 1);
+    assert.ok(before.y === changes.y && changes.y === after.y && after.x + after.width <= 1440);
+    for (const [i, frame] of frames.entries()) {
+      const {t, cpus} = await frame.evaluate('__pv.state()');
+      const text = await session.page.locator('.pair-now').nth(i).innerText();
+      assert.ok(text.replace(/\s/g, '').includes(`${(t / 1e9).toFixed(9)}s`), text);
+      assert.equal(await session.page.locator('.pair-now').nth(i).locator('.cpus li').count(), cpus.length);
     }
   });
 
-  await claims.claim('aligned at the first call of a segment, they move by its begins', async () => {
+  await claims.claim('aligned at a call of a segment, they move by its begins', async () => {
     const hooks = await Promise.all(apis.map((api) => api('hooks')));
-    const name = await select.evaluate((box) => box.options[1].value);
-    const begins = [];
-    for (const [i, api] of apis.entries()) {
-      const {hook} = hooks[i].items.find((item) => item.name === name);
-      begins.push((await api(`step?t=0&dir=next&hook=${hook}`)).t);
+    const name = await select.evaluate((box) => [...box.options].map(({value}) => value).find((value) => value.includes(':')));
+    for (const number of [1, 3]) {
+      const begins = [];
+      for (const [i, api] of apis.entries()) {
+        const {hook} = hooks[i].items.find((item) => item.name === name);
+        begins.push((await api(`step?t=0&dir=next&hook=${hook}&count=${number}`)).times[number - 1]);
+      }
+      if (number === 1) await select.selectOption(name);
+      else await session.page.locator('.pair-head input').fill(`${number}`).then(() => session.page.keyboard.press('Enter'));
+      for (let i = 0; (await views()).some(({playhead}, side) => playhead !== begins[side]); ++i) {
+        assert.ok(i < 1200, 'they are not aligned');
+        await session.page.waitForTimeout(50);
+      }
+      await exact(begins);
+      await frames[1].evaluate(`__pv.movePlayhead(${begins[1] + 1000})`);
+      await exact(begins.map((begin) => begin + 1000));
+      const [a, b] = await views();
+      assert.ok(Math.abs(b.startNs - a.startNs - (begins[1] - begins[0])) < 1, 'one instant is at one place of both');
     }
-    await select.selectOption(name);
-    for (let i = 0; (await views()).some(({playhead}, side) => playhead !== begins[side]); ++i) {
+    await session.page.locator('.pair-head input').fill('9999').then(() => session.page.keyboard.press('Enter'));
+    await session.page.locator('.pair-diff .refused', {hasText: 'has not 9999 calls'}).waitFor();
+    await session.shot(shots, 'pair-aligned');
+  });
+
+  await claims.claim('aligned by the clock of one machine, they move by its time', async () => {
+    const traces = await Promise.all(apis.map((api) => api('trace')));
+    const [a, b] = traces.map(({begin_ns: begin}) => BigInt(begin));
+    assert.equal(traces[0].hostname, traces[1].hostname);
+    const shift = Number(a - b);
+    await select.selectOption('clock');
+    for (let i = 0; (await views()).some(({playhead}, side) => playhead !== Math.max(side ? shift : -shift, 0)); ++i) {
       assert.ok(i < 1200, 'they are not aligned');
       await session.page.waitForTimeout(50);
     }
-    await exact(begins);
-    await frames[1].evaluate(`__pv.movePlayhead(${begins[1] + 1000})`);
-    await exact(begins.map((begin) => begin + 1000));
-    await session.shot(shots, 'pair-aligned');
+    await select.selectOption('begin');
+  });
+
+  await claims.claim('the toolbar and its keys are of both', async () => {
+    await frames[0].evaluate('__pv.movePlayhead(1000000)');
+    await settled();
+    await session.page.locator('.toolbar [aria-label="Step forward"]').click();
+    for (let i = 0; (await views()).some(({playhead}) => playhead <= 1_000_000); ++i) {
+      assert.ok(i < 1200, 'no step');
+      await session.page.waitForTimeout(50);
+    }
+    await session.page.keyboard.press('Home');
+    for (let i = 0; (await views()).some(({playhead}) => playhead !== 0); ++i) {
+      assert.ok(i < 1200, 'no key');
+      await session.page.waitForTimeout(50);
+    }
+    await frames[1].locator('.area').focus();
+    await session.page.keyboard.press('/');
+    await session.page.locator('.toolbar .find input:focus').waitFor();
+    await session.page.keyboard.press('Escape');
+    const dark = () => Promise.all([session.page, ...frames].map((page) => page.evaluate('document.documentElement.dataset.theme')));
+    await session.page.locator('[aria-label="Light or dark"]').click();
+    for (let i = 0; new Set(await dark()).size !== 1; ++i) {
+      assert.ok(i < 100, 'they differ');
+      await session.page.waitForTimeout(50);
+    }
+    await session.shot(shots, 'pair-dark');
+    await session.page.locator('[aria-label="Light or dark"]').click();
   });
 
   await claims.claim('they play in step', async () => {

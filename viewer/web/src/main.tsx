@@ -8,13 +8,13 @@ import {type Backend, SERVER} from './api/backend';
 import {ApiError, Client, isLost} from './api/client';
 import type {Growth} from './api/schema';
 import {Application} from './app/application';
+import {inPair} from './core/frame';
 import {Names} from './core/names';
 import {addressAtEnd, addressWhenLonger, firstAddress, isAtEnd} from './app/page_address';
 import {App} from './app/app';
 import {isInFile, ownFile} from './app/own_file';
-import {stageOf} from './replay/stage';
+import {pairFrameOf} from './app/pair_frame';
 import {installTestHook} from './app/test_hook';
-import type {Replay} from './replay/replay';
 import type {TimelineEngine} from './timeline/timeline_engine';
 
 const GROWTH_MS = 500; // between two questions for a longer index
@@ -75,7 +75,7 @@ async function show(root: HTMLElement, growth: Growth, address: () => string|nul
   // One that takes another's place has tables to fill again at once.
   await (isFirst ? firstRows(app.engine) : painted());
   app.start(save);
-  if (parent !== window) showInPair(app.replay);
+  if (inPair) showInPair(app);
   else app.replay.beginWhereKnown();
   void core.requests.guard(async () => names.addHooks(await client.hooks()));
   void core.requests.guard(async () => {
@@ -86,15 +86,18 @@ async function show(root: HTMLElement, growth: Growth, address: () => string|nul
   return app;
 }
 
-// The replay of a page that is one of two.
-let onStage: Signal<Replay>|null = null;
-function showInPair(replay: Replay): void {
+// What a page that is one of two shows.
+let onStage: Signal<Application>|null = null;
+function showInPair(app: Application): void {
+  // Threads are in sight, where the height is shared.
+  const {tree} = app.timeline.rows;
+  app.timeline.rows.change({cpus: tree.peek().cpus ?? false, counters: tree.peek().counters ?? false});
   if (onStage) {
-    onStage.value = replay;
+    onStage.value = app;
     return;
   }
-  onStage = signal(replay);
-  Object.assign(window, {countraceStage: stageOf(onStage)});
+  onStage = signal(app);
+  Object.assign(window, {countraceStage: pairFrameOf(onStage)});
 }
 
 // Something has the user's attention that would be lost.

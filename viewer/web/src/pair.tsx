@@ -1,87 +1,83 @@
-// Two traces side by side: the page of each in a frame, in step, and what
-// `countrace diff` says of them.
+// Two traces side by side: the stage of each in a frame, in step, with one
+// toolbar, one dock of two columns, and between these what `countrace diff` says.
 
+import {effect} from '@preact/signals-core';
 import {render} from 'preact';
 import {useEffect, useRef, useState} from 'preact/hooks';
 
 import type {Comparison} from './api/schema';
+import type {PairFrame} from './app/pair_frame';
+import {theme} from './core/theme';
 import {formatCount, formatInstant} from './core/units';
 import {Section} from './compare/comparison_table';
-import type {Stage} from './replay/stage';
+import {Step} from './replay/step';
 
 const ROWS = 100;
 const WAIT_MS = 50;
-const BEGIN = 'begin of the trace';
+const SIDES = ['Before', 'After'] as const;
+const BEGIN = 'begin', CLOCK = 'clock'; // no segment has such a name: it has a provider
 
-async function stageIn(frame: HTMLIFrameElement): Promise<Stage> {
+async function stageIn(frame: HTMLIFrameElement): Promise<PairFrame> {
   for (;;) {
-    const {countraceStage} = frame.contentWindow as unknown as {countraceStage?: Stage};
+    const {countraceStage} = frame.contentWindow as unknown as {countraceStage?: PairFrame};
     if (countraceStage) return countraceStage;
     await new Promise((done) => setTimeout(done, WAIT_MS));
   }
 }
 
-// Two stages in step: the one that was moved last leads. `begins` are the same
-// instant.
-class Step {
-  private begins: readonly [number, number] = [0, 0];
-  private leader: 0|1 = 0;
-  private moving = true;
+// A machine does not start twice in so short a time; by so much its date may have
+// been set meanwhile.
+const ONE_BOOT_NS = 10_000_000_000n;
+function isOneBoot([a, b]: readonly [PairFrame, PairFrame]): boolean {
+  const apart = a.clockBeganNs - b.clockBeganNs;
+  return a.hostname !== '' && a.hostname === b.hostname && a.clockBeganNs !== 0n && apart < ONE_BOOT_NS && -apart < ONE_BOOT_NS;
+}
 
-  constructor(readonly stages: readonly [Stage, Stage]) {
-    for (const side of [0, 1] as const) {
-      stages[side].watch((longer) => this.onMove(longer ? this.leader : side, longer));
-    }
-    this.moving = false;
-    this.onMove(0, true);
+// Where both begin if they are aligned; null: one has no such call.
+async function beginsOf([a, b]: readonly [PairFrame, PairFrame], by: string, number: number): Promise<readonly [number, number]|null> {
+  if (by === BEGIN) return [0, 0];
+  if (by === CLOCK) {
+    const later = Number(b.beginNs - a.beginNs);
+    return [Math.max(later, 0), Math.max(-later, 0)];
   }
+  const [first, second] = await Promise.all([a.call(by, number), b.call(by, number)]);
+  return first === null || second === null ? null : [first, second];
+}
 
-  // Goes there.
-  align(begins: readonly [number, number]): void {
-    this.begins = begins;
-    this.moving = true;
-    const [stage] = this.stages;
-    const {at, from, to} = stage.position();
-    const [begin] = begins;
-    stage.follow({at: begin, from: from - at + begin, to: to - at + begin, runBegin: 0});
-    this.moving = false;
-    this.onMove(0, true);
-  }
-  instantOf(side: 0|1): number {
-    return this.begins[side];
-  }
-
-  // `again`: what the leader has loaded so far is of other instants.
-  private onMove(side: 0|1, again: boolean): void {
-    if (this.moving) return;
-    this.moving = true;
-    const other = side ? 0 : 1;
-    const [leads, follows] = [this.stages[side], this.stages[other]];
-    const shift = this.begins[other] - this.begins[side];
-    if (again || side !== this.leader) {
-      this.leader = side;
-      follows.beLed();
-      leads.lead(follows, shift);
-    }
-    const {at, from, to, runBegin} = leads.position();
-    follows.follow({at: at + shift, from: from + shift, to: to + shift, runBegin: runBegin === 0 ? 0 : runBegin + shift});
-    leads.load();
-    this.moving = false;
-  }
+function Changes({diff, wrong}: {diff: Comparison|null; wrong: string}) {
+  return (
+    <section class="pair-diff" tabIndex={0} aria-label="Changes">
+      {wrong !== '' && <p class="refused" role="alert">{wrong}</p>}
+      {diff ? (
+        <>
+          <Section title="All processes" section={diff.totals} />
+          <Section title="Call path, without the segments inside" section={diff.rows} />
+          <p class="footer">{formatCount(diff.rows_total)} call paths differ, {formatCount(diff.rows_equal)} are equal.
+            {diff.rows_total > ROWS ? ` The first ${ROWS} are shown; countrace diff has all.` : ''}</p>
+          {diff.notes.map((note) => <p class="footer" key={note}>{note}</p>)}
+        </>
+      ) : wrong === '' && <p class="footer">Comparing{'\u2026'}</p>}
+    </section>
+  );
 }
 
 function Pair() {
-  const before = useRef<HTMLIFrameElement>(null);
-  const after = useRef<HTMLIFrameElement>(null);
-  const [step, setStep] = useState<Step|null>(null);
+  const frames = [useRef<HTMLIFrameElement>(null), useRef<HTMLIFrameElement>(null)] as const;
+  const docks = [useRef<HTMLDivElement>(null), useRef<HTMLDivElement>(null)] as const;
+  const toolbar = useRef<HTMLDivElement>(null);
+  const [step, setStep] = useState<Step<PairFrame>|null>(null);
   const [segments, setSegments] = useState<string[]>([]);
-  const [aligned, setAligned] = useState(BEGIN);
+  const [aligned, setAligned] = useState({by: BEGIN, number: 1});
   const [diff, setDiff] = useState<Comparison|null>(null);
   const [wrong, setWrong] = useState('');
   useEffect(() => {
     void (async () => {
-      if (!before.current || !after.current) return;
-      const stages = await Promise.all([stageIn(before.current), stageIn(after.current)]);
+      const [before, after] = [frames[0].current, frames[1].current];
+      if (!before || !after) return;
+      const stages = await Promise.all([stageIn(before), stageIn(after)]);
+      if (toolbar.current) stages[0].drawToolbar(toolbar.current);
+      for (const side of [0, 1] as const) if (docks[side].current) stages[side].drawDock(docks[side].current);
+      addEventListener('keydown', (event) => stages[0].press(event));
       const listSegments = async (): Promise<void> => {
         const [first, second] = await Promise.all(stages.map((stage) => stage.segments()));
         setSegments([...new Set(first)].filter((name) => second?.includes(name)).sort());
@@ -96,41 +92,45 @@ function Pair() {
       else setWrong(body.error ?? `${answer.status}`);
     })();
   }, []);
-  const align = async (segment: string): Promise<void> => {
-    if (!step) return;
-    const [a, b] = await Promise.all(step.stages.map((stage) => segment === BEGIN ? 0 : stage.firstCall(segment)));
-    if (a === null || b === null || a === undefined || b === undefined) return setWrong(`${segment} has no call in one of them`);
-    setAligned(segment);
-    step.align([a, b]);
+  const align = async (by: string, number: number): Promise<void> => {
+    if (!step || !(number >= 1)) return;
+    const begins = await beginsOf(step.stages, by, number);
+    setWrong(begins ? '' : `${by} has not ${number} calls in both`);
+    setAligned({by, number});
+    if (begins) step.align(begins);
   };
+  const oneBoot = step !== null && isOneBoot(step.stages);
+  const isCall = aligned.by !== BEGIN && aligned.by !== CLOCK;
   return (
     <main class="pair">
+      <div ref={toolbar} class="pair-toolbar" />
       <div class="pair-head">
-        <h1>Before and after</h1>
-        <label>Same instant: <select value={aligned} disabled={!step} onChange={(event) => void align(event.currentTarget.value)}>
-          {[BEGIN, ...segments].map((name) => <option key={name} value={name}>{name === BEGIN ? name : `first call of ${name}`}</option>)}
+        <label>Same instant: <select value={aligned.by} disabled={!step} onChange={(event) => void align(event.currentTarget.value, 1)}>
+          <option value={BEGIN}>begin of the trace</option>
+          {oneBoot && <option value={CLOCK}>the clock of the machine</option>}
+          {segments.map((name) => <option key={name} value={name}>call of {name}</option>)}
         </select></label>
+        {isCall && <label>number <input type="number" min="1" max="10000" value={aligned.number}
+                                        onChange={(event) => void align(aligned.by, Math.min(Math.floor(Number(event.currentTarget.value)), 10_000))} /></label>}
         {step && <span class="faint">{step.stages.map((stage, i) => `${stage.name} at ${formatInstant(step.instantOf(i ? 1 : 0), 1)}`).join(', ')}</span>}
       </div>
-      <div class="pair-stages">
-        <iframe ref={before} title="Before" src={`/a/${location.search}`} />
-        <iframe ref={after} title="After" src={`/b/${location.search}`} />
+      {([0, 1] as const).map((side) => (
+        <div class="pair-stage" key={side}>
+          <h2>{SIDES[side]} <span class="faint">{step?.stages[side].name}</span></h2>
+          <iframe ref={frames[side]} title={SIDES[side]} src={`/${side ? 'b' : 'a'}/?pair=1${location.search.replace('?', '&')}`} />
+        </div>
+      ))}
+      <div class="pair-dock">
+        <div ref={docks[0]} class="pair-now" role="group" aria-label="Before" />
+        <Changes diff={diff} wrong={wrong} />
+        <div ref={docks[1]} class="pair-now" role="group" aria-label="After" />
       </div>
-      <section class="pair-diff" tabIndex={0} aria-label="Changes">
-        {wrong !== '' && <p class="refused" role="alert">{wrong}</p>}
-        {diff ? (
-          <>
-            <Section title="All processes" section={diff.totals} />
-            <Section title="Call path, without the segments inside" section={diff.rows} />
-            <p class="footer">{formatCount(diff.rows_total)} call paths differ, {formatCount(diff.rows_equal)} are equal.
-              {diff.rows_total > ROWS ? ` The first ${ROWS} are shown; countrace diff has all.` : ''}</p>
-            {diff.notes.map((note) => <p class="footer" key={note}>{note}</p>)}
-          </>
-        ) : wrong === '' && <p class="footer">Comparing{'\u2026'}</p>}
-      </section>
     </main>
   );
 }
 
+effect(() => {
+  document.documentElement.dataset['theme'] = theme.value.dark ? 'dark' : 'light';
+});
 const root = document.getElementById('app');
 if (root) render(<Pair />, root);

@@ -10,6 +10,7 @@ export interface TraceInfo {
   scope?: string;
   command?: string;
   hostname?: string;
+  realtime_offset_ns?: string; // what is to be added to times of the clock for the date
   kernel_release?: string;
   records?: number;
   wakeups?: boolean; // were recorded

@@ -2,8 +2,10 @@
 
 import {type Signal, signal} from '@preact/signals-core';
 
+import {inPair} from './frame';
+
 export class Page {
-  readonly panelOpen = signal(true); // the tables
+  readonly panelOpen = signal(!inPair); // the tables
   readonly panelHeight: Signal<number|null> = signal(null); // px; null: the usual
   readonly helpOpen = signal(false);
   readonly announcement = signal('');

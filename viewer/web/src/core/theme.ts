@@ -32,6 +32,12 @@ function storedSafe(): boolean {
   }
 }
 
+// What another page of this browser stored, as the one beside this.
+addEventListener('storage', () => {
+  themeChoice.value = stored();
+  safePalette.value = storedSafe();
+});
+
 export const theme = computed(() => {
   const dark = themeChoice.value === 'dark' ||
       (themeChoice.value === 'system' && systemDark.value);

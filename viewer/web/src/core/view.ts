@@ -42,6 +42,11 @@ export class View {
     const view = this.viewport.value;
     this.viewport.value = viewport.clamp({...view, startNs: from, nsPerPx: (to - from) / view.widthPx}, this.durationNs);
   }
+  // As the page beside this one has it: it may go beyond the trace.
+  place(from: number, to: number): void {
+    const view = this.viewport.value;
+    this.viewport.value = {...view, startNs: from, nsPerPx: (to - from) / view.widthPx};
+  }
   fitAll(): void {
     this.onJump();
     this.viewport.value = viewport.fit(this.durationNs, this.viewport.value.widthPx);
@@ -56,6 +61,7 @@ export class View {
   // The time in sight, inside the trace.
   inSight(): {from: number; to: number} {
     const view = this.viewport.peek();
-    return {from: Math.max(view.startNs, 0), to: Math.min(viewport.endNs(view), this.durationNs)};
+    const from = Math.min(Math.max(view.startNs, 0), this.durationNs - 1);
+    return {from, to: Math.max(Math.min(viewport.endNs(view), this.durationNs), from + 1)};
   }
 }

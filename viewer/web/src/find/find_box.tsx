@@ -10,6 +10,7 @@ import type {FindPlaces} from './find_places';
 import {type Hit, hitsOf} from './find';
 import {HitList} from './hit_list';
 import {conditionsLike, keepCondition} from './condition_history';
+import {pageAround} from '../core/frame';
 import {type Command, commandsLike} from '../core/keymap';
 import {formatCount} from '../core/units';
 import {useSignal} from '../core/use_signal';
@@ -19,7 +20,7 @@ const NO_HITS: readonly Hit[] = [];
 
 // At once, so that what is typed next is in it.
 export function focusFindBox(sign = ''): void {
-  const input = document.querySelector<HTMLInputElement>('.find input');
+  const input = pageAround().querySelector<HTMLInputElement>('.find input');
   if (!input) return;
   if (sign !== '') {
     input.value = sign;

@@ -2,9 +2,12 @@
 
 import {effect, type ReadonlySignal} from '@preact/signals-core';
 
+import type {Client} from '../api/client';
 import type {Show} from './beside';
 import type {Replay} from './replay';
 import {endNs} from '../core/viewport';
+
+const STEPS = 120; // of an answer
 
 // Where a page is.
 export interface Position {
@@ -16,6 +19,9 @@ export interface Position {
 
 export interface Stage {
   readonly name: string;
+  readonly beginNs: bigint; // on the clock of the boot
+  readonly hostname: string; // empty: not known
+  readonly clockBeganNs: bigint; // ns since 1970
   position(): Position;
   // Calls `changed` when the playhead or the window moves, and when the page
   // shows another index: of more of the trace.
@@ -32,19 +38,33 @@ export interface Stage {
   frames(times: readonly number[], runBegin: number): Promise<readonly Show[]>;
   shows(at: number): boolean;
   segments(): Promise<string[]>;
-  // When the first call of a segment begins; null: there is none.
-  firstCall(segment: string): Promise<number|null>;
+  // When the call of a segment begins, counted from 1; null: there are not so many.
+  call(segment: string, number: number): Promise<number|null>;
   // Resolves when the whole trace is shown.
   whole(): Promise<void>;
 }
 
+async function callOf(client: Client, segment: string, number: number): Promise<number|null> {
+  const begins: number[] = [];
+  for (const {hook} of (await client.hooks()).filter(({name}) => name === segment)) {
+    for (let at = 0, more = number; more > 0;) {
+      const {times = []} = await client.call(hook, at, true, Math.min(more, STEPS));
+      begins.push(...times);
+      more = times.length < STEPS ? 0 : more - times.length;
+      at = times[times.length - 1] ?? 0;
+    }
+  }
+  return begins.sort((a, b) => a - b)[number - 1] ?? null;
+}
+
 // `shown`: the replay of the page, a new one for each index.
 export function stageOf(shown: ReadonlySignal<Replay>): Stage {
-  const hooksOf = async (segment: string): Promise<number[]> =>
-      (await shown.value.core.client.hooks()).filter(({name}) => name === segment).map(({hook}) => hook);
   const inside = (at: number): number => Math.min(Math.max(at, 0), shown.peek().core.durationNs);
   return {
     name: shown.value.core.names.trace.path?.replace(/\/+$/, '').split('/').pop() || 'trace',
+    beginNs: BigInt(shown.value.core.names.trace.begin_ns),
+    hostname: shown.value.core.names.trace.hostname ?? '',
+    clockBeganNs: BigInt(shown.value.core.names.trace.realtime_offset_ns ?? 0),
     position: () => ({
       at: shown.value.core.playback.play.value.at,
       from: shown.value.core.view.viewport.value.startNs,
@@ -82,7 +102,7 @@ export function stageOf(shown: ReadonlySignal<Replay>): Stage {
       if (core.playback.play.peek().playing) core.playback.pause();
       core.playback.moveTo(at);
       now.beginRun(inside(runBegin));
-      core.view.setWindow(from, to);
+      core.view.place(from, to);
     },
     load: () => shown.peek().now.load(shown.peek().core.playback.play.peek().at),
     state(at, runBegin) {
@@ -102,14 +122,7 @@ export function stageOf(shown: ReadonlySignal<Replay>): Stage {
       return (await core.client.longest()).items.map(({hook}) => hook)
           .map((hook) => core.names.hooks.get(hook)?.name ?? '').filter((name) => name !== '');
     },
-    async firstCall(segment) {
-      const begins: number[] = [];
-      for (const hook of await hooksOf(segment)) {
-        const {t} = await shown.value.core.client.call(hook, 0, true);
-        if (t !== undefined) begins.push(t);
-      }
-      return begins.length > 0 ? Math.min(...begins) : null;
-    },
+    call: (segment, number) => callOf(shown.value.core.client, segment, number),
     whole: () => new Promise((done) => {
       effect(() => {
         if (shown.value.core.extent.isWhole) done();
