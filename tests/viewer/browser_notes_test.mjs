@@ -55,6 +55,7 @@ try {
     assert.equal(lstatSync(file).mode & 0o777, lstatSync(join(trace, 'metadata')).mode & 0o666);
     await session.shot(shots, 'notes');
     await session.revisit('');
+    await panel('Notes').locator('.link').nth(1).waitFor();
     assert.deepEqual(await panel('Notes').locator('.link').evaluateAll((all) => all.map((one) => one.textContent)),
                      [`0.001\u2009000\u2009000\u2009s ${HOSTILE.replace('\u202e', '\u00b7')}`, '0.002\u2009000\u2009000\u2009s second']);
     assert.equal(await page.locator('img').count(), 0);
