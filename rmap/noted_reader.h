@@ -4,6 +4,7 @@
 #define COUNTRACE_RMAP_NOTED_READER_H_
 
 #include <array>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,15 @@ class RecordNotes {
   virtual void OnRecord(const logformat::EventRecord& record) = 0;
   virtual void AfterRecord() = 0;
 };
+
+// The record is an enter or point of the hook, or (`exit`) an exit.
+inline bool IsRecordOf(const logformat::EventRecord& record,
+                       std::uint32_t hook_id, bool exit) {
+  return logformat::EventHookId(record.event_id) == hook_id &&
+         ((record.event_id & logformat::kEventExitBit) != 0) == exit &&
+         (record.stream_class == logformat::StreamClass::kThread ||
+          logformat::IsKernelHookEvent(record.event_id));
+}
 
 // Shows each record to `notes`, around what comes from it. Both must outlive
 // it.
