@@ -5,12 +5,14 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "logformat/progress.h"
+#include "rmap/requests/join_rule.h"
 #include "viewer/index/file/timeline_index.h"
 
 namespace countrace::viewer {
@@ -21,6 +23,7 @@ struct ServeOptions {
   // Directories below which the page may show the files that hooks stand in.
   std::vector<std::string> sources;
   std::vector<std::string> rule_files;  // of trees (rmap/metrics)
+  std::optional<rmap::JoinRule> join;   // absent: there are no requests
   std::uint16_t port = 0;               // 0: any free port
   // A trace of twice these bytes of streams is served from its first part on,
   // while the index is built (index/first_parts.h).

@@ -113,9 +113,19 @@ absl::Status MakeFolder(std::unique_ptr<base::TemporaryDirectory>& folder) {
   return absl::OkStatus();
 }
 
+// What `--join` says, if the trace has it.
+absl::Status Join(const std::string& text, const logformat::TraceInfo& info,
+                  viewer::ServeOptions& serve) {
+  if (text.empty()) return absl::OkStatus();
+  auto rule = rmap::ReadJoinRule(text);
+  if (!rule.ok()) return rule.status();
+  serve.join = *std::move(rule);
+  return rmap::JoinValues::Bind(*serve.join, info).status();
+}
+
 struct ViewCommandLine {
   std::uint64_t port = 0, window_ns = kDefaultWindowNs;
-  std::string at, beside;
+  std::string at, beside, join;
   bool open_browser = false, live = false;
   std::vector<std::string> sources, rules;
 };
@@ -129,6 +139,11 @@ std::string Contradiction(const VerbParser& parser,
   }
   if (line.live && !line.at.empty()) {
     return "--live shows the end as it moves: leave out --at";
+  }
+  if (parser.is_given("--join") &&
+      (line.join.empty() || line.live || !line.beside.empty())) {
+    return "--join needs the name of a value, or a file, and one whole trace: "
+           "leave out --live and --beside";
   }
   if (line.beside.empty() && parser.is_given("--beside")) {
     return "--beside needs a trace";
@@ -159,6 +174,7 @@ struct LiveCopies {
   }
 };
 
+// The other trace; empty: there is none.
 void RemovePage(const std::string& page) {
   if (page.empty()) return;
   ::unlink(page.c_str());
@@ -197,6 +213,7 @@ int RunView(const Arguments& arguments) {
   parser.AddFlag("--open", line.open_browser);
   parser.AddFlag("--live", line.live);
   parser.AddText("--beside", line.beside);
+  parser.AddText("--join", line.join);
   parser.AddText("--at", line.at);
   parser.AddDuration("--window", line.window_ns);
   parser.AddTexts("--source", line.sources);
@@ -222,6 +239,10 @@ int RunView(const Arguments& arguments) {
   serve.shown_as = options.trace;
   serve.sources = line.sources;
   serve.rule_files = line.rules;
+  const absl::Status joined = Join(line.join, (*reader)->info(), serve);
+  if (!joined.ok()) {
+    return parser.UsageError("--join: " + std::string(joined.message()));
+  }
   serve.port = static_cast<std::uint16_t>(line.port);
   serve.progress =
       [&, draw = progress.Callback()](const logformat::Progress& done) {

@@ -272,10 +272,10 @@ try {
     await session.page.getByRole('tab', {name: 'Processes'}).click();
     await session.settled();
     assert.equal(await session.page.locator('a.csv').count(), 0);
-    await session.page.keyboard.press('g');
+    await session.page.keyboard.press('Shift+G');
     await session.settled();
     assert.match(await session.page.locator('.range').innerText(), /Source files are not in this file|no open segment/);
-    await session.page.keyboard.press('g');
+    await session.page.keyboard.press('Shift+G');
     await session.page.locator('.find input').fill(':on_cpu_ns > 1ms');
     await session.page.keyboard.press('Enter');
     await session.until('document.querySelector(".find-drop.refused")');

@@ -291,7 +291,7 @@ try {
     }
     assert.ok(lines.size > 1, `${lines.size} places`);
     await session.page.locator('.area').focus();
-    await session.key('g');
+    await session.key('Shift+G');
     const marks = () => session.page.locator('.source-line .tracks i').evaluateAll((tracks) => tracks.flatMap((track) => {
       const line = Number(track.closest('.source-line').querySelector('.line-number').textContent);
       return track.style.background === '' ? [] : [{cpu: [...track.parentElement.children].indexOf(track), line}];
@@ -330,7 +330,7 @@ try {
       await inSight();
       assert.deepEqual(places(await marks()), places(alone.at));
     }
-    await session.key('g');
+    await session.key('Shift+G');
   });
 
   await claims.claim('--open gives the browser a private file, and no token in its arguments', async () => {

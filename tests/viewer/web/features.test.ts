@@ -9,6 +9,7 @@ import {Core} from '../../../viewer/web/src/core/core';
 import {COMMANDS} from '../../../viewer/web/src/core/keymap';
 import {Names} from '../../../viewer/web/src/core/names';
 import {LIGHT} from '../../../viewer/web/src/core/palette';
+import {Follow} from '../../../viewer/web/src/follow/follow';
 import {Notes} from '../../../viewer/web/src/notes/notes';
 import {Query} from '../../../viewer/web/src/query/query';
 import {Replay} from '../../../viewer/web/src/replay/replay';
@@ -28,7 +29,7 @@ function page() {
   const replay = new Replay(core, timeline.rows);
   const tables = new Tables(core, timeline);
   return {core, timeline, replay, tables, code: new Code(core, tables.ranges, timeline.places), compare: new Compare(core, tables.ranges),
-          notes: new Notes(core, timeline.flags), query: new Query(core, tables.ranges)};
+          notes: new Notes(core, timeline.flags), query: new Query(core, tables.ranges), follow: new Follow(core, timeline, tables)};
 }
 const begunAt = (address: string) => {
   const begun = page();
@@ -47,7 +48,7 @@ describe('address', () => {
       const parts = [
         `from=${from}`, `to=${from + length}`, `event=${event}`, `cpu=${cpu}`, `y=${y}`, `sel=${from}-${from + length}`, `cmp=3-9`,
         `item=12-${from}-${from + length}-${kind}-3--7`, 'speed=250000', `t=${t}`, 'step=segment', 'follow=centre', 'tab=changes',
-        'all=2', 'row=thread12', 'irq=1', `markers=${from}-`, 'rare=5-6', ...(loop ? ['loop=1'] : []), ...(process === null ? [] : [`process=${process}`]),
+        'all=2', 'row=thread12', 'irq=1', `markers=${from}-`, 'requests=0', 'request=a%2F7', 'rare=5-6', ...(loop ? ['loop=1'] : []), ...(process === null ? [] : [`process=${process}`]),
         ...(opened.length > 0 ? [`open=${opened.join('-')}`] : []), ...(pinned.length > 0 ? [`pin=${pinned.join('-')}`] : []),
         ...(filter === '' ? [] : [`where=${encodeURIComponent(filter)}`]),
       ];

@@ -15,6 +15,7 @@
 #include "viewer/server/api/posted_api.h"
 #include "viewer/server/api/reported_range_api.h"
 #include "viewer/server/api/reports_api.h"
+#include "viewer/server/api/requests_api.h"
 #include "viewer/server/api/trees_api.h"
 #include "viewer/server/wire/api_answer.h"
 #include "viewer/server/wire/api_bounds.h"
@@ -102,6 +103,7 @@ HttpResponse Route(const TimelineIndex& index, const TraceEvents* events,
     return *std::move(response);
   }
   if (name == "events") return Events(index, events, query);
+  if (name == "requests") return AnswerRequests(index, events, query);
   if (name == "source") return Source(index, sources, query);
   if (name == "trees") return AnswerTrees(index, events, query);
   if (auto response = AnswerReports(index, events, name, query)) {

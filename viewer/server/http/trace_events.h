@@ -28,6 +28,8 @@ struct EventPlace {
   std::uint64_t nth = 0;
 };
 
+class JoinedRequests;
+
 class TraceEvents {
  public:
   // Opens the trace with the first page. `shown_as`: the trace that it is read
@@ -55,6 +57,10 @@ class TraceEvents {
     renderer_.reset();
     reader_.reset();
   }
+  // What its requests are asked of; null: there was no `view --join`. It must
+  // outlive this object.
+  JoinedRequests* joined() const { return joined_; }
+  void set_joined(JoinedRequests* joined) { joined_ = joined; }
   // At most `limit` records from `place` on; `back`: the last before it. Times
   // are ns since `begin_ns`. Each has `t` and `nth` of its place. Returns: an
   // error if the trace cannot be read any more.
@@ -65,6 +71,7 @@ class TraceEvents {
   std::string trace_path_;
   const std::string shown_as_;
   std::vector<std::string> rule_files_;
+  JoinedRequests* joined_ = nullptr;
   mutable std::mutex mutex_;
   mutable std::unique_ptr<logformat::TraceReader> reader_;
   mutable std::unique_ptr<logformat::ScriptJsonRenderer> renderer_;

@@ -1,4 +1,5 @@
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -8,6 +9,7 @@
 #include "viewer/server/http/trace_events.h"
 #include "viewer/server/serve/index_opening.h"
 #include "viewer/server/serve/serve.h"
+#include "viewer/server/tables/joined_requests.h"
 
 namespace countrace::viewer {
 
@@ -16,8 +18,10 @@ absl::Status Serve(const ServeOptions& options) {
       SourceFiles::Open(options.sources);
   if (!sources.ok()) return sources.status();
   ServedIndexes indexes;
+  std::optional<JoinedRequests> joined;
   TraceEvents events(options.trace_path, options.shown_as);
   events.SetRuleFiles(options.rule_files);
+  if (options.join) events.set_joined(&joined.emplace(*options.join));
   IndexOpening opening(options, indexes, events);
   const bool whole = static_cast<bool>(options.place);
   if (absl::Status first = opening.AwaitFirst(whole); !first.ok()) return first;

@@ -1,6 +1,7 @@
 // The endpoints of API.md as functions. Counts the requests (window.__pv).
 
 import {type Backend, SERVER} from './backend';
+import type {RequestsAnswer} from './requests_schema';
 import type {Aggregate, Branches, CallTreeAnswer, Comparison, Durations, EventPage, EventPlace, Found, Frame, FrameRequest, FunctionRow, FunctionsAnswer, Growth, HitItem, HookItem, InstantState, ListingAnswer, LongestItem, LossItem, Note, Page, ProcessBranch, ProcessItem, QueryAnswer, SampleStacksAnswer, SampleTreeAnswer, SourceAnswer, StepAnswer, StepKind, StepLimit, ThreadBranch, ThreadItem, TraceInfo, TreeAnswer, WaitAnswer} from './schema';
 import {decodeTiles, type Tile, type TileKey} from './tile_decode';
 
@@ -178,6 +179,15 @@ export class Client {
   sampleDensity(threads: readonly number[], from: number, to: number, columns: number, signal: AbortSignal):
       Promise<{threads: {thread: number; columns: number[]}[]|null}> {
     return this.json(`sample_density?threads=${threads.join(',')}&view_from=${Math.floor(from)}&view_to=${Math.ceil(to)}&columns=${columns}`, signal);
+  }
+  // Requests that touch a range (null: the whole trace), with so many calls each.
+  requestRows(range: TimeSpan|null, page: {column: string; down: boolean; offset: number; limit: number; spans: number}, signal?: AbortSignal): Promise<RequestsAnswer> {
+    const {column, down, offset, limit, spans} = page;
+    return this.json(`requests?${range ? `from=${Math.round(range.from)}&to=${Math.round(range.to)}&` : ''}sort=${column}&order=${
+        down ? 'descending' : 'ascending'}&offset=${offset}&limit=${limit}&spans=${spans}`, signal);
+  }
+  requestNamed(id: string, spans: number): Promise<RequestsAnswer> {
+    return this.json(`requests?id=${encodeURIComponent(id)}&limit=1&spans=${spans}`);
   }
   trees(from: number, to: number, signal: AbortSignal): Promise<TreeAnswer> {
     return this.json(`trees?from=${Math.floor(from)}&to=${Math.ceil(to)}`, signal);

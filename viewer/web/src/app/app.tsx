@@ -13,6 +13,7 @@ import {ErrorPanel, HelpDialog, LiveRegion, LostPanel, QualityBanner} from './no
 import {Dock} from './pair_frame';
 import {pressKey} from './press_key';
 import {QueryTable} from '../query/query_table';
+import {RequestTable} from '../follow/request_table';
 import {RangePanel} from '../tables/range_panel';
 import {SourcePanel} from '../code/source_panel';
 import {theme} from '../core/theme';
@@ -21,17 +22,19 @@ import {Toolbar} from './toolbar';
 import {useSignal} from '../core/use_signal';
 
 export function App({app}: {app: Application}) {
-  const {core, code, compare, engine, query, replay, tables, timeline} = app;
+  const {core, code, compare, engine, follow, query, replay, tables, timeline} = app;
   const minimap = useRef<HTMLCanvasElement>(null);
   const dark = useSignal(theme).dark;
   useSignal(core.names.changed); // all views show names
   const sourceOpen = useSignal(code.source.open);
   const opened = useSignal(code.functions.opened);
   const panelOpen = useSignal(core.page.panelOpen);
+  const joined = useSignal(follow.join) !== null;
   const others = {
     functions: () => <FunctionTable code={code} />,
     changes: () => <ComparisonTable compare={compare} />,
     query: () => <QueryTable query={query} />,
+    requests: () => <RequestTable follow={follow} />,
   };
   useEffect(() => {
     document.documentElement.dataset['theme'] = dark ? 'dark' : 'light';
@@ -53,7 +56,7 @@ export function App({app}: {app: Application}) {
           <MinimapView core={core} canvas={minimap} />
           <TimelineView timeline={timeline} engine={engine} minimap={minimap} />
           {opened ? <FunctionSource key={opened.function} code={code} row={opened} /> :
-            sourceOpen ? <SourcePanel code={code} instant={replay.now.instant} /> : inPair && !panelOpen ? null : <RangePanel tables={tables} others={others} />}
+            sourceOpen ? <SourcePanel code={code} instant={replay.now.instant} /> : inPair && !panelOpen ? null : <RangePanel tables={tables} others={others} joined={joined} />}
         </main>
         {!inPair && <Dock app={app} />}
       </div>

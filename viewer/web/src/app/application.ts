@@ -11,6 +11,7 @@ import {reducedMotion} from '../core/motion';
 import type {Names} from '../core/names';
 import {safePalette, theme, togglePalette, toggleTheme} from '../core/theme';
 import {FindPlaces} from '../find/find_places';
+import {Follow} from '../follow/follow';
 import {Notes} from '../notes/notes';
 import {Query} from '../query/query';
 import {Replay} from '../replay/replay';
@@ -30,6 +31,7 @@ export class Application {
   readonly code: Code;
   readonly find: FindPlaces;
   readonly compare: Compare;
+  readonly follow: Follow;
   readonly notes: Notes;
   readonly query: Query;
 
@@ -46,6 +48,7 @@ export class Application {
     this.compare = new Compare(core, this.tables.ranges);
     this.notes = new Notes(core, this.timeline.flags);
     this.query = new Query(core, this.tables.ranges);
+    this.follow = new Follow(core, this.timeline, this.tables);
     this.register();
     core.address.read(address, true);
     this.engine = new TimelineEngine(this.timeline, overview);
@@ -55,7 +58,7 @@ export class Application {
   // Starts the requests that follow the signals. `save` is called with the
   // address, at most four times a second.
   start(save: (address: string) => void): void {
-    for (const part of [this.core, this.tables, this.timeline, this.compare, this.code, this.replay, this.notes]) part.start();
+    for (const part of [this.core, this.tables, this.timeline, this.compare, this.code, this.replay, this.notes, this.follow]) part.start();
     let timer: ReturnType<typeof setTimeout>|undefined;
     this.stopSaving = effect(() => {
       void this.core.address.write();
@@ -94,6 +97,7 @@ export class Application {
         else if (this.code.functions.opened.value) this.code.functions.close();
         else {
           selection.clear();
+          this.follow.leave();
           focus.process.value = null;
           focus.lane.value = null;
         }

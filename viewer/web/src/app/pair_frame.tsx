@@ -7,6 +7,7 @@ import {type ComponentChild, render} from 'preact';
 
 import type {Application} from './application';
 import {type Stage, stageOf} from '../replay/stage';
+import {RequestPanel} from '../follow/request_panel';
 import {NotesPanel} from '../notes/notes_panel';
 import {NowPanel} from '../replay/now_panel';
 import {SelectionPanel} from '../tables/selection_panel';
@@ -29,9 +30,10 @@ function Part({shown, draw}: {shown: ReadonlySignal<Application>; draw: (app: Ap
   return <>{draw(app)}</>;
 }
 
-export function Dock({app: {notes, replay, tables}}: {app: Application}) {
+export function Dock({app: {follow, notes, replay, tables}}: {app: Application}) {
   return (
     <NowPanel replay={replay}>
+      <RequestPanel follow={follow} />
       <SelectionPanel tables={tables} />
       <NotesPanel notes={notes} />
     </NowPanel>

@@ -51,7 +51,8 @@ export const COMMANDS: readonly Command[] = [
   {id: 'loop', keys: 'O', says: 'loop inside the selection'},
   {id: 'skip-idle', keys: 'I', says: 'leave out time in which all CPUs are idle'},
   {id: 'panel', keys: 'Q', says: 'show or hide the tables'},
-  {id: 'source', keys: 'G', says: 'the code of the open segments, in place of the tables (view --source DIR)'},
+  {id: 'request', keys: 'G', says: 'go to the request with an id (view --join)'},
+  {id: 'source', keys: 'Shift G', says: 'the code of the open segments, in place of the tables (view --source DIR)'},
   {id: 'functions', keys: 'U', says: 'the table of functions, from samples; Enter shows the code of one, Esc the table again'},
   {id: 'stacks', keys: 'V', says: 'sampled stacks as a flame in time, under their threads; zoomed in'},
   {id: 'query', keys: 'Shift Q', says: 'ask the trace in SQL, as by countrace query'},
@@ -80,11 +81,11 @@ const PLAIN: Record<string, string> = {
   ArrowUp: 'row-up', ArrowDown: 'row-down', Enter: 'row-toggle', ArrowLeft: 'nudge-left',
   ArrowRight: 'nudge-right', Digit0: 'fit', KeyF: 'frame',
   Space: 'play', Period: 'next', Comma: 'previous', Minus: 'slower',
-  Equal: 'faster', Home: 'start', End: 'end', KeyJ: 'reverse', KeyK: 'pause', KeyL: 'forward', KeyO: 'loop', KeyI: 'skip-idle', KeyP: 'pin', KeyH: 'hide', KeyQ: 'panel', KeyC: 'compare', KeyT: 'step-kind', KeyG: 'source', KeyU: 'functions', KeyE: 'by-events', KeyY: 'follow', KeyR: 'rank-rows', KeyM: 'note', KeyV: 'stacks', BracketLeft: 'marker-a', BracketRight: 'marker-b',
+  Equal: 'faster', Home: 'start', End: 'end', KeyJ: 'reverse', KeyK: 'pause', KeyL: 'forward', KeyO: 'loop', KeyI: 'skip-idle', KeyP: 'pin', KeyH: 'hide', KeyQ: 'panel', KeyC: 'compare', KeyT: 'step-kind', KeyG: 'request', KeyU: 'functions', KeyE: 'by-events', KeyY: 'follow', KeyR: 'rank-rows', KeyM: 'note', KeyV: 'stacks', BracketLeft: 'marker-a', BracketRight: 'marker-b',
   Escape: 'clear',
 };
 const SHIFTED: Record<string, string> = {
-  KeyQ: 'query',
+  KeyQ: 'query', KeyG: 'source',
   KeyP: 'picture', KeyV: 'drawing', KeyX: 'palette', KeyD: 'theme',
   Space: 'play-back', Period: 'next-machine', Comma: 'previous-machine',
   ArrowLeft: 'select-left', ArrowRight: 'select-right',

@@ -31,16 +31,17 @@ const TABS: readonly {id: Tab; title: string}[] = [
   {id: 'query', title: 'Query'},
 ];
 
+const REQUESTS: {id: Tab; title: string} = {id: 'requests', title: 'Requests'};
 const CHANGES: {id: Tab; title: string} = {id: 'changes', title: 'Changes'};
 // The tables of `countrace report` that a tab stands for.
 const REPORT_TABLES: Record<Tab, readonly string[]> = {
   processes: ['process'], threads: ['thread'], segments: ['segment'], cpus: ['cpu'], waits: ['waker', 'preemptor'],
-  hooks: ['hook'], functions: [], calltree: ['path'], allcolumns: ['segment'], events: [], changes: [], query: [],
+  hooks: ['hook'], functions: [], calltree: ['path'], allcolumns: ['segment'], events: [], changes: [], query: [], requests: [],
 };
 
 // The number of rows of a table that was not requested is not known.
 function rowsOf(data: Aggregate|null, tab: Tab): number|null {
-  if (!data || tab === 'events' || tab === 'changes' || tab === 'functions' || tab === 'query' || isReported(tab)) return null;
+  if (!data || tab === 'events' || tab === 'changes' || tab === 'functions' || tab === 'query' || tab === 'requests' || isReported(tab)) return null;
   return tab === 'processes' ? data.processes.length + data.processes_left_out : data[`${tab}_total`] ?? null;
 }
 
@@ -75,7 +76,7 @@ function SegmentViews({tables, tab}: {tables: Tables; tab: Tab}) {
 }
 
 // `others`: the tables of other features, by their tabs.
-export function RangePanel({tables, others}: {tables: Tables; others: Record<'functions'|'changes'|'query', () => ComponentChildren>}) {
+export function RangePanel({tables, others, joined}: {tables: Tables; joined: boolean; others: Record<'functions'|'changes'|'query'|'requests', () => ComponentChildren>}) {
   const {core, ranges} = tables;
   const data = useSignal(ranges.aggregate);
   const selection = useSignal(core.range.chosen);
@@ -88,13 +89,13 @@ export function RangePanel({tables, others}: {tables: Tables; others: Record<'fu
   const height = useSignal(core.page.panelHeight);
   useSignal(theme);
   useEffect(() => document.querySelector('.tabs [aria-selected=true]')?.scrollIntoView({block: 'nearest', inline: 'nearest'}), [tab]);
-  const missing = !core.client.backend.hasTrace && (tab === 'events' || tab === 'changes' || tab === 'allcolumns' || tab === 'query');
+  const missing = !core.client.backend.hasTrace && (tab === 'events' || tab === 'changes' || tab === 'allcolumns' || tab === 'query' || tab === 'requests');
   return (
     <section class={open ? 'range open' : 'range'} aria-label="Tables" style={open && height !== null ? {height: `${height}px`} : {}}>
       {open && <DockEdge core={core} />}
       <div class="range-head">
         <div role="tablist" class="tabs" aria-label="Tables">
-          {(before || tab === 'changes' ? [...TABS, CHANGES] : TABS).map(({id, title}) => {
+          {[...TABS, ...(joined || tab === 'requests' ? [REQUESTS] : []), ...(before || tab === 'changes' ? [CHANGES] : [])].map(({id, title}) => {
             const count = rowsOf(data, id);
             return (
               <button key={id} role="tab" aria-selected={isOf(tab, id)} class={isOf(tab, id) ? 'on' : ''}
@@ -129,7 +130,7 @@ export function RangePanel({tables, others}: {tables: Tables; others: Record<'fu
       {open && <div class="range-body" tabIndex={0} role="region" aria-label={`Table of ${tab}`}>
         {missing ? <p class="refused">This file has the timeline's index, not the trace: its records, queries and <code>diff</code> are in <code>countrace view</code>.</p> :
             tab === 'events' ? <EventsTable tables={tables} /> :
-            tab === 'functions' || tab === 'changes' || tab === 'query' ? others[tab]() :
+            tab === 'functions' || tab === 'changes' || tab === 'query' || tab === 'requests' ? others[tab]() :
             isReported(tab) ? <><SegmentViews tables={tables} tab={tab} /><CallTreeTable tables={tables} /></> :
             refused !== null ? <p class="refused">{refused}</p> :
             !data || tableOf(data) !== tab ? null : (

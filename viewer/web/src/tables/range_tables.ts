@@ -16,16 +16,16 @@ export const TABLE_ROWS = 100; // of a page of a table
 const MOST_ROWS = 1000; // of an answer
 const REST_MS = 40; // after the last move of a drag
 
-export type Tab = Table|'functions'|'calltree'|'allcolumns'|'events'|'changes'|'query';
-export const TABS: readonly Tab[] = ['processes', 'threads', 'segments', 'hooks', 'cpus', 'waits', 'events', 'functions', 'calltree', 'allcolumns', 'query'];
+export type Tab = Table|'functions'|'calltree'|'allcolumns'|'events'|'changes'|'query'|'requests';
+export const TABS: readonly Tab[] = ['processes', 'threads', 'segments', 'hooks', 'cpus', 'waits', 'events', 'functions', 'calltree', 'allcolumns', 'query', 'requests'];
 // From the trace, with all columns of the report.
 export const isReported = (tab: Tab): tab is 'calltree'|'allcolumns' => tab === 'calltree' || tab === 'allcolumns';
-const isTable = (tab: Tab): tab is Table => tab !== 'events' && tab !== 'changes' && tab !== 'functions' && tab !== 'query' && !isReported(tab);
+const isTable = (tab: Tab): tab is Table => tab !== 'events' && tab !== 'changes' && tab !== 'functions' && tab !== 'query' && tab !== 'requests' && !isReported(tab);
 export interface Order {
   column: string; // API.md, "aggregate"
   down: boolean;
 }
-export const FIRST_ORDER: Record<Table|'functions', Order> = {
+export const FIRST_ORDER: Record<Table|'functions'|'requests', Order> = {
   processes: {column: 'on_cpu_ns', down: true},
   threads: {column: 'on_cpu_ns', down: true},
   segments: {column: 'wall_ns.excl', down: true},
@@ -33,6 +33,7 @@ export const FIRST_ORDER: Record<Table|'functions', Order> = {
   cpus: {column: '', down: false}, // by number
   waits: {column: 'ns', down: true},
   functions: {column: 'self', down: true},
+  requests: {column: 'duration_ns', down: true},
 };
 
 // The table that an answer holds.
@@ -105,7 +106,7 @@ export class RangeTables {
     if (tab === this.tab.value) return;
     this.tab.value = tab;
     this.offset.value = 0;
-    if (isTable(tab) || tab === 'functions') this.order.value = FIRST_ORDER[tab];
+    if (isTable(tab) || tab === 'functions' || tab === 'requests') this.order.value = FIRST_ORDER[tab];
   }
   // The table by another column; by the same one, the other way.
   orderBy(column: string, down: boolean): void {

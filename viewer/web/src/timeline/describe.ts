@@ -12,6 +12,7 @@ import {css} from '../core/palette';
 import {formatCount, formatDuration, formatEventRate, formatInstant, formatPercent} from '../core/units';
 import {toNs} from '../core/viewport';
 import type {Lane, SubRow} from './rows/lanes';
+import {requestSpanAt, requestTip} from './request_tip';
 import {columnAt, itemNear} from './tiles/tile_lookup';
 import {partsOf} from './paint/tree_painter';
 import type {TimelineEngine} from './timeline_engine';
@@ -54,6 +55,10 @@ function stackTip(engine: TimelineEngine, y: number, at: number): Tip|null {
 function describeItem(core: Core, engine: TimelineEngine, x: number, y: number): Tip|null {
   const hit = engine.hit(x, y);
   if (hit?.lane.kind === 'tree') return treeTip(engine, hit.lane, hit.at);
+  if (hit?.lane.request) {
+    const span = requestSpanAt(hit.lane.request, hit, core.view.viewport.peek().nsPerPx);
+    return {...requestTip(core.names, hit.lane.request, span), swatch: span && css(core.book.value.hook(span.hook))};
+  }
   if (!hit?.row || hit.at < 0 || hit.at > core.durationNs) return null;
   const place: Place = {core, row: hit.row, lane: hit.lane, at: hit.at};
   const tile = engine.tileAt(hit.row, hit.at);

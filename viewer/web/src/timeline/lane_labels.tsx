@@ -55,7 +55,7 @@ function LaneName({timeline, lane, show}: {timeline: Timeline; lane: Lane; show:
   const [name, pid] = nameParts(lane.label);
   return (
     <span class="text">
-      <span class={`name ${lane.toggle ? 'drag' : ''}`} title={lane.toggle ? `${lane.label} (drag it to another place)` : lane.label}
+      <span class={`name ${lane.toggle ? 'drag' : lane.request?.followed ? 'followed' : ''}`} title={lane.toggle ? `${lane.label} (drag it to another place)` : lane.label}
             onPointerDown={lane.toggle ? (event) => dragProcess(timeline, lane.process, event, show) : undefined}>
         <span class="cut">{name}</span>{pid && <span class="pid">{pid}</span>}
       </span>

@@ -3,6 +3,7 @@
 import {STATE_BLOCKED, STATE_WAITING} from '../api/schema';
 import {toNs} from '../core/viewport';
 import {drag} from './drag';
+import {requestSpanAt} from './request_tip';
 import {selectedOf} from './selected_item';
 import {itemAt, itemNear} from './tiles/tile_lookup';
 import type {Timeline} from './timeline';
@@ -103,6 +104,7 @@ export class Pointer {
     if (stack) return core.selection.selectRange(stack.box.from, stack.box.to);
     const interval = hit && trees.at(hit.lane, hit.at);
     if (interval) return core.selection.selectRange(interval.from, interval.to);
+    if (hit?.lane.request) return this.timeline.onRequest(hit.lane.request.row, requestSpanAt(hit.lane.request, hit, core.view.viewport.value.nsPerPx));
     const tile = hit?.row ? engine.tileAt(hit.row, hit.at) : null;
     const item = hit && tile ? itemNear(tile, hit.at, CLICK_PX * core.view.viewport.value.nsPerPx) : null;
     core.selection.select(hit?.row && item ? selectedOf(core.names, hit.lane, hit.row, item) : null);

@@ -2,6 +2,7 @@
 
 import {type Signal, signal} from '@preact/signals-core';
 
+import type {RequestRow, RequestSpan} from '../api/requests_schema';
 import {type Field, numberIn} from '../core/address';
 import type {Core} from '../core/core';
 import {endNs} from '../core/viewport';
@@ -33,6 +34,8 @@ export class Timeline {
   readonly places: Signal<Places|null> = signal(null);
   // What the user marked in time.
   readonly flags: Signal<readonly Flag[]> = signal([]);
+  // A request's lane was clicked, at a call of it if there is one.
+  onRequest: (row: RequestRow, span: RequestSpan|null) => void = () => undefined;
   // Scales of the counter strips in sight, per second, by row.
   readonly counterTops: Signal<ReadonlyMap<number, number>> = signal(new Map());
 

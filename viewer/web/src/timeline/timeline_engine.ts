@@ -148,14 +148,14 @@ export class TimelineEngine {
     };
   }
 
-  // Lane and row under a point of the canvas.
-  hit(x: number, y: number): {lane: Lane; row: SubRow|null; at: number}|null {
+  // Lane and row under a point of the canvas; `y`: from the lane's top.
+  hit(x: number, y: number): {lane: Lane; row: SubRow|null; at: number; y: number}|null {
     const lane = this.timeline.rows.laneAt(y);
     if (!lane) return null;
     const inside = y - this.timeline.rows.topOf(lane);
     const row = lane.rows.find(
         (part) => inside >= part.y && inside < part.y + part.height + 1);
-    return {lane, row: row ?? null, at: toNs(this.core.view.viewport.peek(), x)};
+    return {lane, row: row ?? null, at: toNs(this.core.view.viewport.peek(), x), y: inside};
   }
 
   // The tile that holds `at` of a row, as drawn now.

@@ -14,6 +14,7 @@ import {Hatches} from './hatches';
 import {paintMerged} from './merged_painter';
 import {mergedRuns} from './merged_runs';
 import {css, mix, type Rgb, textOn} from '../../core/palette';
+import {paintRequest} from './request_painter';
 import type {StripAtlas} from './strip_atlas';
 import type {StyleBook} from '../../core/style_book';
 import {paintTrees, type TreeStrip} from './tree_painter';
@@ -112,6 +113,7 @@ export class TimelinePainter {
         }
         this.paintRow(context, scene, book, row, top + row.y);
       }
+      if (lane.request) paintRequest(context, lane.request, top, lane.height, view, book);
       context.fillStyle = css(theme.line);
       context.fillRect(0, top + lane.height - 1, view.widthPx, 1);
       context.endGroup?.();

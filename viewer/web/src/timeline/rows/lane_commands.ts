@@ -3,6 +3,7 @@
 
 import type {Core} from '../../core/core';
 import type {Lane} from './lanes';
+import {MORE_REQUESTS} from './request_lanes';
 import type {RowTree} from './row_tree';
 import type {Rows} from './rows';
 import {hookName, processName, processOf} from '../../core/names';
@@ -56,6 +57,7 @@ export class LaneCommands {
   // Shows more processes, or all threads of one.
   unfold(lane: Lane): void {
     const tree = this.rows.tree.value;
+    if (lane.id === MORE_REQUESTS) return this.rows.change({moreRequests: tree.moreRequests + 1});
     this.rows.tree.value = lane.process >= 0 ?
         {...tree, allThreads: new Set([...tree.allThreads, lane.process])} :
         {...tree, unfolded: tree.unfolded + 1, hidden: new Set()};

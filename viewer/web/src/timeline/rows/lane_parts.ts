@@ -1,5 +1,6 @@
 // A lane of the timeline and the rows in it.
 
+import type {RequestRow, RequestSpan} from '../../api/requests_schema';
 import type {RowKind} from '../../core/style_book';
 
 export interface SubRow {
@@ -11,13 +12,24 @@ export interface SubRow {
   y: number; // from the lane's top
   height: number;
 }
+// A call of a request, and the line of the lane that it is on: two of one line
+// do not overlap.
+export interface PlacedSpan {
+  span: RequestSpan;
+  line: number;
+}
+export interface RequestLane {
+  row: RequestRow;
+  placed: readonly PlacedSpan[];
+  followed: boolean;
+}
 export interface Lane {
   id: string;
-  kind: 'cpu'|'counter'|'small-counter'|'level'|'tree'|'process'|'thread'|'fold';
+  kind: 'cpu'|'counter'|'small-counter'|'level'|'tree'|'process'|'thread'|'fold'|'request';
   // A process, or the only thread of one, opens and closes; others: null.
   toggle: {open: boolean; pinned: boolean}|null;
   // The strip that stands for all of its kind, and folds the others; absent: none.
-  fold?: {of: 'cpus'|'counters'|'levels'; open: boolean};
+  fold?: {of: 'cpus'|'counters'|'levels'|'requests'; open: boolean};
   stuck?: boolean; // stays at the top while the others scroll
   label: string;
   detail: string;
@@ -27,6 +39,7 @@ export interface Lane {
   height: number;
   rows: SubRow[];
   stacks?: {y: number; height: number}; // of the thread's samples; absent: not shown
+  request?: RequestLane;
 }
 export type NewLane = Omit<Lane, 'y'>;
 export type AddOfMachine = (lane: Omit<NewLane, 'toggle'|'process'>) => void;

@@ -6,9 +6,10 @@ import {isTimeEvent} from '../../core/units';
 import {type AddOfMachine, type Lane, type NewLane, SEGMENT, type SubRow} from './lane_parts';
 import type {Names} from '../../core/names';
 import {addLevelLanes} from './level_lanes';
+import {addRequestLanes, requestLane, type RequestRows} from './request_lanes';
 import {addProcessLanes, CLOSED_TREE, heavyIn, type Tree} from './process_lanes';
 
-export type {Lane, SubRow} from './lane_parts';
+export type {Lane, RequestLane, SubRow} from './lane_parts';
 
 const CPU = 22;
 const INTERRUPTS = 3;
@@ -41,7 +42,8 @@ export function counterRow(names: Names, choice: CounterChoice): number {
 export function layOut(
     names: Names, counter: CounterChoice, tree: Tree = CLOSED_TREE,
     processes: Branches<ProcessBranch>|null = null,
-    threads: ReadonlyMap<number, Branches<ThreadBranch>> = new Map(), height = 0, trees: readonly NamedTree[] = []): Lane[] {
+    threads: ReadonlyMap<number, Branches<ThreadBranch>> = new Map(), height = 0, trees: readonly NamedTree[] = [],
+    requests: RequestRows|null = null): Lane[] {
   const lanes: Lane[] = [];
   let y = 0;
   const place = (lane: NewLane): void => {
@@ -50,6 +52,8 @@ export function layOut(
   };
   const add: AddOfMachine = (lane) => place({...lane, toggle: null, process: -1});
 
+  if (requests?.chosen) place(requestLane(requests.chosen, true));
+  const top = y;
   if (names.rows.some((row) => row.kind === 'cpu')) {
     addCpuLanes(names, tree, add);
     if (names.events.length > 0) addCounterLanes(names, counter, tree, add);
@@ -61,7 +65,8 @@ export function layOut(
       owner: -1, height: TREE, rows: [],
     });
   }
-  if (y <= STUCK_MOST * height) for (const lane of lanes) lane.stuck = true;
+  if (y - top <= STUCK_MOST * height) for (const lane of lanes) lane.stuck = true;
+  if (requests) addRequestLanes(requests, tree.requests !== false, place);
   if (processes && processes.of > 0) {
     addProcessLanes(names, processes, threads, tree, heavyIn(height), place);
   }

@@ -19,11 +19,13 @@ export interface Tree {
   cpus: boolean|null; // whether each has a lane; null: if they are few
   counters: boolean|null;
   levels: boolean|null;
+  requests: boolean|null; // null: they are shown
+  moreRequests: number; // pages of shorter ones that are shown, too
   stacks: boolean; // sampled ones are shown under their threads
 }
 export const CLOSED_TREE: Tree = {
   opened: new Set(), closed: new Set(), unfolded: 0, pinned: [], hidden: new Set(), shown: new Set(),
-  allThreads: new Set(), handlers: false, cpus: null, counters: null, levels: null, stacks: false,
+  allThreads: new Set(), handlers: false, cpus: null, counters: null, levels: null, requests: null, moreRequests: 0, stacks: false,
 };
 
 const OPEN_HEAVY = 3; // processes of the trace that are open by themselves,

@@ -9,6 +9,7 @@ import type {Core} from '../../core/core';
 import {isTimeEvent} from '../../core/units';
 import {type CounterChoice, type Lane, layOut, type NamedTree, stuckHeight, totalHeight, visibleLanes} from './lanes';
 import type {SubRow} from './lane_parts';
+import type {RequestRows} from './request_lanes';
 import {CLOSED_TREE, type Tree} from './process_lanes';
 
 const MOST_PAGES = 50; // of processes that fold by themselves
@@ -21,6 +22,7 @@ export class Rows {
   readonly threads: Signal<ReadonlyMap<number, Branches<ThreadBranch>>> = signal(new Map());
   // Trees of rules that the trace has the events of (tree_strips.ts).
   readonly trees: Signal<readonly NamedTree[]> = signal([]);
+  readonly requests: Signal<RequestRows|null> = signal(null); // null: nothing joins calls
   readonly lanes: ReadonlySignal<Lane[]>;
   readonly stuckPx: ReadonlySignal<number>; // of the lanes that do not scroll
 
@@ -30,7 +32,7 @@ export class Rows {
     this.counter = signal({event: Math.max(names.events.findIndex((event) => !isTimeEvent(event)), 0), cpu: -1});
     this.lanes = computed(() => {
       void names.changed.value;
-      return layOut(names, this.counter.value, this.tree.value, this.processes.value, this.threads.value, view.height.value, this.trees.value);
+      return layOut(names, this.counter.value, this.tree.value, this.processes.value, this.threads.value, view.height.value, this.trees.value, this.requests.value);
     });
     this.stuckPx = computed(() => stuckHeight(this.lanes.value));
     view.contentHeight = () => totalHeight(this.lanes.value);
@@ -75,7 +77,7 @@ export class Rows {
       read: (text) => this.change({[name]: new Set(listIn(text))}),
       write: () => listText(this.tree.value[name]),
     });
-    const fold = (key: string, name: 'cpus'|'counters'|'levels'): Field => ({
+    const fold = (key: string, name: 'cpus'|'counters'|'levels'|'requests'): Field => ({
       key,
       read: (text) => this.change({[name]: text === '1' ? true : text === '0' ? false : null}),
       write: () => this.tree.value[name] === null ? null : this.tree.value[name] ? '1' : '0',
@@ -93,7 +95,7 @@ export class Rows {
       counter('cpu', 'cpu', -1, names.trace.cpus - 1),
       set('open', 'opened'), set('close', 'closed'), set('show', 'shown'), set('idle', 'allThreads'),
       {key: 'pin', read: (text) => this.change({pinned: listIn(text) ?? []}), write: () => listText(this.tree.value.pinned)},
-      set('hide', 'hidden'), fold('cpus', 'cpus'), fold('counters', 'counters'), fold('levels', 'levels'),
+      set('hide', 'hidden'), fold('cpus', 'cpus'), fold('counters', 'counters'), fold('levels', 'levels'), fold('requests', 'requests'),
       flagField('stacks', {
         get value() { return tree.value.stacks; },
         set value(stacks) { tree.value = {...tree.value, stacks}; },
