@@ -203,12 +203,7 @@ absl::Status SetBeside(TraceInput& input, const ViewCommandLine& line,
   return absl::OkStatus();
 }
 
-int RunView(const Arguments& arguments) {
-  VerbParser parser(kViewVerb);
-  TraceOptions options;
-  TraceInput input(kViewVerb.name, options);
-  ViewCommandLine line;
-  parser.AddReadTrace(options);
+void AddOptions(VerbParser& parser, ViewCommandLine& line) {
   parser.AddNumber("--port", line.port, 65535);
   parser.AddFlag("--open", line.open_browser);
   parser.AddFlag("--live", line.live);
@@ -218,6 +213,15 @@ int RunView(const Arguments& arguments) {
   parser.AddDuration("--window", line.window_ns);
   parser.AddTexts("--source", line.sources);
   parser.AddTexts("--rules", line.rules);
+}
+
+int RunView(const Arguments& arguments) {
+  VerbParser parser(kViewVerb);
+  TraceOptions options;
+  TraceInput input(kViewVerb.name, options);
+  ViewCommandLine line;
+  parser.AddReadTrace(options);
+  AddOptions(parser, line);
   parser.AddNoProgress(options.no_progress);
   if (const auto status = parser.Parse(arguments)) return *status;
   const std::string contradiction = Contradiction(parser, line);

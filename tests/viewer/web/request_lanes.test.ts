@@ -39,7 +39,7 @@ describe('lanes of requests', () => {
       cpus: 2, machine_row: 9, counter_rows_from: 10, events: [], machine_rows: [0, 1].map((owner) => ({kind: 'cpu', row: owner, owner, leaves: 1, depth: 0})),
     } as unknown as TraceInfo;
     const stuck = (height: number, chosen: RequestRow|null) =>
-        layOut(new Names(trace), {event: 0, cpu: -1}, CLOSED_TREE, null, new Map(), height, {join: 'arg0', rows: [request(1)], total: 1, chosen})
+        layOut(new Names(trace), {event: 0, cpu: -1}, CLOSED_TREE, null, new Map(), height, [], {join: 'arg0', rows: [request(1)], total: 1, chosen})
             .filter((lane) => lane.stuck).map(({id}) => id);
     expect(stuck(1000, request(1))).toEqual(['request1', 'machine', 'cpu0', 'cpu1']);
     expect(stuck(100, request(1))).toEqual(['request1']);
