@@ -87,7 +87,7 @@ OwnedLevel& Levels::Level(const logformat::HookInfo& hook,
     of_machine_.push_back(level);
     level->doubted |= hooks_lost_;
   }
-  level->shown_ns = begin_ns_;
+  level->shown_ns = std::max(begin_ns_, info_.begin_ns);
   if (level->doubted) level->shown_up.reset();
   return *level;
 }

@@ -84,6 +84,7 @@ void AddLevels(std::uint32_t seed, Simulation& run,
   std::map<std::int32_t, const test_support::TrueThread*> last;
   for (const auto& thread : run.truth.threads) last[thread.tid] = &thread;
   const std::vector<TrueInstant>& instants = run.truth.instants;
+  run.trace->mutable_info().begin_ns = instants.front().begin_ns;
   for (std::size_t i = 0; i < instants.size(); ++i) {
     const TrueInstant& now = instants[i];
     // The order of two changes of one level at one time is not known.
@@ -186,11 +187,13 @@ class Shown final : public TimelineObserver {
  public:
   void OnLevel(const LevelSpan& span) override {
     auto& list = spans[{span.scope, span.owner}];
+    CHECK(span.begin_ns >= least_ns);
     if (!list.empty()) CHECK(list.back().end_ns <= span.begin_ns);
     CHECK(span.begin_ns < span.end_ns);
     list.push_back(span);
   }
   std::map<std::pair<LevelScope, std::uint32_t>, std::vector<LevelSpan>> spans;
+  std::uint64_t least_ns = 0;  // of any span: the trace's begin
 };
 
 std::uint64_t OverlapNs(const logformat::TimeSpan& up, const LevelSpan& span) {
@@ -256,6 +259,7 @@ TEST_CASE("levels: time and counts while one is up are the machine's",
     std::map<Key, TrueLevel> truth;
     AddLevels(seed, run, truth);
     Shown shown;
+    shown.least_ns = run.trace->info().begin_ns;
     const Report report = MustReconstruct(*run.trace, {}, &shown);
     rows += CheckRows(report, run, truth, /*exact=*/true);
     if (!run.truth.reused_tids.empty()) continue;
@@ -282,6 +286,7 @@ TEST_CASE("levels: limits hold the machine's whatever is lost",
     test_support::LostRecords lost(seed, *run.trace);
     run.trace->RemoveOf(lost);
     Shown shown;
+    shown.least_ns = run.trace->info().begin_ns;
     const Report report = MustReconstruct(*run.trace, {}, &shown);
     rows += CheckRows(report, run, truth, /*exact=*/false);
     if (!run.truth.reused_tids.empty()) continue;

@@ -293,9 +293,10 @@ try {
     const frames = new Map(query('SELECT frame, parent, function, inlined FROM frames').map((one) => [one.frame, one]));
     const begin = (await session.api('trace')).begin_ns;
     const {thread} = query('SELECT thread, count(*) AS n FROM samples WHERE thread IS NOT NULL GROUP BY thread ORDER BY n DESC LIMIT 1')[0];
-    const taken = query(`SELECT time_ns, frame FROM samples WHERE thread = ${thread} ORDER BY time_ns`).slice(20, 80);
-    assert.equal(taken.length, 60);
-    const [from, to] = [taken[0].time_ns - begin, taken.at(-1).time_ns - begin + 1];
+    const taken = query(`SELECT time_ns, frame FROM samples WHERE thread = ${thread} ORDER BY time_ns`).slice(19, 80);
+    assert.equal(taken.length, 61);
+    // What is drawn at the begin is the sample before it.
+    const [from, to] = [taken[1].time_ns - begin, taken.at(-1).time_ns - begin + 1];
     const answer = await session.api(`sample_stacks?threads=${thread}&view_from=${from}&view_to=${to}`);
     const [{samples}] = answer.threads;
     assert.deepEqual(samples.map(({t, stack}) => [t, stack.map((one) => answer.functions[one]).join(' > ')]), taken.map(({time_ns: t, frame}) => {

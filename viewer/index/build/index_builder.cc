@@ -277,7 +277,7 @@ void IndexBuilder::OnLevel(const rmap::LevelSpan& span) {
   CollectedRow& row = Row(RowKind::kLevel, span.owner, span.hook_id, 0);
   if (span.scope == logformat::LevelScope::kThread) row.flags |= kRowOfThread;
   if (span.scope == logformat::LevelScope::kProcess) row.flags |= kRowOfProcess;
-  See(span.begin_ns, span.end_ns);
+  if (span.known) See(span.begin_ns, span.end_ns);
   AppendInterval(row,
                  {.begin_ns = span.begin_ns,
                   .end_ns = span.end_ns,

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -30,7 +32,7 @@ using Json = nlohmann::json;
 using rmap::metrics::KnownTree;
 using rmap::metrics::TreeInterval;
 
-std::atomic<std::uint64_t> newest_trees{0};
+constexpr std::chrono::milliseconds kLookAgain(20);
 
 Json IntervalJson(const TreeInterval& interval, std::size_t tree,
                   std::uint64_t begin_ns) {
@@ -56,7 +58,8 @@ HttpResponse AnswerTrees(const TimelineIndex& index, const TraceEvents* events,
   const auto most =
       query.Number("intervals", kMaxTreeIntervals, kMaxTreeIntervals);
   if (!most) return Refuse(400, query.error());
-  const std::uint64_t own = ++newest_trees;
+  std::atomic<std::uint64_t>& newest = events->newest_trees();
+  const std::uint64_t own = ++newest;
   const std::string path = events->trace_path();
   std::vector<std::string> counted;
   {
@@ -90,13 +93,21 @@ HttpResponse AnswerTrees(const TimelineIndex& index, const TraceEvents* events,
       kMostTreeRecords / std::max<std::uint64_t>(records, 1), 1,
       std::max<std::uint64_t>(*most, 1));
   in.every_ns = (in.end_ns - in.begin_ns) / passes + 1;
-  const std::lock_guard<std::mutex> lock(MakingReport());
   const auto intervals = rmap::metrics::TreesOverTime(
       in, requests,
-      [&path, own](std::uint64_t from_ns, std::uint64_t until_ns) {
-        return ReportOf(
-            path, {from_ns, until_ns}, {},
-            [own](const logformat::Progress&) { return newest_trees == own; });
+      [&path, &newest, own](std::uint64_t from_ns, std::uint64_t until_ns)
+          -> absl::StatusOr<rmap::Report> {
+        // Other tables are made between two passes. Who is not wanted any more
+        // leaves its thread of the server.
+        std::unique_lock lock(MakingReport(), std::try_to_lock);
+        for (; !lock.owns_lock(); lock.try_lock()) {
+          if (newest != own) return absl::CancelledError();
+          std::this_thread::sleep_for(kLookAgain);
+        }
+        return ReportOf(path, {from_ns, until_ns}, {},
+                        [&newest, own](const logformat::Progress&) {
+                          return newest == own;
+                        });
       });
   malloc_trim(0);
   if (absl::IsCancelled(intervals.status())) {

@@ -6,6 +6,7 @@
 #ifndef COUNTRACE_VIEWER_SERVER_HTTP_TRACE_EVENTS_H_
 #define COUNTRACE_VIEWER_SERVER_HTTP_TRACE_EVENTS_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -61,6 +62,8 @@ class TraceEvents {
   // outlive this object.
   JoinedRequests* joined() const { return joined_; }
   void set_joined(JoinedRequests* joined) { joined_ = joined; }
+  // The number of the last request for trees: each ends the one before it.
+  std::atomic<std::uint64_t>& newest_trees() const { return newest_trees_; }
   // At most `limit` records from `place` on; `back`: the last before it. Times
   // are ns since `begin_ns`. Each has `t` and `nth` of its place. Returns: an
   // error if the trace cannot be read any more.
@@ -72,6 +75,7 @@ class TraceEvents {
   const std::string shown_as_;
   std::vector<std::string> rule_files_;
   JoinedRequests* joined_ = nullptr;
+  mutable std::atomic<std::uint64_t> newest_trees_{0};
   mutable std::mutex mutex_;
   mutable std::unique_ptr<logformat::TraceReader> reader_;
   mutable std::unique_ptr<logformat::ScriptJsonRenderer> renderer_;

@@ -60,18 +60,29 @@ Json SampleStacks(const rmap::Samples& samples,
   if (samples.timed.empty()) return {{"threads", nullptr}};
   std::map<std::uint64_t, std::vector<const rmap::TimedSample*>> of_threads;
   for (const std::uint64_t thread : threads) of_threads[thread];
+  // The last one before: what is drawn at `from_ns` is its stack.
+  std::map<std::uint64_t, const rmap::TimedSample*> before;
   for (const rmap::TimedSample& sample : samples.timed) {
-    if (sample.time_ns < from_ns || sample.time_ns >= to_ns) continue;
+    if (sample.time_ns >= to_ns) continue;
     const auto thread =
         static_cast<std::uint32_t>(samples.contexts[sample.context].thread);
     const auto found = of_threads.find(thread);
-    if (found != of_threads.end()) found->second.push_back(&sample);
+    if (found == of_threads.end()) continue;
+    if (sample.time_ns >= from_ns) {
+      found->second.push_back(&sample);
+      continue;
+    }
+    const rmap::TimedSample*& last = before[thread];
+    if (last == nullptr || last->time_ns <= sample.time_ns) last = &sample;
   }
   Stacks stacks(samples);
   Json items = Json::array();
   for (auto& [thread, taken] : of_threads) {
     Json item = {{"thread", thread}, {"samples", nullptr}};
     if (taken.size() <= kMaxStackSamples) {
+      if (const auto last = before.find(thread); last != before.end()) {
+        taken.insert(taken.begin(), last->second);
+      }
       std::ranges::stable_sort(taken, {}, &rmap::TimedSample::time_ns);
       Json list = Json::array();
       for (const rmap::TimedSample* sample : taken) {

@@ -17,8 +17,8 @@ namespace countrace::viewer {
 inline constexpr std::size_t kMaxStackSamples = 512;
 
 // `sample_stacks` of API.md: {functions, threads}, the samples of each of
-// `threads` in [from_ns, to_ns), by time from `begin_ns` on. Null: the samples
-// have no times.
+// `threads` in [from_ns, to_ns), and the last one before, by time from
+// `begin_ns` on. Null: the samples have no times.
 nlohmann::json SampleStacks(const rmap::Samples& samples,
                             const std::vector<std::uint64_t>& threads,
                             std::uint64_t begin_ns, std::uint64_t from_ns,

@@ -1,8 +1,8 @@
 // What is at a place of the rows, as text: for the tooltip and the live region.
 
-import {LEAF_IDLE, LEAF_INFERRED, LEAF_OUTSIDE, NO_KEY, STATE_BLOCKED, STATE_THROTTLED, STATE_UNKNOWN, STATE_WAITING} from '../api/schema';
+import {COLUMN_OUTSIDE, LEAF_IDLE, LEAF_INFERRED, LEAF_OUTSIDE, NO_KEY, STATE_BLOCKED, STATE_THROTTLED, STATE_UNKNOWN, STATE_WAITING} from '../api/schema';
 import {
-  COUNTER_FLAGS, COUNTER_WORDS, type CounterTile, type Item, sharesAt, type SharesTile, statesAt, type StatesTile, type StripTile, stripCount,
+  COUNTER_FLAGS, COUNTER_WORDS, type CounterTile, type Item, sharesAt, type SharesTile, statesAt, type StatesTile, type StripTile, stripCount, stripFlags,
   threadsAt, type ThreadsTile,
 } from '../api/tile_decode';
 import type {TreeRow} from '../api/tables_schema';
@@ -193,6 +193,7 @@ function columnTip({core, row, lane, at}: Place, tile: StripTile): Tip|null {
     lines: [
       `${formatCount(count)}${count >= 65535 ? ' or more' : ''} ${tile.kind === 'density' ? 'hits' : row.kind === 'level' ? 'rises' : row.kind !== 'segment' ? 'begin' : count === 1 ? 'call begins' : 'calls begin'} in ${formatDuration(tile.columnNs)}`,
       ...(tile.kind === 'strip' ? [`${formatPercent(found.coverage)} covered`] : []),
+      ...(row.kind === 'level' && (stripFlags(tile.words, found.column) & COLUMN_OUTSIDE) !== 0 ? ['the rest is not known'] : []),
       laneName(lane),
     ],
   };

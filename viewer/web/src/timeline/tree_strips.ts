@@ -25,7 +25,7 @@ export class TreeStrips {
     const {core} = this;
     if (!core.client.backend.hasTrace || !core.extent.growth.peek().whole || core.names.events.length === 0) return;
     effect(() => {
-      void core.view.viewport.value;
+      void [core.view.viewport.value, core.view.scrollY.value];
       clearTimeout(this.timer);
       if (core.requests.lost.value || this.hasNone) return;
       this.timer = setTimeout(() => void this.load(), REST_MS);
@@ -47,6 +47,9 @@ export class TreeStrips {
   }
 
   private async load(): Promise<void> {
+    // Once for their names.
+    const lanes = this.rows.inSight();
+    if (this.shown.peek() && !lanes.some(({kind}) => kind === 'tree')) return;
     const {from, to} = this.core.view.inSight();
     this.abort?.abort();
     const abort = new AbortController();

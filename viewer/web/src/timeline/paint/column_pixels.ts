@@ -151,8 +151,10 @@ function stackStrip(
     book: StyleBook): void {
   const key = stripKey(words, column);
   const coverage = stripCoverage(words, column);
-  if (row.kind === 'level' && coverage === 0 && (stripFlags(words, column) & COLUMN_OUTSIDE) !== 0) {
-    return stack.addHatched(stack.height, book.theme.outside, book.theme.lane); // whether it is up is not known
+  if (row.kind === 'level' && (stripFlags(words, column) & COLUMN_OUTSIDE) !== 0) {
+    // Whether it is up is not known, of what is not covered.
+    if (coverage > 0) stack.add(stack.height * coverage / 255, book.column(row, key));
+    return stack.addHatched(stack.height, book.theme.outside, book.theme.lane);
   }
   if (key === NO_KEY && coverage === 0) return;
   const share = Math.max(coverage / 255, LEAST_SHARE[row.kind]);
