@@ -168,6 +168,40 @@ try {
     await select.selectOption('begin');
   });
 
+  await claims.claim('an alignment that fails, or comes after a later one, changes nothing', async () => {
+    const name = await select.evaluate((box) => [...box.options].map(({value}) => value).find((value) => value.includes(':')));
+    const steps = /\/a\/api\/v1\/step\?.*hook=/;
+    const before = await views();
+    await session.page.route(steps, (route) => route.fulfill({status: 500, json: {error: 'no step'}}));
+    await select.selectOption(name);
+    await session.page.locator('.pair-diff .refused', {hasText: `Not aligned at ${name}: no step`}).waitFor();
+    assert.equal(await select.inputValue(), 'begin');
+    assert.equal(await session.page.locator('.pair-head input').count(), 0);
+    assert.deepEqual(await views(), before);
+    await session.page.unroute(steps);
+    let release;
+    const held = new Promise((done) => (release = done));
+    let asked;
+    const wanted = new Promise((done) => (asked = done));
+    await session.page.route(steps, async (route) => {
+      asked();
+      await held;
+      await route.continue();
+    });
+    await select.selectOption(name);
+    await wanted;
+    await select.selectOption('begin');
+    await session.page.locator('.pair-diff .refused').waitFor({state: 'detached'});
+    const done = session.page.waitForResponse(steps);
+    release();
+    await (await done).finished();
+    await settled();
+    await session.page.unroute(steps);
+    assert.equal(await select.inputValue(), 'begin');
+    assert.deepEqual((await views()).map(({playhead}) => playhead), [0, 0]);
+    session.problems = session.problems.filter((problem) => !/status of 500/.test(problem));
+  });
+
   await claims.claim('the toolbar and its keys are of both', async () => {
     await frames[0].evaluate('__pv.movePlayhead(1000000)');
     await settled();
@@ -185,6 +219,18 @@ try {
     await session.page.keyboard.press('/');
     await session.page.locator('.toolbar .find input:focus').waitFor();
     await session.page.keyboard.press('Escape');
+    await frames[1].locator('.area').focus();
+    await session.page.keyboard.press('?');
+    await session.page.locator('dialog.help[open]').waitFor();
+    await session.page.keyboard.press('Escape');
+    await session.page.locator('dialog.help[open]').waitFor({state: 'hidden'});
+    await frames[1].locator('.area').focus();
+    await session.page.keyboard.press('Space');
+    for (let i = 0; !(await views())[1].playing; ++i) {
+      assert.ok(i < 100, 'the list of keys is still open');
+      await session.page.waitForTimeout(50);
+    }
+    await session.page.keyboard.press('Space');
     const dark = () => Promise.all([session.page, ...frames].map((page) => page.evaluate('document.documentElement.dataset.theme')));
     await session.page.locator('[aria-label="Light or dark"]').click();
     for (let i = 0; new Set(await dark()).size !== 1; ++i) {
@@ -264,6 +310,20 @@ try {
     const {origin} = new URL(server.url);
     for (const path of ['/', '/a/', '/b/api/v1/trace', '/api/v1/diff']) assert.equal((await fetch(origin + path)).status, 401, path);
     assert.deepEqual(session.problems, []);
+  });
+
+  await claims.claim('one of them that is loaded again has its toolbar and its dock', async () => {
+    const tables = /\/b\/api\/v1\/aggregate/;
+    await session.page.route(tables, (route) => route.fulfill({status: 500, json: {error: 'no table'}}));
+    await frames[1].evaluate(`__pv.run('panel')`);
+    const button = frames[1].locator('.error button', {hasText: 'Reload'});
+    await button.waitFor();
+    await session.page.unroute(tables);
+    const again = session.page.waitForRequest((request) => /^[/]$/.test(new URL(request.url()).pathname));
+    await button.click();
+    await again;
+    await session.page.locator('.toolbar .find input').waitFor();
+    await session.page.locator('.pair-now').nth(1).locator('.cpus li').first().waitFor();
   });
   await session.page.goto('about:blank');
   await server.stop();

@@ -5,6 +5,7 @@ import {effect} from '@preact/signals-core';
 import {render} from 'preact';
 import {useEffect, useRef, useState} from 'preact/hooks';
 
+import type {ApiError} from './api/client';
 import type {Comparison} from './api/schema';
 import type {PairFrame} from './app/pair_frame';
 import {theme} from './core/theme';
@@ -33,6 +34,12 @@ function isOneBoot([a, b]: readonly [PairFrame, PairFrame]): boolean {
   return a.hostname !== '' && a.hostname === b.hostname && a.clockBeganNs !== 0n && apart < ONE_BOOT_NS && -apart < ONE_BOOT_NS;
 }
 
+// An error of a frame is no instance of this page's classes.
+function textOf(error: unknown): string {
+  const {reason, message} = error as Partial<ApiError>;
+  return reason ?? message ?? String(error);
+}
+
 // Where both begin if they are aligned; null: one has no such call.
 async function beginsOf([a, b]: readonly [PairFrame, PairFrame], by: string, number: number): Promise<readonly [number, number]|null> {
   if (by === BEGIN) return [0, 0];
@@ -44,10 +51,11 @@ async function beginsOf([a, b]: readonly [PairFrame, PairFrame], by: string, num
   return first === null || second === null ? null : [first, second];
 }
 
-function Changes({diff, wrong}: {diff: Comparison|null; wrong: string}) {
+// `failed`: why there is no comparison; `wrong`: why they are not aligned. Empty: nothing is.
+function Changes({diff, failed, wrong}: {diff: Comparison|null; failed: string; wrong: string}) {
   return (
     <section class="pair-diff" tabIndex={0} aria-label="Changes">
-      {wrong !== '' && <p class="refused" role="alert">{wrong}</p>}
+      {[wrong, failed].map((text) => text !== '' && <p class="refused" role="alert">{text}</p>)}
       {diff ? (
         <>
           <Section title="All processes" section={diff.totals} />
@@ -56,7 +64,7 @@ function Changes({diff, wrong}: {diff: Comparison|null; wrong: string}) {
             {diff.rows_total > ROWS ? ` The first ${ROWS} are shown; countrace diff has all.` : ''}</p>
           {diff.notes.map((note) => <p class="footer" key={note}>{note}</p>)}
         </>
-      ) : wrong === '' && <p class="footer">Comparing{'\u2026'}</p>}
+      ) : failed === '' && <p class="footer">Comparing{'\u2026'}</p>}
     </section>
   );
 }
@@ -67,9 +75,10 @@ function Pair() {
   const toolbar = useRef<HTMLDivElement>(null);
   const [step, setStep] = useState<Step<PairFrame>|null>(null);
   const [segments, setSegments] = useState<string[]>([]);
-  const [aligned, setAligned] = useState({by: BEGIN, number: 1});
+  const [aligned, setAligned] = useState({by: BEGIN, number: 1, wrong: ''});
+  const latest = useRef(0); // of the alignments that were wanted
   const [diff, setDiff] = useState<Comparison|null>(null);
-  const [wrong, setWrong] = useState('');
+  const [failed, setFailed] = useState('');
   useEffect(() => {
     void (async () => {
       const [before, after] = [frames[0].current, frames[1].current];
@@ -89,14 +98,17 @@ function Pair() {
       const answer = await fetch(`api/v1/diff?limit=${ROWS}`);
       const body = await answer.json() as Comparison&{error?: string};
       if (answer.ok) setDiff(body);
-      else setWrong(body.error ?? `${answer.status}`);
-    })();
+      else setFailed(body.error ?? `${answer.status}`);
+    })().catch((error: unknown) => setFailed(`The two were not compared: ${textOf(error)}`));
   }, []);
   const align = async (by: string, number: number): Promise<void> => {
     if (!step || !(number >= 1)) return;
-    const begins = await beginsOf(step.stages, by, number);
-    setWrong(begins ? '' : `${by} has not ${number} calls in both`);
-    setAligned({by, number});
+    const mine = ++latest.current;
+    const [begins, wrong] = await beginsOf(step.stages, by, number).then(
+        (found) => [found, `${by} has not ${number} calls in both`] as const,
+        (error: unknown) => [null, `Not aligned at ${by}: ${textOf(error)}`] as const);
+    if (mine !== latest.current) return; // another was wanted meanwhile
+    setAligned((before) => begins ? {by, number, wrong: ''} : {...before, wrong});
     if (begins) step.align(begins);
   };
   const oneBoot = step !== null && isOneBoot(step.stages);
@@ -122,7 +134,7 @@ function Pair() {
       ))}
       <div class="pair-dock">
         <div ref={docks[0]} class="pair-now" role="group" aria-label="Before" />
-        <Changes diff={diff} wrong={wrong} />
+        <Changes diff={diff} failed={failed} wrong={aligned.wrong} />
         <div ref={docks[1]} class="pair-now" role="group" aria-label="After" />
       </div>
     </main>

@@ -11,7 +11,7 @@ import {FunctionSource} from '../code/function_source';
 import {MinimapView} from '../timeline/minimap_view';
 import {ErrorPanel, HelpDialog, LiveRegion, LostPanel, QualityBanner} from './notices';
 import {Dock} from './pair_frame';
-import {pressKey} from './press_key';
+import {pressOwnKey} from './press_key';
 import {QueryTable} from '../query/query_table';
 import {RequestTable} from '../follow/request_table';
 import {RangePanel} from '../tables/range_panel';
@@ -40,7 +40,7 @@ export function App({app}: {app: Application}) {
     document.documentElement.dataset['theme'] = dark ? 'dark' : 'light';
   }, [dark]);
   useEffect(() => {
-    const onKey = (event: KeyboardEvent): void => pressKey(core, event);
+    const onKey = (event: KeyboardEvent): void => pressOwnKey(core, event);
     addEventListener('keydown', onKey);
     return () => removeEventListener('keydown', onKey);
   }, [core]);

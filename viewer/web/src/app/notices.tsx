@@ -3,6 +3,7 @@
 import {useEffect, useRef} from 'preact/hooks';
 
 import type {Core} from '../core/core';
+import {reload} from '../core/frame';
 import {COMMANDS} from '../core/keymap';
 import {clean} from '../core/names';
 import {formatCount} from '../core/units';
@@ -48,7 +49,7 @@ export function ErrorPanel({core}: {core: Core}) {
     <div class="error" role="alert">
       <strong>A request failed</strong>
       <span>{error}</span>
-      <button onClick={() => location.reload()}>Reload</button>
+      <button onClick={reload}>Reload</button>
       <button onClick={() => (core.requests.error.value = null)}>Dismiss</button>
     </div>
   );

@@ -2,6 +2,7 @@
 
 import type {Core} from '../core/core';
 import {commandFor} from '../core/keymap';
+import {inPair} from '../core/frame';
 import {focusFindBox} from '../find/find_box';
 
 // Keys that an input, a button or a table row handles itself. By name: it may be
@@ -10,6 +11,13 @@ function isTyping(target: EventTarget|null, code: string): boolean {
   const name = (target as Partial<Element>|null)?.tagName ?? '';
   if (['SELECT', 'INPUT', 'TEXTAREA'].includes(name)) return true;
   return name === 'TR' && code === 'Enter' || name === 'BUTTON' && (code === 'Space' || code === 'Enter');
+}
+
+// A key of the page itself. In a pair the page around has the one list of keys, and opens it.
+export function pressOwnKey(core: Core, event: KeyboardEvent): void {
+  if (!inPair || commandFor(event) !== 'help' || isTyping(event.target, event.code)) return pressKey(core, event);
+  event.preventDefault();
+  parent.dispatchEvent(new KeyboardEvent(event.type, event));
 }
 
 export function pressKey(core: Core, event: KeyboardEvent): void {

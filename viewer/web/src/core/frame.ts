@@ -2,4 +2,6 @@
 // the toolbar and the dock.
 
 export const inPair = new URLSearchParams(globalThis.location?.search).has('pair');
+// Also what this page has drawn into the page around is drawn again.
+export const reload = (): void => (inPair ? parent : window).location.reload();
 export const pageAround = (): Document => inPair ? parent.document : document;

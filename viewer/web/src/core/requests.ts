@@ -4,6 +4,7 @@
 import {type Signal, signal} from '@preact/signals-core';
 
 import {type Client, isAbort, isLost} from '../api/client';
+import {reload} from './frame';
 
 const RECONNECT_MS = 1000;
 
@@ -42,7 +43,7 @@ export class Requests {
       try {
         const {index} = await this.client.growth();
         if (index !== this.client.index) {
-          location.reload();
+          reload();
           return;
         }
         this.lost.value = false;

@@ -44,17 +44,20 @@ export interface Stage {
   whole(): Promise<void>;
 }
 
-async function callOf(client: Client, segment: string, number: number): Promise<number|null> {
-  const begins: number[] = [];
+// Counts instants at which calls begin.
+export async function callOf(client: Pick<Client, 'hooks'|'hits'|'call'>, segment: string, number: number): Promise<number|null> {
+  const begins = new Set<number>();
   for (const {hook} of (await client.hooks()).filter(({name}) => name === segment)) {
+    // A step goes to what is after an instant, also after the first one.
+    if ((await client.hits(hook, 0, 1, 1)).total > 0) begins.add(0);
     for (let at = 0, more = number; more > 0;) {
       const {times = []} = await client.call(hook, at, true, Math.min(more, STEPS));
-      begins.push(...times);
+      for (const time of times) begins.add(time);
       more = times.length < STEPS ? 0 : more - times.length;
       at = times[times.length - 1] ?? 0;
     }
   }
-  return begins.sort((a, b) => a - b)[number - 1] ?? null;
+  return [...begins].sort((a, b) => a - b)[number - 1] ?? null;
 }
 
 // `shown`: the replay of the page, a new one for each index.
