@@ -80,14 +80,42 @@ try {
   });
 
   await claims.claim('another order of the same range does not go back to provisional numbers', async () => {
-    hold();
+    const seen = page.evaluate(`new Promise((done) => {
+      const marked = [];
+      const watch = new MutationObserver(() => marked.push(document.querySelectorAll('.whose').length));
+      watch.observe(document.querySelector('.range'), {childList: true, subtree: true});
+      setTimeout(() => done(marked), 1500);
+    })`);
     await page.locator('.data thead button', {hasText: /^PID/}).click();
-    await page.waitForTimeout(300);
-    assert.equal(await source.count(), 0);
-    release();
+    const marked = await seen;
+    assert.ok(marked.length > 0 && marked.every((count) => count === 0), `${marked}`);
     await final();
     const pids = (await page.locator('.data tbody tr.clickable td:nth-child(2)').allInnerTexts()).map(Number);
     assert.deepEqual(pids, [...pids].sort((a, b) => b - a));
+  });
+
+  await claims.claim('a report that the server has to read again is waited for with numbers of the index', async () => {
+    hold();
+    await page.locator('.data thead button', {hasText: /^Process/}).click();
+    await source.filter({hasText: 'Provisional'}).waitFor();
+    assert.equal(await page.locator('.provisional[aria-busy=true] .data').count(), 1);
+    release();
+    await final();
+  });
+
+  await claims.claim('with the tables closed no report is read', async () => {
+    let asked = 0;
+    const count = (request) => (asked += /aggregate.*by=report/.test(request.url()) ? 1 : 0);
+    page.on('request', count);
+    await session.ask(`__pv.run('panel')`);
+    await session.ask(`location.hash = '#sel=${from + 2}-${to}&tab=processes'`);
+    await session.until(`__pv.aggregate().from === ${from + 2}`);
+    await page.waitForTimeout(500);
+    assert.equal(asked, 0);
+    await session.ask(`__pv.run('panel')`);
+    await final();
+    assert.ok(asked > 0);
+    page.off('request', count);
   });
 
   await claims.claim('a later range ends the one before, and has its own numbers', async () => {
@@ -111,8 +139,19 @@ try {
     await tab('Processes');
     await source.filter({hasText: 'Numbers of the index: a report of the range reads some 31 million records.'}).waitFor();
     assert.equal(await page.locator('.provisional .data').count(), 1);
-    const other = session.problems.filter((problem) => !/status of 413/.test(problem));
-    assert.deepEqual(other.filter((problem) => !/status of 409/.test(problem)), []);
+  });
+
+  await claims.claim('a report that failed is not waited for, and may be wanted again', async () => {
+    await page.unroute(/aggregate.*by=report/);
+    await page.route(/aggregate.*by=report/, (route) => route.fulfill({status: 500, json: {error: 'The trace cannot be read.'}}));
+    await session.ask(`location.hash = '#sel=${from}-${to - 3}&tab=processes'`);
+    await source.filter({hasText: 'Numbers of the index: The trace cannot be read.'}).waitFor();
+    assert.equal(await page.locator('.provisional[aria-busy=false] .data').count(), 1);
+    await page.locator('.error', {hasText: 'The trace cannot be read'}).getByText('Dismiss').click();
+    await page.unroute(/aggregate.*by=report/);
+    await page.locator('.whose button').click();
+    await final();
+    assert.deepEqual(session.problems.filter((problem) => !/status of (409|413|500)/.test(problem)), []);
   });
 } finally {
   await session?.close();

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-import type {Branches, ProcessBranch, RowItem, ThreadBranch, ThreadItem, TraceInfo} from '../../../viewer/web/src/api/schema';
+import type {Aggregate, Branches, ProcessBranch, RowItem, ThreadBranch, ThreadItem, TraceInfo} from '../../../viewer/web/src/api/schema';
 import type {StripTile, Tile} from '../../../viewer/web/src/api/tile_decode';
 import {commandFor, COMMANDS, commandsLike} from '../../../viewer/web/src/core/keymap';
 import {hitsOf} from '../../../viewer/web/src/find/find';
@@ -124,6 +124,17 @@ function names(processes = 0): Names {
   }
   return all;
 }
+
+test('what only a report has is named by its rows, by those of the last report', () => {
+  const all = names(2);
+  const rows = (pid: number) => ({
+    processes: [{process: 0}, {process: 2, pid, comm: 'forked\n'}], segments: [{process: 3, hook: 1, pid: 7, comm: 'other'}], hooks: [],
+    threads: [{thread: 9, tid: pid + 1, pid, comm: 'worker'}],
+  }) as unknown as Aggregate;
+  for (const pid of [40, 50]) all.addReported(rows(pid));
+  expect([0, 2, 3].map((process) => [all.process(process)?.pid, all.process(process)?.comm])).toEqual([[100, 'comm0'], [50, 'forked\u00b7'], [7, 'other']]);
+  expect(all.thread(9)).toMatchObject({tid: 51, pid: 50, comm: 'worker'});
+});
 
 // Threads 4 p to 4 p + 3 of process p; the second one has segments.
 function threadsOf(process: number, change: Partial<ThreadBranch> = {}): Branches<ThreadBranch> {

@@ -1,6 +1,6 @@
 import {signal} from '@preact/signals-core';
 
-import type {Client} from '../../../viewer/web/src/api/client';
+import {ApiError, type Client} from '../../../viewer/web/src/api/client';
 import {type Aggregate, type Growth, LEAF_IDLE, NO_KEY, STATE_BLOCKED, STATE_WAITING, type TraceInfo, type WaitAnswer} from '../../../viewer/web/src/api/schema';
 import {Core} from '../../../viewer/web/src/core/core';
 import {Names} from '../../../viewer/web/src/core/names';
@@ -94,6 +94,45 @@ describe('the table of what is selected', () => {
     tables.show('threads');
     await settled();
     expect(tables.tab.peek()).toBe('threads');
+  });
+  test('rows of the report have it on a page of their own, which comes into view', async () => {
+    const asked: boolean[] = [];
+    let replaced = 0; // so many answers by the report
+    const client = {
+      backend: {hasTrace: true},
+      aggregate: (_: number, __: number, {offset, limit, byReport}: {offset: number; limit: number; byReport: boolean}) => {
+        asked.push(byReport);
+        if (byReport && replaced-- > 0) return Promise.reject(new ApiError(409, '409', ''));
+        const rows = byReport ? [...all].reverse() : all;
+        return Promise.resolve(data({final: byReport, segments: rows.slice(offset, offset + limit) as never, segments_total: all.length}));
+      },
+      durations: () => new Promise(() => undefined),
+    };
+    const core = new Core(client as unknown as Client, new Names(TRACE), {whole: true} as Growth, {theme: signal(LIGHT), calm: signal(false)});
+    const tables = new RangeTables(core);
+    tables.show('segments');
+    core.selection.select(item('segment', 149));
+    tables.start();
+    const settled = () => new Promise((done) => setTimeout(done, 60));
+    for (let i = 0; i < 6; ++i) await settled();
+    // It is on the second page of the rows of the index, on the twelfth of the report.
+    expect([tables.offset.peek(), tables.source.peek()]).toEqual([1100, 'report']);
+    expect(tables.aggregate.peek()?.segments.some(({hook}) => hook === 149)).toBe(true);
+    // A range that was not read is searched by the index, or not at all.
+    asked.length = 0;
+    core.page.panelOpen.value = false;
+    core.range.chosen.value = {from: 1, to: 900};
+    core.selection.select(item('segment', 249));
+    for (let i = 0; i < 6; ++i) await settled();
+    expect(asked).not.toContain(true);
+    expect(tables.offset.peek()).toBe(200);
+    core.page.panelOpen.value = true;
+    for (let i = 0; i < 6; ++i) await settled();
+    // Another page's report ends the search in this one.
+    replaced = 1;
+    core.selection.select(item('segment', 1249));
+    await settled();
+    expect([replaced, core.requests.error.peek(), tables.source.peek()]).toEqual([0, null, 'report']);
   });
   test('a table of other things stays, and so does one with a row for it', async () => {
     const {core, tables} = await page();

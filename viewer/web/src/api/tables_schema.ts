@@ -24,14 +24,19 @@ export interface RunTotals {
 }
 // What no process had; the report has no dispatches of it.
 export type RestTotals = Omit<RunTotals, 'dispatches'> & {dispatches: number|null};
-export interface ProcessTotals extends RunTotals {
+// A process that only the report has comes with its row: its number is behind all of `processes`.
+export interface OnlyReported {
+  pid?: number;
+  comm?: string;
+}
+export interface ProcessTotals extends RunTotals, OnlyReported {
   process: number;
 }
 export interface Parts {
   incl: number;
   excl: number;
 }
-export interface SegmentTotals {
+export interface SegmentTotals extends OnlyReported {
   process: number;
   hook: number;
   calls: number;
@@ -48,12 +53,14 @@ export interface PathTotals {
   wall_ns: Parts;
   on_cpu_ns: Parts|null;
 }
-export interface HookTotals {
+export interface HookTotals extends OnlyReported {
   process: number;
   hook: number;
   hits: number;
 }
-export interface ThreadTotals extends RunTotals {
+export interface ThreadTotals extends RunTotals, OnlyReported {
+  tid?: number; // of a thread that only the report has
+  process?: number;
   thread: number;
   wait_ns: number;
   blocked_ns: number|null; // null: no wake-ups were recorded

@@ -4,7 +4,7 @@
 
 import {type Signal, signal} from '@preact/signals-core';
 
-import {type HookItem, NO_KEY, type ProcessItem, type RowItem, type ThreadItem, type TraceInfo} from '../api/schema';
+import {type Aggregate, type HookItem, NO_KEY, type ProcessItem, type RowItem, type ThreadItem, type TraceInfo} from '../api/schema';
 
 const MOST_LETTERS = 200; // of a name
 
@@ -62,6 +62,19 @@ export class Names {
   }
   addThread(item: ThreadItem): void {
     this.threads.set(item.thread, {...item, comm: clean(item.comm)});
+  }
+  // Those that only a report has come with its rows; another report may have
+  // others of these numbers.
+  addReported({processes, segments, hooks, threads = []}: Pick<Aggregate, 'processes'|'segments'|'hooks'|'threads'>): void {
+    const unknown = {on_cpu_ns: null, quality: 'unknown'} as const;
+    for (const {process, pid, comm} of [...processes, ...segments, ...hooks]) {
+      if (pid !== undefined && comm !== undefined) {
+        this.addProcess({process, pid, comm, parent_pid: 0, hooked: false, in_scope: true, ...unknown});
+      }
+    }
+    for (const {thread, tid, pid = 0, comm, process = NO_KEY} of threads) {
+      if (tid !== undefined && comm !== undefined) this.addThread({thread, tid, pid, comm, process, ...unknown});
+    }
   }
   addHooks(items: readonly HookItem[]): void {
     for (const item of items) this.hooks.set(item.hook, {...item, name: clean(item.name)});

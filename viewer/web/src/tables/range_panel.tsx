@@ -138,7 +138,7 @@ export function RangePanel({tables, others, joined}: {tables: Tables; joined: bo
                 {tab === 'segments' && <SegmentViews tables={tables} tab={tab} />}
                 <ConditionNote condition={ranges.condition} data={data} rows={rowsOf(data, tab) ?? 0} />
                 <Pages from={tables.ranges.offset} total={rowsOf(data, tab) ?? 0} />
-                <SourceNote source={source} />
+                <SourceNote source={source} readAgain={() => ranges.readAgain()} />
                 <div class={source === 'report' ? '' : 'provisional'} aria-busy={source === 'reading'}><Rows tables={tables} data={data} /></div>
               </>
             )}

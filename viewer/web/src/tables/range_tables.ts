@@ -3,13 +3,13 @@
 
 import {effect, type Signal, signal} from '@preact/signals-core';
 
-import {ApiError} from '../api/client';
+import {ApiError, isReplaced} from '../api/client';
 import type {Aggregate} from '../api/schema';
 import {type Field, wordField} from '../core/address';
 import type {Core} from '../core/core';
 import type {Span} from '../core/range';
 import type {Selected} from '../core/selection';
-import {instead, readReport, type Source} from './reported_rows';
+import {afterFailure, instead, isThereSoon, readReport, type Source} from './reported_rows';
 import {keysOf, selectedRow, type Table, tablesOf} from './selected_row';
 
 export const TABLE_ROWS = 100; // of a page of a table
@@ -44,6 +44,8 @@ export function tableOf(data: Aggregate): Table {
   return 'processes';
 }
 
+const keyOf = ({from, to}: Span): string => `${from} ${to}`;
+
 export class RangeTables {
   readonly tab: Signal<Tab> = signal('processes');
   readonly order: Signal<Order> = signal(FIRST_ORDER.processes);
@@ -57,7 +59,10 @@ export class RangeTables {
   private abort: AbortController|null = null;
   private timer: ReturnType<typeof setTimeout>|undefined;
   private arrived: Selected|null = null; // its row was found, or is not there
+  private arrivedAt = 0; // the page of it
+  private seeks = 0; // the last one has its way
   private reported = ''; // the range of which the report was read last
+  private readonly tries = signal(0);
 
   constructor(private readonly core: Core) {
     // Without kernel records there are no processes to show, only segments.
@@ -73,7 +78,7 @@ export class RangeTables {
     effect(() => {
       const range = this.core.range.chosen.value;
       if (this.core.requests.lost.value || !isTable(this.tab.value)) return;
-      void [this.offset.value, this.order.value, this.core.focus.filter.value];
+      void [this.offset.value, this.order.value, this.core.focus.filter.value, this.core.page.panelOpen.value, this.tries.value];
       // Dragging changes the range at every move: send the request when it
       // stops.
       clearTimeout(this.timer);
@@ -108,6 +113,10 @@ export class RangeTables {
     this.offset.value = 0;
     if (isTable(tab) || tab === 'functions' || tab === 'requests') this.order.value = FIRST_ORDER[tab];
   }
+  // The report that was not to be had.
+  readAgain(): void {
+    ++this.tries.value;
+  }
   // The table by another column; by the same one, the other way.
   orderBy(column: string, down: boolean): void {
     const {order} = this;
@@ -125,7 +134,9 @@ export class RangeTables {
       this.refused.value = null;
       try {
         const show = (answer: Aggregate, source: Source): void => {
+          abort.signal.throwIfAborted();
           this.condition = condition;
+          this.core.names.addReported(answer);
           this.source.value = source;
           this.aggregate.value = answer;
           this.announce(answer);
@@ -134,23 +145,29 @@ export class RangeTables {
         const condition = this.core.focus.filter.peek();
         const page = (byReport: boolean): Promise<Aggregate> =>
             this.page(table, range, this.offset.peek(), TABLE_ROWS, {byReport, signal: abort.signal});
-        // What was read is there at once: the table does not change to and fro.
-        const wanted = `${range.from} ${range.to}`;
-        if (wanted !== this.reported || table === 'waits') {
-          this.reported = '';
+        const read = (): ReturnType<typeof readReport> => readReport(() => page(true), abort.signal);
+        const isRead = keyOf(range) === this.reported && table !== 'waits' && this.core.page.panelOpen.peek();
+        // What was read is there at once: the table does not change to and fro. Unless
+        // the server has read so many others since that it has to read it again.
+        const report = isRead ? read() : null;
+        if (!report || !await isThereSoon(report)) {
           const answer = await page(false);
           const source = answer.final ? 'report' : instead(table, this.core);
           show(answer, source);
-          if (source !== 'reading') return;
+          if (source !== 'reading' || !this.core.page.panelOpen.peek()) return;
         }
-        const answer = await readReport(() => page(true), abort.signal);
-        if (typeof answer === 'string') {
-          this.source.value = {why: answer};
+        const answer = await (report ?? read());
+        if ('why' in answer) {
+          this.source.value = answer;
         } else {
-          this.reported = wanted;
+          // What is selected may be on another page of these rows than of the index's;
+          // where the user turned pages meanwhile, they stay.
+          if (!isRead && this.offset.peek() === this.arrivedAt) this.arrived = null;
+          this.reported = keyOf(range);
           show(answer, 'report');
         }
       } catch (error) {
+        this.source.value = afterFailure(this.source.peek(), error);
         if (!(error instanceof ApiError)) throw error;
         if (table === 'waits' && /too many dispatches/.test(error.message)) {
           this.refused.value = 'The range has too many dispatches to say why threads wait. Select a part of it.';
@@ -174,17 +191,24 @@ export class RangeTables {
     if (!selected || selected === this.arrived || !data || tableOf(data) !== table || !tablesOf(selected).includes(table)) return;
     if (selected.kind === 'wait' && !wait) return;
     this.arrived = selected;
+    this.arrivedAt = this.offset.peek();
     if (selectedRow(data, table, selected, wait) === null) void this.seek(table, selected);
   }
   private async seek(table: Table, selected: Selected): Promise<void> {
+    const mine = ++this.seeks;
     await this.core.requests.guard(async () => {
       const range = this.core.range.chosen.peek() ?? {from: 0, to: this.core.durationNs};
+      const byReport = this.source.peek() === 'report' && keyOf(range) === this.reported && table !== 'waits';
       for (let offset = 0, more = true; more; offset += MOST_ROWS) {
-        const data = await this.page(table, range, offset, MOST_ROWS, {byReport: this.reported !== '' && table !== 'waits'});
+        const data = await this.page(table, range, offset, MOST_ROWS, {byReport}).catch((error: unknown) => {
+          if (isReplaced(error)) return null; // another page reads the trace; the rows stay
+          throw error;
+        });
+        if (!data) return;
         const rows = keysOf(data, table);
         const at = rows.indexOf(selectedRow(data, table, selected, this.core.selection.wait.peek()) ?? '');
-        if (this.core.selection.selected.peek() !== selected || this.tab.peek() !== table) return;
-        if (at >= 0) this.offset.value = (offset + at) - (offset + at) % TABLE_ROWS;
+        if (mine !== this.seeks || this.core.selection.selected.peek() !== selected || this.tab.peek() !== table) return;
+        if (at >= 0) this.offset.value = this.arrivedAt = (offset + at) - (offset + at) % TABLE_ROWS;
         more = at < 0 && rows.length === MOST_ROWS;
       }
     });

@@ -37,11 +37,11 @@ export function lineOf<Row>(columns: readonly Column<Row>[], name: string, sums:
   return columns.map((column, index) => index === 0 ? name : column.sum?.(sums) ?? '');
 }
 
-// What is left of sums without these rows.
+// What is left of sums without these rows; null: one of them is not known.
 export function without<Sums>(sums: Sums, rows: readonly unknown[]): Sums {
   const rest = (of: unknown, parts: readonly unknown[]): unknown => {
-    if (typeof of === 'number') return parts.reduce<number>((left, part) => left - (typeof part === 'number' ? part : 0), of);
-    if (Array.isArray(of)) return of.map((one, index) => rest(one, parts.map((part) => (part as unknown[])[index])));
+    if (typeof of === 'number') return parts.every((part) => typeof part === 'number') ? parts.reduce<number>((left, part) => left - part, of) : null;
+    if (Array.isArray(of)) return of.map((one, index) => rest(one, parts.map((part) => (part as unknown[]|null)?.[index])));
     if (typeof of !== 'object' || of === null) return of;
     return Object.fromEntries(Object.entries(of).map(
         ([name, one]) => [name, rest(one, parts.map((part) => (part as Record<string, unknown>|null)?.[name]))]));
