@@ -190,7 +190,8 @@ struct SegmentRow {
   // Parts of off_cpu, as for threads.
   std::optional<InclusiveExclusive> wait, blocked;
   Quality on_cpu_quality =
-      Quality::kExact;  // for on-, off-CPU, waiting and blocked time
+      Quality::kExact;        // for on-, off-CPU, waiting and blocked time
+  std::uint32_t hook_id = 0;  // of `segment`, whose name others may share
   std::vector<std::optional<SegmentCount>> counts;  // one for each event
   Qualities qualities;                              // of all these numbers
   RowBounds bounds;
@@ -322,7 +323,8 @@ struct HookRow {
   std::int32_t pid = 0;
   ProcessIndex process{};
   std::string comm;
-  std::uint64_t hits = 0;  // event records: a call of a segment is two
+  std::uint64_t hits = 0;     // event records: a call of a segment is two
+  std::uint32_t hook_id = 0;  // as SegmentRow's
   // A block point's: a row for each device, with the bytes of its requests.
   struct Requests {
     std::string device;  // `MAJOR:MINOR NAME`

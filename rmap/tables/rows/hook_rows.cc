@@ -40,6 +40,7 @@ void AddHooks(const TableInput& input, const ProcessState& process,
     const auto id = first_id + static_cast<std::uint32_t>(i);
     HookRow row = {HookName(input.in.info, id), process.pid, process.index,
                    process.comm, hits[i]};
+    row.hook_id = id;
     AddValues(input, process, id, row, report);
     for (auto of = process.block_requests.lower_bound({id, ""});
          input.in.rows.value.empty() && of != process.block_requests.end() &&

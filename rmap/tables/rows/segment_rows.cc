@@ -245,6 +245,7 @@ class SegmentRows {
                           const SegmentSum& sum) const {
     SegmentRow row = RowOf(process, sum.amounts, sum.wall);
     row.segment = HookName(input_.in.info, hook_id);
+    row.hook_id = hook_id;
     SetRecording(sum.recording_ns, row);
     const logformat::HookInfo* hook = input_.in.info.FindHook(hook_id);
     if (sum.calls.end_inferred > sum.unseen.own.late_exits && hook != nullptr &&
