@@ -1,8 +1,13 @@
 // The site over real sockets: which clients are admitted, which requests are
 // rejected, and that nothing a client sends reaches the file system.
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <chrono>
+#include <future>
+#include <iterator>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
@@ -15,6 +20,7 @@
 #include "viewer/server/http/http_server.h"
 #include "viewer/server/http/request_guard.h"
 #include "viewer/server/serve/viewer_site.h"
+#include "viewer/server/tables/trace_report.h"
 
 namespace countrace::viewer {
 
@@ -562,6 +568,33 @@ TEST_CASE("api: pages hold every name once", "[viewer][http]") {
   CHECK(nlohmann::json::parse(
             site.GetAllowed("/api/v1/rows?offset=100000").body)["items"]
             .empty());
+}
+
+TEST_CASE("http_site: of requests that wait for a report the last one stays",
+          "[viewer][http]") {
+  const BuiltIndex built = BuildSyntheticIndex({.dispatches = 300});
+  const TraceEvents events("/no/such/trace");
+  const auto ask = [&] {
+    HttpRequest request;
+    request.method = "GET";
+    request.target = "/api/v1/aggregate?from=0&to=1000&by=report";
+    return AnswerApi(*built.index, &events, request).status;
+  };
+  std::unique_lock making(MakingReport());
+  std::future<int> asked[3];
+  for (auto& one : asked) one = std::async(std::launch::async, ask);
+  const auto waiting = [&] {
+    return std::count_if(std::begin(asked), std::end(asked), [](auto& one) {
+      return one.wait_for(std::chrono::milliseconds(5)) !=
+             std::future_status::ready;
+    });
+  };
+  for (int i = 0; i < 1000 && waiting() > 1; ++i) continue;
+  CHECK(waiting() == 1);
+  making.unlock();
+  std::map<int, int> answers;
+  for (auto& one : asked) ++answers[one.get()];
+  CHECK(answers == std::map<int, int>{{409, 2}, {500, 1}});
 }
 
 TEST_CASE("http_site: a request gets answers of the index that it names",

@@ -19,6 +19,7 @@
 #include "viewer/server/tables/final_tables.h"
 #include "viewer/server/tables/narrowed_tables.h"
 #include "viewer/server/tables/table_order.h"
+#include "viewer/server/tables/unlisted_names.h"
 #include "viewer/server/wire/api_answer.h"
 #include "viewer/server/wire/api_bounds.h"
 #include "viewer/server/wire/range_json.h"
@@ -79,9 +80,9 @@ struct Page {
 };
 
 // `top` processes from `first` on, and the sum of the others.
+template <typename Write>
 void PutProcesses(Json& answer, const RangeTotals& totals, std::uint64_t first,
-                  std::uint64_t top, std::uint32_t events,
-                  const rmap::EventColumns& names) {
+                  std::uint64_t top, std::uint32_t events, Write write) {
   Json processes = Json::array();
   RunTotals others;
   others.counts.resize(events);
@@ -93,9 +94,7 @@ void PutProcesses(Json& answer, const RangeTotals& totals, std::uint64_t first,
       AddTotals(others, row.run);
       continue;
     }
-    Json item = WithBounds(names, row, RunJson(row.run));
-    item["process"] = row.process;
-    processes.push_back(std::move(item));
+    processes.push_back(write(row));
   }
   answer["processes"] = std::move(processes);
   answer["processes_left_out"] = left_out;
@@ -149,7 +148,7 @@ void PutSums(Json& answer, const SortedTables& tables, const Wanted& wanted,
                {"wait_ns", sum(tables.threads, &ThreadTotals::wait_ns)},
                {"blocked_ns", blocked ? Json(blocked_ns) : Json(nullptr)},
                {"dispatches", run.dispatches},
-               {"counts", run.counts}};
+               {"counts", RunJson(run)["counts"]}};
   }
 }
 
@@ -288,20 +287,25 @@ HttpResponse AnswerAggregate(const TimelineIndex& index, ApiQuery& query,
   }
   const rmap::EventColumns events =
       report == nullptr ? rmap::EventColumns() : report->events;
-  const auto with_limits = [&events](auto write) {
-    return [&events, write](const auto& row) {
-      return WithBounds(events, row, write(row));
+  const UnlistedNames names =
+      report == nullptr ? UnlistedNames() : UnlistedNames(index, *report);
+  const auto with_limits = [&](auto write) {
+    return [&events, &names, write](const auto& row) {
+      Json item = WithBounds(events, row, write(row));
+      names.Put(row, item);
+      return item;
     };
   };
   PutProcesses(answer, totals, request.first, request.top,
-               index.header().events, events);
+               index.header().events, with_limits(ProcessJson));
   page.Put(answer, "segments", wanted.totals.segments, totals.segments,
            with_limits(SegmentJson));
   if (wanted.totals.paths) {
     page.Put(answer, "paths", true, totals.paths,
              [&index](const PathTotals& row) { return PathJson(index, row); });
   }
-  page.Put(answer, "hooks", wanted.totals.hooks, totals.hooks, HookJson);
+  page.Put(answer, "hooks", wanted.totals.hooks, totals.hooks,
+           with_limits(HookJson));
   if (wanted.threads) {
     page.Put(answer, "threads", true, tables.threads, with_limits(ThreadJson));
   }

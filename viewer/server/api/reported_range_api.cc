@@ -3,6 +3,7 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -32,23 +33,39 @@ class KeptReports {
                          std::uint64_t>;  // trace, index, from, until
   using Kept = std::shared_ptr<const rmap::Report>;
 
-  // Errors: of the reader; CANCELLED another range of the trace was asked for.
-  absl::StatusOr<Kept> Get(const TimelineIndex& of, const Key& key) {
+  // Reads `most_share` of the trace at most. Errors: of the reader; CANCELLED
+  // another range of the trace was asked for, or this one again while this
+  // request waited; RESOURCE_EXHAUSTED the range ends behind that share.
+  absl::StatusOr<Kept> Get(const TimelineIndex& of, const Key& key,
+                           double most_share) {
+    const auto& [trace_path, index, from_ns, until_ns] = key;
+    std::uint64_t number = 0;
     {
       const std::lock_guard lock(mutex_);
+      number = ++requests_;
+      wanted_[trace_path] = {key, number};
       if (Kept kept = Find(key)) return kept;
-      wanted_[std::get<0>(key)] = key;
     }
-    const std::lock_guard making(MakingReport());
+    // Each that waits has one of the server's threads.
+    std::unique_lock making(MakingReport(), std::defer_lock);
+    while (!making.try_lock_for(std::chrono::milliseconds(50))) {
+      if (!IsLast(trace_path, number)) return absl::CancelledError();
+    }
     {
       const std::lock_guard lock(mutex_);
       if (Kept kept = Find(key)) return kept;  // another request has read it
     }
-    const auto& [trace_path, index, from_ns, until_ns] = key;
-    absl::StatusOr<rmap::Report> report =
-        ReportOf(trace_path, {from_ns, until_ns}, {},
-                 [&](const logformat::Progress&) { return IsWanted(key); });
+    bool too_long = false;
+    absl::StatusOr<rmap::Report> report = ReportOf(
+        trace_path, {from_ns, until_ns}, {},
+        [&](const logformat::Progress& progress) {
+          too_long = most_share < 1 &&
+                     static_cast<double>(progress.done) >
+                         most_share * static_cast<double>(progress.total);
+          return !too_long && IsWanted(key);
+        });
     malloc_trim(0);
+    if (too_long) return absl::ResourceExhaustedError("");
     if (!report.ok()) return report.status();
     NumberAsIndex(of, *report);
     const std::lock_guard lock(mutex_);
@@ -62,9 +79,18 @@ class KeptReports {
  private:
   static constexpr std::size_t kMostReports = 2;
 
+  struct Wanted {
+    Key key;
+    std::uint64_t number = 0;  // of the request
+  };
+
   bool IsWanted(const Key& key) {
     const std::lock_guard lock(mutex_);
-    return wanted_[std::get<0>(key)] == key;
+    return wanted_[std::get<0>(key)].key == key;
+  }
+  bool IsLast(const std::string& trace_path, std::uint64_t number) {
+    const std::lock_guard lock(mutex_);
+    return wanted_[trace_path].number == number;
   }
   // Requires: mutex_ is held.
   Kept Find(const Key& key) {
@@ -77,21 +103,27 @@ class KeptReports {
   }
 
   std::mutex mutex_;
-  std::map<std::string, Key> wanted_;       // by trace: what was asked for last
+  std::uint64_t requests_ = 0;
+  std::map<std::string, Wanted> wanted_;    // by trace: what was asked for last
   std::vector<std::pair<Key, Kept>> kept_;  // the last to go first
 };
 
-// Records up to the end of the range, which are read; their density is taken as
-// even.
-double RecordsUntil(const TimelineIndex& index, std::uint64_t end_ns) {
+// Records of the trace; 0: the index does not say.
+double RecordsOf(const TimelineIndex& index) {
   const nlohmann::json facts =
       nlohmann::json::parse(index.facts(), nullptr, false);
-  const auto records = facts.value("records", 0.0);
-  const auto duration_ns = static_cast<double>(index.duration_ns());
-  return duration_ns <= 0
-             ? records
-             : records *
-                   std::min(1.0, static_cast<double>(end_ns) / duration_ns);
+  if (!facts.is_object()) return 0;
+  const auto records = facts.find("records");
+  return records != facts.end() && records->is_number() ? records->get<double>()
+                                                        : 0.0;
+}
+
+HttpResponse TooLong(const std::string& reads) {
+  return Refuse(413,
+                absl::StrFormat("a report of the range reads %s, more than "
+                                "%d million: `countrace report --from "
+                                "--to` has no limit",
+                                reads, kMaxReportedRecords / 1'000'000));
 }
 
 }  // namespace
@@ -116,17 +148,27 @@ std::optional<HttpResponse> AnswerReportedRange(const TimelineIndex& index,
   if (!times) return Refuse(400, query.error());
   const auto range = ReportRange(index, query, "from", "to");
   if (!range) return Refuse(400, query.error());
-  const double records = RecordsUntil(index, times->end_ns);
-  if (records > static_cast<double>(kMaxReportedRecords)) {
-    return Refuse(
-        413, absl::StrFormat(
-                 "a report of the range reads some %.0f million records, more "
-                 "than %d million: `countrace report --from --to` has no limit",
-                 records / 1e6, kMaxReportedRecords / 1'000'000));
+  // Up to the end of the range, if they are spread evenly; and those read.
+  constexpr auto kMost = static_cast<double>(kMaxReportedRecords);
+  const double records = RecordsOf(index);
+  const auto duration_ns = static_cast<double>(index.duration_ns());
+  const double until =
+      duration_ns <= 0
+          ? records
+          : records *
+                std::min(1.0, static_cast<double>(times->end_ns) / duration_ns);
+  if (until > kMost) {
+    return TooLong(absl::StrFormat("some %.0f million records", until / 1e6));
   }
   static auto& reports = *new KeptReports;
-  const auto report = reports.Get(index, {events->trace_path(), IdOf(index),
-                                          range->from_ns, range->until_ns});
+  const auto report = reports.Get(
+      index,
+      {events->trace_path(), IdOf(index), range->from_ns, range->until_ns},
+      records > kMost ? kMost / records : 1.0);
+  if (absl::IsResourceExhausted(report.status())) {
+    return TooLong(absl::StrFormat(
+        "too many of the trace's %.0f million records", records / 1e6));
+  }
   if (absl::IsCancelled(report.status())) {
     return Refuse(409, "A later request took the place of this one");
   }

@@ -54,7 +54,7 @@ HttpResponse Csv(const TimelineIndex& index, const TraceEvents& events,
   }
   std::string text;
   {
-    const std::lock_guard<std::mutex> lock(MakingReport());
+    const std::lock_guard lock(MakingReport());
     const auto report =
         ReportOf(events.trace_path(), *range,
                  {.preemptors = table->second == rmap::ReportBy::kPreemptor});
@@ -151,7 +151,7 @@ HttpResponse CallTree(const TimelineIndex& index, const TraceEvents& events,
   };
   Json answer;
   {
-    const std::lock_guard<std::mutex> lock(MakingReport());
+    const std::lock_guard lock(MakingReport());
     auto report = ReportOf(events.trace_path(), *range, {}, is_wanted);
     if (absl::IsCancelled(report.status())) {
       return Refuse(409, "A later request took the place of this one");
@@ -258,7 +258,7 @@ HttpResponse CompareSides(const Side& before, const Side& after,
     const auto is_wanted = [own](const logformat::Progress&) {
       return newest_comparison == own;
     };
-    const std::lock_guard<std::mutex> lock(MakingReport());
+    const std::lock_guard lock(MakingReport());
     std::vector<rmap::Report> sides[2];
     for (const int side : {0, 1}) {
       const auto& [trace_path, range] = side == 0 ? before : after;

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -56,32 +55,29 @@ SegmentTotals CallsOf(std::uint32_t hook_id, const rmap::SegmentRow& row) {
 // Segments, and point hooks that are not of the kernel's idle process.
 void AddCalled(const TimelineIndex& index, const rmap::Report& report,
                RangeTotals& totals) {
-  std::map<std::string_view, const HookEntry*> hooks;
-  for (const HookEntry& hook : index.hooks()) {
-    hooks.emplace(index.Text(hook.name), &hook);
-  }
+  std::map<std::uint32_t, const HookEntry*> hooks;
+  for (const HookEntry& hook : index.hooks()) hooks.emplace(hook.id, &hook);
   const auto is = [](const HookEntry& hook, logformat::HookKind kind) {
     return hook.kind == static_cast<std::uint16_t>(kind);
   };
   for (const rmap::SegmentRow& row : report.segments) {
-    const auto found = hooks.find(row.segment);
+    const auto found = hooks.find(row.hook_id);
     if (found == hooks.end() ||
         found->second->origin ==
             static_cast<std::uint16_t>(logformat::HookOrigin::kInterrupt) ||
         (row.calls == 0 && row.wall.incl == 0 && row.bounds.empty())) {
       continue;
     }
-    totals.segments.push_back(CallsOf(found->second->id, row));
+    totals.segments.push_back(CallsOf(row.hook_id, row));
   }
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> hits;
   for (const rmap::HookRow& row : report.hooks) {
-    const auto found = hooks.find(row.hook);
+    const auto found = hooks.find(row.hook_id);
     if (found == hooks.end() || row.pid == 0 ||
         is(*found->second, logformat::HookKind::kSegment)) {
       continue;
     }
-    hits[{static_cast<std::uint32_t>(row.process), found->second->id}] +=
-        row.hits;
+    hits[{static_cast<std::uint32_t>(row.process), row.hook_id}] += row.hits;
   }
   for (const auto& [key, count] : hits) {
     totals.hooks.push_back({key.first, key.second, count});

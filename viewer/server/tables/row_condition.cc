@@ -145,36 +145,26 @@ class Selection {
     VisitFields(where, [&](const Operand& operand) {
       tables.of_names &= operand.text == "pid" || operand.text == "comm";
     });
-    const auto numbers = [&](ReportBy table, const auto& rows,
-                             std::size_t most) {
+    const auto numbers = [&](ReportBy table, const auto& rows) {
       std::optional<std::vector<bool>> chosen;
       if (!usable_[table]) return chosen;
-      chosen.emplace(most);
+      chosen.emplace();
       for (std::size_t i = 0; i < rows.size(); ++i) {
         const auto number = static_cast<std::uint32_t>(rows[i].index);
-        if (number >= most) continue;
+        if (number >= chosen->size()) chosen->resize(number + 1);
         (*chosen)[number] = selected->Of(table).rows[i];
       }
       return chosen;
     };
-    tables.processes = numbers(ReportBy::kProcess, report.processes,
-                               index_.processes().size());
-    tables.threads =
-        numbers(ReportBy::kThread, report.threads, index_.threads().size());
+    tables.processes = numbers(ReportBy::kProcess, report.processes);
+    tables.threads = numbers(ReportBy::kThread, report.threads);
     if (!usable_[ReportBy::kSegment]) return tables;
     tables.segments.emplace();
-    std::multimap<std::string_view, std::uint32_t> hooks;
-    for (const HookEntry& hook : index_.hooks()) {
-      hooks.emplace(index_.Text(hook.name), hook.id);
-    }
     for (std::size_t i = 0; i < report.segments.size(); ++i) {
       if (!selected->Of(ReportBy::kSegment).rows[i]) continue;
       const rmap::SegmentRow& row = report.segments[i];
-      const auto [begin, end] = hooks.equal_range(row.segment);
-      for (auto hook = begin; hook != end; ++hook) {
-        tables.segments->emplace(static_cast<std::uint32_t>(row.process),
-                                 hook->second);
-      }
+      tables.segments->emplace(static_cast<std::uint32_t>(row.process),
+                               row.hook_id);
     }
     return tables;
   }
@@ -310,6 +300,7 @@ class Selection {
       if (totals.process >= index_.processes().size()) continue;
       rmap::SegmentRow row;
       row.segment = names[totals.hook_id];
+      row.hook_id = totals.hook_id;
       row.process = static_cast<rmap::ProcessIndex>(totals.process);
       row.pid = index_.processes()[totals.process].pid;
       row.comm = NameOf(totals.process);

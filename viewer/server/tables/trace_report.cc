@@ -1,5 +1,6 @@
 #include "viewer/server/tables/trace_report.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <utility>
@@ -11,26 +12,53 @@
 namespace countrace::viewer {
 namespace {
 
-// Numbers of rows that the index has under another one: that of the first with
-// their pid or tid; or, as later records make them others, does not have: one
-// behind all of its own.
+// Numbers of rows that the index has under another one: of those with their pid
+// or tid, which may be reused, the one first seen at the nearest time; or, as
+// later records make them others, does not have: one behind all of its own. No
+// two get the same. `seen_ns`: when each entry was first seen.
 template <typename Entries, typename Row, typename EntryId, typename RowId>
-auto NumbersIn(const Entries& entries, const std::vector<Row>& rows,
-               EntryId entry_id, RowId row_id) {
+auto NumbersIn(const Entries& entries,
+               const std::vector<std::uint64_t>& seen_ns,
+               const std::vector<Row>& rows, EntryId entry_id, RowId row_id) {
   using Index = decltype(Row::index);
-  std::map<std::int32_t, std::uint32_t> numbers;
+  std::vector<bool> taken(entries.size());
+  std::vector<const Row*> moved;
+  for (const Row& row : rows) {
+    const auto own = static_cast<std::uint32_t>(row.index);
+    if (own < entries.size() && entries[own].*entry_id == row.*row_id) {
+      taken[own] = true;
+    } else {
+      moved.push_back(&row);
+    }
+  }
+  std::stable_sort(moved.begin(), moved.end(), [](const Row* a, const Row* b) {
+    return a->first_seen_ns < b->first_seen_ns;
+  });
+  std::multimap<std::int32_t, std::uint32_t> numbers;
   for (std::uint32_t i = 0; i < entries.size(); ++i) {
-    if (entries[i].listed != 0) numbers.emplace(entries[i].*entry_id, i);
+    if (entries[i].listed != 0 && !taken[i]) {
+      numbers.emplace(entries[i].*entry_id, i);
+    }
   }
   std::map<Index, Index> others;
   auto behind = static_cast<std::uint32_t>(entries.size());
-  for (const Row& row : rows) {
-    const auto own = static_cast<std::uint32_t>(row.index);
-    if (own < entries.size() && entries[own].*entry_id == row.*row_id) continue;
-    const auto found = numbers.find(row.*row_id);
-    others.emplace(
-        row.index,
-        static_cast<Index>(found == numbers.end() ? behind++ : found->second));
+  for (const Row* row : moved) {
+    const auto [begin, end] = numbers.equal_range(row->*row_id);
+    const auto distance = [&](const auto& number) {
+      const std::uint64_t at = seen_ns[number.second];
+      return std::max(at, row->first_seen_ns) -
+             std::min(at, row->first_seen_ns);
+    };
+    const auto nearest =
+        std::min_element(begin, end, [&](const auto& a, const auto& b) {
+          return distance(a) < distance(b);
+        });
+    if (nearest == end) {
+      others.emplace(row->index, static_cast<Index>(behind++));
+    } else {
+      others.emplace(row->index, static_cast<Index>(nearest->second));
+      numbers.erase(nearest);
+    }
   }
   return others;
 }
@@ -45,8 +73,8 @@ std::optional<rmap::TableRange> ReportRange(const TimelineIndex& index,
   return rmap::TableRange{times->from_ns, times->until_ns};
 }
 
-std::mutex& MakingReport() {
-  static auto& mutex = *new std::mutex;
+std::timed_mutex& MakingReport() {
+  static auto& mutex = *new std::timed_mutex;
   return mutex;
 }
 
@@ -62,9 +90,19 @@ absl::StatusOr<rmap::Report> ReportOf(const std::string& trace_path,
 }
 
 void NumberAsIndex(const TimelineIndex& index, rmap::Report& report) {
-  const auto processes = NumbersIn(index.processes(), report.processes,
-                                   &ProcessEntry::pid, &rmap::ProcessRow::pid);
-  const auto threads = NumbersIn(index.threads(), report.threads,
+  std::vector<std::uint64_t> threads_ns(index.threads().size());
+  std::vector<std::uint64_t> processes_ns(index.processes().size(),
+                                          ~std::uint64_t{0});
+  for (std::uint32_t i = 0; i < threads_ns.size(); ++i) {
+    threads_ns[i] = index.header().begin_ns + index.threads()[i].first_seen_ns;
+    const std::uint32_t process = index.ProcessOf(i);
+    if (process >= processes_ns.size()) continue;
+    processes_ns[process] = std::min(processes_ns[process], threads_ns[i]);
+  }
+  const auto processes =
+      NumbersIn(index.processes(), processes_ns, report.processes,
+                &ProcessEntry::pid, &rmap::ProcessRow::pid);
+  const auto threads = NumbersIn(index.threads(), threads_ns, report.threads,
                                  &ThreadEntry::tid, &rmap::ThreadRow::tid);
   const auto renumber = [](const auto& numbers, auto& number) {
     const auto found = numbers.find(number);

@@ -24,7 +24,7 @@ std::optional<rmap::TableRange> ReportRange(const TimelineIndex& index,
                                             const char* to);
 
 // To be held while a report is made: its rows are most of the server's memory.
-std::mutex& MakingReport();
+std::timed_mutex& MakingReport();
 
 // Requires: MakingReport() is held.
 absl::StatusOr<rmap::Report> ReportOf(

@@ -57,6 +57,12 @@ void PutBounds(const rmap::EventColumns& events, const rmap::RowBounds& bounds,
   }
 }
 
+Json ProcessJson(const ProcessTotals& row) {
+  Json item = RunJson(row.run);
+  item["process"] = row.process;
+  return item;
+}
+
 Json SegmentJson(const SegmentTotals& row) {
   Json item = CallsJson(row);
   item["hook"] = row.hook_id;

@@ -16,6 +16,7 @@ nlohmann::json RunJson(const RunTotals& run);
 // `bounds` of a row of a report.
 void PutBounds(const rmap::EventColumns& events, const rmap::RowBounds& bounds,
                nlohmann::json& item);
+nlohmann::json ProcessJson(const ProcessTotals& row);
 nlohmann::json SegmentJson(const SegmentTotals& row);
 nlohmann::json PathJson(const TimelineIndex& index, const PathTotals& row);
 nlohmann::json HookJson(const HookTotals& row);
@@ -32,7 +33,7 @@ nlohmann::json WithBounds(const rmap::EventColumns& events, const Row& row,
     bounds = row.run.bounds;
   } else if constexpr (std::is_same_v<Row, rmap::CpuRow>) {
     bounds = &row.bounds;
-  } else {
+  } else if constexpr (requires { row.bounds; }) {
     bounds = row.bounds;
   }
   if (bounds != nullptr) PutBounds(events, *bounds, item);
