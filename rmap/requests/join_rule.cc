@@ -21,7 +21,8 @@ using logformat::HookInfo;
 using logformat::TraceInfo;
 
 constexpr std::uint64_t kMaxJoinFileBytes = 64 * 1024;
-constexpr std::size_t kMostNamed = 40;  // in a message
+constexpr std::size_t kMostLines = 1000;  // each is matched with all hooks
+constexpr std::size_t kMostNamed = 40;    // in a message
 
 bool IsValueName(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](char c) {
@@ -91,6 +92,12 @@ absl::StatusOr<JoinRule> ParseJoinLines(std::string_view text,
         absl::StrFormat("%s names no hooks; write lines as `server:* arg0`",
                         base::EscapeName(file)));
   }
+  if (rule.lines.size() > kMostLines) {
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "%s names hooks in %d lines, at most %d are read; write globs, as "
+        "`server:* arg0`",
+        base::EscapeName(file), rule.lines.size(), kMostLines));
+  }
   return rule;
 }
 
@@ -119,14 +126,15 @@ absl::StatusOr<JoinValues> JoinValues::Bind(const JoinRule& rule,
     if (bound.hooks_.empty()) return NoSuchValue(rule.text, info);
     return bound;
   }
+  std::vector<std::string> all;
+  for (const HookInfo& hook : info.hooks) all.push_back(hook.FullName());
   for (const JoinLine& line : rule.lines) {
     const std::size_t value = bound.values_.size();
     bound.values_.emplace_back(info, std::vector<std::string>{line.value});
-    std::vector<std::string> all;
     bool matches = false, has_value = false;
-    for (const HookInfo& hook : info.hooks) {
-      all.push_back(hook.FullName());
-      if (!base::GlobMatches(line.hooks.c_str(), all.back().c_str())) continue;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const HookInfo& hook = info.hooks[i];
+      if (!base::GlobMatches(line.hooks.c_str(), all[i].c_str())) continue;
       matches = true;
       if (!bound.values_[value].IsOf(hook.id)) continue;
       has_value = true;

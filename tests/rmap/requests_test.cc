@@ -165,6 +165,12 @@ TEST_CASE("requests: a wrong rule says what there is", "[rmap][requests]") {
     CHECK_THAT(std::string(rule.status().message()),
                Contains("x.join:2:1: expected hooks and the name"));
   }
+  std::string many;
+  for (int i = 0; i < 1001; ++i) many += "client:* arg0\n";
+  const auto too_many = ParseJoinLines(many, "x.join");
+  REQUIRE_FALSE(too_many.ok());
+  CHECK_THAT(std::string(too_many.status().message()),
+             Contains("x.join names hooks in 1001 lines, at most 1000"));
   const auto no_file = ReadJoinRule("./no/such.join");
   REQUIRE_FALSE(no_file.ok());
   CHECK_THAT(std::string(no_file.status().message()),
