@@ -165,6 +165,7 @@ void RangeObserver::OnSegmentBegin(const SegmentBegin& begin) {
   }
   SegmentBegin real = begin;
   if (!Take(real)) return;
+  real.began_ns = kept_.BeginAt(begin.began_ns);
   GoOn(begin.thread);
   next_.OnSegmentBegin(real);
 }

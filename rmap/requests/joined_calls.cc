@@ -35,7 +35,14 @@ void AddLoss(const LostTime& loss, std::vector<LostTime>& lost) {
   if (lost.size() >= kMostLosses) Merge(lost);
 }
 
-class JoinedCalls final : public TimedCalls<std::uint32_t>, public RecordNotes {
+// A call that is open.
+struct JoinedCall {
+  std::uint32_t request;
+  bool goes_on;            // this is not its first part
+  std::uint64_t began_ns;  // the first did
+};
+
+class JoinedCalls final : public TimedCalls<JoinedCall>, public RecordNotes {
  public:
   JoinedCalls(const JoinValues& values, std::size_t most_calls)
       : values_(values), most_calls_(most_calls) {}
@@ -52,6 +59,8 @@ class JoinedCalls final : public TimedCalls<std::uint32_t>, public RecordNotes {
     if (span.begin_inferred && values_.IsOf(span.hook_id) &&
         OpenCall(span.thread) == nullptr) {
       ++out_.without_value;
+      out_.begun_before_until_ns =
+          std::max(out_.begun_before_until_ns, span.end_ns);
       // It began before all records of the thread that are there since a loss.
       const auto since = lost_.find(tids_[span.thread]);
       AddLoss({std::max(since == lost_.end() ? 0 : since->second,
@@ -59,6 +68,7 @@ class JoinedCalls final : public TimedCalls<std::uint32_t>, public RecordNotes {
                span.end_ns},
               unknown_[span.thread]);
     }
+    span_ = &span;
     TimedCalls::OnSegment(span);
   }
   void OnHook(const HookHit& hit) override {
@@ -66,8 +76,8 @@ class JoinedCalls final : public TimedCalls<std::uint32_t>, public RecordNotes {
     const auto request = RequestOf(hit.hook_id);
     if (!request) return;
     Keep({*request, hit.thread, hit.hook_id, /*is_point=*/true,
-          /*end_inferred=*/false, /*on_cpu_exact=*/true, IsSure(hit.thread),
-          hit.time_ns, hit.time_ns, 0, 0, 0});
+          /*end_inferred=*/false, /*on_cpu_exact=*/true, /*goes_on=*/false,
+          IsSure(hit.thread), hit.time_ns, hit.time_ns, 0, 0, 0});
   }
   void OnLoss(const LossSpan& loss) override {
     const LostTime time{loss.begin_ns, loss.end_ns};
@@ -110,27 +120,46 @@ class JoinedCalls final : public TimedCalls<std::uint32_t>, public RecordNotes {
 
  private:
   static constexpr std::uint32_t kNoRequest = ~std::uint32_t{0};
+  static constexpr std::size_t kIdBytes = 64;  // of a call, on average
 
-  std::optional<std::uint32_t> Begins(const SegmentBegin& begin,
-                                      const std::uint32_t* inside) override {
+  // Thread, hook, depth, and when the call began, which its stack is known by.
+  using PartKey =
+      std::tuple<ThreadIndex, std::uint32_t, std::uint32_t, std::uint64_t>;
+
+  std::optional<JoinedCall> Begins(const SegmentBegin& begin,
+                                   const JoinedCall* inside) override {
     if (inside != nullptr || !values_.IsOf(begin.hook_id)) return std::nullopt;
+    if (begin.goes_on) {  // the record that is being read is not its enter
+      const auto left = left_.find(
+          {begin.thread, begin.hook_id, begin.depth, begin.began_ns});
+      if (left == left_.end()) return std::nullopt;
+      return JoinedCall{left->second, /*goes_on=*/true, begin.began_ns};
+    }
     const auto request = RequestOf(begin.hook_id);
-    if (!request) ++out_.without_value;
-    return request.value_or(kNoRequest);
+    if (request) return JoinedCall{*request, /*goes_on=*/false, begin.time_ns};
+    ++out_.without_value;
+    return std::nullopt;
   }
-  void Ends(TimedCall call, std::uint32_t request) override {
+  void Ends(TimedCall call, JoinedCall of) override {
+    const PartKey key(call.thread, call.hook_id, span_->depth, of.began_ns);
+    if (span_->is_left) {
+      left_[key] = of.request;
+    } else if (of.goes_on) {
+      left_.erase(key);
+    }
+    // Stacks change in a pause, too.
+    if (of.goes_on && call.begin_ns == call.end_ns) return;
     if (call.end_inferred) {
       AddLoss({call.begin_ns, call.end_ns}, end_inferred_);
     }
-    if (request == kNoRequest) return;
     out_.has_kernel |= call.on_cpu_ns.has_value();
-    Keep({request, call.thread, call.hook_id, /*is_point=*/false,
-          call.end_inferred, call.on_cpu_ns && call.on_cpu_exact,
+    Keep({of.request, call.thread, call.hook_id, /*is_point=*/false,
+          call.end_inferred, call.on_cpu_ns && call.on_cpu_exact, of.goes_on,
           IsSure(call.thread), call.begin_ns, call.end_ns,
           call.on_cpu_ns.value_or(0), call.wait_ns, call.blocked_ns});
   }
   void Keep(const RequestCall& call) {
-    if (out_.calls.size() < most_calls_) {
+    if (call.request != kNoRequest && out_.calls.size() < most_calls_) {
       out_.calls.push_back(call);
       return;
     }
@@ -141,15 +170,22 @@ class JoinedCalls final : public TimedCalls<std::uint32_t>, public RecordNotes {
     return all_lost_until_ns_ == 0 && !lost_.contains(tids_[thread]);
   }
 
-  // From the record that is being read.
+  // From the record that is being read; kNoRequest: one more than there may be.
   std::optional<std::uint32_t> RequestOf(std::uint32_t hook_id) {
     if (record_ == nullptr || !IsRecordOf(*record_, hook_id, /*exit=*/false)) {
       return std::nullopt;
     }
     const auto id = values_.Of(*record_, hook_id);
     if (!id) return std::nullopt;
+    const auto found = numbers_.find(*id);
+    if (found != numbers_.end()) return found->second;
+    if (out_.calls.size() >= most_calls_ ||
+        id_bytes_ + id->size() > kIdBytes * most_calls_) {
+      return kNoRequest;
+    }
+    id_bytes_ += id->size();
     const auto number = static_cast<std::uint32_t>(numbers_.size());
-    return numbers_.try_emplace(*id, number).first->second;
+    return numbers_.emplace(*id, number).first->second;
   }
 
   // What is inside a call whose value is not known, as its exit says later.
@@ -189,7 +225,12 @@ class JoinedCalls final : public TimedCalls<std::uint32_t>, public RecordNotes {
   const JoinValues& values_;
   const std::size_t most_calls_;
   const logformat::EventRecord* record_ = nullptr;
+  const SegmentSpan* span_ = nullptr;  // that is being read
   absl::flat_hash_map<std::string, std::uint32_t> numbers_;
+  std::size_t id_bytes_ = 0;
+  // The requests of calls that go on when the thread is back on their stack, or
+  // behind a pause.
+  std::map<PartKey, std::uint32_t> left_;
   std::vector<LostTime> end_inferred_;  // calls
   // Calls of these hooks without a recorded begin, which have others inside.
   std::map<ThreadIndex, std::vector<LostTime>> unknown_;
@@ -221,6 +262,10 @@ absl::StatusOr<Requests> JoinCalls(logformat::TraceReader& reader,
       std::ranges::any_of(session,
                           [](std::uint64_t records) { return records != 0; }));
   requests.has_wakeups = requests.has_kernel && report->wakeups;
+  requests.sums.reserve(requests.all.size());
+  for (std::size_t i = 0; i < requests.all.size(); ++i) {
+    requests.sums.push_back(SumsOf(requests, i));
+  }
   return requests;
 }
 

@@ -2,7 +2,8 @@
 //
 // What a call of these hooks has inside is part of it, whatever values that
 // has. In: the spans of a reconstruction, and its records (NotedReader). Out:
-// the calls by request. Memory: by calls, at most kMostCalls. Thread: one.
+// the calls by request. Memory: by calls, at most kMostCalls, and 64 bytes of
+// values each. Thread: one.
 #ifndef COUNTRACE_RMAP_REQUESTS_JOINED_CALLS_H_
 #define COUNTRACE_RMAP_REQUESTS_JOINED_CALLS_H_
 
@@ -19,12 +20,13 @@
 
 namespace countrace::rmap {
 
-// A call, or a point, which lasts 0 ns.
+// A call, a part of it (SegmentSpan), or a point, which lasts 0 ns.
 struct RequestCall {
   std::uint32_t request;
   ThreadIndex thread;
   std::uint32_t hook_id;
   bool is_point, end_inferred, on_cpu_exact;
+  bool goes_on;  // a later part: of the same call as one before
   // Else records of its thread were lost before: it may be inside a call that
   // is not known, and so part of another request, or of none.
   bool is_sure;
@@ -40,6 +42,25 @@ struct LostTime {
 bool Touches(const std::vector<LostTime>& lost, std::uint64_t begin_ns,
              std::uint64_t end_ns);
 
+// A number and what holds the truth.
+struct RequestNumber {
+  std::uint64_t value = 0, least = 0, most = 0;
+  bool is_exact() const { return least == most; }
+};
+
+// What a request is, from its calls.
+struct RequestSums {
+  std::uint64_t begin_ns, end_ns;
+  RequestNumber duration_ns = {};
+  RequestNumber on_cpu_ns = {}, wait_ns = {}, blocked_ns = {};
+  RequestNumber calls = {};      // and points
+  std::uint64_t between_ns = 0;  // none of its calls is open
+  std::uint32_t threads = 0;
+  bool end_inferred = false;   // of one of its calls
+  bool lost_inside = false;    // records were lost between its begin and end
+  bool may_have_more = false;  // calls that are not known: only `least` counts
+};
+
 struct Requests {
   // By request, each by begin. Requests are numbered by their begin.
   std::vector<RequestCall> calls;
@@ -48,15 +69,20 @@ struct Requests {
     std::size_t first_call;
   };
   std::vector<Of> all;
-  // By begin, apart. Calls may be among lost records, or were left out.
+  std::vector<RequestSums> sums;  // of each
+  // By begin, apart. Calls may be among lost records, or were left out: any
+  // request may have had more.
   std::vector<LostTime> lost;
+  // The last end of a call whose enter was before the trace, which may be of
+  // any request that began until then; 0: there is none.
+  std::uint64_t begun_before_until_ns = 0;
   std::vector<LostTime> lost_of_cpus;  // wake-ups, too, may be among these
   bool has_kernel = false;             // on-CPU time and waits are known
   bool has_wakeups = false;            // blocked time is, too
   // Calls of the hooks that are in no request: their enter is not recorded, or
-  // has no value.
+  // has no value. (Those inside of the latter are.)
   std::uint64_t without_value = 0;
-  std::uint64_t left_out = 0;  // calls beyond kMostCalls, the last to end
+  std::uint64_t left_out = 0;  // calls beyond the limits, the last to end
 
   // Calls of request `number`.
   const RequestCall* begin(std::size_t number) const {
@@ -68,24 +94,7 @@ struct Requests {
   }
 };
 
-// A number and what holds the truth.
-struct RequestNumber {
-  std::uint64_t value = 0, least = 0, most = 0;
-  bool is_exact() const { return least == most; }
-};
-
-// What a request is, from its calls. If `Requests::lost` is not empty, any may
-// have had more, and only `least` counts.
-struct RequestSums {
-  std::uint64_t begin_ns, end_ns;
-  RequestNumber duration_ns = {};
-  RequestNumber on_cpu_ns = {}, wait_ns = {}, blocked_ns = {};
-  RequestNumber calls = {};      // and points
-  std::uint64_t between_ns = 0;  // none of its calls is open
-  std::uint32_t threads = 0;
-  bool end_inferred = false;  // of one of its calls
-  bool lost_inside = false;   // records were lost between its begin and end
-};
+// Computes `Requests::sums` of one.
 RequestSums SumsOf(const Requests& requests, std::size_t number);
 // The times of this call are exact.
 bool IsExact(const Requests& requests, const RequestCall& call);

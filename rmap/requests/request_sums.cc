@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 #include <vector>
 
 #include "rmap/requests/joined_calls.h"
@@ -54,21 +55,26 @@ RequestSums SumsOf(const Requests& requests, std::size_t number) {
         sums.on_cpu_ns);
     Add(call->wait_ns, waits, wall_ns, sums.wait_ns);
     Add(call->blocked_ns, waits, wall_ns, sums.blocked_ns);
-    Add(1, call->is_sure, 1, sums.calls);
+    const std::uint64_t calls = call->goes_on ? 0 : 1;
+    Add(calls, call->is_sure, calls, sums.calls);
     if (call->is_sure) {
       sure_begin_ns = std::min(sure_begin_ns, call->begin_ns);
       sure_end_ns =
           std::max(sure_end_ns, certain ? call->end_ns : call->begin_ns);
     }
     sums.end_inferred |= call->end_inferred;
-    if (std::ranges::find(threads, call->thread) == threads.end()) {
+    if (threads.empty() || threads.back() != call->thread) {
       threads.push_back(call->thread);
     }
   }
-  sums.threads = static_cast<std::uint32_t>(threads.size());
+  std::ranges::sort(threads);
+  sums.threads = static_cast<std::uint32_t>(std::distance(
+      threads.begin(), std::unique(threads.begin(), threads.end())));
   const std::uint64_t duration_ns = sums.end_ns - sums.begin_ns;
   sums.duration_ns = {duration_ns, duration_ns, duration_ns};
-  if (requests.lost.empty()) return sums;
+  sums.may_have_more =
+      !requests.lost.empty() || sums.begin_ns <= requests.begun_before_until_ns;
+  if (!sums.may_have_more) return sums;
   sums.duration_ns.least = sure_end_ns - std::min(sure_begin_ns, sure_end_ns);
   sums.lost_inside = Touches(requests.lost, sums.begin_ns, sums.end_ns);
   return sums;

@@ -60,9 +60,10 @@ struct SegmentBegin {
   ThreadIndex thread;
   std::uint32_t hook_id;
   std::uint64_t time_ns;
-  std::uint32_t depth = 0;  // as in SegmentSpan
-  bool goes_on = false;     // the thread came back to the call's stack
-  bool cut = false;         // it began before what is shown (RangeObserver)
+  std::uint32_t depth = 0;     // as in SegmentSpan
+  bool goes_on = false;        // the thread came back to the call's stack
+  bool cut = false;            // it began before what is shown (RangeObserver)
+  std::uint64_t began_ns = 0;  // if it goes on: when the whole call began
 };
 
 // One call of a segment, or a part of it: one for each time that the thread was
@@ -81,6 +82,7 @@ struct SegmentSpan {
   // From dumps at its hooks: the thread's events, then the CPU's. Absent: the
   // call has no value (no dump, a loss, a rotation of event sets).
   std::span<const std::optional<std::uint64_t>> dumps = {};
+  bool is_left = false;  // not the call's end, which may be in a later part
 };
 
 // One call of an interrupt handler, on the CPU it interrupted.

@@ -41,7 +41,7 @@ void SegmentBuilder::BeginPause(const ThreadState& thread,
   const ThreadNow now = NowOf(thread, coverage_);
   for (std::size_t depth = thread.stack.frames.size(); depth-- > 0;) {
     ObserveCall(thread, now, thread.stack.frames[depth], nullptr, time_ns,
-                /*end_known=*/true);
+                /*end_known=*/true, /*is_left=*/true);
   }
 }
 
@@ -64,7 +64,8 @@ void SegmentBuilder::EndPause(ThreadState& thread, std::uint64_t time_ns) {
     const Frame& frame = stack.frames[depth];
     observer_->OnSegmentBegin({thread.index, frame.hook_id, time_ns,
                                static_cast<std::uint32_t>(depth),
-                               /*goes_on=*/true, frame.began_paused});
+                               /*goes_on=*/true, frame.began_paused,
+                               frame.begin_ns});
   }
 }
 

@@ -393,7 +393,7 @@ void DoubtCall(const Frame& frame, const CallAmounts& amounts, bool cut,
 void SegmentBuilder::ObserveCall(const ThreadState& thread,
                                  const ThreadNow& now, const Frame& frame,
                                  const HookDump* dump, std::uint64_t time_ns,
-                                 bool end_known) {
+                                 bool end_known, bool is_left) {
   const auto depth =
       static_cast<std::size_t>(&frame - thread.stack.frames.data());
   const bool end_inferred = dump == nullptr && !end_known;
@@ -413,6 +413,7 @@ void SegmentBuilder::ObserveCall(const ThreadState& thread,
                       std::nullopt,
                       /*begin_inferred=*/false,
                       end_inferred};
+  span.is_left = is_left;
   if (now.dispatch != 0) {
     span.on_cpu_ns = OnCpuIn(now, part, time_ns);
   }

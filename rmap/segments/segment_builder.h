@@ -229,7 +229,8 @@ class SegmentBuilder {
   [[gnu::noinline]] void ObserveCall(const ThreadState& thread,
                                      const ThreadNow& now, const Frame& frame,
                                      const HookDump* dump,
-                                     std::uint64_t time_ns, bool end_known);
+                                     std::uint64_t time_ns, bool end_known,
+                                     bool is_left = false);
   void AddCallCounts(const ThreadState& thread, const ThreadNow& now,
                      const Frame& frame, const HookDump* dump,
                      SegmentSpan& span);

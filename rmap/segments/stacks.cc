@@ -84,7 +84,7 @@ void SegmentBuilder::GoTo(ThreadState& thread, const ThreadNow& now,
   if (observer_ != nullptr) {
     for (std::size_t depth = stack.frames.size(); depth-- > 0;) {
       ObserveCall(thread, now, stack.frames[depth], nullptr, time_ns,
-                  /*end_known=*/true);
+                  /*end_known=*/true, /*is_left=*/true);
     }
   }
   auto next = stacks.left.extract(to);
@@ -129,7 +129,8 @@ void SegmentBuilder::GoTo(ThreadState& thread, const ThreadNow& now,
   for (std::size_t depth = 0; depth < stack.frames.size(); ++depth) {
     observer_->OnSegmentBegin({thread.index, stack.frames[depth].hook_id,
                                time_ns, static_cast<std::uint32_t>(depth),
-                               /*goes_on=*/true});
+                               /*goes_on=*/true, /*cut=*/false,
+                               stack.frames[depth].begin_ns});
   }
 }
 

@@ -10,6 +10,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "logformat/jump_hook.h"
 #include "rmap/requests/join_rule.h"
 #include "rmap/requests/joined_calls.h"
 #include "rmap/slowest_calls.h"
@@ -200,6 +201,100 @@ TEST_CASE("requests: a call without its enter has what is inside it",
   const Requests requests = Join(trace, "arg0");
   CHECK(Ids(requests) == std::vector<std::string>{"53"});
   CHECK(requests.without_value == 2);
+}
+
+TEST_CASE("requests: those that a call from before the trace may be of",
+          "[rmap][requests]") {
+  MemoryTrace trace = Program();
+  trace.HookRecord(1000, {7, 8, kServe, false, 0, {51}});
+  trace.HookRecord(1010, {7, 8, kServe, true});
+  trace.HookRecord(1015, {7, 7, kAsk, true});  // it began before the trace
+  trace.HookRecord(1100, {7, 8, kServe, false, 0, {52}});
+  trace.HookRecord(1200, {7, 8, kServe, true});
+  const Requests requests = Join(trace, "arg0");
+  REQUIRE(Ids(requests) == std::vector<std::string>{"51", "52"});
+  CHECK(requests.sums[0].may_have_more);
+  CHECK_FALSE(requests.sums[0].lost_inside);
+  CHECK(requests.sums[0].calls.least == 1);
+  CHECK_FALSE(requests.sums[1].may_have_more);
+  CHECK(requests.without_value == 1);
+}
+
+TEST_CASE("requests: a call without a value does not hide those inside it",
+          "[rmap][requests]") {
+  MemoryTrace trace = Program();
+  trace.HookRecord(1000, {7, 8, kServe, false, 0, {}});
+  trace.HookRecord(1010, {7, 8, kInner, false, 0, {52}});
+  trace.HookRecord(1020, {7, 8, kInner, true});
+  trace.HookRecord(1030, {7, 8, kServe, true});
+  const Requests requests = Join(trace, "arg0");
+  CHECK(Ids(requests) == std::vector<std::string>{"52"});
+  CHECK(requests.without_value == 1);
+}
+
+TEST_CASE("requests: a pause cuts a call, which stays of its request",
+          "[rmap][requests][pauses]") {
+  MemoryTrace trace = Program();
+  trace.mutable_info().begin_ns = 900;
+  trace.HookRecord(900, {7, 8, kDepth, false, 0, {1}});
+  trace.HookRecord(1000, {7, 8, kServe, false, 0, {51}});
+  trace.HookRecord(1010, {7, 8, kInner, false, 0, {53}});  // inside it
+  // The first record behind the pause is of another call of the hook.
+  trace.HookRecord(1200, {7, 9, kServe, false, 0, {52}});
+  trace.HookRecord(1210, {7, 8, kInner, true});
+  trace.HookRecord(1230, {7, 8, kServe, true});
+  trace.HookRecord(1240, {7, 9, kServe, true});
+  trace.mutable_info().pauses = {{910, 950}, {1100, 1150}};
+  const Requests requests = Join(trace, "arg0");
+  REQUIRE(Ids(requests) == std::vector<std::string>{"51", "52"});
+  CHECK(requests.without_value == 0);
+  const RequestSums& first = requests.sums[0];
+  CHECK(first.calls.value == 1);
+  CHECK(first.begin_ns == 1000);
+  CHECK(first.duration_ns.value == 230);
+  CHECK(first.between_ns == 50);
+  REQUIRE(requests.end(0) - requests.begin(0) == 2);
+  CHECK(requests.begin(0)[1].goes_on);
+  CHECK(requests.sums[1].calls.value == 1);
+}
+
+TEST_CASE("requests: calls of two stacks stay of their requests",
+          "[rmap][requests][stacks]") {
+  constexpr std::uint32_t kStack = 13;
+  MemoryTrace trace = Program();
+  trace.AddHook(kStack, HookKind::kPoint, logformat::kJumpProvider,
+                logformat::kStackName, HookOrigin::kProgram,
+                {PayloadType::kUnsigned, PayloadType::kUnsigned});
+  trace.HookRecord(1000, {7, 8, kServe, false, 0, {51}});
+  trace.HookRecord(1010, {7, 8, kStack, false, 0, {1, 2}});
+  trace.HookRecord(1020, {7, 8, kServe, false, 0, {52}});
+  trace.HookRecord(1040, {7, 8, kStack, false, 0, {2, 1}});
+  trace.HookRecord(1045, {7, 8, kInner, false, 0, {53}});
+  trace.HookRecord(1050, {7, 8, kInner, true});
+  trace.HookRecord(1060, {7, 8, kServe, true});
+  trace.HookRecord(1070, {7, 8, kStack, false, 0, {1, 2}});
+  trace.HookRecord(1080, {7, 8, kServe, true});
+  const Requests requests =
+      Join(trace, *ParseJoinLines("server:* arg0", "by.join"));
+  REQUIRE(Ids(requests) == std::vector<std::string>{"51", "52"});
+  CHECK(requests.without_value == 0);
+  for (const RequestSums& sums : requests.sums) {
+    CHECK(sums.calls.value == 1);
+    CHECK(sums.duration_ns.value == 60);
+    CHECK(sums.between_ns == 30);
+  }
+}
+
+TEST_CASE("requests: threads are counted once", "[rmap][requests]") {
+  MemoryTrace trace = Program();
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    const auto tid = static_cast<std::int32_t>(8 + i % 2);
+    trace.HookRecord(1000 + 20 * i, {7, tid, kServe, false, 0, {51}});
+    trace.HookRecord(1010 + 20 * i, {7, tid, kServe, true});
+  }
+  const Requests requests = Join(trace, "arg0");
+  REQUIRE(requests.sums.size() == 1);
+  CHECK(requests.sums[0].threads == 2);
 }
 
 using CallKey = std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>;
