@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_format.h"
 #include "base/text/name_escape.h"
 #include "viewer/server/tables/function_table.h"
@@ -44,10 +45,11 @@ HttpResponse AnswerRequests(const TimelineIndex& index,
   }
   const auto requests = joined->Of(events->trace_path());
   if (!requests.ok()) {
-    return Refuse(500, std::string(requests.status().message()));
+    const int code = absl::IsCancelled(requests.status()) ? 409 : 500;
+    return Refuse(code, std::string(requests.status().message()));
   }
   const rmap::Requests& all = **requests;
-  std::vector<RequestRow> rows;
+  std::vector<std::uint32_t> rows;
   if (query.Has("id")) {
     if (const auto row = RequestNamed(all, *id)) rows.push_back(*row);
   } else {
@@ -73,7 +75,7 @@ HttpResponse AnswerRequests(const TimelineIndex& index,
   const std::size_t begin = std::min<std::uint64_t>(*offset, rows.size());
   const auto page = std::span(rows).subspan(
       begin, std::min<std::uint64_t>(*limit, rows.size() - begin));
-  for (const RequestRow& row : page) {
+  for (const std::uint32_t row : page) {
     answer["rows"].push_back(
         RequestJson(all, row, index.header().begin_ns, *spans));
   }

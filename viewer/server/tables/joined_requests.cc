@@ -42,23 +42,28 @@ SortNumber NumberOf(std::string_view column) {
   return nullptr;
 }
 
-// Numbers by their value.
+bool IsNumber(std::string_view text) {
+  if (text.starts_with('-')) text.remove_prefix(1);
+  return !text.empty() && std::ranges::all_of(text, [](char c) {
+    return absl::ascii_isdigit(static_cast<unsigned char>(c));
+  });
+}
+
+// Numbers by their value, before all others.
 std::strong_ordering Compare(const std::string& a, const std::string& b) {
-  const auto is_number = [](const std::string& text) {
-    return std::ranges::all_of(text, [](char c) {
-      return absl::ascii_isdigit(static_cast<unsigned char>(c));
-    });
-  };
-  if (is_number(a) && is_number(b) && a.size() != b.size()) {
-    return a.size() <=> b.size();
-  }
-  return a <=> b;
+  const bool is_number = IsNumber(a);
+  if (is_number != IsNumber(b)) return !is_number <=> is_number;
+  if (!is_number) return a <=> b;
+  const bool negative = a.starts_with('-');
+  if (negative != b.starts_with('-')) return !negative <=> negative;
+  const auto order = a.size() != b.size() ? a.size() <=> b.size() : a <=> b;
+  return negative ? 0 <=> order : order;
 }
 
 // What holds the truth, of the numbers that are not exact.
 Json BoundsJson(const Requests& requests, const RequestSums& sums) {
   Json bounds = Json::object();
-  const bool lost = !requests.lost.empty();
+  const bool lost = sums.may_have_more;
   const auto add = [&](const char* name, const rmap::RequestNumber& number) {
     if (number.is_exact() && !lost) return;
     bounds[name] = {number.least, lost ? Json(nullptr) : Json(number.most)};
@@ -87,59 +92,69 @@ void AddTimes(const Requests& requests, std::uint64_t on_cpu_ns,
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<const Requests>> JoinedRequests::Of(
+std::shared_ptr<const Requests> JoinedRequests::Kept(
     const std::string& trace_path) {
   const std::lock_guard lock(mutex_);
-  if (requests_ != nullptr && path_ == trace_path) return requests_;
+  return path_ == trace_path ? requests_ : nullptr;
+}
+
+absl::StatusOr<std::shared_ptr<const Requests>> JoinedRequests::Of(
+    const std::string& trace_path) {
+  if (auto kept = Kept(trace_path)) return kept;
+  const std::unique_lock reading(reading_, std::try_to_lock);
+  if (!reading.owns_lock()) {
+    return absl::CancelledError("The trace is read for another request");
+  }
+  if (auto kept = Kept(trace_path)) return kept;  // meanwhile
   const std::lock_guard making(MakingReport());
   const auto reader = logformat::TraceReader::Open(trace_path);
   if (!reader.ok()) return reader.status();
   auto requests = rmap::JoinCalls(**reader, rule_, nullptr);
   if (!requests.ok()) return requests.status();
+  const std::lock_guard lock(mutex_);
   requests_ = std::make_shared<const Requests>(*std::move(requests));
   path_ = trace_path;
   return requests_;
 }
 
-std::optional<std::vector<RequestRow>> RequestRows(const Requests& requests,
-                                                   TimeRange range,
-                                                   std::string_view column,
-                                                   bool ascending) {
+std::optional<std::vector<std::uint32_t>> RequestRows(const Requests& requests,
+                                                      TimeRange range,
+                                                      std::string_view column,
+                                                      bool ascending) {
   const SortNumber number = NumberOf(column);
   if (number == nullptr && column != "id") return std::nullopt;
-  std::vector<RequestRow> rows;
+  std::vector<std::uint32_t> rows;
   for (std::uint32_t i = 0; i < requests.all.size(); ++i) {
-    const RequestSums sums = SumsOf(requests, i);
+    const RequestSums& sums = requests.sums[i];
     if (sums.begin_ns >= range.end_ns || sums.end_ns < range.begin_ns) continue;
-    rows.push_back({i, sums});
+    rows.push_back(i);
   }
-  std::ranges::stable_sort(rows, [&](const RequestRow& a, const RequestRow& b) {
+  std::ranges::stable_sort(rows, [&](std::uint32_t a, std::uint32_t b) {
     const std::strong_ordering order =
         number != nullptr
-            ? number(a.sums) <=> number(b.sums)
-            : Compare(requests.all[a.number].id, requests.all[b.number].id);
+            ? number(requests.sums[a]) <=> number(requests.sums[b])
+            : Compare(requests.all[a].id, requests.all[b].id);
     return ascending ? order < 0 : order > 0;
   });
   return rows;
 }
 
-std::optional<RequestRow> RequestNamed(const Requests& requests,
-                                       std::string_view id) {
+std::optional<std::uint32_t> RequestNamed(const Requests& requests,
+                                          std::string_view id) {
   for (std::uint32_t i = 0; i < requests.all.size(); ++i) {
-    if (base::EscapeName(requests.all[i].id) != id) continue;
-    return RequestRow{i, SumsOf(requests, i)};
+    if (base::EscapeName(requests.all[i].id) == id) return i;
   }
   return std::nullopt;
 }
 
-Json RequestJson(const Requests& requests, const RequestRow& row,
+Json RequestJson(const Requests& requests, std::uint32_t number,
                  std::uint64_t begin_ns, std::size_t spans) {
-  const RequestSums& sums = row.sums;
+  const RequestSums& sums = requests.sums[number];
   const auto since = [begin_ns](std::uint64_t ns) {
     return ns - std::min(ns, begin_ns);
   };
-  Json json = {{"request", row.number},
-               {"id", base::EscapeName(requests.all[row.number].id)},
+  Json json = {{"request", number},
+               {"id", base::EscapeName(requests.all[number].id)},
                {"begin_ns", since(sums.begin_ns)},
                {"end_ns", since(sums.end_ns)},
                {"duration_ns", sums.duration_ns.value},
@@ -154,8 +169,8 @@ Json RequestJson(const Requests& requests, const RequestRow& row,
            sums.blocked_ns.value, json);
   if (!json["bounds"].empty()) json["qualities"].push_back("bounded");
   if (sums.end_inferred) json["qualities"].push_back("inferred");
-  const RequestCall* call = requests.begin(row.number);
-  for (; spans > 0 && call != requests.end(row.number); ++call, --spans) {
+  const RequestCall* call = requests.begin(number);
+  for (; spans > 0 && call != requests.end(number); ++call, --spans) {
     Json span = {{"thread", static_cast<std::uint32_t>(call->thread)},
                  {"hook", call->hook_id},
                  {"begin_ns", since(call->begin_ns)},

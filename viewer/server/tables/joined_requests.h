@@ -28,36 +28,34 @@ class JoinedRequests {
   explicit JoinedRequests(rmap::JoinRule rule) : rule_(std::move(rule)) {}
 
   const rmap::JoinRule& rule() const { return rule_; }
-  // Reads the trace if it has not been read. Errors: of rmap::JoinCalls().
+  // Reads the trace if it has not been read. Errors: of rmap::JoinCalls();
+  // CANCELLED it is being read for another request, which alone may wait.
   absl::StatusOr<std::shared_ptr<const rmap::Requests>> Of(
       const std::string& trace_path);
 
  private:
+  std::shared_ptr<const rmap::Requests> Kept(const std::string& trace_path);
+
   const rmap::JoinRule rule_;
-  std::mutex mutex_;
+  std::mutex reading_;
+  std::mutex mutex_;  // of what follows
   std::string path_;  // of requests_
   std::shared_ptr<const rmap::Requests> requests_;
 };
 
-struct RequestRow {
-  std::uint32_t number;
-  rmap::RequestSums sums;
-};
-
-// Those that touch `range`, on CLOCK_MONOTONIC, by a column
+// The numbers of those that touch `range`, on CLOCK_MONOTONIC, by a column
 // (ascending or descending), the earlier of two that are equal first. Absent:
 // there is no such column.
-std::optional<std::vector<RequestRow>> RequestRows(
+std::optional<std::vector<std::uint32_t>> RequestRows(
     const rmap::Requests& requests, TimeRange range, std::string_view column,
     bool ascending);
 // The one with this id, as the page shows it.
-std::optional<RequestRow> RequestNamed(const rmap::Requests& requests,
-                                       std::string_view id);
+std::optional<std::uint32_t> RequestNamed(const rmap::Requests& requests,
+                                          std::string_view id);
 
 // A row with its first `spans` calls; times are ns since `begin_ns`.
-nlohmann::json RequestJson(const rmap::Requests& requests,
-                           const RequestRow& row, std::uint64_t begin_ns,
-                           std::size_t spans);
+nlohmann::json RequestJson(const rmap::Requests& requests, std::uint32_t number,
+                           std::uint64_t begin_ns, std::size_t spans);
 
 }  // namespace countrace::viewer
 

@@ -60,8 +60,8 @@ export function RequestTable({follow}: {follow: Follow}) {
 
 function notes(withoutValue: number, leftOut: number, lost: number): string[] {
   return [
-    ...(withoutValue > 0 ? [`${formatCount(withoutValue)} calls are in no request: their begin, and so their value, is not recorded.`] : []),
-    ...(leftOut > 0 ? [`${formatCount(leftOut)} calls were left out, beyond the first 1 048 576: join fewer hooks by a file.`] : []),
+    ...(withoutValue > 0 ? [`${formatCount(withoutValue)} calls are in no request: they have no value, or began before the trace, and requests that had begun when those ended may have had them.`] : []),
+    ...(leftOut > 0 ? [`${formatCount(leftOut)} calls were left out, beyond the first 1 048 576, or 64 MiB of values: join fewer hooks by a file.`] : []),
     ...(lost > 0 ? ['Records were lost: any request may have had more calls, so its numbers have limits.'] : []),
   ];
 }
