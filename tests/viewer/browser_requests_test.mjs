@@ -216,6 +216,35 @@ try {
     assert.equal(await followed(), null);
   });
 
+  await claims.claim('another address is followed; what was left is not, by a late answer; what was refused goes', async () => {
+    await open('#request=856');
+    await session.until('document.querySelector(".name.followed")');
+    assert.equal(await followed(), '856');
+    await session.ask('(location.hash = location.hash.replace("request=856", "request=17"), 0)');
+    for (let i = 0; i < 100 && await followed() !== '17'; ++i) await page.waitForTimeout(50);
+    assert.equal(await followed(), '17');
+    const late = async (route) => {
+      await new Promise((done) => setTimeout(done, 400));
+      await route.continue();
+    };
+    await page.route('**/requests?id=*', late);
+    await page.locator('.area').focus();
+    await session.key('g');
+    await page.locator('.request-box').fill('300');
+    await page.keyboard.press('Enter');
+    await page.locator('.area').focus();
+    await session.key('Escape');
+    await page.waitForTimeout(800);
+    await session.settled();
+    assert.equal(await followed(), null);
+    await page.unroute('**/requests?id=*', late);
+    await goTo('856x');
+    assert.equal(await page.locator('.refused').count(), 1);
+    await page.locator('.range-body table').getByRole('button', {name: 'On CPU'}).click();
+    for (let i = 0; i < 100 && await page.locator('.refused').count() > 0; ++i) await page.waitForTimeout(50);
+    assert.equal(await page.locator('.refused').count(), 0);
+  });
+
   await claims.claim('a call of a lane says what it is, and a click selects it on its thread', async () => {
     await open();
     await goTo('856');

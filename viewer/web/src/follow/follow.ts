@@ -18,6 +18,8 @@ const DRAG_MS = 40; // after the last move of a drag
 const MOST_LANES = 200;
 const LANE_SPANS = 64; // calls of a lane
 const MOST_SPANS = 4096; // of the request that is followed
+const RETRY_MS = 300;
+const LONGEST_RETRY_MS = 10_000;
 
 export class Follow {
   readonly chosen: Signal<RequestRow|null> = signal(null);
@@ -34,6 +36,7 @@ export class Follow {
   private loading: Promise<void>|null = null; // of the lanes: one at a time
   private hasNone = false; // nothing joins calls
   private wanted: string|null = null; // of the address, until it is known
+  private generation = 0; // of what is followed: a later one takes its place
   // Where the playhead met it last: in which thread, among which rows.
   private met: {thread: number|null; among: unknown} = {thread: null, among: null};
 
@@ -90,6 +93,7 @@ export class Follow {
   // Selects it in time, and follows it.
   show(row: RequestRow): void {
     const {core} = this;
+    this.refused.value = null;
     this.chosen.value = row;
     void this.find(row.id, false); // with all of its calls
     core.view.show(row.begin_ns, row.end_ns);
@@ -99,8 +103,8 @@ export class Follow {
   }
   // One call of it, or a place of its lane, was clicked.
   take(row: RequestRow, span: RequestSpan|null): void {
-    if (row.request !== this.chosen.peek()?.request) void this.find(row.id, false);
-    this.chosen.value = row;
+    if (row.request !== this.chosen.peek()?.request) this.chosen.value = row;
+    void this.find(row.id, false);
     if (!span) return;
     const {core, timeline} = this;
     void timeline.commands.revealThread(span.thread, {quiet: true, calls: true}).then(() => core.selection.select({
@@ -109,17 +113,22 @@ export class Follow {
     }));
   }
   leave(): void {
+    ++this.generation;
     this.chosen.value = this.wanted = null;
   }
   // The one with this id; `jump`: into view.
   async find(id: string, jump: boolean): Promise<void> {
+    const generation = ++this.generation;
+    const isWanted = (): boolean => generation === this.generation;
     await this.ask(async () => {
+      if (!isWanted()) return;
       const [row] = (await this.core.client.requestNamed(id, MOST_SPANS)).rows;
+      if (!isWanted()) return;
       this.wanted = null;
       this.refused.value = row ? null : `No request ${clean(id)}: none of the trace's calls has this ${this.join.peek() ?? 'value'}`;
       if (!row) return;
       if (jump) this.show(row);
-      else if (this.chosen.peek() === null || this.chosen.peek()?.request === row.request) this.chosen.value = row;
+      else this.chosen.value = row;
     });
   }
 
@@ -169,19 +178,27 @@ export class Follow {
     this.abort?.abort();
     const abort = new AbortController();
     this.abort = abort;
+    // What was said before the first table is of the address.
+    if (this.answer.peek() !== null) this.refused.value = null;
     await this.ask(async () => {
       this.answer.value = await core.client.requestRows(
           this.range.peek(), {...ranges.order.peek(), offset: ranges.offset.peek(), limit: TABLE_ROWS, spans: 0}, abort.signal);
     });
   }
+  // Requests it again while the trace is read for another question.
   private ask(work: () => Promise<void>): Promise<void> {
     return this.core.requests.guard(async () => {
-      try {
-        await work();
-      } catch (error) {
-        if (isReplaced(error)) return;
-        if (!(error instanceof ApiError)) throw error;
-        this.refused.value = error.reason; // the trace cannot be read any more
+      for (let pause = RETRY_MS;; pause = Math.min(2 * pause, LONGEST_RETRY_MS)) {
+        try {
+          return await work();
+        } catch (error) {
+          if (!(error instanceof ApiError)) throw error;
+          if (!isReplaced(error)) {
+            this.refused.value = error.reason; // the trace cannot be read any more
+            return;
+          }
+        }
+        await new Promise((done) => setTimeout(done, pause));
       }
     });
   }
