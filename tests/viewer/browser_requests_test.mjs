@@ -216,6 +216,17 @@ try {
     assert.equal(await followed(), null);
   });
 
+  await claims.claim('while another page has the trace read, this one requests its rows again', async () => {
+    let busy = 2;
+    const answer = (route) => busy-- > 0 ? route.fulfill({status: 409, json: {error: 'The trace is read'}}) : route.continue();
+    await page.route('**/requests?*', answer);
+    await open('#request=856');
+    await page.unroute('**/requests?*', answer);
+    assert.ok(busy < 0);
+    await session.until('document.querySelector(".name.followed")');
+    for (const problem of session.problems.splice(0)) assert.match(problem, /409/);
+  });
+
   await claims.claim('another address is followed; what was left is not, by a late answer; what was refused goes', async () => {
     await open('#request=856');
     await session.until('document.querySelector(".name.followed")');
