@@ -239,7 +239,9 @@ async function check(trace, lossy, briefly = false) {
     let spread = 0;
     let changes = 0;
     let last = null; // range and its report
-    let hidden = false; // the kernel did not show a switch: the page marks what is around it
+    // The kernel did not show a switch, as on some machines beside busy ones: until
+    // the report is there, the page's numbers have the limits of lost records.
+    let hidden = false;
     for (let i = 0; i < ranges; ++i) {
       const cuts = [random(info.duration_ns), random(info.duration_ns)].sort((a, b) => a - b);
       const [from, to] = i === 0 ? [0, info.duration_ns] : cuts;
@@ -289,10 +291,14 @@ async function check(trace, lossy, briefly = false) {
       const parts = sum(page.processes, (row) => row.on_cpu_ns) + page.idle.on_cpu_ns +
           page.outside.on_cpu_ns + page.interrupts_ns + page.unknown_ns;
       assert.equal(parts, page.cpu_ns, `${where}: sum of the rows`);
-      const [rows, others] = compareQualities(where, report, page, {processes, threads, hooks}, lossy);
+      const [rows, others] = compareQualities(where, report, page, {processes, threads, hooks}, lossy || !page.final);
       marks += rows;
       unlike += others;
-      if (lossy) {
+      if (i === 0) {
+        hidden = report.cpus.some((cpu) => cpu.unattributed_ns > 0 || cpu.bounds?.busy_ns) ||
+            report.preemptors.some((row) => row.preemptor.kind === 'not_known');
+      }
+      if (lossy || hidden) {
         cells += compareBounded(where, report, page, {processes, threads, hooks, events: info.events});
         continue;
       }
@@ -311,10 +317,6 @@ async function check(trace, lossy, briefly = false) {
               report.threads.map((row) => [row.tid, [row.on_cpu_ns ?? 0, row.dispatches, row.wait_ns ?? 0, row.blocked_ns ?? 0,
                                                      ...whole.map((event) => row.counts[event] ?? 0)]]),
               page.threads.map((row) => [tid(row), [row.on_cpu_ns, row.dispatches, row.wait_ns, row.blocked_ns ?? 0, ...counts(row)]]));
-      const doubts = [...page.cpus, ...page.waits].filter((row) => !isSure(row));
-      const unseen = report.cpus.some(({bounds}) => bounds?.busy_ns) || page.unknown_ns > 0;
-      if (i === 0) hidden = report.cpus.some((cpu) => cpu.unattributed_ns > 0);
-      assert.ok(unseen || hidden || doubts.length === 0, `${where}: marks where nothing is missing: ${JSON.stringify(doubts[0])}`);
       compare(`${where}: CPUs`,
               report.cpus.map((row) => [row.cpu, [row.busy_ns, row.idle_ns, row.outside_ns, row.interrupts_ns, row.dispatches]]),
               page.cpus.map((row) => [row.cpu, [row.busy_ns, row.idle_ns, row.outside_ns, row.interrupts_ns, row.dispatches]]));
@@ -380,7 +382,7 @@ async function check(trace, lossy, briefly = false) {
     if (briefly) return;
     assert.ok(!lossy || final === 0, 'with losses the numbers of the index are not final');
     // How many calls an edge or a lost record cuts is the machine's; with losses the numbers above are what must hold.
-    assert.ok(lossy || unlike <= marks / 10, `${unlike} of ${marks} rows have other qualities`);
+    assert.ok(lossy || hidden || unlike <= marks / 10, `${unlike} of ${marks} rows have other qualities`);
     const level = Math.ceil(Math.log2(info.duration_ns / 400));
     const overTime = run('report', '--by', 'time', '--every', `${2 ** level}ns`, '--format', 'json', trace);
     assert.equal(overTime.status, 0, overTime.stderr);
