@@ -297,7 +297,8 @@ class JoinAndLeave(Running):
         wait_until(lambda: f'countrace-control-{child}' in maps(child),
                    'a control page')
         for _ in range(3):
-            run = countrace('record', *KERNEL, '-p', child, '--for', '50ms',
+            # It waits for a CPU as long as others keep it.
+            run = countrace('record', *KERNEL, '-p', child, '--for', '500ms',
                             '--force', '-o', self.trace)
             self.assertIn('1 processes with hooks joined', run.stderr)
             self.check_sound(self.trace)
