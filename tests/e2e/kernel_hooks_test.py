@@ -33,8 +33,7 @@ class KernelHooks(Recording):
         command = command or (WORKLOAD, CALLS, SYSCALLS, PAGES)
         run = countrace('record', '--force', '-o', self.trace, *options, '--',
                         *command)
-        # An interrupt between a program's look at the clock and its place in the
-        # ring, whose own record comes first.
+        # Seen once, with one record; why is not known.
         back = re.search(r'went back and were clamped: records=(\d+)', run.stderr)
         self.assertLessEqual(int(back.group(1)) if back else 0, 3, run.stderr)
         self.said = run.stderr

@@ -88,8 +88,8 @@ class Arm64Quota(Counted):
         self.assertGreater(times, 10)
         throttled = self.throttled("one")
         self.assertLess(throttled, us * 1020)
-        # The kernel stops the group a last time when its thread ends beyond the
-        # quota: up to 80 ms, for which no thread waits.
+        # The kernel may stop the group a last time, when its thread has ended:
+        # for up to 80 ms no thread waits.
         self.assertGreater(throttled, us * 980 - 80_000_000)
         self.assertIn("[quota of /q]", self.answers["table"].output)
 

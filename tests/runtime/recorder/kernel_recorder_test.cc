@@ -37,7 +37,7 @@ RecordOptions Options(const TestDirectory& directory,
   options.output = directory.File("trace.ctf");
   options.command = std::move(command);
   options.backend = TestedBackend();
-  // What busy programs beside it make others wait for, the recorder waits for.
+  // Beside busy programs the recorder waits for a CPU.
   options.kernel_ring_bytes = 64 << 20;
   return options;
 }
