@@ -3,7 +3,7 @@
 
 import {type Signal, signal} from '@preact/signals-core';
 
-import {type Client, isAbort, isLost} from '../api/client';
+import {type Client, isAbort, isLost, isReplaced} from '../api/client';
 import {reload} from './frame';
 
 const RECONNECT_MS = 1000;
@@ -52,5 +52,29 @@ export class Requests {
         // Not yet.
       }
     }
+  }
+}
+
+// One request at a time: a later one takes the place of the one before, and so
+// does that of another page (409).
+export class Latest {
+  private abort: AbortController|null = null;
+
+  constructor(private readonly requests: Requests) {}
+
+  end(): void {
+    this.abort?.abort();
+  }
+  run(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    this.end();
+    const abort = new AbortController();
+    this.abort = abort;
+    return this.requests.guard(async () => {
+      try {
+        await work(abort.signal);
+      } catch (error) {
+        if (!isReplaced(error)) throw error;
+      }
+    });
   }
 }

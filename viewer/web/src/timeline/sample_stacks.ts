@@ -3,8 +3,8 @@
 
 import {effect, type Signal, signal} from '@preact/signals-core';
 
-import {isReplaced} from '../api/client';
 import type {Core} from '../core/core';
+import {Latest} from '../core/requests';
 import {clean} from '../core/names';
 import type {Theme} from '../core/palette';
 import type {Viewport} from '../core/viewport';
@@ -25,9 +25,11 @@ interface Stacks {
 export class SampleStacks {
   readonly shown: Signal<Stacks|null> = signal(null);
   private timer: ReturnType<typeof setTimeout>|undefined;
-  private abort: AbortController|null = null;
+  private readonly latest: Latest;
 
-  constructor(private readonly core: Core, private readonly rows: Rows) {}
+  constructor(private readonly core: Core, private readonly rows: Rows) {
+    this.latest = new Latest(core.requests);
+  }
 
   start(): void {
     const {core, rows} = this;
@@ -73,21 +75,14 @@ export class SampleStacks {
   private async load(): Promise<void> {
     const threads = this.rows.inSight().filter(({stacks}) => stacks).map(({owner}) => owner).slice(0, MOST_THREADS);
     const {from, to} = this.core.view.inSight();
-    this.abort?.abort();
-    if (threads.length === 0) return;
-    const abort = new AbortController();
-    this.abort = abort;
-    await this.core.requests.guard(async () => {
-      try {
-        const answer = await this.core.client.sampleStacks(threads, from, to, abort.signal);
-        this.shown.value = answer.threads && {
-          functions: answer.functions,
-          threads: new Map(answer.threads.map(({thread, samples}) => [thread, samples && stackBoxes(samples, to)])),
-        };
-        if (answer.threads === null) this.core.announce('The trace has no samples, or too many');
-      } catch (error) {
-        if (!isReplaced(error)) throw error; // another page asked later
-      }
+    if (threads.length === 0) return this.latest.end();
+    await this.latest.run(async (signal) => {
+      const answer = await this.core.client.sampleStacks(threads, from, to, signal);
+      this.shown.value = answer.threads && {
+        functions: answer.functions,
+        threads: new Map(answer.threads.map(({thread, samples}) => [thread, samples && stackBoxes(samples, to)])),
+      };
+      if (answer.threads === null) this.core.announce('The trace has no samples, or too many');
     });
   }
 }

@@ -3,8 +3,8 @@
 
 import {effect, type Signal, signal} from '@preact/signals-core';
 
-import {isReplaced} from '../api/client';
 import type {Core} from '../core/core';
+import {Latest} from '../core/requests';
 import type {Viewport} from '../core/viewport';
 import type {Brush} from './paint/brush';
 import {paintSampleStrips, type Strip} from './paint/sample_painter';
@@ -27,9 +27,11 @@ export class SampleStrips {
   readonly shown: Signal<Strips|null> = signal(null);
   private timer: ReturnType<typeof setTimeout>|undefined;
   private hasNone = false; // the trace has no samples, or too many
-  private abort: AbortController|null = null;
+  private readonly latest: Latest;
 
-  constructor(private readonly core: Core, private readonly rows: Rows) {}
+  constructor(private readonly core: Core, private readonly rows: Rows) {
+    this.latest = new Latest(core.requests);
+  }
 
   start(): void {
     const {core, rows} = this;
@@ -60,19 +62,12 @@ export class SampleStrips {
   private async load(): Promise<void> {
     const threads = this.rows.inSight().filter(({kind}) => kind === 'thread').map(({owner}) => owner).slice(0, MOST_THREADS);
     const {from, to} = this.core.view.inSight();
-    this.abort?.abort();
-    if (threads.length === 0) return;
-    const abort = new AbortController();
-    this.abort = abort;
-    await this.core.requests.guard(async () => {
-      try {
-        const answer = await this.core.client.sampleDensity(threads, from, to, COLUMNS, abort.signal);
-        this.hasNone = answer.threads === null;
-        this.shown.value = answer.threads &&
-            {from: Math.floor(from), to: Math.ceil(to), threads: new Map(answer.threads.map(({thread, columns}) => [thread, columns]))};
-      } catch (error) {
-        if (!isReplaced(error)) throw error; // another page asked later
-      }
+    if (threads.length === 0) return this.latest.end();
+    await this.latest.run(async (signal) => {
+      const answer = await this.core.client.sampleDensity(threads, from, to, COLUMNS, signal);
+      this.hasNone = answer.threads === null;
+      this.shown.value = answer.threads &&
+          {from: Math.floor(from), to: Math.ceil(to), threads: new Map(answer.threads.map(({thread, columns}) => [thread, columns]))};
     });
   }
 }

@@ -3,9 +3,9 @@
 
 import {effect, type Signal, signal} from '@preact/signals-core';
 
-import {isReplaced} from '../api/client';
 import type {TreeAnswer, TreeOverTime} from '../api/tables_schema';
 import type {Core} from '../core/core';
+import {Latest} from '../core/requests';
 import type {TreeStrip} from './paint/tree_painter';
 import type {Lane, SubRow} from './rows/lane_parts';
 import type {Rows} from './rows/rows';
@@ -17,9 +17,11 @@ export class TreeStrips {
   readonly shown: Signal<TreeAnswer|null> = signal(null);
   private timer: ReturnType<typeof setTimeout>|undefined;
   private hasNone = false; // the trace has the events of no tree
-  private abort: AbortController|null = null;
+  private readonly latest: Latest;
 
-  constructor(private readonly core: Core, private readonly rows: Rows) {}
+  constructor(private readonly core: Core, private readonly rows: Rows) {
+    this.latest = new Latest(core.requests);
+  }
 
   start(): void {
     const {core} = this;
@@ -51,19 +53,12 @@ export class TreeStrips {
     const lanes = this.rows.inSight();
     if (this.shown.peek() && !lanes.some(({kind}) => kind === 'tree')) return;
     const {from, to} = this.core.view.inSight();
-    this.abort?.abort();
-    const abort = new AbortController();
-    this.abort = abort;
-    await this.core.requests.guard(async () => {
-      try {
-        const answer = await this.core.client.trees(from, to, abort.signal);
-        this.hasNone = answer.trees.length === 0;
-        this.shown.value = answer;
-        const names = answer.trees.map(({name, title}) => ({name, title}));
-        if (names.length !== this.rows.trees.peek().length) this.rows.trees.value = names;
-      } catch (error) {
-        if (!isReplaced(error)) throw error; // another page asked later
-      }
+    await this.latest.run(async (signal) => {
+      const answer = await this.core.client.trees(from, to, signal);
+      this.hasNone = answer.trees.length === 0;
+      this.shown.value = answer;
+      const names = answer.trees.map(({name, title}) => ({name, title}));
+      if (names.length !== this.rows.trees.peek().length) this.rows.trees.value = names;
     });
   }
 }
