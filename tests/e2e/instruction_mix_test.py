@@ -63,7 +63,9 @@ class InstructionMix(unittest.TestCase):
                 low, high = row['self_lo'] / amount, row['self_hi'] / amount
                 shown.append((row['instruction'], low, high, samples))
                 misses[row['instruction']] += not low <= MIX[row['instruction']] <= high
-                self.assertLess(high - low, 0.2)
+                # 2 x 1.96 deviations of a share are at most this; a machine that was
+                # stopped by its host takes fewer samples.
+                self.assertLess(high - low, 2.2 / samples ** 0.5)
         print(f'{RUNS} runs, the intervals that miss:', dict(misses))
         for name in MIX:
             self.assertLessEqual(misses[name], MOST_MISSES, shown)
