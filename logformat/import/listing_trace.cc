@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "logformat/listing_source.h"
 #include "logformat/packet_layout.h"
 
 namespace countrace::importer {
@@ -43,7 +44,8 @@ absl::Status WriteListing(const Listing& listing, TraceOutput& output) {
   logformat::TraceInfo& info = output.description().info;
   info.scope = logformat::SessionScope::kSystem;
   info.command = listing.command;
-  info.source = listing.tool + ", a listing of counts";
+  info.source = listing.tool;
+  info.source += logformat::kListingSource;
   info.cpu_events = listing.events;
   info.begin_ns = kBeginNs;
   // The same for each interval is one note.

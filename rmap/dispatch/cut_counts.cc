@@ -140,6 +140,10 @@ std::uint64_t CountSinceCut(CpuState& cpu, CounterKind kind, std::size_t event,
                             std::uint64_t value,
                             const AttributedInterval& last) {
   const CpuCounters& counters = cpu.counters;
+  // A dump at the edge itself ends the interval of the range before it.
+  if (BeginOf(cpu, last) == last.end_ns && SwitchesShown(counters) == 0) {
+    return 0;
+  }
   const bool known =
       counters.before_present.Has(event) && counters.before[event] <= value;
   const std::uint64_t most =
@@ -160,7 +164,7 @@ std::uint64_t CountSinceCut(CpuState& cpu, CounterKind kind, std::size_t event,
 void AttributeCountsUpTo(CpuState& cpu, const MeasuredDump& next,
                          std::span<const CounterKind> kinds,
                          const AttributedInterval& last,
-                         const MeasureSet& rotating) {
+                         const MeasureSet& rotating, bool at_edge) {
   const logformat::EventRecord& record = next.record;
   const CpuCounters& counters = cpu.counters;
   std::array<std::uint64_t, kMaxMeasures> values{};
@@ -189,6 +193,11 @@ void AttributeCountsUpTo(CpuState& cpu, const MeasuredDump& next,
     }
     const auto shown = Shown(cpu, kinds[i], last);
     const bool stale = counters.stale.Has(i);
+    if (at_edge && begun && most != Bounds::kNone && !stale) {
+      values[i] = from + most;
+      present.Add(i);
+      continue;
+    }
     if (!shown || stale) {
       AddPerhaps(cpu, i, most, last);
       if (stale) continue;
@@ -212,7 +221,9 @@ void AttributeCountsOutside(CpuState& cpu, const MeasuredDump& dump,
                             const MeasureSet& rotating, bool all_paused,
                             bool paused) {
   CpuCounters& counters = cpu.counters;
-  if (!all_paused) AttributeCountsUpTo(cpu, dump, kinds, last, rotating);
+  if (!all_paused) {
+    AttributeCountsUpTo(cpu, dump, kinds, last, rotating, /*at_edge=*/false);
+  }
   counters.uncounted.clear();
   counters.strays.clear();
   counters.cut = false;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "logformat/listing_source.h"
 #include "rmap/dispatch/kernel_layout.h"
 
 namespace countrace::rmap {
@@ -27,6 +28,16 @@ bool HasHooksOf(const logformat::TraceInfo& info,
                      });
 }
 
+std::vector<CounterKind> KindsOf(const logformat::TraceInfo& info,
+                                 std::size_t sets) {
+  std::vector<CounterKind> kinds = CounterKinds(info.cpu_events, sets);
+  if (IsListing(info)) {
+    // No record shows when they happened.
+    std::fill_n(kinds.begin(), info.cpu_events.size(), CounterKind::kOther);
+  }
+  return kinds;
+}
+
 }  // namespace
 
 DispatchTracker::DispatchTracker(const logformat::TraceInfo& info,
@@ -36,7 +47,7 @@ DispatchTracker::DispatchTracker(const logformat::TraceInfo& info,
     : info_(info),
       dumps_(info.cpu_sets()),
       events_(std::min(dumps_.measures(), kMaxMeasures)),
-      kinds_(CounterKinds(info.cpu_events, events_ - info.cpu_events.size())),
+      kinds_(KindsOf(info, events_ - info.cpu_events.size())),
       switches_(static_cast<std::size_t>(
           std::find(kinds_.begin(), kinds_.end(), CounterKind::kSwitches) -
           kinds_.begin())),

@@ -135,11 +135,12 @@ std::uint64_t CountSinceCut(CpuState& cpu, CounterKind kind, std::size_t event,
                             const AttributedInterval& last);
 
 // The range ends with `last`: attributes what records show of the counts since
-// the last dump. `next`: of the next record, perhaps with a dump.
+// the last dump. `next`: of the next record, perhaps with a dump. `at_edge`:
+// it has the time at which the range ends, so that all it counted is inside.
 void AttributeCountsUpTo(CpuState& cpu, const MeasuredDump& next,
                          std::span<const CounterKind> kinds,
                          const AttributedInterval& last,
-                         const MeasureSet& rotating);
+                         const MeasureSet& rotating, bool at_edge);
 
 // A pause lies in the interval that ends with `last` and `dump`: the same, and
 // what else it counted is skipped. `all_paused`: the pause fills it; `paused`:

@@ -123,7 +123,10 @@ void DispatchTracker::EndRange(const EventRecord& record, std::int32_t tid,
   }
   const AttributedInterval last = AttributeTime(*cpu, time_ns, known);
   const std::uint64_t since_ns = BeginOf(*cpu, last);
-  AttributeCountsUpTo(*cpu, Measured(record), kinds_, last, dumps_.rotating());
+  const bool at_edge = record.time_ns == time_ns && !coverage_.paused &&
+                       cpu->counters.pause_edges == coverage_.pause_edges;
+  AttributeCountsUpTo(*cpu, Measured(record), kinds_, last, dumps_.rotating(),
+                      at_edge);
   if (cpu->counters.any_unknown) TakeUnknown(*cpu, since_ns);
   EndLoss(*cpu, time_ns);
   ConfirmOccupant(*cpu);  // nothing contradicts it any more

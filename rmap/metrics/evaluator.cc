@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_format.h"
 #include "base/text/name_escape.h"
+#include "base/text/quantity_format.h"
 #include "rmap/metrics/event_names.h"
 #include "rmap/state/call_paths.h"
 
@@ -254,8 +255,14 @@ Evaluator::Outcome Evaluator::JoinedInput(const Binding& binding,
     }
     if (run == 0) first = input.estimate ? divisor : input;
   }
-  if (first.estimate) return {{}, {}, "its run has a total of 0"};
-  return first;
+  if (!first.estimate) return first;
+  const std::optional<Interval>& total = first.estimate->interval;
+  if (!total || total->hi == 0) return {{}, {}, "its run has a total of 0"};
+  const auto most = static_cast<std::uint64_t>(total->hi);
+  return {{},
+          {},
+          "its total's dumps are outside, up to " + base::FormatCount(most) +
+              " may be inside"};
 }
 
 Evaluator::Outcome Evaluator::InputOf(const Binding& binding,

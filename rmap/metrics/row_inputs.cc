@@ -146,9 +146,19 @@ std::optional<std::uint64_t> RowInputs::Missing(std::size_t event) const {
     return std::nullopt;
   }
   const Books& books = report_.books[event];
-  if (books.doubt.any()) return std::nullopt;  // no bound
+  const std::optional<std::uint64_t> uncounted = Uncounted(books);
+  if (!uncounted) return std::nullopt;
   return books.unattributed +
-         static_cast<std::uint64_t>(std::llabs(books.residual));
+         static_cast<std::uint64_t>(std::llabs(books.residual)) + *uncounted;
+}
+
+// Counts that the total lacks; absent: there is no bound.
+std::optional<std::uint64_t> RowInputs::Uncounted(const Books& books) {
+  if (!books.doubt.any()) return 0;
+  if (!books.doubt.only_cut() || books.doubt.cut_counts == Bounds::kNone) {
+    return std::nullopt;
+  }
+  return books.doubt.cut_counts;
 }
 
 RowInputs::Input RowInputs::Task(const std::optional<std::uint64_t>& value,
@@ -411,9 +421,9 @@ RowInputs::Input RowInputs::AccountOfBooks(std::size_t event,
   const std::optional<std::uint64_t> missing = Missing(event);
   switch (account) {
     case Account::kTotal:
-      return Exactly(books.total, total_quality);
+      return Task(books.total, total_quality, Uncounted(books));
     case Account::kUnattributed:
-      return Exactly(books.unattributed, total_quality);
+      return Task(books.unattributed, total_quality, Uncounted(books));
     case Account::kProcesses:
       return Task(books.processes, quality, missing);
     case Account::kOwn:

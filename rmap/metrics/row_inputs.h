@@ -58,6 +58,7 @@ class RowInputs {
              std::optional<std::uint64_t> missing) const;
   // The event's count in the books that no account has; absent: unknown.
   std::optional<std::uint64_t> Missing(std::size_t event) const;
+  static std::optional<std::uint64_t> Uncounted(const Books& books);
   std::optional<std::size_t> EventIndex(const std::string& event) const;
 
   const Report& report_;

@@ -91,9 +91,13 @@ class TreeRows {
       };
       made.share = joined(tree_.nodes[0].rule).value;
       Take(joined(tree_.per), made);
-      made.count = evaluator_.Value(node.rule, request_.scope, row).value;
-      if (request_.scope == Scope::kTrace && !made.count) {
-        made.count = OfFirstRun(node.rule).value;
+      MetricValue count = evaluator_.Value(node.rule, request_.scope, row);
+      if (request_.scope == Scope::kTrace && !count.value) {
+        count = OfFirstRun(node.rule);
+      }
+      // A lower bound of 0 is none.
+      if (count.quality != Quality::kBounded || count.value != 0.0) {
+        made.count = count.value;
       }
       table_.rows.push_back(std::move(made));
     }

@@ -433,6 +433,9 @@ struct BooksDoubt {
                cut_intervals !=
            0;
   }
+  bool only_cut() const {
+    return wrapped_intervals + went_back_intervals + other_mmcr_intervals == 0;
+  }
 };
 
 // One account set: total = processes + idle + interrupts + outside +

@@ -177,11 +177,9 @@ std::optional<StatNumber> EventNumber(const Report& report, std::size_t event) {
         WhyBounded(report));
   }
   if (const BooksDoubt& doubt = books.doubt; doubt.any()) {
-    const bool cut = doubt.wrapped_intervals + doubt.went_back_intervals +
-                         doubt.other_mmcr_intervals ==
-                     0;
-    number.bounds = {number.value,
-                     cut ? AddBounded(most, doubt.cut_counts) : Bounds::kNone};
+    number.bounds = {number.value, doubt.only_cut()
+                                       ? AddBounded(most, doubt.cut_counts)
+                                       : Bounds::kNone};
     number.quality = Quality::kBounded;
     number.note = DoubtOf(books.doubt);
   }

@@ -241,6 +241,22 @@ class Cpi(unittest.TestCase):
                               for row in intervals],
                              [(77, 2, None),
                               (0, None, "its run has a total of 0")])
+            # Each interval ends with a dump: what it counted is all in it.
+            listing = pathlib.Path(folder, "seconds.csv")
+            listing.write_text("".join(
+                f"     {at}.000000000,{count},,page-faults,1000000000,100.00,,\n"
+                for at, count in ((1, 1000), (2, 3000), (3, 500))))
+            self.assertEqual(
+                [row["count"] for row in rows(*words, "--by", "time", "--every",
+                                              "1s", listing)],
+                [1000, 3000, 500])
+            # The dumps at 1 s and 2 s are outside, and an edge cuts what they
+            # counted.
+            inside, = rows(*words, "--from", "1.1s", "--to", "1.9s", listing)
+            self.assertEqual(
+                (inside["count"], inside["value"], inside["absent"]),
+                (None, None,
+                 "its total's dumps are outside, up to 1,500 may be inside"))
             one, = rows(*words, "--by", "process", "--process", "perf*",
                         LISTINGS / "perf-stat-cpus.csv")
             self.assertEqual((one["owner"], one["count"], one["share"]),

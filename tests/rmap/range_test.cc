@@ -239,6 +239,28 @@ TEST_CASE("range: a count without records that an edge cuts is in the limits",
   CHECK(report.books[3].doubt.cut_counts == 10000);
 }
 
+// The dump at 1600 ends the interval of the range before it.
+TEST_CASE("range: a dump at its edge cuts no count", "[rmap][range]") {
+  MemoryTrace trace;
+  TwoThreads(trace);
+  const Report before = ReportOf(trace, {.until_ns = 1600});
+  CHECK(before.books[0].total == 600);
+  CHECK(before.books[1].total == 2);
+  CHECK(before.books[3].total == 6000);
+  const Report behind = ReportOf(trace, {.from_ns = 1600});
+  CHECK(behind.books[0].total == 400);
+  CHECK(behind.books[1].total == 0);
+  CHECK(behind.books[3].total == 4000);
+  for (const Report* report : {&before, &behind}) {
+    CHECK_FALSE(report->books[3].doubt.any());
+    for (const ThreadRow& row : report->threads) CHECK(row.bounds.empty());
+  }
+  // One that begins behind a dump has only a part of what it counted.
+  const Report inside = ReportOf(trace, {1250, 1600});
+  CHECK(inside.books[3].total == 0);
+  CHECK(inside.books[3].doubt.cut_counts == 6000);
+}
+
 // The run time of a dispatch is counted at the switch that ends it.
 TEST_CASE("range: a dump inside a cut dispatch has none of its run time",
           "[rmap][range]") {
