@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_format.h"
+
 namespace countrace::importer {
 
 std::optional<FieldPlace> FindField(const bt_event_class& event,
