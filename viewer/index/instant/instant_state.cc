@@ -21,7 +21,7 @@ struct ThreadRows {
 
 struct FoundThread {
   ThreadState state;
-  std::optional<std::uint32_t> run;  // its row
+  std::optional<std::uint32_t> run, wait;  // its rows
 };
 
 // Small is first.
@@ -185,7 +185,7 @@ class StateReader {
       return;
     }
     if (run) thread.recent_ns = RecentOf(*run);
-    found_.push_back({std::move(thread), rows_.run});
+    found_.push_back({std::move(thread), rows_.run, rows_.wait});
   }
 
   std::uint64_t RecentOf(const ThreadRun& run) const {
@@ -211,6 +211,10 @@ class StateReader {
     }
     for (const std::size_t i : order) {
       FoundThread& found = found_[i];
+      if (found.wait) {
+        found.state.wait_ns =
+            IntervalRow(index_, *found.wait).Before(state_.time_ns, 0).value;
+      }
       if (found.run) {
         AddSums(ThreadRun(index_, *found.run, interrupts_), found.state);
       }
@@ -274,7 +278,6 @@ class StateReader {
         thread.state = RunState::kWaiting;
         thread.since_ns = waits.leaf(*wait).begin_ns;
       }
-      thread.wait_ns = waits.Before(state_.time_ns, 0).value;
     }
     if (run == nullptr) return;
     if (FindPausedRunState(*run, thread)) return;

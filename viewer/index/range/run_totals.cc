@@ -47,15 +47,23 @@ RunTotals RunTotalsIn(const ThreadRun& run, TimeRange range,
   const IntervalRow& row = run.dispatches();
   totals.counts.resize(events);
   totals.marks.resize(events);
-  totals.dispatches =
-      row.FirstBeginning(range.end_ns) - row.FirstBeginning(range.begin_ns);
-  totals.on_cpu_ns =
-      run.OnCpuBefore(range.end_ns) - run.OnCpuBefore(range.begin_ns);
-  // Dispatches that an edge cuts have any part of their counts in the range.
+  totals.incomplete = (row.entry().flags & kRowCountsUnknown) != 0;
   const std::uint64_t first = row.FirstNotOver(range.begin_ns);
-  const std::uint64_t first_whole = row.FirstBeginning(range.begin_ns);
-  const std::uint64_t end_whole = row.FirstNotOver(range.end_ns);
   const std::uint64_t end = row.FirstBeginning(range.end_ns);
+  // Most threads of a machine sleep: all that is in the range are faults whose
+  // dispatch is not known.
+  const bool slept = first >= end;
+  if (slept && run.FaultsIn(range) == 0) return totals;
+  // Dispatches that an edge cuts have any part of their counts in the range.
+  const std::uint64_t first_whole =
+      slept ? first : row.FirstBeginning(range.begin_ns, first);
+  const std::uint64_t end_whole =
+      slept ? first : row.FirstNotOver(range.end_ns, first);
+  if (!slept) {
+    totals.dispatches = end - first_whole;
+    totals.on_cpu_ns =
+        run.OnCpuBefore(range.end_ns) - run.OnCpuBefore(range.begin_ns);
+  }
   const auto sum = [&](std::uint64_t begin, std::uint64_t until,
                        std::uint32_t event) -> std::uint64_t {
     if (until <= begin) return 0;
@@ -79,7 +87,6 @@ RunTotals RunTotalsIn(const ThreadRun& run, TimeRange range,
       }
     }
   }
-  totals.incomplete = (row.entry().flags & kRowCountsUnknown) != 0;
   return totals;
 }
 

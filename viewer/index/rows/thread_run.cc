@@ -100,12 +100,20 @@ std::uint64_t ThreadRun::FaultsIn(TimeRange range) const {
   const RowEntry& entry = index_.rows()[*faults_];
   const PackedBlocks times(
       index_.bytes(), index_.At<std::uint64_t>(entry.leaf_offset), kFaultShape);
-  const auto before = [&](std::uint64_t time_ns) {
-    return PartitionPoint(0, entry.leaves, [&](std::uint64_t number) {
-      return times.Value(number, 0) < time_ns;
+  const auto time = [&](std::uint64_t number) {
+    return times.Value(number, 0);
+  };
+  if (entry.leaves == 0 || time(0) >= range.end_ns ||
+      time(entry.leaves - 1) < range.begin_ns) {
+    return 0;
+  }
+  const auto before = [&](std::uint64_t time_ns, std::uint64_t from) {
+    return PartitionPoint(from, entry.leaves, [&](std::uint64_t number) {
+      return time(number) < time_ns;
     });
   };
-  return before(range.end_ns) - before(range.begin_ns);
+  const std::uint64_t first = before(range.begin_ns, 0);
+  return before(range.end_ns, first) - first;
 }
 
 IntervalRow::Cumulative ThreadRun::CountBefore(std::uint64_t time_ns,

@@ -48,6 +48,8 @@ class ThreadRun {
   // no record.
   IntervalRow::Cumulative CountBefore(std::uint64_t time_ns,
                                       std::uint32_t event) const;
+  // Page faults that have records of their own.
+  std::uint64_t FaultsIn(TimeRange range) const;
   CountRule RuleOf(std::uint32_t event) const { return index_.RuleOf(event); }
   // When it was blocked, in a trace with pauses; null in others, or if it never
   // was.
@@ -64,8 +66,6 @@ class ThreadRun {
   std::uint64_t BlockedBefore(std::uint64_t time_ns) const;
 
  private:
-  std::uint64_t FaultsIn(TimeRange range) const;
-
   const TimelineIndex& index_;
   IntervalRow dispatches_;
   const InterruptRows& interrupts_;
