@@ -574,10 +574,14 @@ TEST_CASE("http_site: of requests that wait for a report the last one stays",
           "[viewer][http]") {
   const BuiltIndex built = BuildSyntheticIndex({.dispatches = 300});
   const TraceEvents events("/no/such/trace");
+  const std::string target = GENERATE(
+      "aggregate?from=0&to=1000&by=report", "calltree?from=0&to=1000",
+      "compare?before_from=0&before_to=9&from=10&to=20", "csv?table=process");
+  CAPTURE(target);
   const auto ask = [&] {
     HttpRequest request;
     request.method = "GET";
-    request.target = "/api/v1/aggregate?from=0&to=1000&by=report";
+    request.target = "/api/v1/" + target;
     return AnswerApi(*built.index, &events, request).status;
   };
   std::unique_lock making(MakingReport());

@@ -3,7 +3,6 @@
 #include <malloc.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -46,11 +45,9 @@ class KeptReports {
       wanted_[trace_path] = {key, number};
       if (Kept kept = Find(key)) return kept;
     }
-    // Each that waits has one of the server's threads.
-    std::unique_lock making(MakingReport(), std::defer_lock);
-    while (!making.try_lock_for(std::chrono::milliseconds(50))) {
-      if (!IsLast(trace_path, number)) return absl::CancelledError();
-    }
+    const auto turn =
+        TurnToReport([&, &path = trace_path] { return IsLast(path, number); });
+    if (!turn.owns_lock()) return absl::CancelledError();
     {
       const std::lock_guard lock(mutex_);
       if (Kept kept = Find(key)) return kept;  // another request has read it

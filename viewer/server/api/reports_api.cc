@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
@@ -38,7 +37,7 @@ namespace {
 using Json = nlohmann::json;
 
 // A page that selects another range has no use for the last answer.
-std::atomic<std::uint64_t> newest_comparison{0}, newest_tree{0};
+std::atomic<std::uint64_t> newest_comparison{0}, newest_tree{0}, newest_csv{0};
 
 HttpResponse Csv(const TimelineIndex& index, const TraceEvents& events,
                  ApiQuery& query) {
@@ -54,7 +53,12 @@ HttpResponse Csv(const TimelineIndex& index, const TraceEvents& events,
   }
   std::string text;
   {
-    const std::lock_guard lock(MakingReport());
+    // One that is being made goes on.
+    const std::uint64_t own = ++newest_csv;
+    const auto turn = TurnToReport([own] { return newest_csv == own; });
+    if (!turn.owns_lock()) {
+      return Refuse(409, "A later request took the place of this one");
+    }
     const auto report =
         ReportOf(events.trace_path(), *range,
                  {.preemptors = table->second == rmap::ReportBy::kPreemptor});
@@ -146,13 +150,14 @@ HttpResponse CallTree(const TimelineIndex& index, const TraceEvents& events,
   }
   const TreeTable& table = by == "segment" ? kSegments : kPaths;
   const std::uint64_t own = ++newest_tree;
-  const auto is_wanted = [own](const logformat::Progress&) {
-    return newest_tree == own;
-  };
+  const auto is_wanted = [own] { return newest_tree == own; };
   Json answer;
   {
-    const std::lock_guard lock(MakingReport());
-    auto report = ReportOf(events.trace_path(), *range, {}, is_wanted);
+    const auto turn = TurnToReport(is_wanted);
+    auto report = turn.owns_lock()
+                      ? ReportOf(events.trace_path(), *range, {},
+                                 [&](const auto&) { return is_wanted(); })
+                      : absl::CancelledError();
     if (absl::IsCancelled(report.status())) {
       return Refuse(409, "A later request took the place of this one");
     }
@@ -255,14 +260,15 @@ HttpResponse CompareSides(const Side& before, const Side& after,
   Json answer;
   {
     const std::uint64_t own = ++newest_comparison;
-    const auto is_wanted = [own](const logformat::Progress&) {
-      return newest_comparison == own;
-    };
-    const std::lock_guard lock(MakingReport());
+    const auto is_wanted = [own] { return newest_comparison == own; };
+    const auto turn = TurnToReport(is_wanted);
     std::vector<rmap::Report> sides[2];
     for (const int side : {0, 1}) {
       const auto& [trace_path, range] = side == 0 ? before : after;
-      auto report = ReportOf(trace_path, range, {}, is_wanted);
+      auto report = turn.owns_lock()
+                        ? ReportOf(trace_path, range, {},
+                                   [&](const auto&) { return is_wanted(); })
+                        : absl::CancelledError();
       if (absl::IsCancelled(report.status())) {
         return Refuse(409, "A later comparison took the place of this one");
       }

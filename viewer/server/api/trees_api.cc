@@ -4,14 +4,11 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -31,8 +28,6 @@ namespace {
 using Json = nlohmann::json;
 using rmap::metrics::KnownTree;
 using rmap::metrics::TreeInterval;
-
-constexpr std::chrono::milliseconds kLookAgain(20);
 
 Json IntervalJson(const TreeInterval& interval, std::size_t tree,
                   std::uint64_t begin_ns) {
@@ -97,13 +92,9 @@ HttpResponse AnswerTrees(const TimelineIndex& index, const TraceEvents* events,
       in, requests,
       [&path, &newest, own](std::uint64_t from_ns, std::uint64_t until_ns)
           -> absl::StatusOr<rmap::Report> {
-        // Other tables are made between two passes. Who is not wanted any more
-        // leaves its thread of the server.
-        std::unique_lock lock(MakingReport(), std::try_to_lock);
-        for (; !lock.owns_lock(); lock.try_lock()) {
-          if (newest != own) return absl::CancelledError();
-          std::this_thread::sleep_for(kLookAgain);
-        }
+        // Other tables are made between two passes.
+        const auto turn = TurnToReport([&] { return newest == own; });
+        if (!turn.owns_lock()) return absl::CancelledError();
         return ReportOf(path, {from_ns, until_ns}, {},
                         [&newest, own](const logformat::Progress&) {
                           return newest == own;

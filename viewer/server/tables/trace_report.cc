@@ -1,7 +1,9 @@
 #include "viewer/server/tables/trace_report.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <utility>
 #include <vector>
@@ -11,6 +13,8 @@
 
 namespace countrace::viewer {
 namespace {
+
+constexpr std::chrono::milliseconds kLookAgain(20);
 
 // Numbers of rows that the index has under another one: of those with their pid
 // or tid, which may be reused, the one first seen at the nearest time; or, as
@@ -76,6 +80,13 @@ std::optional<rmap::TableRange> ReportRange(const TimelineIndex& index,
 std::timed_mutex& MakingReport() {
   static auto& mutex = *new std::timed_mutex;
   return mutex;
+}
+
+std::unique_lock<std::timed_mutex> TurnToReport(
+    const std::function<bool()>& is_wanted) {
+  std::unique_lock turn(MakingReport(), std::defer_lock);
+  while (is_wanted() && !turn.try_lock_for(kLookAgain)) continue;
+  return turn;
 }
 
 absl::StatusOr<rmap::Report> ReportOf(const std::string& trace_path,

@@ -5,6 +5,7 @@
 #ifndef COUNTRACE_VIEWER_SERVER_TABLES_TRACE_REPORT_H_
 #define COUNTRACE_VIEWER_SERVER_TABLES_TRACE_REPORT_H_
 
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -25,6 +26,11 @@ std::optional<rmap::TableRange> ReportRange(const TimelineIndex& index,
 
 // To be held while a report is made: its rows are most of the server's memory.
 std::timed_mutex& MakingReport();
+
+// Waits for MakingReport() as long as `is_wanted`: who waits has one of the
+// server's threads. The result does not own it where it was not.
+std::unique_lock<std::timed_mutex> TurnToReport(
+    const std::function<bool()>& is_wanted);
 
 // Requires: MakingReport() is held.
 absl::StatusOr<rmap::Report> ReportOf(
