@@ -21,6 +21,7 @@
 #include "viewer/index/instant/instant_state.h"
 #include "viewer/index/range/range_totals.h"
 #include "viewer/index/range/thread_totals.h"
+#include "viewer/index/range/wait_totals.h"
 
 namespace countrace::viewer {
 namespace {
@@ -162,6 +163,37 @@ TEST_CASE("range marks: a range away from what is unattributed is exact",
   CHECK(before.dispatches == 1);
   CHECK(!before.bounded);
   CHECK(ThreadAt(indexed, 2000, 8).bounded);
+}
+
+TEST_CASE("range marks: waits beside a computed switch are inferred",
+          "[viewer][loss]") {
+  MemoryTrace trace;
+  Describe(trace);
+  trace.Dump(1000, 0, CountersReason::kBegin, 7, {0, 0, 0, 0, 0});
+  trace.Dispatch(1100, 0, 7, 8, 0, {100, 0, 0, 100, 100});
+  trace.SwitchIn(1200, 0, 8, 9, /*computed=*/true);
+  trace.Dispatch(1300, 0, 9, 7, 0, {300, 0, 2, 300, 300});
+  trace.Dispatch(1500, 0, 7, 8, 0, {500, 0, 3, 500, 500});
+  trace.Dispatch(1600, 0, 8, 7, 0, {600, 0, 4, 600, 600});
+  trace.Dump(2000, 0, CountersReason::kEnd, 7, {1000, 0, 4, 1000, 1000});
+  const Indexed indexed = IndexOf(trace);
+  const auto is_inferred = [&](TimeRange range, std::int32_t pid) {
+    const auto waits =
+        WaitsIn(*indexed.index, {range.begin_ns - 1000, range.end_ns - 1000});
+    REQUIRE(waits.ok());
+    std::size_t rows = 0, inferred = 0;
+    for (const WaitRow& row : *waits) {
+      if (indexed.index->processes()[row.process].pid != pid) continue;
+      ++rows;
+      inferred += row.qualities.Has(rmap::Quality::kInferred);
+    }
+    CHECK(rows != 0);
+    return inferred == rows;
+  };
+  CHECK(is_inferred({1100, 1500}, 8));
+  // It waited for 8 and 9, until when is computed.
+  CHECK(is_inferred({1100, 1300}, 7));
+  CHECK_FALSE(is_inferred({1500, 1600}, 7));
 }
 
 TEST_CASE("range marks: an interrupt without its exit is perhaps its thread's",

@@ -12,6 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "viewer/index/file/sorted_front.h"
 #include "viewer/index/range/wait_split.h"
+#include "viewer/index/rows/inferred_switches.h"
 #include "viewer/index/rows/thread_run.h"
 #include "viewer/index/rows/thread_states.h"
 
@@ -326,6 +327,27 @@ void SetBounded(const TimelineIndex& index, TimeRange range,
   }
 }
 
+// Computed switches in the range: of a thread of the process, or of the one
+// that the row names.
+void SetInferred(const TimelineIndex& index, TimeRange range,
+                 std::vector<WaitRow>& rows) {
+  std::set<std::uint32_t> threads, processes;
+  std::uint32_t last = kNoKey;  // they are sorted by thread
+  for (const InferredStep& step : index.inferred_switches()) {
+    if (step.thread == std::exchange(last, step.thread) ||
+        !InferredSwitchesIn(index, step.thread, range).switched) {
+      continue;
+    }
+    threads.insert(step.thread);
+    processes.insert(index.ProcessOf(step.thread));
+  }
+  for (WaitRow& row : rows) {
+    if (processes.contains(row.process) || threads.contains(row.by_thread)) {
+      row.qualities.Add(rmap::Quality::kInferred);
+    }
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<WaitRow>> WaitsIn(const TimelineIndex& index,
@@ -347,6 +369,7 @@ absl::StatusOr<std::vector<WaitRow>> WaitsIn(const TimelineIndex& index,
   }
   std::vector<WaitRow> rows = waits.Take(sorted);
   SetBounded(index, range, rows);
+  SetInferred(index, range, rows);
   return rows;
 }
 
