@@ -22,7 +22,7 @@ void SlowestCalls::ReadValues(std::uint32_t hook_id, bool exit,
 
 std::optional<SlowestCalls::Values> SlowestCalls::Begins(
     const SegmentBegin& begin, const Values* /*inside*/) {
-  if (!hooks_.contains(begin.hook_id)) return std::nullopt;
+  if (begin.cut || !hooks_.contains(begin.hook_id)) return std::nullopt;
   Values values;
   ReadValues(begin.hook_id, /*exit=*/false, values);
   return values;

@@ -54,7 +54,7 @@ class TimedCalls : public TimelineObserver {
 
  protected:
   // Absent: the call is not wanted. `inside`: the innermost open call of the
-  // thread that is wanted; null: none.
+  // thread that is wanted; null: none. One that is `cut` has no record here.
   virtual std::optional<Note> Begins(const SegmentBegin& begin,
                                      const Note* inside) = 0;
   // The call's begin is recorded.
@@ -103,7 +103,6 @@ void TimedCalls<Note>::OnBlocked(const BlockedSpan& blocked) {
 
 template <typename Note>
 void TimedCalls<Note>::OnSegmentBegin(const SegmentBegin& begin) {
-  if (begin.cut) return;
   std::vector<Open>& open = open_[static_cast<std::uint32_t>(begin.thread)];
   while (!open.empty() && open.back().depth >= begin.depth) open.pop_back();
   std::optional<Note> note = Begins(begin, OpenCall(begin.thread));

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/numbers.h"
 #include "rmap/noted_reader.h"
 #include "rmap/pipeline.h"
 #include "rmap/timed_calls.h"
@@ -33,6 +34,14 @@ void Merge(std::vector<LostTime>& lost) {
 void AddLoss(const LostTime& loss, std::vector<LostTime>& lost) {
   lost.push_back(loss);
   if (lost.size() >= kMostLosses) Merge(lost);
+}
+
+// What equal values have in common: of an integer below 0 its 64 bits without a
+// sign, as a hook that takes it for unsigned has them.
+std::string KeyOf(const std::string& id) {
+  std::int64_t value = 0;
+  if (!id.starts_with('-') || !absl::SimpleAtoi(id, &value)) return id;
+  return std::to_string(static_cast<std::uint64_t>(value));
 }
 
 // A call that is open.
@@ -120,6 +129,8 @@ class JoinedCalls final : public TimedCalls<JoinedCall>, public RecordNotes {
 
  private:
   static constexpr std::uint32_t kNoRequest = ~std::uint32_t{0};
+  // The request of a call that began in a pause, in which no value is read.
+  static constexpr std::uint32_t kNotRecorded = kNoRequest - 1;
   static constexpr std::size_t kIdBytes = 64;  // of a call, on average
 
   // Thread, hook, depth, and when the call began, which its stack is known by.
@@ -132,7 +143,10 @@ class JoinedCalls final : public TimedCalls<JoinedCall>, public RecordNotes {
     if (begin.goes_on) {  // the record that is being read is not its enter
       const auto left = left_.find(
           {begin.thread, begin.hook_id, begin.depth, begin.began_ns});
-      if (left == left_.end()) return std::nullopt;
+      if (left == left_.end() && !begin.cut) return std::nullopt;
+      if (left == left_.end()) {
+        return JoinedCall{kNotRecorded, /*goes_on=*/true, begin.began_ns};
+      }
       return JoinedCall{left->second, /*goes_on=*/true, begin.began_ns};
     }
     const auto request = RequestOf(begin.hook_id);
@@ -141,6 +155,10 @@ class JoinedCalls final : public TimedCalls<JoinedCall>, public RecordNotes {
     return std::nullopt;
   }
   void Ends(TimedCall call, JoinedCall of) override {
+    if (of.request == kNotRecorded) {
+      out_.without_value += span_->is_left ? 0 : 1;
+      return;
+    }
     const PartKey key(call.thread, call.hook_id, span_->depth, of.began_ns);
     if (span_->is_left) {
       left_[key] = of.request;
@@ -177,7 +195,8 @@ class JoinedCalls final : public TimedCalls<JoinedCall>, public RecordNotes {
     }
     const auto id = values_.Of(*record_, hook_id);
     if (!id) return std::nullopt;
-    const auto found = numbers_.find(*id);
+    const std::string key = KeyOf(*id);
+    const auto found = numbers_.find(key);
     if (found != numbers_.end()) return found->second;
     if (out_.calls.size() >= most_calls_ ||
         id_bytes_ + id->size() > kIdBytes * most_calls_) {
@@ -185,7 +204,8 @@ class JoinedCalls final : public TimedCalls<JoinedCall>, public RecordNotes {
     }
     id_bytes_ += id->size();
     const auto number = static_cast<std::uint32_t>(numbers_.size());
-    return numbers_.emplace(*id, number).first->second;
+    if (key != *id) signed_ids_[number] = *id;
+    return numbers_.emplace(key, number).first->second;
   }
 
   // What is inside a call whose value is not known, as its exit says later.
@@ -204,6 +224,7 @@ class JoinedCalls final : public TimedCalls<JoinedCall>, public RecordNotes {
   void Number() {
     std::vector<const std::string*> ids(numbers_.size());
     for (const auto& [id, number] : numbers_) ids[number] = &id;
+    for (const auto& [number, id] : signed_ids_) ids[number] = &id;
     std::vector<std::uint32_t> by_begin(ids.size(), kNoRequest);
     std::ranges::sort(out_.calls, {}, [](const RequestCall& call) {
       return std::tuple(call.begin_ns, call.thread, call.end_ns);
@@ -226,7 +247,9 @@ class JoinedCalls final : public TimedCalls<JoinedCall>, public RecordNotes {
   const std::size_t most_calls_;
   const logformat::EventRecord* record_ = nullptr;
   const SegmentSpan* span_ = nullptr;  // that is being read
-  absl::flat_hash_map<std::string, std::uint32_t> numbers_;
+  absl::flat_hash_map<std::string, std::uint32_t> numbers_;  // by KeyOf()
+  // Of those whose first value is below 0.
+  std::map<std::uint32_t, std::string> signed_ids_;
   std::size_t id_bytes_ = 0;
   // The requests of calls that go on when the thread is back on their stack, or
   // behind a pause.

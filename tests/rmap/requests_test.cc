@@ -258,6 +258,44 @@ TEST_CASE("requests: a pause cuts a call, which stays of its request",
   CHECK(requests.sums[1].calls.value == 1);
 }
 
+TEST_CASE("requests: what is inside a call that began in a pause is none",
+          "[rmap][requests][pauses]") {
+  MemoryTrace trace = Program();
+  trace.mutable_info().begin_ns = 900;
+  trace.HookRecord(900, {7, 8, kDepth, false, 0, {1}});
+  trace.HookRecord(920, {7, 8, kServe, false, 0, {51}});
+  trace.HookRecord(1010, {7, 8, kInner, false, 0, {53}});
+  trace.HookRecord(1020, {7, 8, kInner, true});
+  // It goes on behind another pause.
+  trace.HookRecord(1210, {7, 8, kInner, false, 0, {54}});
+  trace.HookRecord(1220, {7, 8, kInner, true});
+  trace.HookRecord(1230, {7, 8, kServe, true});
+  trace.HookRecord(1240, {7, 8, kServe, false, 0, {52}});
+  trace.HookRecord(1250, {7, 8, kServe, true});
+  trace.mutable_info().pauses = {{910, 950}, {1100, 1150}};
+  const Requests requests = Join(trace, "arg0");
+  CHECK(Ids(requests) == std::vector<std::string>{"52"});
+  CHECK(requests.without_value == 1);
+}
+
+TEST_CASE("requests: 64 bits are one value, with a sign or without",
+          "[rmap][requests]") {
+  constexpr std::uint32_t kSigned = 14;
+  MemoryTrace trace = Program();
+  trace.AddHook(kSigned, HookKind::kSegment, "client", "signed",
+                HookOrigin::kProgram, {PayloadType::kInt});
+  const std::uint64_t bits = ~std::uint64_t{0} - 4;
+  trace.HookRecord(1000, {7, 7, kSigned, false, 0, {bits}});
+  trace.HookRecord(1010, {7, 7, kSigned, true});
+  trace.HookRecord(1020, {7, 8, kServe, false, 0, {bits}});
+  trace.HookRecord(1030, {7, 8, kServe, true});
+  trace.HookRecord(1040, {7, 8, kServe, false, 0, {5}});
+  trace.HookRecord(1050, {7, 8, kServe, true});
+  const Requests requests = Join(trace, "arg0");
+  REQUIRE(Ids(requests) == std::vector<std::string>{"-5", "5"});
+  CHECK(requests.sums[0].calls.value == 2);
+}
+
 TEST_CASE("requests: calls of two stacks stay of their requests",
           "[rmap][requests][stacks]") {
   constexpr std::uint32_t kStack = 13;
