@@ -34,7 +34,7 @@ export function startServer(command, args) {
       const address = /http:\/\/127\.0\.0\.1:\d+\/\?token=[0-9a-f]+/.exec(line);
       if (!address) return;
       clearTimeout(timer);
-      resolve({url: address[0], stop: () => stop(child)});
+      resolve({url: address[0], pid: child.pid, stop: () => stop(child)});
     };
     createInterface({input: child.stdout}).on('line', onLine);
     createInterface({input: child.stderr}).on('line', onLine);

@@ -64,6 +64,8 @@ try {
   const {page} = session;
   await page.setViewportSize({width: WIDTH, height: HEIGHT});
   await session.visit(server.url, `#from=${begin}&to=${end}&t=${begin}&event=2`);
+  const {durationNs} = await session.ask('__pv.view()');
+  if (end > durationNs) throw new Error(`the window ends at ${to} ms, the trace at ${durationNs / 1e6} ms: name another, FROM_MS TO_MS`);
   await session.key('q'); // more room for the rows
   const shots = [];
   // The window takes ten seconds, 300 frames.

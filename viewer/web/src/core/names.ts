@@ -40,6 +40,7 @@ export class Names {
   private readonly asked = {processes: new Set<number>(), threads: new Set<number>()};
   private readonly numbers = new Map<string, number>(); // of hooks
   private numberedAt = 0;
+  private coming: Promise<void> = Promise.resolve(); // what was asked for last
   private missing: {processes: number[]; threads: number[]} = {processes: [], threads: []};
 
   constructor(readonly trace: TraceInfo, private readonly source: NameSource|null = null) {
@@ -56,6 +57,12 @@ export class Names {
     const item = this.threads.get(number);
     if (!item) this.ask('threads', number);
     return item;
+  }
+  // Resolves when all of these are here, or cannot be.
+  know(processes: readonly number[], threads: readonly number[]): Promise<void> {
+    for (const number of processes) this.process(number);
+    for (const number of threads) this.thread(number);
+    return this.coming;
   }
   addProcess(item: ProcessItem): void {
     this.processes.set(item.process, {...item, comm: clean(item.comm)});
@@ -97,7 +104,7 @@ export class Names {
     // One request for all that a frame, or a table, misses.
     if (this.missing.processes.length + this.missing.threads.length === 0) {
       ++this.pending;
-      setTimeout(() => void this.fetch(), 0);
+      this.coming = new Promise((done) => setTimeout(() => void this.fetch().then(done), 0));
     }
     this.missing[kind].push(number);
   }

@@ -17,7 +17,7 @@ const REST_MS = 200; // lanes come and go when a zoom rests
 const DRAG_MS = 40; // after the last move of a drag
 const MOST_LANES = 200;
 const LANE_SPANS = 64; // calls of a lane
-const MOST_SPANS = 4096; // of the request that is followed
+export const MOST_SPANS = 4096; // of the request that is followed
 const RETRY_MS = 300;
 const LONGEST_RETRY_MS = 10_000;
 

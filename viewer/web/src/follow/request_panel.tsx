@@ -4,7 +4,7 @@ import {clean, hookName, threadName} from '../core/names';
 import {css} from '../core/palette';
 import {formatCount, formatDuration} from '../core/units';
 import {useSignal} from '../core/use_signal';
-import type {Follow} from './follow';
+import {type Follow, MOST_SPANS} from './follow';
 
 const MOST = 40;
 
@@ -30,6 +30,7 @@ export function RequestPanel({follow}: {follow: Follow}) {
             {hookName(core.names, span.hook)} {span.point ? '' : formatDuration(span.end_ns - span.begin_ns)}</button>
         </li>
       ))}</ul>
+      {row.spans.length >= MOST_SPANS && <p class="loss-note">Its lane, and the thread that comes into view, are of its first {formatCount(MOST_SPANS)} calls.</p>}
       {row.calls > spans.length && <p class="faint">and {formatCount(row.calls - spans.length)} more calls</p>}
     </section>
   );

@@ -125,6 +125,10 @@ export class PlayheadState {
   });
   private async framesOf(times: readonly number[], since: number, window: number): Promise<ShownFrame[]> {
     const answers = await this.core.client.frames([...times], {...this.request(), since, window});
+    // In one request, as each that comes draws the whole page.
+    await this.core.names.know(
+        answers.flatMap((frame) => [...frame.so_far.processes, ...frame.recent.processes].map((row) => row.process)),
+        answers.flatMap(({state}) => [...state.cpus.flatMap((cpu) => cpu.thread ?? []), ...state.threads.map((one) => one.thread)]));
     return answers.map((frame) => ({...frame, t: frame.state.t, idle: idleAround(frame.state), showBeside: null}));
   }
   // For the page that leads this one.

@@ -38,7 +38,9 @@ export class Replay {
       if (!requests.lost.value) this.now.load(play.value.at);
     });
     effect(() => {
-      running.value = new Set(play.value.playing ? this.now.instant.value?.cpus.flatMap((cpu) => cpu.thread ?? []) ?? [] : []);
+      const threads = new Set(play.value.playing ? this.now.instant.value?.cpus.flatMap((cpu) => cpu.thread ?? []) ?? [] : []);
+      const before = running.peek();
+      if (threads.size !== before.size || [...threads].some((thread) => !before.has(thread))) running.value = threads;
     });
     const playing = computed(() => play.value.playing);
     effect(() => {
