@@ -248,8 +248,7 @@ class JoinedCalls final : public TimedCalls<JoinedCall>, public RecordNotes {
   const logformat::EventRecord* record_ = nullptr;
   const SegmentSpan* span_ = nullptr;  // that is being read
   absl::flat_hash_map<std::string, std::uint32_t> numbers_;  // by KeyOf()
-  // Of those whose first value is below 0.
-  std::map<std::uint32_t, std::string> signed_ids_;
+  std::map<std::uint32_t, std::string> signed_ids_;  // those that are below 0
   std::size_t id_bytes_ = 0;
   // The requests of calls that go on when the thread is back on their stack, or
   // behind a pause.

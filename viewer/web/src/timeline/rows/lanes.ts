@@ -68,7 +68,7 @@ export function layOut(
   if (y - top <= STUCK_MOST * height) for (const lane of lanes) lane.stuck = true;
   if (requests) addRequestLanes(requests, tree.requests !== false, place);
   if (processes && processes.of > 0) {
-    addProcessLanes(names, processes, threads, tree, heavyIn(height), place);
+    addProcessLanes(names, processes, threads, tree, heavyIn(height, names.trace.processes), place);
   }
   return lanes;
 }

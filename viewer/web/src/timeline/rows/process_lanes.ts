@@ -41,9 +41,9 @@ const CLOSED_HEIGHT = 26;
 const STACKS = STACK_ROWS * STACK_ROW_PX;
 
 // How many of the heaviest are open by themselves in rows of this height; 0: no
-// process is.
-export function heavyIn(height: number): number {
-  return Math.min(Math.max(Math.round(height / OPEN_PX) - 2, 0), OPEN_HEAVY);
+// process is. One that is alone needs room for no others.
+export function heavyIn(height: number, processes: number): number {
+  return Math.min(Math.max(Math.round(height / OPEN_PX) - (processes === 1 ? 1 : 2), 0), OPEN_HEAVY);
 }
 
 export function openProcesses(

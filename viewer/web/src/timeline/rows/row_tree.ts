@@ -35,7 +35,7 @@ export class RowTree {
     const thread = computed(() => this.core.selection.selected.value?.thread);
     effect(() => {
       const view = this.core.view.viewport.value;
-      void [this.rows.tree.value, this.core.focus.filter.value, thread.value, heavyIn(this.core.view.height.value)];
+      void [this.rows.tree.value, this.core.focus.filter.value, thread.value, heavyIn(this.core.view.height.value, this.core.names.trace.processes)];
       if (this.core.requests.lost.value) return;
       const moved = !this.first && (view.startNs !== shown.startNs || view.nsPerPx !== shown.nsPerPx);
       shown = view;
@@ -74,7 +74,7 @@ export class RowTree {
         seen.add(process);
         return fresh;
       });
-      const open = [...openProcesses(processes.items, tree, core.names.trace.heaviest, heavyIn(core.view.height.peek()))]
+      const open = [...openProcesses(processes.items, tree, core.names.trace.heaviest, heavyIn(core.view.height.peek(), core.names.trace.processes))]
                        .filter((process) => processes.items.find((item) => item.process === process)?.threads !== 1)
                        .slice(0, MOST_OPEN);
       const all = open.filter((process) => tree.allThreads.has(process));
