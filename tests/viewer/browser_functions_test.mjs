@@ -240,8 +240,8 @@ try {
     await axe('the sandwich of samples');
     await page.getByRole('button', {name: 'clear'}).click();
     await session.until('__pv.places() === null');
-    for (const wrong of ['sample_tree?event=x', 'sample_times?columns=0', 'sample_times?columns=4096', 'sample_tree?from=2&to=1', 'sample_stacks?view_from=0&view_to=9',
-                         'sample_stacks?threads=x&view_from=0&view_to=9', 'sample_stacks?threads=1', 'sample_stacks?threads=1&view_from=9&view_to=1',
+    for (const wrong of ['sample_tree?event=x', 'sample_times?columns=0', 'sample_times?columns=4096', 'sample_tree?from=2&to=1', 'sample_stacks?threads=x&view_from=0&view_to=9',
+                         'sample_stacks?threads=1&view_from=0', 'sample_stacks?threads=1&view_from=9&view_to=1',
                          `sample_stacks?threads=${'1,'.repeat(64)}1&view_from=0&view_to=9`]) {
       const status = await session.ask(`__pv.ask(${JSON.stringify(wrong)})`);
       assert.match(status, /^400 /, wrong);

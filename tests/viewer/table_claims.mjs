@@ -63,7 +63,9 @@ export async function claimTables({session, claims, run, trace, shots}) {
   });
 
   await claims.claim('rows of CPUs and waits say that their numbers are not sure', async () => {
-    assert.equal(await page.locator('.data th[title*="records were lost"]').count(), 0);
+    // Where the kernel hides switches some are inferred.
+    const isMarked = (await session.ask('__pv.aggregate()')).waits.some(({qualities}) => qualities.length > 0);
+    assert.equal(await page.locator('.data th[title*="records were lost"]').count(), isMarked ? 1 : 0);
     // This recording lost nothing: the marks are put in.
     await page.route(/\/api\/v1\/aggregate\b/, async (route) => {
       const response = await route.fetch();
