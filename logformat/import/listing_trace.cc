@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "logformat/listing_source.h"
+#include "logformat/description/listing_source.h"
 #include "logformat/packet_layout.h"
 
 namespace countrace::importer {

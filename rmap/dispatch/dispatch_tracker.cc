@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "logformat/listing_source.h"
+#include "logformat/description/listing_source.h"
 #include "rmap/dispatch/kernel_layout.h"
 
 namespace countrace::rmap {

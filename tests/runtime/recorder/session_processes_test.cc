@@ -28,8 +28,8 @@ pid_t StartExecs(const std::string& environment) {
 TEST_CASE("processes of a session: also while it replaces its program",
           "[runtime]") {
   const std::string session = "session-of-" + std::to_string(getpid());
-  const pid_t child = StartExecs(std::string(logformat::kSessionEnvironment) +
-                                 "=" + session);
+  const pid_t child =
+      StartExecs(std::string(logformat::kSessionEnvironment) + "=" + session);
   REQUIRE(child > 0);
   int looks = 0, missed = 0, status = 0;
   bool begun = false;  // its first program has the environment

@@ -1,7 +1,7 @@
 // How a trace shows that it was made of a listing of counts: it has no record
 // of a switch or a page fault, which others have for each that is counted.
-#ifndef COUNTRACE_LOGFORMAT_LISTING_SOURCE_H_
-#define COUNTRACE_LOGFORMAT_LISTING_SOURCE_H_
+#ifndef COUNTRACE_LOGFORMAT_DESCRIPTION_LISTING_SOURCE_H_
+#define COUNTRACE_LOGFORMAT_DESCRIPTION_LISTING_SOURCE_H_
 
 #include <string_view>
 
@@ -18,4 +18,4 @@ inline bool IsListing(const TraceInfo& info) {
 
 }  // namespace countrace::logformat
 
-#endif  // COUNTRACE_LOGFORMAT_LISTING_SOURCE_H_
+#endif  // COUNTRACE_LOGFORMAT_DESCRIPTION_LISTING_SOURCE_H_
