@@ -64,7 +64,7 @@ class Terminal:
         while not condition():
             self.read(0.1)
             if time.monotonic() > end:
-                raise AssertionError(f'no {what}: {self.screen.lines}')
+                raise AssertionError(f'no {what}: {self.screen.lines}, {self.output[-500:]}')
 
     def wait_until(self, condition, what):
         """A whole frame of a program that has stopped drawing."""

@@ -136,9 +136,10 @@ class Judge:
             self.main = min(named, key=lambda row: row['pid'], default=None)
         self.family, found = [], {self.main['pid']} if self.main else set()
         for row in sorted(rows, key=lambda row: row['first_seen_ns']):
-            # A child whose fork is among what was lost has no parent.
-            orphan = (self.loss['is_loss'] and row['comm'] == comm and
-                      not row['parent_pid'])
+            # A child whose fork is among what was lost has no parent, and
+            # perhaps no name.
+            orphan = (self.loss['is_loss'] and not row['parent_pid'] and
+                      (row['comm'] == comm or not self.pair.whole_machine))
             if row['pid'] in found or row['parent_pid'] in found or orphan:
                 found.add(row['pid'])
                 self.family.append(row)
