@@ -116,8 +116,10 @@ class Builder {
                                 static_cast<std::int64_t>(sum.times)});
     }
     profile.places = std::move(places_);
-    for (const ProfilePlace& place : profile.places) {
-      for (const ProfileLine& line : place.lines) {
+    for (ProfilePlace& place : profile.places) {
+      for (ProfileLine& line : place.lines) {
+        // A process whose names were lost. Readers name it otherwise.
+        if (line.function.empty()) line.function = "?";
         profile.has_other_bytes |= !IsUtf8(line.function);
       }
     }

@@ -18,7 +18,7 @@ namespace {
 std::string FrameText(const std::string& name) {
   std::string text = base::EscapeName(name);
   std::replace(text.begin(), text.end(), ';', ':');
-  return text.empty() ? "?" : text;
+  return text;
 }
 
 struct Edge {

@@ -120,6 +120,18 @@ TEST_CASE("export: names that are not UTF-8 are escaped and noted") {
   CHECK(bytes.find('\xff') == bytes.npos);
 }
 
+TEST_CASE("export: a process whose names were lost has one name everywhere") {
+  MemoryTrace trace;
+  Fill(trace, 1, 2, "");
+  const auto profile = FaultProfile(trace);
+  REQUIRE(profile.ok());
+  CHECK(FoldedText(*profile) == "? 1\nsecond 2\n");
+  for (const ProfileStack& stack : profile->stacks) {
+    CHECK_FALSE(FrameNames(*profile, stack).front().empty());
+  }
+  CHECK_THAT(PprofBytes(*profile), Contains("?"));
+}
+
 TEST_CASE("export: a point has its values, each of its type") {
   MemoryTrace trace;
   trace.AddHook(1, HookKind::kPoint, "shop", "order",
