@@ -93,7 +93,7 @@ class ManyEvents(trace_checks.Recording):
             self.assertIn(event, made, (value, low, high))
             self.assertGreater(value, 0.8 * slowest, (event, wrong, run.stdout))
             self.assertLess(value, 1.2 * fastest, (event, wrong, run.stdout))
-        return calls, tried, wrong
+        return calls, tried, wrong, fastest
 
     def check(self, back_end):
         self.needs_back_end(back_end)
@@ -113,15 +113,18 @@ class ManyEvents(trace_checks.Recording):
             self.assertGreaterEqual(scaled['slices'], 4, event)
             bounds = row.get('bounds', {}).get(f'counts.{event}')
             numbers[event] = (row['counts'][event], *(bounds or (None, None)))
-        calls, tried, wrong = self.check_intervals(numbers, sets, made, run,
-                                                   row['on_cpu_ns'])
+        calls, tried, wrong, fastest = self.check_intervals(
+            numbers, sets, made, run, row['on_cpu_ns'])
         self.assertGreater(tried, 50)
         off = [abs(numbers[event][0] - calls) / calls for event in made
                if event in numbers]
         print(f'{back_end}: {len(sets)} sets, {calls} calls of each kind, '
               f'estimates are {100 * sum(off) / len(off):.1f} % off on '
-              f'average, {len(wrong)} of {tried} intervals do not hold it')
-        self.assertLess(sum(off) / len(off), 0.1)
+              f'average, {len(wrong)} of {tried} intervals do not hold it, the '
+              f'fastest 20 ms are {fastest / calls:.2f} of the mean')
+        # Where the host takes CPU time while one set is counted, all others are
+        # counted in the fast part.
+        self.assertLess(sum(off) / len(off), 0.1 + max(0, fastest / calls - 1))
         for event, books in report['books'].items():
             self.assertEqual(books['residual'], 0, event)
         self.check_verbs(sets)
