@@ -18,7 +18,7 @@ if (reason) {
 
 const HURT = '<img src=x onerror="window.__hurt=1"></script><script>window.__hurt=1</script>';
 const NAMES = [
-  HURT, '"\'`\\${window.__hurt=1}&lt;b&gt;', 'a\u0007\u001b[31m\r\n\tbell', '\u202egnirts\u2066\u200f', '\u2028line\u2029',
+  HURT, '"\'`\\\u0024{window.__hurt=1}&lt;b&gt;', 'a\u0007\u001b[31m\r\n\tbell', '\u202egnirts\u2066\u200f', '\u2028line\u2029',
   `${'n'.repeat(4000)}${HURT}`, '__proto__', '%00%s%n',
 ].map((name) => Buffer.from(name)).concat(Buffer.from([0xff, 0xfe, 0xc0, 0xaf, 0xed, 0xa0, 0x80, 0x3c, 0x62, 0x3e]));
 
@@ -60,7 +60,10 @@ ${events.join('\n')}
 `;
   const records = [];
   let at = 1_000_000;
-  const record = (id, ...values) => records.push(u32(id), u64(at += 100_000), ...values);
+  const record = (id, ...values) => {
+    at += 100_000;
+    records.push(u32(id), u64(at), ...values);
+  };
   for (let round = 0; round < 4; ++round) {
     tasks.forEach(({name, tid}, i) => {
       const prev = tasks[(i + tasks.length - 1) % tasks.length];
