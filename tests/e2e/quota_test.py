@@ -12,8 +12,10 @@ import cpu_quota
 import trace_checks
 
 # Joins the cgroup with all its files read: the kernel counts a throttled group,
-# too, while its thread reads a file. Ends once it had this much of a CPU.
+# too, while its thread reads a file, and each CPU's part of it, so it stays on
+# one. Ends once it had this much of a CPU.
 BURN = ('import os, sys, time\n'
+        'os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})\n'
         'with open(sys.argv[1], "w") as procs: procs.write(str(os.getpid()))\n'
         'end = time.process_time() + 0.035\n'
         'while time.process_time() < end: pass\n'
