@@ -193,7 +193,10 @@ void AttributeCountsUpTo(CpuState& cpu, const MeasuredDump& next,
     }
     const auto shown = Shown(cpu, kinds[i], last);
     const bool stale = counters.stale.Has(i);
-    if (at_edge && begun && most != Bounds::kNone && !stale) {
+    // CountSinceCut() takes off what a clock counted before the tables.
+    const bool all =
+        at_edge && (begun || kinds[i] == CounterKind::kClock) && !stale;
+    if (all && most != Bounds::kNone) {
       values[i] = from + most;
       present.Add(i);
       continue;

@@ -261,6 +261,32 @@ TEST_CASE("range: a dump at its edge cuts no count", "[rmap][range]") {
   CHECK(inside.books[3].doubt.cut_counts == 6000);
 }
 
+// The counter's clock is some ns ahead of the records' when it is read.
+TEST_CASE("range: a clock's rest at a dump at an edge is in one range",
+          "[rmap][range]") {
+  MemoryTrace trace;
+  trace.mutable_info().scope = logformat::SessionScope::kSystem;
+  trace.mutable_info().cpus = 1;
+  trace.mutable_info().begin_ns = 1000;
+  trace.mutable_info().cpu_events = {"task-clock"};
+  trace.Dump(1000, 0, CountersReason::kBegin, 7, {0});
+  trace.State(1000, 0, {7, 7, 0, 0}, "app");
+  trace.Dump(1600, 0, CountersReason::kTick, 7, {605});
+  trace.Dump(2000, 0, CountersReason::kEnd, 7, {1010});
+  for (const std::uint64_t edge_ns : {1000, 1250, 1600}) {
+    CAPTURE(edge_ns);
+    std::uint64_t total = 0;
+    for (const TableRange& range :
+         {TableRange{.until_ns = edge_ns}, TableRange{edge_ns, 1600},
+          TableRange{.from_ns = 1600}}) {
+      if (range.from_ns < range.until_ns) {
+        total += ReportOf(trace, range).books[0].total;
+      }
+    }
+    CHECK(total == 1010);
+  }
+}
+
 // The run time of a dispatch is counted at the switch that ends it.
 TEST_CASE("range: a dump inside a cut dispatch has none of its run time",
           "[rmap][range]") {
