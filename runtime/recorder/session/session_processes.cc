@@ -4,6 +4,8 @@
 
 #include <charconv>
 #include <filesystem>
+#include <sstream>
+#include <string>
 #include <vector>
 
 #include "base/posix/small_file.h"
@@ -16,21 +18,26 @@ namespace {
 constexpr std::uint64_t kExecWaitNs = 1'000'000;
 constexpr int kExecWaits = 1000;
 
-// In execve(2), between its old address space and its new stack, a process has
-// no environment (fs/binfmt_elf.c, create_elf_tables): field 51 of proc(5)'s
-// stat, env_end, is 0. So it is of a kernel thread, which has no `exe`.
-bool IsInExec(const std::string& process) {
+// Whether a process whose environment was empty has none. In execve(2) it has
+// none yet between its old address space and its new stack
+// (fs/binfmt_elf.c, create_elf_tables); the kernel sets the end of its code
+// after that. A kernel thread, and one that has exited, has no `exe`.
+bool HasNoEnvironment(const std::string& process) {
+  constexpr int kEndCode = 27, kEnvStart = 50;  // fields of proc(5)'s stat
   std::error_code error;
   if (std::filesystem::read_symlink(process + "/exe", error).empty()) {
-    return false;
+    return true;
   }
   const auto stat = base::ReadSmallFile(process + "/stat");
-  if (!stat.ok()) return false;
-  std::size_t at = stat->rfind(')');
-  for (int field = 2; field < 51 && at != std::string::npos; ++field) {
-    at = stat->find(' ', at + 1);
-  }
-  return at != std::string::npos && stat->compare(at, 3, " 0 ") == 0;
+  if (!stat.ok()) return true;
+  std::istringstream fields(stat->substr(stat->rfind(')') + 1));
+  std::string word;
+  int field = 3;
+  for (; field < kEndCode; ++field) fields >> word;
+  std::uint64_t end_code = 0, start = 0, end = 0;
+  fields >> end_code;
+  for (++field; field < kEnvStart; ++field) fields >> word;
+  return !(fields >> start >> end) || (end_code != 0 && start == end);
 }
 
 // "" if it has none, is gone, or another user's.
@@ -39,11 +46,7 @@ std::string EnvironmentOf(const std::string& process) {
     auto environment = base::ReadSmallFile(process + "/environ");
     if (!environment.ok()) break;
     if (!environment->empty()) return *std::move(environment);
-    if (!IsInExec(process)) {
-      // It may have got one between the two looks.
-      environment = base::ReadSmallFile(process + "/environ");
-      return environment.ok() ? *std::move(environment) : "";
-    }
+    if (HasNoEnvironment(process)) break;
     SleepNs(kExecWaitNs);
   }
   return "";
