@@ -47,6 +47,10 @@ class MappedTraceReader final : public TraceReader {
   const std::string& directory() const override { return directory_; }
   std::uint64_t complete_from_ns() const override { return complete_from_ns_; }
   std::uint64_t end_ns() const override { return end_ns_; }
+  void VisitPackets(
+      const std::function<void(const PacketExtent&)>& visit) const override {
+    for (const OpenStream& stream : streams_) VisitPackets(stream, visit);
+  }
   bool keeps_records() const override { return true; }  // in mapped files
   std::array<std::uint64_t, kDiscardCauses> session_discarded() const override {
     return description_.discarded;
@@ -128,6 +132,36 @@ class MappedTraceReader final : public TraceReader {
         cpu_table_(classes_, StreamClass::kCpu),
         thread_table_(classes_, StreamClass::kThread) {
     end_ns_ = description_.info.begin_ns;
+  }
+
+  // Losses as a StreamCursor delivers them, as far as heads tell.
+  void VisitPackets(
+      const OpenStream& stream,
+      const std::function<void(const PacketExtent&)>& visit) const {
+    const std::vector<ScannedPacket>& packets = stream.scan.packets;
+    const auto lose = [&](std::uint64_t from_ns, std::uint64_t until_ns) {
+      visit({.stream_class = stream.info.stream_class,
+             .time = {from_ns, std::max(from_ns, until_ns)},
+             .lost = true});
+    };
+    std::uint64_t last_ns = description_.info.begin_ns, discarded = 0;
+    if (!packets.empty()) {
+      last_ns = std::min(last_ns, packets.front().head.begin_ns);
+    }
+    for (std::size_t i = 0; i < packets.size(); ++i) {
+      const PacketHead& head = packets[i].head;
+      if (!packets[i].findings.empty()) lose(last_ns, head.begin_ns);
+      last_ns = std::max(head.begin_ns, head.end_ns);
+      visit({.stream_class = stream.info.stream_class,
+             .time = {head.begin_ns, last_ns},
+             .record_bytes = packets[i].records.size()});
+      if (head.discarded != discarded && !IsOverwritten(stream.scan, i)) {
+        lose(last_ns,
+             i + 1 < packets.size() ? packets[i + 1].head.begin_ns : end_ns_);
+      }
+      discarded = head.discarded;
+    }
+    if (!stream.scan.findings_at_end.empty()) lose(last_ns, end_ns_);
   }
 
   // The instant from which on all streams are complete.

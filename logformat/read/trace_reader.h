@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,6 +22,16 @@
 #include "logformat/trace_info.h"
 
 namespace countrace::logformat {
+
+// A packet of a stream, by its head alone: its records and its checksum were
+// not looked at. Or (`lost`) a place between two of them at which Read() will
+// deliver a loss; that flight recordings overwrite their begin is none.
+struct PacketExtent {
+  StreamClass stream_class;
+  TimeSpan time;                   // until_ns is in it
+  std::uint64_t record_bytes = 0;  // with padding
+  bool lost = false;
+};
 
 // A trace opened for reading. Never writes to the directory: an unfinished
 // trace is recovered in memory.
@@ -54,6 +65,11 @@ class TraceReader {
 
   // The latest end of a packet: no record is later. 0: not known.
   virtual std::uint64_t end_ns() const { return 0; }
+
+  // Calls `visit` for each packet that Read() would read, stream by stream, in
+  // their order. Reads nothing: opening has read the heads.
+  virtual void VisitPackets(
+      const std::function<void(const PacketExtent&)>& /*visit*/) const {}
 
   // True if pointers in records stay valid until Read() returns.
   virtual bool keeps_records() const { return false; }

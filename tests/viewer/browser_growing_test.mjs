@@ -64,11 +64,47 @@ try {
     assert.equal(view.durationNs, longest.duration_ns);
     assert.ok(view.endNs <= longest.duration_ns + 1, 'it shows time that it does not know');
     const notice = session.page.locator('.building');
-    assert.match(await notice.innerText(), /first part.* of 80(\.0\d)?\sms; the rest follows.*The index is built: \d+ %/is);
-    assert.deepEqual(await extents(session), ['first part', 'First part']);
-    const share = await notice.locator('.extent span').evaluate((bar) => bar.offsetWidth / bar.parentElement.clientWidth);
-    assert.ok(Math.abs(share - longest.duration_ns / longest.trace_ns) < 0.02, `${share}`);
+    const share = longest.duration_ns / longest.trace_ns;
+    const said = new RegExp(`first part.* of 80(\\.0\\d)?\\sms \\(${Math.floor(100 * share)} %\\); the rest follows.*The index is built: \\d+ %`, 'is');
+    assert.match(await notice.innerText(), said);
+    assert.deepEqual(await extents(session), [`whole trace, ${Math.floor(100 * share)} % read`, 'First part']);
     await session.shot(shots, 'growing-part');
+  });
+
+  await claims.claim('the strip of the whole trace shows how much was recorded where nothing is read yet', async () => {
+    const recorded = await session.api('recorded');
+    assert.equal(recorded.duration_ns, longest.trace_ns);
+    const share = longest.duration_ns / longest.trace_ns;
+    // A turn has one record, a quarter of a column; between two packets is a turn without any.
+    const of = (columns) => columns.slice(16, -16).reduce((sum, one) => sum + one, 0) / (columns.length - 32);
+    assert.ok(recorded.cpu_bytes.slice(16, -16).every((bytes) => Math.abs(bytes / of(recorded.cpu_bytes) - 1) < 0.4));
+    assert.equal(of(recorded.thread_bytes), 0);
+    assert.equal(of(recorded.lost), 0);
+    const strip = session.page.locator('canvas.minimap');
+    assert.match(await strip.getAttribute('aria-label'), new RegExp(`Whole trace, of which ${Math.floor(100 * share)} % is read`));
+    // The colours along its foot: one of bars without a process, from where what is read ends to the end.
+    const along = await strip.evaluate((canvas) => {
+      const row = canvas.getContext('2d').getImageData(0, canvas.height - 3, canvas.width, 1).data;
+      return Array.from({length: canvas.width}, (_, x) => row.slice(4 * x, 4 * x + 3).join());
+    });
+    const edge = share * along.length;
+    const unread = along.slice(Math.ceil(edge) + 4, -4);
+    assert.equal(new Set(unread).size, 1, unread.join(' '));
+    assert.ok(!along.slice(4, Math.floor(edge) - 4).includes(unread[0]));
+    // A place on it is a time of the whole trace.
+    await session.ask('__pv.setWindow(1000000, 2000000)');
+    const box = await strip.boundingBox();
+    const near = async (at) => {
+      await session.page.mouse.click(box.x + at * box.width, box.y + box.height / 2);
+      await session.settled();
+      const {startNs, endNs} = await session.ask('__pv.view()');
+      return Math.abs((startNs + endNs) / 2 - Math.min(at * longest.trace_ns, longest.duration_ns)) < 2 * longest.trace_ns / box.width;
+    };
+    assert.ok(await near(0.1));
+    assert.ok(await near(0.2));
+    // What is not read yet cannot be gone to.
+    assert.ok(await near(0.95));
+    await session.ask(`__pv.setWindow(0, ${longest.duration_ns})`);
   });
 
   await claims.claim('a program that names no index waits for the whole', async () => {
@@ -108,6 +144,7 @@ try {
     const growth = await session.api('index');
     assert.equal(growth.whole, true);
     assert.deepEqual(await extents(session), ['whole trace', 'Whole trace']);
+    assert.match(await session.page.locator('canvas.minimap').getAttribute('aria-label'), /^Whole trace; /);
     const view = await session.ask('__pv.view()');
     assert.equal(view.durationNs, growth.duration_ns);
     assert.ok(view.durationNs > longest.duration_ns);

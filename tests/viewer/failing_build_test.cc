@@ -286,7 +286,7 @@ TEST_CASE("failing build: the builder is killed, another goes on", "[viewer]") {
                          },
                          "",
                          {.on_part = [&](std::unique_ptr<TimelineIndex>,
-                                         std::uint64_t) { has_part = true; },
+                                         RecordedBytes) { has_part = true; },
                           .first_bytes = kPartBytes});
     ::_exit(never.ok() ? 0 : 1);
   }

@@ -617,7 +617,18 @@ TEST_CASE("http_site: a request gets answers of the index that it names",
     return AnswerApi(indexes, nullptr, request);
   };
   CHECK(ask("index").status == 503);
-  indexes.Publish(Shared(*part.index), part.index->header().begin_ns + 5000);
+  CHECK(ask("recorded").status == 404);
+  indexes.Publish(Shared(*part.index),
+                  std::make_shared<RecordedBytes>(RecordedBytes{
+                      .span = {.begin_ns = part.index->header().begin_ns,
+                               .duration_ns = 5000},
+                      .cpus = {1, 2},
+                      .threads = {3, 4},
+                      .lost = {0, 1}}));
+  CHECK(Json::parse(ask("recorded").body) == Json({{"duration_ns", 5000},
+                                                   {"cpu_bytes", {1, 2}},
+                                                   {"thread_bytes", {3, 4}},
+                                                   {"lost", {0, 1}}}));
   indexes.SetProgress({3, 4});
   const Json growth = Json::parse(ask("index").body);
   CHECK(growth["index"] == IdOf(*part.index));
@@ -643,6 +654,7 @@ TEST_CASE("http_site: a request gets answers of the index that it names",
         whole.index->duration_ns());
   // A page that has not changed yet.
   CHECK(ask(of_part).body == answer);
+  CHECK(ask("recorded").status == 200);
 }
 
 }  // namespace countrace::viewer

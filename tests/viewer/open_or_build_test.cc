@@ -348,7 +348,7 @@ TEST_CASE("open_or_build: a first part equals the whole as far as it goes",
   const std::string index_path = path + "/" + kIndexFile;
 
   std::vector<std::unique_ptr<TimelineIndex>> parts;
-  std::uint64_t trace_end_ns = 0;
+  RecordedBytes recorded;
   std::size_t calls = 0;
   // The pass over the whole trace waits for two parts, so that they are built.
   std::mutex mutex;
@@ -362,10 +362,10 @@ TEST_CASE("open_or_build: a first part equals the whole as far as it goes",
       },
       "",
       {.on_part =
-           [&](std::unique_ptr<TimelineIndex> part, std::uint64_t end_ns) {
+           [&](std::unique_ptr<TimelineIndex> part, RecordedBytes of_whole) {
              const std::lock_guard lock(mutex);
              parts.push_back(std::move(part));
-             trace_end_ns = end_ns;
+             recorded = std::move(of_whole);
              built.notify_all();
            },
        .first_bytes = 1});
@@ -373,7 +373,11 @@ TEST_CASE("open_or_build: a first part equals the whole as far as it goes",
   REQUIRE(whole.ok());
   CHECK((*whole)->is_whole());
   REQUIRE(parts.size() >= 2);
-  CHECK(trace_end_ns >= (*whole)->header().begin_ns + (*whole)->duration_ns());
+  CHECK(recorded.span.begin_ns == (*whole)->header().begin_ns);
+  CHECK(recorded.span.duration_ns >= (*whole)->duration_ns());
+  auto reader = logformat::TraceReader::Open(path);
+  REQUIRE(reader.ok());
+  CHECK(recorded.cpus == RecordedFrom(**reader, recorded.span.begin_ns).cpus);
   std::mt19937_64 random(seed);
   std::uint64_t previous_ns = 0;
   for (const auto& part : parts) {
@@ -408,7 +412,7 @@ TEST_CASE("open_or_build: a first part that was left does not pass for a whole",
   // A builder that is stopped after its first part.
   std::atomic<std::size_t> parts = 0;
   const FirstParts wanted{.on_part = [&](std::unique_ptr<TimelineIndex>,
-                                         std::uint64_t) { ++parts; },
+                                         RecordedBytes) { ++parts; },
                           .first_bytes = 1};
   const auto stopped = OpenOrBuildIndex(
       path,

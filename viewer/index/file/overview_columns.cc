@@ -17,21 +17,22 @@ std::uint64_t OverviewBoundary(std::uint64_t duration_ns,
                                     kOverviewColumns);
 }
 
-OverviewColumns::OverviewColumns(std::uint64_t duration_ns)
-    : duration_ns_(std::max<std::uint64_t>(duration_ns, 1)),
-      machine_(kOverviewColumns, EmptyNode()),
-      cpu_(kOverviewColumns, EmptyNode()) {}
-
-std::uint32_t OverviewColumns::ColumnAt(std::uint64_t time_ns) const {
+std::uint32_t OverviewColumnAt(std::uint64_t duration_ns,
+                               std::uint64_t time_ns) {
   auto column = static_cast<std::uint32_t>(std::min<Wide>(
-      Wide{time_ns} * kOverviewColumns / duration_ns_, kOverviewColumns - 1));
+      Wide{time_ns} * kOverviewColumns / duration_ns, kOverviewColumns - 1));
   // Boundaries are rounded down, so the estimate may be one too low.
   while (column + 1 < kOverviewColumns &&
-         OverviewBoundary(duration_ns_, column + 1) <= time_ns) {
+         OverviewBoundary(duration_ns, column + 1) <= time_ns) {
     ++column;
   }
   return column;
 }
+
+OverviewColumns::OverviewColumns(std::uint64_t duration_ns)
+    : duration_ns_(std::max<std::uint64_t>(duration_ns, 1)),
+      machine_(kOverviewColumns, EmptyNode()),
+      cpu_(kOverviewColumns, EmptyNode()) {}
 
 void OverviewColumns::BeginCpu() {
   CloseCpu();
@@ -40,8 +41,8 @@ void OverviewColumns::BeginCpu() {
 
 void OverviewColumns::Add(const IntervalLeaf& leaf, std::uint32_t key) {
   std::uint64_t begin_ns = leaf.begin_ns;
-  for (std::uint32_t column = ColumnAt(begin_ns); column < kOverviewColumns;
-       ++column) {
+  for (std::uint32_t column = OverviewColumnAt(duration_ns_, begin_ns);
+       column < kOverviewColumns; ++column) {
     const std::uint64_t end_ns =
         std::min(leaf.end_ns, OverviewBoundary(duration_ns_, column + 1));
     AddLeaf(cpu_[column], key, leaf.flags,

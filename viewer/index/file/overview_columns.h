@@ -13,6 +13,11 @@ namespace countrace::viewer {
 // First time of column `column`; the last column ends at `duration_ns`.
 std::uint64_t OverviewBoundary(std::uint64_t duration_ns, std::uint32_t column);
 
+// The column that `time_ns` is in; `duration_ns` is in the last one. Requires:
+// duration_ns > 0.
+std::uint32_t OverviewColumnAt(std::uint64_t duration_ns,
+                               std::uint64_t time_ns);
+
 class OverviewColumns {
  public:
   explicit OverviewColumns(std::uint64_t duration_ns);
@@ -28,7 +33,6 @@ class OverviewColumns {
   std::vector<StripColumn> Finish();
 
  private:
-  std::uint32_t ColumnAt(std::uint64_t time_ns) const;
   void CloseCpu();
 
   std::uint64_t duration_ns_;

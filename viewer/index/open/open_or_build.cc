@@ -102,6 +102,11 @@ absl::StatusOr<std::unique_ptr<TimelineIndex>> OpenOrBuildIndex(
   if (!path.ok()) return path.status();
 
   std::uint64_t shown_ns = 0;  // length of the last part
+  const auto show = [&](std::unique_ptr<TimelineIndex> part,
+                        const logformat::TraceReader& whole) {
+    const std::uint64_t begin_ns = part->header().begin_ns;
+    parts.on_part(std::move(part), RecordedFrom(whole, begin_ns));
+  };
   std::optional<BuildLock> lock;
   for (;;) {
     absl::StatusOr<std::unique_ptr<TimelineIndex>> index =
@@ -109,7 +114,7 @@ absl::StatusOr<std::unique_ptr<TimelineIndex>> OpenOrBuildIndex(
     if (index.ok() && (*index)->is_whole()) return index;
     if (index.ok() && parts.on_part && (*index)->duration_ns() > shown_ns) {
       shown_ns = (*index)->duration_ns();
-      parts.on_part(*std::move(index), (*reader)->end_ns());
+      show(*std::move(index), **reader);
     }
     if (lock) break;
     // With the lock, once more: another builder may have finished.
@@ -138,9 +143,7 @@ absl::StatusOr<std::unique_ptr<TimelineIndex>> OpenOrBuildIndex(
           if (!written.ok()) return written;
           auto part = TimelineIndex::Open(*path, &fingerprint);
           if (!part.ok()) return part.status();
-          if ((*part)->duration_ns() > shown_ns) {
-            parts.on_part(*std::move(part), (*own)->end_ns());
-          }
+          if ((*part)->duration_ns() > shown_ns) show(*std::move(part), **own);
           return absl::OkStatus();
         });
   }

@@ -12,6 +12,7 @@
 #include "logformat/read/trace_reader.h"
 #include "rmap/pipeline.h"
 #include "viewer/index/file/timeline_index.h"
+#include "viewer/index/open/recorded_bytes.h"
 
 namespace countrace::viewer {
 
@@ -27,11 +28,8 @@ absl::StatusOr<std::string> IndexPathFor(const std::string& trace_path);
 struct FirstParts {
   // Called with the index of the trace's first part, then of longer ones, on
   // any thread, one call at a time; not if the whole index is there. Empty: no
-  // part is built. `trace_end_ns`: of the whole trace, on CLOCK_MONOTONIC; 0:
-  // not known.
-  std::function<void(std::unique_ptr<TimelineIndex>,
-                     std::uint64_t trace_end_ns)>
-      on_part;
+  // part is built. With each comes what heads tell of the whole trace.
+  std::function<void(std::unique_ptr<TimelineIndex>, RecordedBytes)> on_part;
   // Length of the first part, in bytes of streams: read in less than a second.
   std::uint64_t first_bytes = std::uint64_t{16} << 20;
 };

@@ -14,9 +14,9 @@ constexpr std::chrono::minutes kUnusedTime{2};
 }  // namespace
 
 void ServedIndexes::Publish(std::shared_ptr<const TimelineIndex> index,
-                            std::uint64_t trace_end_ns) {
+                            std::shared_ptr<const RecordedBytes> recorded) {
   const std::lock_guard lock(mutex_);
-  trace_end_ns_ = trace_end_ns;
+  if (recorded != nullptr) recorded_ = std::move(recorded);
   live_ = false;
   indexes_.push_back({std::move(index), Clock::now()});
 }
@@ -45,7 +45,7 @@ void ServedIndexes::Fail(const absl::Status& status) {
 ServedIndexes::Growth ServedIndexes::growth() const {
   const std::lock_guard lock(mutex_);
   return {indexes_.empty() ? nullptr : indexes_.back().index,
-          trace_end_ns_,
+          recorded_,
           live_,
           live_at_,
           progress_,

@@ -18,15 +18,16 @@
 #include "absl/status/status.h"
 #include "logformat/progress.h"
 #include "viewer/index/file/timeline_index.h"
+#include "viewer/index/open/recorded_bytes.h"
 
 namespace countrace::viewer {
 
 class ServedIndexes {
  public:
-  // The newest from here on. Requires: not null. `trace_end_ns`: of the whole
-  // trace, on CLOCK_MONOTONIC; 0: not known.
+  // The newest from here on. Requires: not null. `recorded`: of the whole
+  // trace, if the index is of a part; null: it stays as it was.
   void Publish(std::shared_ptr<const TimelineIndex> index,
-               std::uint64_t trace_end_ns = 0);
+               std::shared_ptr<const RecordedBytes> recorded = nullptr);
   // The same of a recording that goes on, which had this index `now`. Of these,
   // those that no request has named for two minutes are dropped.
   using Clock = std::chrono::steady_clock;
@@ -41,8 +42,8 @@ class ServedIndexes {
   void Fail(const absl::Status& status);
 
   struct Growth {
-    std::shared_ptr<const TimelineIndex> newest;  // null: none yet
-    std::uint64_t trace_end_ns = 0;
+    std::shared_ptr<const TimelineIndex> newest;    // null: none yet
+    std::shared_ptr<const RecordedBytes> recorded;  // null: no part was built
     // The recording goes on; then it is that of this instant.
     bool live = false;
     Clock::time_point live_at;
@@ -63,7 +64,7 @@ class ServedIndexes {
   mutable std::vector<Served> indexes_;
   bool live_ = false;
   Clock::time_point live_at_;
-  std::uint64_t trace_end_ns_ = 0;
+  std::shared_ptr<const RecordedBytes> recorded_;
   logformat::Progress progress_;
   absl::Status failure_;
 };

@@ -53,15 +53,28 @@ HttpResponse Events(const TimelineIndex& index, const TraceEvents* events,
 HttpResponse Growth(const ServedIndexes& indexes) {
   const ServedIndexes::Growth growth = indexes.growth();
   if (growth.newest == nullptr) return Refuse(503, "No index yet");
-  IndexGrowth known{.trace_end_ns = growth.trace_end_ns,
-                    .done = growth.progress.done,
+  IndexGrowth known{.done = growth.progress.done,
                     .total = growth.progress.total};
+  if (growth.recorded != nullptr) {
+    const TraceSpan& span = growth.recorded->span;
+    known.trace_end_ns = span.begin_ns + span.duration_ns;
+  }
   if (growth.live) {
     known.late_ns = static_cast<std::uint64_t>(
         std::chrono::nanoseconds(ServedIndexes::Clock::now() - growth.live_at)
             .count());
   }
   return AnswerGrowth(*growth.newest, known);
+}
+
+// What the heads of packets tell of the whole trace, by columns of its time.
+HttpResponse Recorded(const ServedIndexes& indexes) {
+  const auto recorded = indexes.growth().recorded;
+  if (recorded == nullptr) return Refuse(404, "No first part was indexed");
+  return AnswerJson({{"duration_ns", recorded->span.duration_ns},
+                     {"cpu_bytes", recorded->cpus},
+                     {"thread_bytes", recorded->threads},
+                     {"lost", recorded->lost}});
 }
 
 // The file that a hook stands in.
@@ -138,9 +151,10 @@ HttpResponse AnswerApi(const ServedIndexes& indexes, const TraceEvents* events,
                                        "again when that is mended",
                                        failure.message()));
   }
-  if (query.path() == "/api/v1/index") {
+  const bool is_growth = query.path() == "/api/v1/index";
+  if (is_growth || query.path() == "/api/v1/recorded") {
     if (auto refused = RefuseUnlessGet(request)) return *std::move(refused);
-    return Growth(indexes);
+    return is_growth ? Growth(indexes) : Recorded(indexes);
   }
   const std::string_view id = query.Word("index");
   if (const auto index = indexes.Find(id)) {

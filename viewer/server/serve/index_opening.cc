@@ -60,13 +60,15 @@ void IndexOpening::Run(const ServeOptions& options) {
 
 absl::Status IndexOpening::OpenWhole(const ServeOptions& options) {
   // What was served of a recording is longer than a first part.
-  FirstParts parts = {.on_part =
-                          [this](std::unique_ptr<TimelineIndex> part,
-                                 std::uint64_t trace_end_ns) {
-                            indexes_.Publish(std::move(part), trace_end_ns);
-                            Note(absl::OkStatus(), false);
-                          },
-                      .first_bytes = options.first_part_bytes};
+  FirstParts parts = {
+      .on_part =
+          [this](std::unique_ptr<TimelineIndex> part, RecordedBytes recorded) {
+            indexes_.Publish(
+                std::move(part),
+                std::make_shared<const RecordedBytes>(std::move(recorded)));
+            Note(absl::OkStatus(), false);
+          },
+      .first_bytes = options.first_part_bytes};
   if (indexes_.growth().live) parts.on_part = nullptr;
   auto index = OpenOrBuildIndex(
       options.trace_path,

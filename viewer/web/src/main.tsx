@@ -53,13 +53,16 @@ function firstRows(engine: TimelineEngine): Promise<void> {
 // elsewhere meanwhile, and what is shown stays.
 async function show(root: HTMLElement, growth: Growth, address: () => string|null): Promise<Application> {
   const client = new Client(growth.index, backend);
-  const [trace, overview] = await Promise.all([client.trace(), client.overview()]);
+  const [trace, overview, recorded] = await Promise.all([
+    client.trace(), client.overview(), growth.whole || growth.live ? null : client.recorded(),
+  ]);
   const names = new Names(trace, client);
   // The view as it is now, not as it was when the trace was requested.
   const hash = address();
   if (hash === null && shown) return shown;
   const app = new Application(client, names, growth, overview, hash ?? '');
   const {core} = app;
+  core.extent.recorded = recorded;
   const isFirst = shown === null;
   if (shown) leave(shown, app);
   shown = app;

@@ -2,7 +2,7 @@
 
 import {type Backend, SERVER} from './backend';
 import type {RequestsAnswer} from './requests_schema';
-import type {Aggregate, Branches, CallTreeAnswer, Comparison, Durations, EventPage, EventPlace, Found, Frame, FrameRequest, FunctionRow, FunctionsAnswer, Growth, HitItem, HookItem, InstantState, ListingAnswer, LongestItem, LossItem, Note, Page, ProcessBranch, ProcessItem, QueryAnswer, SampleStacksAnswer, SampleTreeAnswer, SourceAnswer, StepAnswer, StepKind, StepLimit, ThreadBranch, ThreadItem, TraceInfo, TreeAnswer, WaitAnswer} from './schema';
+import type {Aggregate, Branches, CallTreeAnswer, Comparison, Durations, EventPage, EventPlace, Found, Frame, FrameRequest, FunctionRow, FunctionsAnswer, Growth, HitItem, HookItem, InstantState, ListingAnswer, LongestItem, LossItem, Note, Page, ProcessBranch, ProcessItem, QueryAnswer, Recorded, SampleStacksAnswer, SampleTreeAnswer, SourceAnswer, StepAnswer, StepKind, StepLimit, ThreadBranch, ThreadItem, TraceInfo, TreeAnswer, WaitAnswer} from './schema';
 import {decodeTiles, type Tile, type TileKey} from './tile_decode';
 
 export class ApiError extends Error {
@@ -34,6 +34,10 @@ export class Client {
 
   growth(): Promise<Growth> {
     return this.json('index');
+  }
+  // While the index is of a first part.
+  recorded(): Promise<Recorded> {
+    return this.json('recorded');
   }
   trace(): Promise<TraceInfo> {
     return this.json('trace');

@@ -54,6 +54,15 @@ export interface Growth {
   total: number;
 }
 
+// How much was recorded over the time of the whole trace, while there is no index of
+// all of it: by columns of equal time, from the heads of packets.
+export interface Recorded {
+  duration_ns: number; // of the trace
+  cpu_bytes: number[]; // of records in streams of CPUs
+  thread_bytes: number[];
+  lost: number[]; // 1: some of this time were lost
+}
+
 export interface LossSummary {
   text: string; // what is missing, in one sentence
   complete: boolean; // it is "nothing was lost"

@@ -1,6 +1,5 @@
-// While the index is built: how much of the trace is shown. What is not yet
-// there is hatched, never empty. Of a recording that goes on: how far behind it
-// the page is.
+// While the index is built: how much of the trace is shown. Of a recording that
+// goes on: how far behind it the page is.
 
 import type {Core} from '../core/core';
 import {clean} from '../core/names';
@@ -22,17 +21,15 @@ export function BuildingNotice({core}: {core: Core}) {
   }
   if (core.extent.isLive) return <LiveNotice core={core} />;
   const read = growth.whole || growth.total === 0 ? 1 : growth.done / growth.total;
-  const shown = growth.trace_ns === null ? null : Math.min(core.durationNs / growth.trace_ns, 1);
+  const {recorded, readPercent, wholeNs} = core.extent;
   return (
     <div class="building" role="status">
       <strong>First part</strong>
       <span>
         Shown is the first {formatDuration(core.durationNs)}
-        {growth.trace_ns !== null && ` of ${formatDuration(growth.trace_ns)}`}; the rest follows.
+        {recorded && ` of ${formatDuration(wholeNs)} (${readPercent} %)`}; the rest follows.
+        {recorded && ' The strip below has what the kernel and, on top, hooks recorded of it, in bytes, and where records were lost.'}
       </span>
-      {shown !== null && (
-        <span class="extent" title="hatched: not yet there"><span style={{width: `${100 * shown}%`}} /></span>
-      )}
       <span class="faint">The index is built: {Math.floor(100 * read)} %</span>
     </div>
   );

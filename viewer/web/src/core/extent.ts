@@ -3,7 +3,7 @@
 
 import {type Signal, signal} from '@preact/signals-core';
 
-import type {Growth, TraceInfo} from '../api/schema';
+import type {Growth, Recorded, TraceInfo} from '../api/schema';
 
 export class Extent {
   readonly durationNs: number;
@@ -13,6 +13,7 @@ export class Extent {
   readonly isWhole: boolean; // not its first part, nor a recording that goes on
   readonly isLive: boolean; // a recording that goes on
   readonly name: 'whole trace'|'so far'|'first part'|'part';
+  recorded: Recorded|null = null; // of the whole trace, of which the first part is shown
   goLive = false; // the user went to its end
 
   constructor(growth: Growth, trace: TraceInfo) {
@@ -22,5 +23,13 @@ export class Extent {
     this.name = trace.part_from_ns !== undefined ? 'part' :
         this.isWhole ? 'whole trace' : this.isLive ? 'so far' : 'first part';
     this.durationNs = Math.max(trace.duration_ns, 1);
+  }
+
+  // What the minimap spans: what is shown, and what is not read yet.
+  get wholeNs(): number {
+    return Math.max(this.recorded?.duration_ns ?? 0, this.durationNs);
+  }
+  get readPercent(): number {
+    return Math.floor(100 * this.durationNs / this.wholeNs);
   }
 }

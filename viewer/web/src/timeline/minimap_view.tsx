@@ -9,16 +9,17 @@ import {MINIMAP_HEIGHT} from './timeline_engine';
 const EDGE_PX = 6;
 
 export function MinimapView({core, canvas}: {core: Core; canvas: {current: HTMLCanvasElement|null}}) {
+  const {recorded, readPercent} = core.extent;
   const onPointerDown = (event: PointerEvent): void => {
     const element = event.currentTarget as HTMLCanvasElement;
     const box = element.getBoundingClientRect();
     const at = (move: PointerEvent): number =>
-        Math.min(Math.max((move.clientX - box.left) / box.width, 0), 1) * core.durationNs;
+        Math.min(Math.max((move.clientX - box.left) / box.width, 0) * core.extent.wholeNs, core.durationNs);
     const view = core.view.viewport.value;
     const from = view.startNs;
     const to = endNs(view);
     const start = at(event);
-    const edge = EDGE_PX / box.width * core.durationNs;
+    const edge = EDGE_PX / box.width * core.extent.wholeNs;
     const grip = Math.abs(start - from) < edge ? 'from' :
         Math.abs(start - to) < edge ? 'to' :
         start > from && start < to ? 'body' : 'jump';
@@ -38,11 +39,11 @@ export function MinimapView({core, canvas}: {core: Core; canvas: {current: HTMLC
   return (
     <div class="minimap-row">
       <div class="gutter minimap-gutter">
-        <span>{core.extent.name}</span>
-        <span class="detail">CPU load</span>
+        <span>{recorded ? `whole trace, ${readPercent} % read` : core.extent.name}</span>
+        <span class="detail">CPU load{recorded && '; then bytes recorded'}</span>
       </div>
       <canvas class="minimap" ref={canvas} onPointerDown={onPointerDown}
-              aria-label="Whole trace; drag the frame to move the view"
+              aria-label={`Whole trace${recorded ? `, of which ${readPercent} % is read` : ''}; drag the frame to move the view`}
               style={{height: `${MINIMAP_HEIGHT}px`}} />
     </div>
   );

@@ -375,7 +375,7 @@ export class TimelineEngine {
               ratio: devicePixelRatio || 1,
               selection: core.range.chosen.peek(),
               height: MINIMAP_HEIGHT,
-              durationNs: core.durationNs,
+              extent: core.extent,
               columns: core.names.trace.overview_columns,
               from: view.startNs,
               to: endNs(view),

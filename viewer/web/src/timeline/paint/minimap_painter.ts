@@ -1,12 +1,16 @@
 // The whole trace in one strip, from the overview: height = CPU load, colour =
-// dominant process. A frame shows the window in view.
+// dominant process. What is not read yet is hatched: height = bytes recorded. A
+// frame shows the window in view.
 
-import {NO_KEY} from '../../api/schema';
+import {NO_KEY, type Recorded} from '../../api/schema';
 import {stripCoverage, stripKey} from '../../api/tile_decode';
 import {css, mix} from '../../core/palette';
+import type {Extent} from '../../core/extent';
 import type {StyleBook} from '../../core/style_book';
+import {Hatches} from './hatches';
 
 const TICKS = 8; // height of what was found
+const TEXT = 18; // room for one, above the bars
 
 // Hits, by columns of the whole trace.
 export interface Places {
@@ -18,7 +22,7 @@ export interface MinimapScene {
   width: number;
   height: number;
   ratio: number;
-  durationNs: number;
+  extent: Extent;
   columns: number;
   from: number;
   to: number;
@@ -33,6 +37,7 @@ export class MinimapPainter {
   private bars: HTMLCanvasElement|null = null;
   private barsOf = '';
   private book: StyleBook|null = null;
+  private readonly hatches = new Hatches();
 
   constructor(private readonly overview: Uint32Array) {}
 
@@ -44,6 +49,8 @@ export class MinimapPainter {
       this.bars.height = Math.max(1, Math.round(scene.height * scene.ratio));
       const brush = this.bars.getContext('2d');
       if (brush) paintBars(brush, this.overview, scene, book);
+      const {recorded} = scene.extent;
+      if (brush && recorded) paintUnread(brush, scene, recorded, this.hatches, book);
       this.book = book;
       this.barsOf = size;
     }
@@ -51,6 +58,11 @@ export class MinimapPainter {
     context.drawImage(this.bars, 0, 0);
     paintMarks(context, scene, book);
   }
+}
+
+// Pixels of what is read.
+function readWidth({width, extent}: MinimapScene): number {
+  return width * (extent.durationNs / extent.wholeNs);
 }
 
 function paintBars(
@@ -65,10 +77,9 @@ function paintBars(
   const room = height - 8;
   // One bar for each pixel: its busiest column gives the colour, their mean the
   // height.
-  const pixels = Math.max(1, Math.floor(width));
+  const pixels = Math.max(1, Math.floor(readWidth(scene)));
   for (let x = 0; x < pixels; ++x) {
-    const first = Math.floor(x * scene.columns / pixels);
-    const last = Math.max(first + 1, Math.floor((x + 1) * scene.columns / pixels));
+    const [first, last] = columnsAt(x, pixels, scene.columns);
     let sum = 0;
     let most = -1;
     let key = NO_KEY;
@@ -88,11 +99,48 @@ function paintBars(
   }
 }
 
+// The columns of a pixel.
+function columnsAt(x: number, pixels: number, columns: number): [first: number, last: number] {
+  const first = Math.floor(x * columns / pixels);
+  return [first, Math.max(first + 1, Math.floor((x + 1) * columns / pixels))];
+}
+
+// Behind what is read: bytes of the kernel's records, on top of them those of
+// threads' hooks, and at the upper edge where some were lost.
+function paintUnread(
+    context: CanvasRenderingContext2D, scene: MinimapScene,
+    {cpu_bytes, thread_bytes, lost}: Recorded, hatches: Hatches, {theme}: StyleBook): void {
+  const {width, height} = scene;
+  const from = Math.ceil(readWidth(scene));
+  hatches.fillRect(context, theme.muted, 0.35, from, 0, width, height);
+  const most = cpu_bytes.reduce((top, bytes, column) => Math.max(top, bytes + (thread_bytes[column] ?? 0)), 1);
+  const kernel = css(mix(theme.lane, theme.ink, 0.5));
+  const hooks = css(mix(theme.lane, theme.ink, 0.3));
+  for (let x = from; x < width; ++x) {
+    const [first, last] = columnsAt(x, width, cpu_bytes.length);
+    const bar = (bytes: readonly number[]): number =>
+        bytes.slice(first, last).reduce((sum, one) => sum + one, 0) / (last - first) / most * (height - TEXT - 1);
+    const [low, high] = [bar(cpu_bytes), bar(thread_bytes)];
+    const all = low + high > 0 ? Math.max(low + high, 1) : 0;
+    context.fillStyle = hooks;
+    context.fillRect(x, height - 1 - all, 1, all);
+    context.fillStyle = kernel;
+    context.fillRect(x, height - 1 - low, 1, low);
+    context.fillStyle = css(theme.loss);
+    if (lost.slice(first, last).includes(1)) context.fillRect(x, 0, 1.5, 4);
+  }
+  context.fillStyle = css(theme.ink);
+  context.font = '11px system-ui, sans-serif';
+  const text = 'not read yet';
+  if (context.measureText(text).width < width - from - 8) context.fillText(text, from + 4, TEXT - 4);
+}
+
 function paintMarks(context: CanvasRenderingContext2D, scene: MinimapScene, book: StyleBook): void {
-  const {width, height, durationNs} = scene;
+  const {height} = scene;
   const theme = book.theme;
   context.setTransform(scene.ratio, 0, 0, scene.ratio, 0, 0);
-  const px = (at: number): number => at / durationNs * width;
+  const width = readWidth(scene);
+  const px = (at: number): number => at / scene.extent.durationNs * width;
   context.fillStyle = css(theme.loss);
   for (const loss of scene.losses) {
     context.fillRect(px(loss.begin_ns), 0, Math.max(1.5, px(loss.end_ns) - px(loss.begin_ns)), 4);
@@ -112,7 +160,7 @@ function paintMarks(context: CanvasRenderingContext2D, scene: MinimapScene, book
   context.fillRect(0, 0, a, height);
   context.fillRect(b, 0, width - b, height);
   context.globalAlpha = 1;
-  if (scene.places) paintPlaces(context, scene, scene.places, book);
+  if (scene.places) paintPlaces(context, {width, height}, scene.places, book);
   context.strokeStyle = css(theme.accent);
   context.lineWidth = 1;
   const brush = Math.max(b - a, 3);
@@ -126,7 +174,7 @@ function paintMarks(context: CanvasRenderingContext2D, scene: MinimapScene, book
 
 // Ticks at the foot, of all hits and, higher, of the chosen one.
 function paintPlaces(
-    context: CanvasRenderingContext2D, {width, height}: MinimapScene,
+    context: CanvasRenderingContext2D, {width, height}: Pick<MinimapScene, 'width'|'height'>,
     {all, chosen}: Places, book: StyleBook): void {
   const {theme} = book;
   context.fillStyle = css(theme.background);
