@@ -246,5 +246,51 @@ TEST_CASE("sample calibration: samples that a process lacks are its own") {
   CHECK(amount(0).hi > amount(0).value + program.on_cpu_ns / 3);
 }
 
+TEST_CASE("sample calibration: a function in many processes below a period") {
+  constexpr std::uint32_t kProcesses = 5000;
+  constexpr std::uint64_t kEach = kPeriod / 10;
+  std::mt19937 random(11);
+  std::array<int, kFunctions> held{};
+  const int runs = PropertyRuns(200);
+  for (int run = 0; run < runs; ++run) {
+    Samples samples;
+    samples.events.push_back({.name = "cpu-clock", .rate = "1000 Hz"});
+    samples.counts.push_back({.counted = kProcesses * kEach});
+    samples.cpu_ns = kProcesses * kEach;
+    samples.contexts.resize(kProcesses);
+    std::array<std::uint64_t, kFunctions> truth{};
+    std::uint64_t now = 0, next = random() % kPeriod;
+    for (std::uint32_t process = 0; process < kProcesses; ++process) {
+      samples.contexts[process].process = ProcessIndex{process};
+      samples.processes.push_back({ProcessIndex{process}, kEach});
+      // Each has one function for all of its time.
+      const double at = std::uniform_real_distribution<>(0, 1)(random);
+      const std::uint32_t function =
+          at < kShares[0] ? 0 : (at < kShares[0] + kShares[1] ? 1 : 2);
+      truth[function] += kEach;
+      now += kEach;
+      if (next >= now) continue;
+      next += kPeriod;
+      samples.sums.push_back({.context = process,
+                              .frame = function,
+                              .hits = 1,
+                              .periods = kPeriod,
+                              .squared_periods = double{kPeriod} * kPeriod});
+    }
+    SampleTotal total = EmptyTotals(samples).at(0);
+    std::array<SampleWeight, kFunctions> rows;
+    for (const SampleSum& sum : samples.sums) {
+      total.Add(sum, samples);
+      rows[sum.frame].Add(sum, samples);
+    }
+    for (std::uint32_t function = 0; function < kFunctions; ++function) {
+      const SampledAmount amount = AmountOf(rows[function], total);
+      held[function] +=
+          amount.lo <= truth[function] && truth[function] <= amount.hi;
+    }
+  }
+  for (const int of : held) CHECK(of >= runs * 92 / 100);
+}
+
 }  // namespace
 }  // namespace countrace::rmap

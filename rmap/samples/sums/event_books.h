@@ -34,10 +34,12 @@ struct ProcessLimit {
   // The part of its time that no sample stands for, beyond a period of each CPU
   // and what chance explains.
   std::uint64_t missing = 0;
+  // The most that a function has of its time of which no sample is in it.
+  std::uint64_t unseen_ns = 0;
 };
 
-// Empty: the event is no clock, or the dispatches are not known. What idle CPUs
-// and programs outside lack is then no process's.
+// Empty: the event is no clock, or not all dispatches are known. If it is not
+// empty, what idle CPUs and programs outside lack is no process's.
 std::map<ProcessIndex, ProcessLimit> ProcessLimits(const Samples& samples,
                                                    const SampleBooks& books);
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "rmap/result/limits.h"
+
 namespace countrace::rmap {
 namespace {
 
@@ -26,11 +28,6 @@ RowLimit LimitOf(const SampleWeight& weight, const SampleTotal& all,
   if (all.limits.empty() || all.sampled.sampled_ns == 0) {
     return {counted, counted, static_cast<double>(all.missing), kNoLimit};
   }
-  // A function that another process had for three periods and a half has a
-  // sample there in 97 of 100 recordings.
-  const double period = weight.hits == 0 ? 0
-                                         : static_cast<double>(weight.periods) /
-                                               static_cast<double>(weight.hits);
   // Without what is missing, which is of some rows. Samples may be of some
   // threads only.
   const auto time = [](const ProcessLimit& of) {
@@ -40,8 +37,9 @@ RowLimit LimitOf(const SampleWeight& weight, const SampleTotal& all,
                            static_cast<double>(all.sampled.sampled_ns) +
                        time(all.unsampled);
   const auto interrupts = static_cast<double>(all.interrupts_ns);
-  RowLimit sum = {all.records_lost ? std::min(counted, exact) : exact,
-                  exact + interrupts, 0, 3.7 * period + interrupts};
+  RowLimit sum = {exact, exact + interrupts,
+                  static_cast<double>(all.unsampled.missing),
+                  static_cast<double>(all.unseen_ns) + interrupts};
   std::vector<ProcessIndex> processes = weight.processes;
   std::sort(processes.begin(), processes.end());
   processes.erase(std::unique(processes.begin(), processes.end()),
@@ -49,7 +47,8 @@ RowLimit LimitOf(const SampleWeight& weight, const SampleTotal& all,
   for (const ProcessIndex process : processes) {
     const auto limit = all.limits.find(process);
     if (limit == all.limits.end()) continue;
-    sum.most += static_cast<double>(limit->second.on_cpu_ns);
+    sum.most += static_cast<double>(limit->second.on_cpu_ns) -
+                static_cast<double>(limit->second.unseen_ns);
     sum.missing += static_cast<double>(limit->second.missing);
   }
   return sum;
@@ -109,8 +108,8 @@ std::vector<SampleTotal> EmptyTotals(const Samples& samples) {
     total.missing = MissingIn(samples, books);
     total.limits = ProcessLimits(samples, books);
     total.interrupts_ns = samples.interrupts_ns;
-    total.records_lost = samples.lost_records != 0;
     for (const auto& [process, limit] : total.limits) {
+      total.unseen_ns = AddBounded(total.unseen_ns, limit.unseen_ns);
       if (limit.sampled_ns != 0) continue;
       total.unsampled.on_cpu_ns += limit.on_cpu_ns;
       total.unsampled.missing += limit.missing;
