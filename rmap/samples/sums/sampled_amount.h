@@ -38,7 +38,7 @@ struct SampleTotal {
   std::map<ProcessIndex, ProcessLimit> limits = {};
   std::set<ProcessIndex> added = {};
   ProcessLimit sampled = {}, unsampled = {};
-  std::uint64_t unseen_ns = 0;  // of all processes
+  std::uint64_t unseen_ns = 0;      // of all processes
   std::uint64_t interrupts_ns = 0;  // may be in any process's samples
 
   void Add(const SampleSum& sum, const Samples& samples);
