@@ -140,6 +140,35 @@ await onSyntheticPage(async ({claims, page, session, shots, truth, view, areaBox
     }
   });
 
+  await claims.claim('scrubbing shows the last place, with one request for states under way at a time', async () => {
+    await session.key('0');
+    const ruler = await page.locator('canvas.ruler').boundingBox();
+    const pending = new Set();
+    let most = 0, all = 0;
+    const begin = (request) => {
+      if (!/\/api\/v1\/state\?/.test(request.url())) return;
+      pending.add(request);
+      most = Math.max(most, pending.size);
+      ++all;
+    };
+    const end = (request) => pending.delete(request);
+    page.on('request', begin).on('requestfinished', end).on('requestfailed', end);
+    const MOVES = 100;
+    const y = ruler.y + ruler.height / 2;
+    const x = (move) => ruler.x + ruler.width * (0.2 + 0.6 * move / MOVES);
+    await page.mouse.move(x(0), y);
+    await page.mouse.down();
+    for (let move = 1; move <= MOVES; ++move) await page.mouse.move(x(move), y);
+    await page.mouse.up();
+    await session.settled();
+    page.off('request', begin).off('requestfinished', end).off('requestfailed', end);
+    const {playhead, startNs, nsPerPx} = await view();
+    assert.ok(Math.abs(playhead - (startNs + (x(MOVES) - ruler.x) * nsPerPx)) <= nsPerPx, `${playhead}`);
+    assert.ok(Math.abs((await session.ask('__pv.state()')).t - playhead) <= 1);
+    assert.ok(all >= 1 && all <= MOVES + 1, `${all} requests for states`);
+    assert.equal(most, 1);
+  });
+
   await claims.claim('a run to the end and back shows again what it showed', async () => {
     await session.key('Home');
     const shown = () => session.ask('({state: __pv.state(), soFar: __pv.soFar(), recent: __pv.recent()})');
