@@ -311,7 +311,10 @@ class States:
             if event.prev_pid not in (0, *range(FIRST_OWN_TID, FIRST_OWN_TID + 4096)):
                 raw = event.prev_state
                 state = "R" if raw in (0, 0x100) else "?" if raw == 0x200 else "S"
-                self.change(reading.thread_at(event.prev_pid, time), time, state)
+                thread = reading.thread_at(event.prev_pid, time)
+                # Another CPU may have woken it in the same ns, after it.
+                self.perhaps_woken[thread] += (thread, time) in self.left_out
+                self.change(thread, time, state)
             if event.next_pid:
                 thread = reading.thread_at(event.next_pid, time)
                 if thread is None:  # one of the export's own
