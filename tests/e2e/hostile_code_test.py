@@ -26,10 +26,17 @@ OTHER_USER = 65534
 # beside an honest program a recording ends.
 MOST_KIB = 150 * 1024
 LATER_S = 1.0
+# A busy machine makes it later, too: of a file that costs no more time on a CPU.
+# One that lets the recorder wait does so for 20 s, the limit of a file's names.
+BUSY_S = 10.0
 RECORDED = '1500ms' if FULL else '700ms'
 GIB = 1 << 30
 
 PT_LOAD, PT_NOTE = 1, 4
+
+
+def shown(times):
+    return '{:.2f} s ({:.2f} s on CPUs)'.format(*times)
 
 
 def elf_head(headers_at=64, headers=1, sections_at=0, sections=0):
@@ -103,7 +110,7 @@ class OpenWatch:
 
 
 class HostileCode(unittest.TestCase):
-    honest_s = None  # how long a recording takes beside an honest file
+    honest = None  # time, and time on CPUs, of a recording beside an honest file
 
     def setUp(self):
         if os.geteuid() != 0:
@@ -120,8 +127,8 @@ class HostileCode(unittest.TestCase):
         victim = subprocess.Popen([WORKLOAD, 'calls'])
         self.addCleanup(self.end, victim)
         self.victim = victim.pid
-        if self.honest_s is None:
-            HostileCode.honest_s = self.honest_time()
+        if self.honest is None:
+            HostileCode.honest = self.honest_times()
 
     @staticmethod
     def give(path):
@@ -157,7 +164,7 @@ class HostileCode(unittest.TestCase):
         assert process.stdout.readline() == 'mapped\n'
 
     def record(self, process):
-        """Time and memory of a recording, and what it printed."""
+        """Times and memory of a recording, and what it printed."""
         trace = self.folder / 'trace.ctf'
         begin = time.monotonic()
         with subprocess.Popen(
@@ -174,7 +181,7 @@ class HostileCode(unittest.TestCase):
                               timeout=120)
         loss = json.loads(done.stdout)['loss']
         self.assertEqual((0, 0), (loss['discarded_events'], loss['discarded_packets']), loss)
-        return took, used.ru_maxrss, said
+        return (took, used.ru_utime + used.ru_stime), used.ru_maxrss, said
 
     def samples(self, by='function'):
         """Of all programs, by file and function."""
@@ -188,24 +195,25 @@ class HostileCode(unittest.TestCase):
         # The machine may be busy just now: what a file costs, it costs each time,
         # and beside an honest one that is recorded in between.
         for _ in range(3):
-            took, kib, said = self.record(process)
-            print(f'{self.id().rpartition(".")[2]}: {took:.2f} s, {kib / 1024:.0f} MiB; '
-                  f'beside an honest file {self.honest_s:.2f} s')
+            times, kib, said = self.record(process)
+            print(f'{self.id().rpartition(".")[2]}: {shown(times)}, {kib / 1024:.0f} MiB; '
+                  f'beside an honest file {shown(self.honest)}')
             self.assertLessEqual(kib, MOST_KIB)
-            if took <= self.honest_s + LATER_S:
+            later, costs = (time - honest for time, honest in zip(times, self.honest))
+            if later <= LATER_S or costs <= LATER_S and later <= BUSY_S:
                 return said
-            HostileCode.honest_s = max(self.honest_s, self.honest_time())
-        self.fail(f'{took:.2f} s, {self.honest_s:.2f} s beside an honest file')
+            HostileCode.honest = tuple(map(max, self.honest, self.honest_times()))
+        self.fail(f'{shown(times)}, {shown(self.honest)} beside an honest file')
 
-    def honest_time(self):
-        """The longer one of two: the machine may be busy."""
+    def honest_times(self):
+        """The longer ones of two: the machine may be busy."""
         path = self.folder / 'honest code'
         with open(path, 'wb') as file:
             size = honest(file)
         os.truncate(path, size)
         process, _ = self.start(mapped=path, program=self.honest_program)
         self.go(process)
-        longest = max(self.record(process)[0] for _ in range(2))
+        longest = tuple(map(max, *(self.record(process)[0] for _ in range(2))))
         self.end(process)
         return longest
 
