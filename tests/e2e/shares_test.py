@@ -86,12 +86,14 @@ class Shares(unittest.TestCase):
             books, = data['books']
             self.assertEqual(books['processes'], period * books['samples'], books)
             # A CPU's period goes on through other programs: no exact number.
-            self.assertGreater(books['processes'], 15000, books)
+            lost = period * books['lost']  # on a busy machine, of any program
+            self.assertGreater(books['processes'] + lost, 15000, books)
             self.assertLess(books['processes'], 25000, books)
             self.assertLessEqual(0, books['residual'], books)
             self.assertEqual(books['one_period_a_cpu'], period * os.cpu_count(), books)
             # An event while the counters begin or end may be in one of both.
-            self.assertLessEqual(books['residual'], books['one_period_a_cpu'], books)
+            self.assertLessEqual(books['residual'],
+                                 books['one_period_a_cpu'] + lost, books)
 
     def self_shares(self, data):
         """Of the functions, by their calls of malloc."""
