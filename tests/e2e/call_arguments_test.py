@@ -471,9 +471,10 @@ class CallArguments(Recording):
                 if at >= 10**9 and file != '(unreadable)':
                     self.assertTrue(file.endswith(f'/f{at % 500}'), record)
         lost = data['loss']['by_cause']['kernel_ring_full']
-        # Its other calls: of the interpreter's start and end.
+        # Its other calls: of the interpreter's start and end. What is lost is of
+        # all kinds: on a busy machine there are as many switches.
         self.assertGreaterEqual(calls + lost, 400_000 + 1000)
-        self.assertLess(calls + lost, 400_000 + 8000)
+        self.assertLess(calls, 400_000 + 8000)
 
     def test_flags_have_names(self):
         self.record(['cat', 'files/a', 'missing'])
