@@ -205,9 +205,11 @@ int WaitForFirstCpu() {
   Waits processes, threads;
   for (int i = 0; i < 3; ++i) MakeProcess(&processes);
   for (int i = 0; i < 3; ++i) MakeThread(&threads);
-  std::printf("{\"MakeProcess\": [%d, %llu], \"MakeThread\": [%d, %llu]}\n",
-              processes.number, static_cast<unsigned long long>(processes.ns),
-              threads.number, static_cast<unsigned long long>(threads.ns));
+  std::printf(
+      "{\"pid\": %d, \"MakeProcess\": [%d, %llu], \"MakeThread\": [%d, "
+      "%llu]}\n",
+      getpid(), processes.number, static_cast<unsigned long long>(processes.ns),
+      threads.number, static_cast<unsigned long long>(threads.ns));
   return 0;
 }
 

@@ -79,9 +79,15 @@ struct {
   __type(value, struct countrace_off_cpu_sums);
 } off_cpu_sums SEC(".maps");
 
+// `task` has ended. If it is still off CPU here, the end of that was not seen.
 static __always_inline void forget_off_cpu(const struct task_struct* task) {
   if (!off_cpu_least_ns) return;
-  const __u32 host = task->pid;
+  const __u32 host = task->pid, slot = this_slot();
+  const struct countrace_off_cpu_stack* stack =
+      bpf_map_lookup_elem(&off_cpu_stacks, &host);
+  struct countrace_off_cpu_sums* sums =
+      bpf_map_lookup_elem(&off_cpu_sums, &slot);
+  if (stack && stack->left_ns && sums) ++sums->unseen;
   bpf_map_delete_elem(&off_cpu_stacks, &host);
   if (copy_bytes) bpf_map_delete_elem(&stack_copies, &host);
 }
