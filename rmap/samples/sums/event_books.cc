@@ -27,7 +27,8 @@ bool HasProcessLimits(const Samples& samples, const SampledEvent& event) {
 }
 
 // A function that a process had for three periods and a half has a sample there
-// in 97 of 100 recordings. Samples not taken are like those that were.
+// in 97 of 100 recordings. Samples that are missing are taken to be spread as
+// the others are.
 std::uint64_t UnseenNs(double time, double sampled, double period) {
   if (sampled == 0) return static_cast<std::uint64_t>(time);
   return static_cast<std::uint64_t>(
