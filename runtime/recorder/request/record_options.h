@@ -37,7 +37,8 @@ struct RecordOptions {
   // May be empty with system_wide or pids; with pids it only limits the
   // duration.
   std::vector<std::string> command;
-  std::uint64_t duration_ns = 0;  // 0: until the command ends or a signal
+  // From `begun` on. 0: until the command ends or a signal.
+  std::uint64_t duration_ns = 0;
   // Names as perf spells them. Empty: task-clock, exec-runtime, page-faults,
   // context-switches, and cycles, instructions where the machine has them.
   std::vector<std::string> events;

@@ -121,6 +121,9 @@ void Recording::TakeSignals() {
 
 void Recording::Run() {
   std::vector<pollfd> set = PollSet();
+  // All is attached and invited: the duration counts from here.
+  const std::uint64_t end_ns =
+      options_.duration_ns == 0 ? ~0ull : MonotonicNs() + options_.duration_ns;
   std::uint64_t next_drain = begin_ns_ + DrainNs();
   std::uint64_t next_progress = begin_ns_ + kProgressNs;
   std::uint64_t next_trim = begin_ns_ + kTrimNs;
@@ -133,9 +136,7 @@ void Recording::Run() {
         kernel_ != nullptr || flight_ || watcher_ || set[1].fd < 0
             ? next_drain
             : next_progress;
-    if (options_.duration_ns != 0) {
-      wake = std::min(wake, begin_ns_ + options_.duration_ns);
-    }
+    wake = std::min(wake, end_ns);
     const std::uint64_t wait = wake > now ? wake - now : 0;
     const timespec timeout{.tv_sec = static_cast<time_t>(wait / 1'000'000'000),
                            .tv_nsec = static_cast<long>(wait % 1'000'000'000)};
@@ -162,9 +163,7 @@ void Recording::Run() {
       }
     }
     now = MonotonicNs();
-    if (options_.duration_ns != 0 && now - begin_ns_ >= options_.duration_ns) {
-      stop_ = true;
-    }
+    stop_ |= now >= end_ns;
     if (now >= next_drain && !options_.pids.empty() &&
         std::none_of(options_.pids.begin(), options_.pids.end(),
                      IsProcessAlive)) {
