@@ -36,16 +36,30 @@ std::uint64_t Now(clockid_t clock) {
          static_cast<std::uint64_t>(now.tv_nsec);
 }
 
+// The narrowest of some readings: nothing came between the two clocks.
+runtime::ClockPair ReadClocks() {
+  runtime::ClockPair best{};
+  std::uint64_t width = ~0ull;
+  for (int i = 0; i < 64; ++i) {
+    const std::uint64_t before = runtime::ReadRawCounter();
+    const std::uint64_t ns = Now(CLOCK_MONOTONIC);
+    const std::uint64_t after = runtime::ReadRawCounter();
+    if (after - before >= width) continue;
+    width = after - before;
+    best = {.raw = before + width / 2, .ns = ns};
+  }
+  return best;
+}
+
 // 2^32 ns per raw tick over 20 ms.
 std::uint64_t RawRate() {
   static const std::uint64_t rate = [] {
-    const std::uint64_t ns0 = Now(CLOCK_MONOTONIC);
-    const std::uint64_t raw0 = runtime::ReadRawCounter();
+    const runtime::ClockPair begin = ReadClocks();
     usleep(20000);
-    const std::uint64_t ns1 = Now(CLOCK_MONOTONIC);
-    const std::uint64_t raw1 = runtime::ReadRawCounter();
+    const runtime::ClockPair end = ReadClocks();
     return static_cast<std::uint64_t>(
-        (static_cast<unsigned __int128>(ns1 - ns0) << 32) / (raw1 - raw0));
+        (static_cast<unsigned __int128>(end.ns - begin.ns) << 32) /
+        (end.raw - begin.raw));
   }();
   return rate;
 }

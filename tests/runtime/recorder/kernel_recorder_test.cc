@@ -195,6 +195,8 @@ TEST_CASE(
         }
         hidden_since_dump = true;
       }
+      // An idle CPU that switches to a hidden thread and back shows neither.
+      hidden_since_dump |= running == 0 || hidden.count(running) == 1;
       if (std::exchange(hidden_since_dump, false)) {
         hidden_switches += record.counters[switches] - before[switches] -
                            (dispatches > 0 ? 1 : 0);
@@ -364,10 +366,10 @@ TEST_CASE(
     CHECK(pages.size() == kPages);
     const std::uint64_t counted =
         trace.Count(line.pid, trace.EventIndex("page-faults"));
-    CHECK(counted >= kPages);
     // Else a hidden thread ran between two of its records, whose faults are
-    // among the counted ones.
+    // among the counted ones, or a stay without a known begin is left out.
     if (trace.HasWholeDispatches(line.pid)) {
+      CHECK(counted >= kPages);
       CHECK(counted <= trace.All(CpuEvent::kFault).size());
     }
   }
@@ -377,7 +379,9 @@ TEST_CASE(
     const TraceContents trace = ReadTrace(result.path);
     const ReportLine line = ReadReport(report, "faults").at(0);
     CHECK(trace.All(CpuEvent::kFault).empty());
-    CHECK(trace.Count(line.pid, trace.EventIndex("page-faults")) >= kPages);
+    if (trace.HasWholeDispatches(line.pid)) {
+      CHECK(trace.Count(line.pid, trace.EventIndex("page-faults")) >= kPages);
+    }
   }
 }
 
@@ -607,7 +611,7 @@ TEST_CASE(
   // Switches are missing only at reported losses, and as many as reported.
   CHECK(unexplained == 0);
   CHECK(hidden_switches <= missing / 10);
-  const std::uint64_t slack = hidden_switches > 0 ? 1000 : 0;
+  const std::uint64_t slack = hidden_switches > 0 || !hidden.empty() ? 1000 : 0;
   CHECK(missing > 1000);
   CHECK(missing <= trace.discarded + slack);
   // The other lost records are forks, names, execs and exits (of threads too).

@@ -3,15 +3,17 @@
 //
 //   recorder_record_main [-a] [-f] [-o DIR] [-e EVENT]... [-d MILLISECONDS]
 //                        [-r RING_BYTES] [-n] [-l RUNTIME_LIBRARY]
-//                        [-b auto|bpf|perf]
+//                        [-b auto|bpf|perf] [-B FILE]
 //                        [-- COMMAND...]
 //
-// Messages on stderr; exits with the command's status as a shell would.
+// FILE exists when the recording has begun. Messages on stderr; exits with the
+// command's status as a shell would.
 #include <signal.h>
 #include <sys/wait.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <string>
 
 #include "runtime/recorder/record.h"
@@ -48,6 +50,8 @@ int main(int argc, char** argv) {
                         : name == "perf"
                             ? countrace::runtime::KernelBackend::kPerf
                             : countrace::runtime::KernelBackend::kAuto;
+    } else if (argument == "-B") {
+      options.begun = [file = value()] { std::ofstream(file) << "begun\n"; };
     } else if (argument == "-l") {
       options.runtime_library = value();
     } else {

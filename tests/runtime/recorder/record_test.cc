@@ -314,18 +314,23 @@ TEST_CASE(
   const TestDirectory directory;
   const std::string output = directory.File("trace.ctf");
   const std::string ready = directory.File("ready");
+  const std::string stop = directory.File("stop");
   const std::string done = directory.File("done");
   const pid_t pid = Spawn({RecordMainPath(), "-o", output, "--", "sh", "-c",
-                           "echo x > " + ready +
-                               "; i=0; while [ $i -lt 100 ]; do sleep 0.01; "
-                               "i=$((i+1)); done; echo done > " +
-                               done},
+                           "echo x > " + ready + "; while ! [ -e " + stop +
+                               " ]; do sleep 0.01; done; echo done > " + done},
                           directory.File("err"));
   REQUIRE(WaitForFile(ready));
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  const auto stored_forks = [&] {
+    return ReadTrace(output).All(logformat::CpuEvent::kFork).size();
+  };
+  for (int i = 0; i < 1000 && stored_forks() < 5; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
   kill(pid, SIGKILL);
   WaitStatus(pid);
   CHECK(!std::filesystem::exists(done));
+  std::ofstream(stop) << "stop\n";
   CHECK(WaitForFile(done));
 
   const TraceContents before = ReadTrace(output);
@@ -444,8 +449,9 @@ TEST_CASE("record: running processes, until they end",
   const TestDirectory directory;
   const std::string report = directory.File("report");
   const std::string err = directory.File("err");
+  const std::string begun = directory.File("begun");
   const auto spawn = [&] {
-    return Spawn({WorkloadPath(), report, "spin", "400", "0"}, err);
+    return Spawn({WorkloadPath(), report, "spin", "400", "0", begun}, err);
   };
   const pid_t recorded = spawn();
   const pid_t neighbour = spawn();
@@ -459,6 +465,7 @@ TEST_CASE("record: running processes, until they end",
   RecordOptions options;
   options.output = directory.File("trace.ctf");
   options.pids = {recorded};
+  options.begun = [&] { std::ofstream(begun) << "begun\n"; };
   bool timed_out = false;
   SECTION("without a command") {}
   SECTION("with a command that says how long") {

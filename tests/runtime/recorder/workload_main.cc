@@ -2,7 +2,8 @@
 // "KEY PID NUMBER..." to the file REPORT, in one write, so that a test can
 // compare the trace with the kernel's figures for the program.
 //
-//   recorder_workload REPORT spin MILLISECONDS CPU   burn that much CPU time
+//   recorder_workload REPORT spin MILLISECONDS CPU [FILE]
+//                    burn CPU time until FILE exists, then that much
 //   recorder_workload REPORT sleep MILLISECONDS
 //   recorder_workload REPORT pingpong ROUNDS CPU     two children over pipes
 //   recorder_workload REPORT faults PAGES            touch fresh pages
@@ -109,8 +110,12 @@ std::uint64_t ContextSwitches() {
   return sum;
 }
 
-void Spin(std::uint64_t ms) {
-  while (ReadClock(CLOCK_PROCESS_CPUTIME_ID) < ms * 1'000'000) {
+void Spin(std::uint64_t ms, const char* file) {
+  std::uint64_t begin_ns = 0;
+  while (file != nullptr && access(file, F_OK) != 0) {
+    begin_ns = ReadClock(CLOCK_PROCESS_CPUTIME_ID);
+  }
+  while (ReadClock(CLOCK_PROCESS_CPUTIME_ID) - begin_ns < ms * 1'000'000) {
   }
 }
 
@@ -206,7 +211,7 @@ int main(int argc, char** argv) {
   };
   if (mode == "spin") {
     PinTo(static_cast<int>(number(4)));
-    Spin(static_cast<std::uint64_t>(number(3)));
+    Spin(static_cast<std::uint64_t>(number(3)), argc > 5 ? argv[5] : nullptr);
     ReportSchedStat();
   } else if (mode == "sleep") {
     const timespec time{.tv_sec = number(3) / 1000,
