@@ -121,7 +121,6 @@ TEST_CASE("counts: page faults and switches are between getrusage's",
     CHECK(faults.value >= Faults(inner_end) - Faults(inner_begin));
     CHECK(faults.value <= Faults(outer_end) - Faults(outer_begin));
     CHECK(countrace_counts_value(&work, 2).value <= faults.value);
-    CHECK(switches.value >= 3);
     CHECK(switches.value >= Switches(inner_end) - Switches(inner_begin));
     CHECK(switches.value <= Switches(outer_end) - Switches(outer_begin));
   }
@@ -152,7 +151,7 @@ TEST_CASE("counts: task-clock is the thread's CPU time", "[hooks][counts]") {
 }
 
 TEST_CASE("counts: hardware counters count a loop's instructions",
-          "[hooks][counts]") {
+          "[hooks][counts][hardware]") {
   const Set set("instructions:u,cycles:u");
   if (set.error != 0) {
     std::printf("SKIPPED: no hardware counters: %s\n",
