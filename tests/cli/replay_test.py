@@ -188,7 +188,7 @@ class Replay(unittest.TestCase):
             replay.wait_for(replay.moved_from(
                 replay.screen.time_ns(), 20_000 if way == '>' else -20_000),
                 f'motion after {key!r}')
-        self.assertIn('1 s shown = 200 us', replay.screen.lines[0])  # L twice
+        replay.wait_for(lambda: '1 s shown = 200 us' in replay.screen.lines[0], 'L twice')
         replay.keys('k')
         replay.wait_until(lambda: ' || ' in replay.screen.lines[0], 'pause')
         self.check_screen(replay.screen)

@@ -32,7 +32,7 @@ class LttngSession:
 
     def environment(self, **more):
         return dict(os.environ, LTTNG_HOME=str(self.home), HOME=str(self.home),
-                    LTTNG_UST_REGISTER_TIMEOUT="5000", **more)
+                    LTTNG_UST_REGISTER_TIMEOUT="60000", **more)
 
     def as_user(self, command):
         if self.uid is None:
@@ -54,7 +54,7 @@ class LttngSession:
             self.as_user(["lttng-sessiond", "--no-kernel"]),
             env=self.environment(), stdout=self.log, stderr=self.log,
             start_new_session=True)
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 120
         while time.monotonic() < deadline:
             if self.daemon.poll() is not None:
                 break

@@ -8,6 +8,7 @@ import pathlib
 import re
 import shutil
 import signal
+import statistics
 import struct
 import subprocess
 import sys
@@ -77,6 +78,11 @@ class PerfData(unittest.TestCase):
                     if (found := re.search(r'sched_switch:.* next_pid=(\d+)',
                                            line['rest'])) and
                     int(found[1]) in tids})
+
+    def dispatches_of(self, trace, tid):
+        rows = self.perf.run('query', '--format', 'csv', 'SELECT begin_ns, end_ns FROM '
+                             f'dispatches WHERE tid = {tid}', trace).stdout.split()
+        return [tuple(map(int, row.split(','))) for row in rows[1:]]
 
     def test_switches_of_the_system_are_what_perf_script_prints(self):
         file, output = self.perf.record([self.shop, '60', '3'], *SWITCHES)
@@ -191,15 +197,20 @@ class PerfData(unittest.TestCase):
         # The kernel of a virtual machine hides some switches from its
         # tracepoint, once half of those from idle, not from perf's own records
         # (decision 8). countrace infers a dispatch from its end.
+        lost = {side: report['loss']['discarded_events']
+                for side, report in (('own', ours), ('perf', them))}
         traced = self.traced_switches_in(theirs, pid)
         self.assertGreater(traced, 0)
-        self.assertGreater(b['dispatches'], 80)
-        self.assertLessEqual(traced, a['dispatches'])
-        self.assertLessEqual(a['dispatches'], b['dispatches'])
+        self.assertGreater(b['dispatches'], 80 - lost['perf'])
+        self.assertLessEqual(traced, a['dispatches'] + lost['own'])
+        self.assertLessEqual(a['dispatches'], b['dispatches'] + lost['perf'])
         # Both read their clocks in the same switch, at different places, one
-        # after the other: this adds some microseconds per switch.
-        self.assertLess(abs(a['on_cpu_ns'] - b['on_cpu_ns']),
-                        20_000 * a['dispatches'])
+        # after the other: most are some microseconds apart, more where the
+        # host paused the CPU between the two.
+        begun = [begin for begin, _ in self.dispatches_of(theirs, pid)]
+        apart = [min(abs(begin - other) for other in begun)
+                 for begin, _ in self.dispatches_of(own, pid)]
+        self.assertLess(statistics.median(apart), 20_000)
         calls = {}
         for side, report in (('own', ours), ('perf', them)):
             calls[side] = {
@@ -207,11 +218,13 @@ class PerfData(unittest.TestCase):
                 if row['pid'] == pid and row['segment'] in (
                     'syscall:clock_nanosleep', 'syscall:munmap',
                     'syscall:mmap')}
-        self.assertEqual(80, calls['perf']['syscall:clock_nanosleep'])
-        self.assertEqual(80, calls['own']['syscall:clock_nanosleep'])
+        for side in calls:
+            sleeps = calls[side]['syscall:clock_nanosleep']
+            self.assertLessEqual(80 - lost[side], sleeps)
+            self.assertLessEqual(sleeps, 80)
         # perf also has those of the runtime library.
         for segment, count in calls['perf'].items():
-            self.assertLessEqual(calls['own'][segment], count, calls)
+            self.assertLessEqual(calls['own'][segment], count + lost['perf'], calls)
 
     def test_probes_are_segments_of_the_mapping_file(self):
         group = 'probe_shop'
