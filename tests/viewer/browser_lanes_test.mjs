@@ -227,7 +227,11 @@ await onSyntheticPage(async ({claims, page, session, shots, truth, view, areaBox
     await page.mouse.up();
     await session.settled();
     assert.deepEqual((await order()).slice(0, 2), [first, second]);
-    await page.waitForTimeout(400);
+    // The address follows: the process with the focus is the first again.
+    await page.waitForURL(({hash}) => {
+      const [, first] = /[#&]pin=(\d+)/.exec(hash) ?? [];
+      return /[#&]close=\d+/.test(hash) && new RegExp(`[#&]row=process${first}(&|$)`).test(hash);
+    });
     const {hash} = new URL(page.url());
     assert.match(hash, /pin=\d+/);
     assert.match(hash, /close=\d+/);

@@ -206,7 +206,7 @@ try {
     await shows(await api('requests?limit=100&offset=100&sort=on_cpu_ns'));
     assert.deepEqual(await session.ask(COLLISIONS), []);
     // A link shows the same request.
-    await page.waitForTimeout(400);
+    await page.waitForURL(({hash}) => new RegExp(`[#&]request=${rows[2].id}(&|$)`).test(hash));
     const hash = await session.ask('location.hash.slice(1)');
     await session.revisit(`#${hash}`);
     await session.until('document.querySelector(".name.followed")');

@@ -81,7 +81,7 @@ await onSyntheticPage(async ({claims, page, session, shots, view, areaBox, rowOf
     const inwards = await zoom(1 / 1.2);
     assert.ok(held > 0, 'no tile was late');
     await release();
-    await page.waitForTimeout(400);
+    await session.until('Math.abs(Number(/[#&]from=([\\d.]+)/.exec(location.hash)?.[1]) - __pv.view().startNs) < 1');
     await session.revisit(new URL(page.url()).hash);
     held = 0;
     await hold();

@@ -106,7 +106,7 @@ export async function claimSelectedItem({session, claims, shots}) {
     assert.match(await text('.durations .call'), /^Selected: [\d.]/);
     assert.match(await tooltip(), new RegExp(`^${name}`));
     await session.shot(shots, 'selected-segment');
-    await page.waitForTimeout(400);
+    await page.waitForURL(({hash}) => hash.includes(`item=${item.row}-${item.from}-${item.to}-segment-`));
     await session.revisit(new URL(page.url()).hash);
     assert.deepEqual(await session.ask('__pv.item()'), item);
     await rowHas(name);
