@@ -233,9 +233,6 @@ await onSyntheticPage(async ({claims, page, session, shots, truth, view, areaBox
       return /[#&]close=\d+/.test(hash) && new RegExp(`[#&]row=process${first}(&|$)`).test(hash);
     });
     const {hash} = new URL(page.url());
-    assert.match(hash, /pin=\d+/);
-    assert.match(hash, /close=\d+/);
-    assert.match(hash, /row=process\d+/);
     await session.revisit(hash);
     assert.deepEqual((await order()).slice(0, 2), [first, second]);
     assert.match(await focused(), /process/);
@@ -295,7 +292,7 @@ await onSyntheticPage(async ({claims, page, session, shots, truth, view, areaBox
     await page.keyboard.press('/');
     await page.keyboard.type('redis-server');
     const found = page.locator('#find-list li[role=option]');
-    await found.first().waitFor({state: 'visible', timeout: 5000});
+    await found.first().waitFor();
     assert.match((await found.allInnerTexts()).join('; '), /process\s+redis-server 1000\s+[\d.]+\s?ms/);
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('ArrowDown');

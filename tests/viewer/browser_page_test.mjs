@@ -106,10 +106,10 @@ await onSyntheticPage(async ({claims, page, session, shots, truth, view, areaBox
     await session.settled();
     assert.ok((await page.locator('.offscreen[role=status]').innerText()).startsWith('Selected'));
     await page.keyboard.press('Shift+Slash');
-    await page.locator('dialog.help').waitFor({state: 'visible', timeout: 5000});
+    await page.locator('dialog.help').waitFor();
     await session.shot(shots, 'help');
     await page.keyboard.press('Escape');
-    await page.locator('dialog.help').waitFor({state: 'hidden', timeout: 5000});
+    await page.locator('dialog.help').waitFor({state: 'hidden'});
   });
 
   await claims.claim('the edge of the tables gives them more rows, by pointer and by key', async () => {
@@ -237,16 +237,16 @@ await onSyntheticPage(async ({claims, page, session, shots, truth, view, areaBox
     await page.locator('.area').focus();
     await page.keyboard.press('Shift+Slash');
     const help = page.locator('dialog.help dd');
-    await help.first().waitFor({state: 'visible', timeout: 5000});
+    await help.first().waitFor();
     const known = (await help.allInnerTexts()).sort();
     await page.keyboard.press('Escape');
-    await page.locator('dialog.help').waitFor({state: 'hidden', timeout: 5000}); // it keeps the focus
+    await page.locator('dialog.help').waitFor({state: 'hidden'}); // it keeps the focus
     const input = page.locator('.find input');
     await input.fill('>');
-    await page.locator('#find-list li').first().waitFor({state: 'visible', timeout: 5000});
+    await page.locator('#find-list li').first().waitFor();
     assert.deepEqual((await page.locator('#find-list li span:first-child').allInnerTexts()).sort(), known);
     await input.fill('>no such command');
-    await page.locator('.find', {hasText: 'none'}).waitFor({state: 'visible', timeout: 5000});
+    await page.locator('.find', {hasText: 'none'}).waitFor();
     const safe = () => page.getByRole('button', {name: 'Palette'}).getAttribute('aria-pressed');
     for (const wanted of ['true', 'false']) {
       await input.fill('>safe palette');
@@ -298,7 +298,7 @@ await onSyntheticPage(async ({claims, page, session, shots, truth, view, areaBox
     const row = await rowOf('cpu', 'cpu0');
     const other = await rowOf('cpu', 'cpu1');
     await page.mouse.move(box.x + 500, box.y + other.y + other.height - 2);
-    await page.locator('.tooltip').waitFor({state: 'visible', timeout: 5000});
+    await page.locator('.tooltip').waitFor();
     await session.settled();
     assert.match(await page.locator('.tooltip').innerText(), /CPU 1$/);
     await page.mouse.move(box.x + 500, box.y + row.y + row.height - 2);

@@ -324,7 +324,7 @@ try {
     const source = session.page.locator('.source');
     for (const [place, sign] of [['below', '\u2193'], ['above', '\u2191']]) {
       await source.evaluate((element, to) => (element.scrollTop = to), place === 'below' ? 0 : 1e6);
-      await mark.waitFor({state: 'visible', timeout: 5000});
+      await mark.waitFor();
       assert.match(await session.page.locator(`.source-away.${place}`).innerText(), new RegExp(`CPU ${cpu}\\s+${sign}\\s+${line}`));
       await mark.click();
       await inSight();
