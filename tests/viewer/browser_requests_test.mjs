@@ -56,7 +56,7 @@ try {
     const report = JSON.parse(run('report', '--by', 'segment', '--format', 'json', TRACE).stdout);
     for (const args of [command('view').slice(1, -1), ['--join', './requests.join']]) {
       await serve(...args, TRACE);
-      const {begin_ns: begin} = await api('trace');
+      const {begin_ns: begin, losses} = await api('trace');
       const hooks = new Map((await api('hooks')).items.map(({hook, name}) => [hook, name]));
       const pages = [];
       for (let offset = 0; offset < REQUESTS; offset += 500) pages.push(await api(`requests?sort=id&order=ascending&offset=${offset}&limit=500&spans=32`));
@@ -69,13 +69,21 @@ try {
           assert.ok(call, `${hooks.get(span.hook)} of request ${row.id}`);
           assert.deepEqual([span.end_ns - span.begin_ns, span.on_cpu_ns, span.wait_ns], [call.wall_ns, call.on_cpu_ns, call.wait_ns]);
           assert.equal(call.payload, `{ arg0 = ${row.id} }`);
-          assert.equal(span.exact, call.quality === 'exact');
+          // A wake-up may be among lost records, which takes no time on a CPU.
+          assert.ok(span.exact ? call.quality === 'exact' : call.quality !== 'exact' || losses > 0);
           return call;
         });
         assert.equal(calls.length, HOOKS.length);
         assert.deepEqual([row.on_cpu_ns, row.wait_ns], [sum(calls, 'on_cpu_ns'), sum(calls, 'wait_ns')]);
         assert.equal(row.end_ns, Math.max(...row.spans.map(({end_ns}) => end_ns)));
-        assert.deepEqual([row.bounds, row.qualities, row.lost], [{}, [], false]);
+        // A switch that the kernel did not show, or a lost record, leaves limits.
+        const inexact = row.spans.filter((span) => !span.exact);
+        if (inexact.length === 0) assert.deepEqual([row.bounds, row.qualities], [{}, []]);
+        if (inexact.some((span) => span.end_ns > span.begin_ns)) assert.ok(row.qualities.length > 0);
+        assert.equal(row.lost, false);
+        for (const [name, [least, most]] of Object.entries(row.bounds)) {
+          assert.ok(least <= row[name] && (most === null || row[name] <= most), `${name} of request ${row.id}`);
+        }
       }
       const segments = report.segments.filter(({segment}) => HOOKS.includes(segment));
       assert.equal(sum(rows, 'on_cpu_ns'), segments.reduce((all, {on_cpu_ns}) => all + on_cpu_ns.incl, 0));
@@ -146,7 +154,14 @@ try {
   };
 
   await claims.claim('requests are read after the first rows; their lanes are the longest in view, the others fold', async () => {
-    await open();
+    // The page waits FIRST_ROWS_MS for its rows; a busy machine may take longer.
+    await page.addInitScript(() => {
+      const timer = window.setTimeout;
+      window.held = 0;
+      if (/[?&]held/.test(location.search)) window.setTimeout = (work, ms, ...rest) => ms === 500 ? ++window.held : timer(work, ms, ...rest);
+    });
+    await open('&held');
+    assert.equal(await session.ask('held'), 1);
     const asked = await session.ask('performance.getEntriesByType("resource").map(({name, startTime, responseEnd}) => ({name: name.split("/api/v1/")[1] ?? "", startTime, responseEnd}))');
     const requests = asked.filter(({name}) => name.startsWith('requests'));
     assert.equal(requests.length, 1);
