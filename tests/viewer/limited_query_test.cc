@@ -3,8 +3,8 @@
 
 #include <catch2/catch.hpp>
 #include <chrono>
+#include <future>
 #include <string>
-#include <thread>
 
 #include "tests/support/trace_builder.h"
 
@@ -85,15 +85,19 @@ TEST_CASE("time, memory and a later query end one") {
     INFO(large.status().ToString());
     CHECK(absl::IsResourceExhausted(large.status()));
   }
-  absl::Status first;
-  std::thread earlier([&] { first = of.Run(kForEver).status(); });
-  std::this_thread::sleep_for(300ms);
+  auto first =
+      std::async(std::launch::async, [&] { return of.Run(kForEver).status(); });
   // Not those of another trace.
   const Queried other;
   CHECK(other.Run("SELECT 1").ok());
-  CHECK(of.Run("SELECT 1").ok());
-  earlier.join();
-  CHECK(absl::IsCancelled(first));
+  CHECK(first.wait_for(100ms) == std::future_status::timeout);
+  // The first may begin after one of these, and end it.
+  absl::Status later;
+  do {
+    later = of.Run("SELECT 1").status();
+  } while (first.wait_for(0ms) != std::future_status::ready);
+  CHECK(later.ok());
+  CHECK(absl::IsCancelled(first.get()));
 }
 
 }  // namespace
