@@ -58,10 +58,14 @@ void Record(const std::string& path) {
 // Serves a trace; the pass over the whole of it waits for Go().
 class GrowingServer {
  public:
-  // `next_copy`: of a recording (server.h).
-  explicit GrowingServer(const std::string& trace_path,
-                         decltype(ServeOptions::next_copy) next_copy = {}) {
+  // `next_copy`: of a recording (server.h). `failure_time`: by default all
+  // requests of a test come before, however busy the machine is.
+  explicit GrowingServer(
+      const std::string& trace_path,
+      decltype(ServeOptions::next_copy) next_copy = {},
+      std::chrono::seconds failure_time = std::chrono::minutes(1)) {
     ServeOptions options;
+    options.failure_time = failure_time;
     options.trace_path = trace_path;
     options.next_copy = std::move(next_copy);
     options.first_part_bytes = kPartBytes;
@@ -129,7 +133,7 @@ std::string CheckPart(const GrowingServer& server) {
   return part;
 }
 
-// Every request says why, the server ends with the same reason.
+// Every request says why; the server, when it is stopped, has the same reason.
 void CheckFailure(GrowingServer& server, const std::string& part,
                   const std::string& reason) {
   const HttpAnswer whole = server.AwaitWhole();
@@ -146,6 +150,7 @@ void CheckFailure(GrowingServer& server, const std::string& part,
     CHECK(answer.status == 500);
     CHECK(answer.body == whole.body);
   }
+  ::kill(::getpid(), SIGTERM);
   const absl::Status served = server.Await();
   CHECK_FALSE(served.ok());
   CHECK(error.find(std::string(served.message())) != std::string::npos);
@@ -221,13 +226,23 @@ TEST_CASE("failing build: the trace shrinks behind the first part",
   const TempDirectory directory(TempDirectory::Place::kMemory);
   const std::string path = directory / "a.ctf";
   Record(path);
+  const auto shrink = [](const std::string& file) {
+    std::filesystem::resize_file(file, std::filesystem::file_size(file) / 2);
+  };
   GrowingServer server(path);
   const std::string part = CheckPart(server);
-  std::filesystem::resize_file(path + "/cpu-0",
-                               std::filesystem::file_size(path + "/cpu-0") / 2);
+  shrink(path + "/cpu-0");
   server.Go();
   CheckFailure(server, part, "shrank");
   CheckNoLeftovers(path);
+  // One that nobody stops ends, too.
+  const std::string other = directory / "b.ctf";
+  Record(other);
+  GrowingServer alone(other, {}, std::chrono::seconds(1));
+  CheckPart(alone);
+  shrink(other + "/cpu-0");
+  alone.Go();
+  CHECK(alone.Await().message().find("shrank") != std::string::npos);
 }
 
 TEST_CASE("failing build: copies of a recording that is ending", "[viewer]") {
@@ -263,6 +278,7 @@ TEST_CASE("failing build: copies of a recording that is ending", "[viewer]") {
     const HttpAnswer whole = server.AwaitWhole();
     CHECK(whole.status == 500);
     CHECK(whole.body.find("cpu-0 shrank") != std::string::npos);
+    ::kill(::getpid(), SIGTERM);
     CHECK_FALSE(server.Await().ok());
   }
 }
