@@ -9,6 +9,7 @@ says how much, in hundredths of a second. So a claim of CPU time is wrong if it 
 wrong in most recordings of the same pair during which the host took nothing.
 """
 import math
+import os
 
 # Between the scheduler's account, which the program reads, and the time from
 # switch to switch: some microseconds each (docs/definitions.md), after an idle CPU
@@ -326,7 +327,8 @@ class Judge:
 
     def judge_quota(self):
         """Throttled time is a part of waiting, each of it has one row, and all
-        of it is at least the kernel's, which counts a group on a CPU once.
+        of it is at least the kernel's, which counts a group on a CPU once (and one
+        that is moved while it is throttled on each CPU).
         """
         if self.recording.kind != 'waits':  # which needs little of a CPU
             self.meets('throttles', (self.recording.throttles,) * 2, (1, 2**63))
@@ -352,8 +354,8 @@ class Judge:
                        throttled)
             self.meets('rows of all waiting', (sum(row['wait_ns'] for row in kept),) * 2,
                        waits)
-        most = self.recording.throttled_ns
-        self.meets('throttled time', throttled, (most - most // 10, 2**63), EXIT_NS)
+        least = self.recording.throttled_ns // os.cpu_count()
+        self.meets('throttled time', throttled, (least - least // 10, 2**63), EXIT_NS)
 
     def judge_fault_calls(self):
         rows = [row for row in self.segments if row['pid'] == self.main['pid'] and
