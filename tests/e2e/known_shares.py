@@ -110,8 +110,9 @@ class KnownShares:
 
 
     def times(self, seed, others):
-        """Each function's CPU time, its limits, and their half width as a part of that
-        of a binomial share. `others`: pids of the same program beside.
+        """Each function's CPU time, its limits, and their half width without the samples
+        that are missing, as a part of that of a binomial share. `others`: pids of the
+        same program beside.
         """
         times, sample = KINDS['cpu']
         truth, data = self.record(sample, 'cpu', times, seed)
@@ -123,7 +124,8 @@ class KnownShares:
             half = 1.96 * books['processes'] * standard_error(
                 row['total'] / books['processes'], books['samples'])
             low, high = row['total_lo'], row['total_hi']
-            yield truth[name], low, high, (high - low) / 2 / half
+            missing = max(0, books['residual_of_processes'])
+            yield truth[name], low, high, ((high - low) / 2 - missing) / half
 
 
 def standard_error(share, samples):
