@@ -128,7 +128,11 @@ class MaxCpu(Recording):
             probe.bind(('127.0.0.1', 0))
             port = probe.getsockname()[1]
         self.start('redis-server', '--port', port, '--save', '', '--bind', '127.0.0.1')
-        time.sleep(0.5)
+        for _ in range(600):
+            with socket.socket() as client:
+                if client.connect_ex(('127.0.0.1', port)) == 0:
+                    break
+            time.sleep(0.05)
         with recorder_cost.measured_programs():
             self.start('redis-benchmark', '-p', port, '-n', 10**9, '-t', 'get', '-q')
             recorder = self.start_recorder('--max-cpu', '1%', '--kernel', 'syscalls')
