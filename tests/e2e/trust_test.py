@@ -122,9 +122,9 @@ class Trust(running.Running):
             '-p', ','.join(str(process.pid) for process in processes),
             *options)
         try:
-            for process in processes:
-                wait_until(lambda process=process:
-                           f'{self.trace}' in maps(process.pid), 'joined')
+            for process in processes:  # and a hook ran
+                wait_until(lambda process=process: re.search(
+                    rf'{self.trace}\S*/thread-', maps(process.pid)), 'joined')
         except AssertionError as never:
             self.recorder.terminate()
             raise AssertionError(self.recorder.communicate()) from never
