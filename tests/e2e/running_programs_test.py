@@ -107,6 +107,14 @@ class Running(Recording):
         wait_until(lambda: f'{self.trace}/thread-' not in maps(process.pid),
                    'left')
 
+    def await_stopped(self, process):
+        """Each of its threads: one may go on until it has a CPU."""
+        def stopped():
+            states = [task.read_text().rpartition(')')[2].split()[0] for task in
+                      pathlib.Path(f'/proc/{process.pid}/task').glob('*/stat')]
+            return set(states) == {'T'}
+        wait_until(stopped, 'stopped')
+
     def committed(self):
         with open(self.work / 'counters', 'rb') as file:
             return struct.unpack('<8Q', file.read(64))
@@ -213,6 +221,7 @@ class JoinAndLeave(Running):
     def test_stopped_process_is_named_and_joins_later(self):
         process = self.start_ticks()
         process.send_signal(signal.SIGSTOP)
+        self.await_stopped(process)
         run = self.record(process, '--for', '10ms')
         self.assertIn(f'process {process.pid}', run.stderr)
         self.assertIn('kill -CONT', run.stderr)
@@ -226,6 +235,7 @@ class JoinAndLeave(Running):
         recorder = self.begin('-p', str(process.pid))
         self.await_joined(process)
         process.send_signal(signal.SIGSTOP)
+        self.await_stopped(process)
         self.assertIn('did not leave', self.end(recorder))
         self.assertIn('sound', countrace('verify', self.trace).stdout)
         process.send_signal(signal.SIGCONT)

@@ -115,13 +115,24 @@ class Triggers(running.Running):
 
     def test_after_waits_for_what_follows(self):
         trigger = 'segment trigger:call > 200ms after 200ms'
-        self.record([trigger], WORKLOAD, 'calls', 3000, 1000, 400)
+        self.record([trigger], WORKLOAD, 'calls', 3000, 1000, 300)
         snapshot = self.snapshots()[0]
-        self.check_snapshot(snapshot, trigger, 'trigger:call')
-        self.assertRegex('\n'.join(running.script(snapshot)),
-                         r'trigger:after: \{ arg0 = 1000 \}')
-        self.assertGreaterEqual(segments(snapshot)['trigger:call']
-                                ['wall_ns']['max'], 400e6)
+        until_ns = 200_000_000 + self.check_snapshot(
+            snapshot, trigger, 'trigger:call')['time_ns']
+        # On a busy machine the call may end later than that. The last record
+        # may be one that its thread was about to write.
+        expected = [line for line in self.jsonl(self.trace)
+                    if json.loads(line)['time_ns'] <= until_ns][:-1]
+        self.assertGreaterEqual(len(expected), 1999)  # up to trigger:before
+        self.assertEqual(expected, self.jsonl(snapshot)[:len(expected)])
+        if any(json.loads(line)['event'] == 'trigger:after'
+               for line in expected[:-1]):
+            self.assertGreaterEqual(segments(snapshot)['trigger:call']
+                                    ['wall_ns']['max'], 300e6)
+
+    def jsonl(self, trace):
+        return running.countrace('script', '--format', 'jsonl',
+                                 trace).stdout.splitlines()
 
     def test_fast_calls_take_none(self):
         run = self.record(['segment trigger:call > 10s'], WORKLOAD, 'calls',
@@ -242,7 +253,8 @@ class Triggers(running.Running):
                           300, 200, 200, options=())
         self.assertEqual(len(self.snapshots()), 1, run.stderr)
         snapshot = segments(self.snapshots()[0])
-        self.assertLessEqual(snapshot['trigger:call']['calls'], 200)
+        if 'trigger:call' in snapshot:  # at 1 ms there may be none yet
+            self.assertLessEqual(snapshot['trigger:call']['calls'], 200)
         self.assertEqual(snapshot['trigger:outer']['calls'], 0)
         whole = segments(self.trace)
         self.assertEqual(whole['trigger:call']['calls'], 200)
