@@ -95,6 +95,7 @@ class Running(Recording):
                             **kwargs)
         child = int(re.match(r'child (\d+)', parent.stdout.readline())[1])
         self.addCleanup(os.kill, child, signal.SIGKILL)
+        self.child_counters = counters
         return child
 
     # By the trace's name: a recording of the whole system from elsewhere may
@@ -123,11 +124,11 @@ class Running(Recording):
         return countrace('record', *KERNEL, '-o', trace or self.trace, '-p',
                          process.pid, *options, check=check, **kwargs)
 
-    def begin(self, *options):
+    def begin(self, *options, trace=None):
         """A recorder that runs until end()."""
         recorder = subprocess.Popen(
-            [COUNTRACE, 'record', *KERNEL, '-o', str(self.trace), *options],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            [COUNTRACE, 'record', *KERNEL, '-o', str(trace or self.trace),
+             *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(recorder.wait)
         self.addCleanup(recorder.kill)
         self.addCleanup(recorder.stderr.close)
@@ -139,6 +140,28 @@ class Running(Recording):
         _, errors = recorder.communicate(timeout=60)
         self.assertEqual(recorder.returncode, 0, errors)
         return errors
+
+    def record_progress(self, pid, progress, *options, trace=None):
+        """What a recorder said that ran until the process had joined and each
+        number of `progress()` had grown since: no duration is long enough for
+        that on a busy machine. By 3: an event may be on its way.
+        """
+        trace = trace or self.trace
+        recorder = self.begin('-p', str(pid), *options, trace=trace)
+        wait_until(lambda: re.search(rf'{trace}\S*/thread-', maps(pid)), 'joined')
+        before = progress()
+        wait_until(lambda: all(now >= old + 3 for now, old in
+                               zip(progress(), before)), 'progress')
+        return self.end(recorder)
+
+    def ticks(self):
+        return self.committed()[:2]
+
+    @staticmethod
+    def sleeps(pid):
+        """How often the main thread has slept, once in each workload:long."""
+        status = pathlib.Path(f'/proc/{pid}/status').read_text(encoding='utf-8')
+        return [int(re.search(r'(?m)^voluntary_ctxt_switches:\s+(\d+)', status)[1])]
 
     def check_sound(self, trace):
         self.assertIn('sound', countrace('verify', trace).stdout)
@@ -167,11 +190,11 @@ class JoinAndLeave(Running):
             trace = self.work / f'{index}.ctf'
             options = ['--hook-events', 'page-faults'] if index == 3 else []
             before = self.committed()
-            # On a busy machine each thread gets a CPU within that time.
-            run = self.record(process, '--for', '250ms', *options, trace=trace)
+            said = self.record_progress(process.pid, self.ticks, *options,
+                                        trace=trace)
             after = self.committed()
-            self.assertIn('nothing was lost', run.stderr)
-            self.assertIn('1 processes with hooks joined', run.stderr)
+            self.assertIn('nothing was lost', said)
+            self.assertIn('1 processes with hooks joined', said)
             if index == 3:
                 self.check_sound(trace)
             else:
@@ -184,8 +207,8 @@ class JoinAndLeave(Running):
     def test_the_same_name_again(self):
         process = self.start_ticks()
         for _ in range(5):
-            run = self.record(process, '--for', '30ms', '--force')
-            self.assertIn('1 processes with hooks joined', run.stderr)
+            said = self.record_progress(process.pid, self.ticks, '--force')
+            self.assertIn('1 processes with hooks joined', said)
             self.check_sound(self.trace)
 
     def test_signal_handlers_short_threads_and_forks(self):
@@ -205,7 +228,7 @@ class JoinAndLeave(Running):
 
     def test_recording_begins_and_ends_inside_of_a_segment(self):
         process = self.start('long', 100)
-        self.record(process, '--for', '350ms')
+        self.record_progress(process.pid, lambda: self.sleeps(process.pid))
         self.check_sound(self.trace)
         lines = script(self.trace)
         # Entered before the recording: no enter was recorded, so no exit is.
@@ -226,8 +249,8 @@ class JoinAndLeave(Running):
         self.assertIn(f'process {process.pid}', run.stderr)
         self.assertIn('kill -CONT', run.stderr)
         process.send_signal(signal.SIGCONT)
-        run = self.record(process, '--for', '50ms', '--force')
-        self.assertIn('1 processes with hooks joined', run.stderr)
+        said = self.record_progress(process.pid, self.ticks, '--force')
+        self.assertIn('1 processes with hooks joined', said)
         self.check_sound(self.trace)
 
     def test_stopped_while_it_records(self):
@@ -307,10 +330,10 @@ class JoinAndLeave(Running):
         wait_until(lambda: f'countrace-control-{child}' in maps(child),
                    'a control page')
         for _ in range(3):
-            # It waits for a CPU as long as others keep it.
-            run = countrace('record', *KERNEL, '-p', child, '--for', '500ms',
-                            '--force', '-o', self.trace)
-            self.assertIn('1 processes with hooks joined', run.stderr)
+            said = self.record_progress(child, lambda: struct.unpack(
+                '<Q', pathlib.Path(self.child_counters).read_bytes()[:8]),
+                '--force')
+            self.assertIn('1 processes with hooks joined', said)
             self.check_sound(self.trace)
             self.assertNotEqual(script(self.trace), [])
 
@@ -483,9 +506,8 @@ class JoinAndLeave(Running):
         listed = countrace('hooks', 'list', '-p', pid).stdout
         self.assertIn('workload:tick', listed)
         wait_until(lambda: all(self.committed()[:2]), 'ticks')
-        result = countrace('record', *KERNEL, '-o', self.trace, '-p', pid,
-                           '--for', '300ms')
-        self.assertIn('1 processes with hooks joined', result.stderr)
+        said = self.record_progress(pid, self.ticks)
+        self.assertIn('1 processes with hooks joined', said)
         ticks = by_thread(script(self.trace), 'workload:tick')
         self.assertEqual(len(ticks), 2)
         for numbers in ticks.values():
@@ -562,9 +584,11 @@ class OtherUsers(Running):
                              environment={'LD_PRELOAD': self.copied(LIBRARY)},
                              preexec_fn=self.as_nobody)
         trace = self.shared / 'other.ctf'
+        joined = 'until grep -q "$0.*/thread-" /proc/$1/maps; do sleep 0.01; done'
         run = subprocess.run(
-            [self.copied(COUNTRACE), 'record', '-p', str(process.pid), '--for',
-             '50ms', '-o', str(trace)], text=True, capture_output=True,
+            [self.copied(COUNTRACE), 'record', '-p', str(process.pid), '-o',
+             str(trace), '--', 'sh', '-c', joined, str(trace), str(process.pid)],
+            text=True, capture_output=True,
             env=dict(os.environ, COUNTRACE_RUNTIME=self.copied(LIBRARY)),
             timeout=60, check=False, preexec_fn=self.as_nobody)
         self.assertEqual(run.returncode, 0, run.stderr)
@@ -577,8 +601,10 @@ class OtherUsers(Running):
                              preexec_fn=self.as_nobody)
         trace = self.shared / 'root.ctf'
         for _ in range(2):
-            run = self.record(process, '--for', '50ms', '--force', trace=trace)
-            self.assertIn('1 processes with hooks joined', run.stderr)
+            said = self.record_progress(
+                process.pid, lambda: self.sleeps(process.pid), '--force',
+                trace=trace)
+            self.assertIn('1 processes with hooks joined', said)
             self.check_sound(trace)
             self.assertEqual(os.stat(trace).st_mode & 0o7777, 0o700)
             self.assertEqual(os.listxattr(trace), [])
@@ -681,7 +707,8 @@ class Hooks(Running):
         self.record(process, '--for', '30ms')
         self.assertEqual(script(self.trace), [])
         countrace('hooks', 'enable', '-p', process.pid, '*')
-        self.record(process, '--for', '30ms', '--force')
+        self.record_progress(process.pid, lambda: self.sleeps(process.pid),
+                             '--force')
         self.assertNotEqual(script(self.trace), [])
 
     def test_enable_widens_the_filter_of_its_recording_only(self):
