@@ -236,8 +236,11 @@ class Sessions(Lttng):
             for i in range(turns):
                 lttng('start')
                 ours = self.work / f'ours{i}.ctf'
+                # For a while from when a hook of it has run.
                 countrace('record', '-q', '--no-kernel', '-p', running.pid,
-                          '--for', '30ms', '-o', ours)
+                          '-o', ours, '--', 'sh', '-c',
+                          'until grep -q "$0/thread-" /proc/$1/maps; do '
+                          'sleep 0.01; done; sleep 0.03', ours, running.pid)
                 lttng('stop')
                 calls = {row['segment']: row['calls'] for row in
                          json.loads(countrace('report', '--format', 'json',

@@ -12,6 +12,10 @@ import time
 
 import trace_checks
 
+# A command that ends when process $0 has had 100 page faults more: a duration may
+# end before it has a CPU.
+FAULTS = ('faults() { cut -d" " -f10 /proc/$0/stat; }; most=$(($(faults) + 100)); '
+          'while [ $(faults) -lt $most ]; do sleep 0.01; done')
 # In ids of threads outside the recorder's namespace (FORMAT.md, section 3).
 OUTSIDE = 0x800000
 
@@ -87,7 +91,7 @@ class Namespaces(trace_checks.Recording):
         run = self.inside(
             f'{self.toucher} 600000 & echo pid $!; '
             f'{self.countrace_program} record --force -o {self.trace} -p $! '
-            f'--for 300ms; echo status $?; kill $!')
+            f"-- sh -c '{FAULTS}' $!; echo status $?; kill $!")
         self.assertEqual(self.status(run), 0, run.stderr)
         data = self.report()
         self.check_books(data)
@@ -96,11 +100,11 @@ class Namespaces(trace_checks.Recording):
         self.assertGreater(self.row(data, pid)['counts']['page-faults'], 0)
 
     def test_the_whole_system_names_all_it_sees(self):
-        beside = subprocess.Popen([self.toucher, '2000'],
+        beside = subprocess.Popen([self.toucher, '600000'],
                                   stdout=subprocess.DEVNULL)
         self.addCleanup(beside.wait)
         self.addCleanup(beside.kill)
-        run = self.record('-a --for 1s --', f'{self.toucher} 300')
+        run = self.record('-a --', f'{self.toucher} 300')
         self.assertEqual(self.status(run), 0, run.stderr)
         data = self.report()
         self.check_books(data)
@@ -125,8 +129,8 @@ class Namespaces(trace_checks.Recording):
         self.assertEqual(data['books']['task-clock']['unattributed'], 0)
 
     def test_marks_by_name(self):
-        run = self.record('-a --mark comm:page_toucher --count marked --for 1s'
-                          ' --', f'{self.toucher} 300')
+        run = self.record('-a --mark comm:page_toucher --count marked --',
+                          f'{self.toucher} 300')
         self.assertEqual(self.status(run), 0, run.stderr)
         data = self.report()
         self.check_books(data)
@@ -190,7 +194,7 @@ class Namespaces(trace_checks.Recording):
     def test_a_running_process_of_a_container_below(self):
         program = subprocess.Popen(
             ['unshare', '-pf', '--kill-child', '--mount-proc', self.toucher,
-             '3000'], stdout=subprocess.DEVNULL)
+             '600000'], stdout=subprocess.DEVNULL)
         self.addCleanup(program.wait)
         self.addCleanup(program.kill)
         found = subprocess.run(
@@ -198,7 +202,7 @@ class Namespaces(trace_checks.Recording):
             text=True, capture_output=True, check=True, timeout=20)
         pid = int(found.stdout)
         self.countrace('record', '--force', '-o', self.trace, '-p', pid,
-                       '--for', '300ms')
+                       '--', 'sh', '-c', FAULTS, pid)
         data = self.report()
         self.check_books(data)
         self.assertEqual(self.row(data, pid)['comm'], 'page_toucher')

@@ -232,7 +232,7 @@ class OffCpu(Recording):
             self.assertLess(len(unknown), 10, unknown[:3])
 
     def test_a_wait_that_goes_on(self):
-        self.record('--offcpu', '2ms', '--for', '500ms', '--', WORKLOAD, 'hang')
+        self.record('--offcpu', '2ms', '--for', '2s', '--', WORKLOAD, 'hang')  # for 3 s
         samples, total = self.call_of('SleepOn', 'nanosleep')
         self.assertEqual(1, samples)
         self.assertGreater(total, 200 * MS)

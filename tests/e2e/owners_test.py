@@ -247,8 +247,7 @@ int getpwuid_r(uid_t uid, struct passwd* entry, char* buffer, size_t bytes,
 
         def check(back_end):
             before = running()
-            self.record(back_end, '-a', '--for', '500ms', '--', self.toucher,
-                        '300')
+            self.record(back_end, '-a', '--', self.toucher, '300')
             known = before & running()
             rows = self.rows()
             named = [row for row in rows if row['user'] != UNKNOWN]

@@ -137,7 +137,11 @@ class UnwoundStacks(Recording):
                 while not os.readlink(f'/proc/{running.pid}/exe').endswith('gone'):
                     time.sleep(0.01)
                 program.unlink()
-                done = self.record('-p', running.pid, '--for', '300ms')
+                # Until it has run for 10 clock ticks.
+                done = self.record('-p', running.pid, '--', 'sh', '-c', '''
+                    ran() { cut -d' ' -f14 /proc/$0/stat; }
+                    until_ticks=$(($(ran) + 10))
+                    while [ $(ran) -lt $until_ticks ]; do sleep 0.01; done''', running.pid)
             finally:
                 running.kill()
         self.assertRegex(done.stderr, r'\[stack not unwound\]: stacks=\d+ of \d+')
