@@ -151,7 +151,8 @@ class RecorderKilled(Recording):
         held = self.held_by(recorder.pid)
         self.assertGreater(len(held['prog']), 10)
         self.assertGreater(len(held['link']), 10)
-        time.sleep(0.05)  # so that its rings are read
+        # Its rings are read, which takes longer beside others.
+        wait_for(lambda: self.hits().get('attached:tick', 0) > 400, 'records')
         recorder.kill()
         recorder.wait()
         self.check_nothing_left(held)
@@ -171,8 +172,14 @@ class RecorderKilled(Recording):
         self.record_again(program)
 
     def record_again(self, program):
+        # Until it has gone on.
+        steps = ('import struct, sys, time\n'
+                 'def steps(): return struct.unpack("<Q", open(sys.argv[1], "rb").read(8))[0]\n'
+                 'least = steps() + 50\n'
+                 'while steps() < least: time.sleep(0.01)\n')
         run = self.countrace('record', '--force', '-o', self.trace,
-                             *self.hooks, '-p', program.pid, '--for', '300ms')
+                             *self.hooks, '-p', program.pid, '--',
+                             sys.executable, '-c', steps, self.progress)
         self.assertIn('nothing was lost', run.stderr)
         self.check_readable()
         data = self.report()
