@@ -423,8 +423,12 @@ class Samples(Recording):
                             ('rm $f; mkfifo $f', 'it is no regular file'),
                             ('truncate -s 257M $f', 'it has 269484032 bytes, at most 268435456'),
                             ('true', '')):
-            script = (f'{WORKLOAD} code 200 & f=/tmp/perf-$!.map; '
-                      f'until [ -s $f ]; do sleep 0.01; done; {change}; wait')
+            # A FIFO that is open for both waits for none when it is opened.
+            gate = self.work / 'gate'
+            gate.unlink(missing_ok=True)
+            os.mkfifo(gate)
+            script = (f'{WORKLOAD} code 200 wait <>{gate} & f=/tmp/perf-$!.map; '
+                      f'until [ -s $f ]; do sleep 0.01; done; {change}; echo >{gate}; wait')
             done = run(COUNTRACE, 'record', '--force', '-o', self.trace, '--sample', RATE, '--',
                        '/bin/sh', '-c', script)
             self.assertEqual(0, done.returncode, done)
@@ -445,8 +449,11 @@ class Samples(Recording):
     def record_dump(self, *script, least=0.9, most=1):
         """What the recorder printed of a program that describes its code in a file."""
         words = [WORKLOAD, 'dump', 300, self.work]
-        if script:  # it runs beside, until the program has ended
-            words = ['/bin/sh', '-c', f'{" ".join(map(str, words))} & {script[0]}; wait']
+        if script:  # it runs beside, and the program waits for it
+            gate = self.work / 'gate'
+            os.mkfifo(gate)
+            words = ['/bin/sh', '-c', f'{" ".join(map(str, words))} wait <>{gate} & '
+                                      f'{script[0]}; echo >{gate}; wait']
         done = run(COUNTRACE, 'record', '--force', '-o', self.trace, '--sample', RATE, '--', *words)
         self.assertEqual(0, done.returncode, done)
         if not list(self.work.glob('jit-*')) and not done.stdout:

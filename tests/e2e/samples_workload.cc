@@ -15,12 +15,13 @@
 //          two functions that touch so many fresh pages
 //        samples_workload vdso MILLISECONDS
 //          reads the clock, which is code of the vdso
-//        samples_workload code MILLISECONDS
+//        samples_workload code MILLISECONDS [wait]
 //          runs code that it wrote into memory itself, and describes it in
-//          /tmp/perf-PID.map
-//        samples_workload dump MILLISECONDS FOLDER
+//          /tmp/perf-PID.map; wait: then reads a byte of its input first
+//        samples_workload dump MILLISECONDS FOLDER [wait]
 //          the same, described in FOLDER/jit-PID.dump, for half of the time at
-//          one address and then at another one; prints the file's name
+//          one address and then at another one; prints the file's name. wait:
+//          reads a byte of its input when it has described both
 //        samples_workload reuse MILLISECONDS FOLDER
 //          the same with two functions at one address: Early for half of the
 //          time, then Late for 30 %; then again Early, which was moved
@@ -189,7 +190,13 @@ void RunCode(const char* at, std::uint64_t ns) {
 }
 #endif
 
-int Code(std::uint64_t ns) {
+// Until the file that describes the code has been changed.
+void AwaitByte() {
+  char byte;
+  if (read(STDIN_FILENO, &byte, 1) != 1) std::abort();
+}
+
+int Code(std::uint64_t ns, bool waits) {
 #if defined(__x86_64__)
   char* const at = MakeCode();
   char path[64];
@@ -199,10 +206,11 @@ int Code(std::uint64_t ns) {
   std::fprintf(map, "%zx %zx MadeAtRunTime one\n",
                reinterpret_cast<std::size_t>(at), sizeof(kCode));
   std::fclose(map);
+  if (waits) AwaitByte();
   RunCode(at, ns);
   std::puts(path);
 #else
-  (void)ns;
+  (void)ns, (void)waits, (void)AwaitByte;
 #endif
   return 0;
 }
@@ -274,7 +282,7 @@ class DumpFile {
 };
 #endif
 
-int Dump(std::uint64_t ns, const char* folder) {
+int Dump(std::uint64_t ns, const char* folder, bool waits) {
 #if defined(__x86_64__)
   DumpFile dump(folder);
   char* const first = MakeCode();
@@ -282,10 +290,11 @@ int Dump(std::uint64_t ns, const char* folder) {
   RunCode(first, ns / 2);
   char* const second = MakeCode();
   dump.Move(first, second, 7);
+  if (waits) AwaitByte();
   RunCode(second, ns / 2);
   std::puts(dump.path());
 #else
-  (void)ns, (void)folder;
+  (void)ns, (void)folder, (void)waits;
 #endif
   return 0;
 }
@@ -317,6 +326,8 @@ int main(int argc, char** argv) {
   if (argc < 3) return 2;
   const long first = std::atol(argv[2]);
   const auto ns = static_cast<std::uint64_t>(first) * 1'000'000;
+  const bool waits = std::strcmp(argv[argc - 1], "wait") == 0;
+  if (waits) --argc;
   if (std::strcmp(argv[1], "cpu") == 0) return Cpu(ns, "BurnHalf", Half);
   if (std::strcmp(argv[1], "threads") == 0) return Threads(ns);
   if (std::strcmp(argv[1], "inlined") == 0) return Cpu(ns, "Host", Host);
@@ -327,9 +338,11 @@ int main(int argc, char** argv) {
     AskForTime(ns);
     return 0;
   }
-  if (std::strcmp(argv[1], "dump") == 0 && argc == 4) return Dump(ns, argv[3]);
+  if (std::strcmp(argv[1], "dump") == 0 && argc == 4) {
+    return Dump(ns, argv[3], waits);
+  }
   if (std::strcmp(argv[1], "reuse") == 0 && argc == 4) {
     return Reuse(ns, argv[3]);
   }
-  return std::strcmp(argv[1], "code") == 0 ? Code(ns) : 2;
+  return std::strcmp(argv[1], "code") == 0 ? Code(ns, waits) : 2;
 }
