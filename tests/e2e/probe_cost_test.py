@@ -28,8 +28,9 @@ class ProbeCost(Recording):
                         '--', WORKLOAD, calls)
         countrace('verify', self.trace)
         self.talk = run.stderr
-        self.truth = {name: int(ns) for name, ns in
-                      map(str.split, run.stdout.splitlines())}
+        lines = [line.split() for line in run.stdout.splitlines()]
+        self.truth = {name: int(ns) for name, ns, _ in lines}
+        self.slow = {name: int(ns) for name, _, ns in lines}
         data = json.loads(countrace('report', '--format', 'json',
                                     self.trace).stdout)
         for event, books in data['books'].items():
@@ -49,12 +50,14 @@ class ProbeCost(Recording):
         self.assertEqual(len(rows), 1)
         return rows[0]
 
-    def check_limits(self, row, truth):
+    def check_limits(self, data, name):
         """The interval has the truth, the number is in it, and it is marked."""
+        row, truth, slow = self.row(data, name), self.truth[name], self.slow[name]
         lo, hi = row['bounds']['wall_ns.incl']
-        with self.subTest(row['segment'], truth=truth, lo=lo, hi=hi,
+        with self.subTest(row['segment'], truth=truth, slow=slow, lo=lo, hi=hi,
                           probes=row['probes_ns'], wall=row['wall_ns']['incl']):
-            self.assertLessEqual(lo, truth)
+            # A trap in which a host took the CPU is not of the usual cost.
+            self.assertLessEqual(lo, truth + slow)
             self.assertLessEqual(truth, hi)
             self.assertLessEqual(lo, row['wall_ns']['incl'])
             self.assertLessEqual(row['wall_ns']['incl'], hi)
@@ -73,10 +76,13 @@ class ProbeCost(Recording):
             row = self.row(data, name)
             self.assertEqual(row['calls'], CALLS)
             self.assertGreater(row['probes_ns']['lo'], 0)
-            self.check_limits(row, self.truth[name])
-        # Shorter than three times the cost of a single-stepped one.
-        lo, hi = self.row(data, 'stepped_300')['bounds']['wall_ns.incl']
-        self.assertEqual(lo, 0)
+            self.check_limits(data, name)
+        # Shorter than three times the cost of a single-stepped one, unless a
+        # host took the CPU in it.
+        row = self.row(data, 'stepped_300')
+        if (self.truth['stepped_300'] + self.slow['stepped_300'] <
+                row['probes_ns']['estimate']):
+            self.assertEqual(row['bounds']['wall_ns.incl'][0], 0)
         # The order is right, or not sure.
         for short in SHORT:
             for long in LONG:
@@ -91,8 +97,7 @@ class ProbeCost(Recording):
     def test_what_is_around_probes_is_without_them(self):
         data = self.record('uprobe')
         around = self.row(data, 'around')
-        self.check_limits(around, sum(self.truth[name]
-                                      for name in SHORT + LONG))
+        self.check_limits(data, 'around')
         inner = sum(self.row(data, name)['probes_ns']['estimate']
                     for name in SHORT + LONG)
         self.assertGreater(around['probes_ns']['estimate'], inner)
@@ -101,9 +106,7 @@ class ProbeCost(Recording):
         data = self.record('uprobe-enter')
         names = {row['segment'].partition(':')[2] for row in data['segments']}
         self.assertFalse(names & set(SHORT + LONG))
-        around = self.row(data, 'around')
-        self.check_limits(around, sum(self.truth[name]
-                                      for name in SHORT + LONG))
+        self.check_limits(data, 'around')
 
     def test_the_process_and_the_books_keep_it_as_a_part(self):
         data = self.record('uprobe')

@@ -1,11 +1,15 @@
-// Functions that measure themselves: probed_workload CALLS prints the calls and
-// the ns of each, from inside, so without the traps of probes on them. Names
-// say how their first instruction is treated, and how long they spin.
+// Functions that measure themselves: probed_workload CALLS prints the ns of
+// each function's calls, from inside, so without the traps of probes on them,
+// and how much longer its slow traps took than the usual one: a host may take
+// the CPU in them. Names say how their first instruction is treated, and how
+// long they spin.
 #include <time.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <vector>
 
 #include "countrace/hooks.h"
 
@@ -16,6 +20,31 @@ std::uint64_t Now() {
   clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
          static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+// What calls took outside of their function.
+struct Traps {
+  explicit Traps(int calls) { ns.reserve(static_cast<std::size_t>(calls)); }
+  // Of those that took more than three times the median.
+  std::uint64_t SlowNs() {
+    if (ns.empty()) return 0;
+    std::sort(ns.begin(), ns.end());
+    const std::uint64_t usual = ns[ns.size() / 2];
+    std::uint64_t slow = 0;
+    for (const std::uint64_t each : ns) {
+      if (each > 3 * usual) slow += each - usual;
+    }
+    return slow;
+  }
+  std::vector<std::uint64_t> ns;
+};
+
+// A call that adds its time inside to `inside_ns`.
+template <typename Call>
+void Measure(Call call, const std::uint64_t& inside_ns, Traps& traps) {
+  const std::uint64_t inside = inside_ns, begin = Now();
+  call();
+  traps.ns.push_back(Now() - begin - (inside_ns - inside));
 }
 
 }  // namespace
@@ -54,31 +83,36 @@ FUNCTION(stepped_50000, "lea 8(%rsp), %rax", 50'000);
 
 int main(int, char** argv) {
   const int calls = std::atoi(argv[1]);
-  const std::uint64_t begin = Now();
-  std::uint64_t around_ns = 0;
-  for (int i = 0; i < calls; ++i) {
-    COUNTRACE_SEGMENT("probed", "around");
-    const std::uint64_t inside = Now();
-    emulated_300();
-    stepped_300();
-    endbr_600();
-    emulated_50000();
-    stepped_50000();
-    around_ns += Now() - inside;
-  }
-  const std::uint64_t all_ns = Now() - begin;
-  const struct {
+  struct {
     const char* name;
-    std::uint64_t ns;
-  } sums[] = {{"emulated_300", emulated_300_ns},
-              {"stepped_300", stepped_300_ns},
-              {"endbr_600", endbr_600_ns},
-              {"emulated_50000", emulated_50000_ns},
-              {"stepped_50000", stepped_50000_ns},
-              {"around", around_ns},
-              {"all", all_ns}};
-  for (const auto& sum : sums) {
-    std::printf("%s %llu\n", sum.name, static_cast<unsigned long long>(sum.ns));
+    void (*call)();
+    std::uint64_t& ns;
+    Traps traps;
+  } functions[] = {
+      {"emulated_300", emulated_300, emulated_300_ns, Traps(calls)},
+      {"stepped_300", stepped_300, stepped_300_ns, Traps(calls)},
+      {"endbr_600", endbr_600, endbr_600_ns, Traps(calls)},
+      {"emulated_50000", emulated_50000, emulated_50000_ns, Traps(calls)},
+      {"stepped_50000", stepped_50000, stepped_50000_ns, Traps(calls)}};
+  std::uint64_t inside_ns = 0;
+  Traps around(calls);
+  for (int i = 0; i < calls; ++i) {
+    Measure(
+        [&] {
+          COUNTRACE_SEGMENT("probed", "around");
+          for (auto& each : functions) {
+            const std::uint64_t before = each.ns;
+            Measure(each.call, each.ns, each.traps);
+            inside_ns += each.ns - before;
+          }
+        },
+        inside_ns, around);
   }
+  const auto print = [](const char* name, std::uint64_t ns, Traps& traps) {
+    std::printf("%s %llu %llu\n", name, static_cast<unsigned long long>(ns),
+                static_cast<unsigned long long>(traps.SlowNs()));
+  };
+  for (auto& each : functions) print(each.name, each.ns, each.traps);
+  print("around", inside_ns, around);
   return 0;
 }
