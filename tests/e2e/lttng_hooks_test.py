@@ -239,8 +239,9 @@ class Sessions(Lttng):
                 # For a while from when a hook of it has run.
                 countrace('record', '-q', '--no-kernel', '-p', running.pid,
                           '-o', ours, '--', 'sh', '-c',
-                          'until grep -q "$0/thread-" /proc/$1/maps; do '
-                          'sleep 0.01; done; sleep 0.03', ours, running.pid)
+                          'for i in $(seq 2000); do sleep 0.01; grep -q '
+                          '"$0/thread-" /proc/$1/maps && break; done; '
+                          'sleep 0.03', ours, running.pid)
                 lttng('stop')
                 calls = {row['segment']: row['calls'] for row in
                          json.loads(countrace('report', '--format', 'json',

@@ -148,10 +148,14 @@ class Running(Recording):
         """
         trace = trace or self.trace
         recorder = self.begin('-p', str(pid), *options, trace=trace)
-        wait_until(lambda: re.search(rf'{trace}\S*/thread-', maps(pid)), 'joined')
-        before = progress()
-        wait_until(lambda: all(now >= old + 3 for now, old in
-                               zip(progress(), before)), 'progress')
+        try:
+            wait_until(lambda: re.search(rf'{trace}\S*/thread-', maps(pid)),
+                       'joined')
+            before = progress()
+            wait_until(lambda: all(now >= old + 3 for now, old in
+                                   zip(progress(), before)), 'progress')
+        except AssertionError as never:
+            raise AssertionError(self.end(recorder)) from never
         return self.end(recorder)
 
     def ticks(self):
