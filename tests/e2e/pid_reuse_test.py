@@ -5,39 +5,16 @@ separate row, with its own time, calls and system calls.
 usage: pid_reuse_test.py COUNTRACE PID_REUSE
 """
 import collections
-import os
-import pathlib
 import re
 import sys
 import unittest
 
-from trace_checks import FULL, Recording
+from trace_checks import FULL, UNREPORTED_NS, Recording, foreign_ns
 
 REUSE = None
 CANNOT = 77
 
 Reused = collections.namedtuple('Reused', 'id name cpu_us calls')
-
-
-TICK_NS = 1000000000 // os.sysconf('SC_CLK_TCK')
-
-
-def stolen_ns():
-    """Stolen time: it is in our intervals, not in the kernel's times."""
-    fields = pathlib.Path('/proc/stat').read_text().splitlines()[0].split()
-    return int(fields[8]) * TICK_NS
-
-
-def supervisor_ns():
-    """CPU time of the threads of process 1, whose switches some virtual
-    machines hide (decision 8): it is in our intervals, too."""
-    total = 0
-    for task in pathlib.Path('/proc/1/task').glob('*/schedstat'):
-        try:
-            total += int(task.read_text().split()[0])
-        except OSError:
-            continue
-    return total
 
 
 class PidReuse(Recording):
@@ -47,16 +24,14 @@ class PidReuse(Recording):
         self.needs('babeltrace2')
 
     def record(self, options, mode, rounds):
-        foreign = stolen_ns() + supervisor_ns()
+        foreign = foreign_ns()
         run = self.countrace('record', '--force', '-o', self.trace, *options,
                              '--', REUSE, mode, rounds, check=False)
         if run.returncode == CANNOT:
             self.skipTest('SKIPPED: ids cannot be chosen here: '
                           f'{run.stderr.strip().splitlines()[0]}')
         self.assertEqual(run.returncode, 0, run.stderr)
-        # Less than a tick of stolen time on each CPU is not reported.
-        self.foreign_ns = (stolen_ns() + supervisor_ns() - foreign +
-                           (1 + os.cpu_count()) * TICK_NS)
+        self.foreign_ns = foreign_ns() - foreign + UNREPORTED_NS
         self.check_readable()
         self.reused = [
             Reused(int(number), name, int(cpu), int(calls))

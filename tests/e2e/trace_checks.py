@@ -68,6 +68,25 @@ def babeltrace_counts(trace):
     return sum(map(int, events)), sum(map(int, losses)), done.stderr
 
 
+TICK_NS = 1000000000 // os.sysconf('SC_CLK_TCK')
+# Stolen time of less than a tick on each CPU is not reported.
+UNREPORTED_NS = (1 + os.cpu_count()) * TICK_NS
+
+
+def foreign_ns():
+    """Time that is in our intervals and not in the kernel's times: stolen time,
+    and CPU time of the threads of process 1, whose switches some virtual
+    machines hide (decision 8)."""
+    fields = pathlib.Path('/proc/stat').read_text().splitlines()[0].split()
+    total = int(fields[8]) * TICK_NS
+    for task in pathlib.Path('/proc/1/task').glob('*/schedstat'):
+        try:
+            total += int(task.read_text().split()[0])
+        except OSError:
+            continue
+    return total
+
+
 class Recording(unittest.TestCase):
     """A test with a private folder, and the trace in it."""
     countrace_program = None  # set by the test's main
