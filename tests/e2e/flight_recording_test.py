@@ -18,6 +18,9 @@ import running_programs_test as running
 from trace_checks import babeltrace_counts
 
 MIB = 1 << 20
+# The reason is 1 for the end of the recording, and 5 for a snapshot.
+DUMP = re.compile(r'\[(?P<s>\d+)\.(?P<ns>\d+)\] cpu-(?P<cpu>\d+) counters: '
+                  r'\{ reason = (?P<reason>\d+),')
 
 
 def report(trace):
@@ -59,14 +62,24 @@ class Flight(running.Running):
                             for message in data['loss']['messages']))
 
     def check_end(self, trace):
-        """Every CPU ends with its last dump; returns the end."""
+        """Every CPU ends with its last dump; returns the end. The host may stop
+        one of them for longer than all that is kept."""
         data = report(trace)
+        asked = re.search(r'\bsnapshot_ns = (\d+);', (
+            trace / 'metadata').read_text(encoding='utf-8'))
+        reason, from_ns = ('5', int(asked[1])) if asked else ('1', 0)
+        begin_ns, ends = data['trace']['begin_ns'], {}
+        for found in filter(None, map(DUMP.match, running.script(trace))):
+            time_ns = int(found['s']) * 10**9 + int(found['ns'])
+            if found['reason'] == reason and time_ns >= from_ns:
+                ends.setdefault(int(found['cpu']), time_ns)
         self.assertFalse([message for message in data['loss']['messages']
                           if 'without a last counter dump' in message])
-        covered = min(cpu['wall_ns'] for cpu in data['cpus'])
-        length = data['trace']['end_ns'] - data['trace']['begin_ns']
         # A CPU may be without records for some time, not without a dump.
-        self.assertGreater(covered, length / 2)
+        for row in data['cpus']:
+            length = ends[row['cpu']] - begin_ns
+            self.assertGreater(row['wall_ns'], length / 2)
+            self.assertLessEqual(row['wall_ns'], length)
         return data['trace']['end_ns']
 
     def ticking(self, *options, pause_us=50):
@@ -119,6 +132,7 @@ class Flight(running.Running):
         self.wait_for_overwriting(recorder)
         time.sleep(3)
         errors = self.end(recorder)
+        ended_ns = time.monotonic_ns()
         self.assertIsNone(process.poll())
         self.check_sound(self.trace)
         self.assertIn('keeping the newest 2.00 s, at most ', errors)
@@ -126,9 +140,8 @@ class Flight(running.Running):
         rows = report(self.trace)
         self.assertGreater(rows['loss']['discarded_events'], 0)
         # A busy machine may stop the program a while before the recording ends.
-        if 'no_sub_buffer' not in errors:
-            self.assertGreaterEqual(
-                rows['trace']['end_ns'] - rows['trace']['begin_ns'], 1_500_000_000)
+        self.assertLessEqual(rows['trace']['begin_ns'],
+                             ended_ns - 2_000_000_000)
 
     def test_a_time_that_does_not_fit_is_said(self):
         _, recorder = self.ticking('--flight', '1h', '--size', '1M')
@@ -141,9 +154,12 @@ class Flight(running.Running):
 
     def test_a_chain_of_traces_has_no_gaps(self):
         self.needs_root()
+        goes_on = self.work / 'goes-on'
+        goes_on.touch()
         recorder = subprocess.Popen(
             [running.COUNTRACE, 'record', '--split', '1s', '--keep', '2s', '-o',
-             str(self.trace), '--', 'sh', '-c', 'for i in $(seq 200); do sleep 0.04; done'],
+             str(self.trace), '--', 'sh', '-c',
+             f'while test -e "{goes_on}"; do sleep 0.04; done'],
             stderr=subprocess.PIPE, text=True)
         self.addCleanup(recorder.wait)
         self.addCleanup(recorder.kill)
@@ -167,6 +183,7 @@ class Flight(running.Running):
                 seen[number] = trace['begin_ns'], trace['end_ns']
             return len(seen) >= 6
         running.wait_until(look, 'six snapshots')
+        goes_on.unlink()
         errors = recorder.communicate(timeout=60)[1]
         self.assertEqual(recorder.returncode, 0, errors)
         self.assertIn('times 1.00 s have passed', errors)
@@ -264,7 +281,11 @@ class Flight(running.Running):
         self.wait_for_overwriting(recorder)
         time.sleep(0.5)
         snapshot = self.work / 'snapshot.ctf'
-        run = running.countrace('snapshot', '-o', snapshot, self.trace)
+        for _ in range(10):  # the recorder may have no time for the dumps
+            run = running.countrace('snapshot', '--force', '-o', snapshot,
+                                    self.trace)
+            if 'without the last counters' not in run.stderr:
+                break
         self.assertNotIn('without the last counters', run.stderr)
         self.check_sound(snapshot)
         # The recording has several snapshots' dumps; each has its own end.
