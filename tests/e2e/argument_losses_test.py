@@ -89,9 +89,9 @@ class ArgumentLosses(Recording):
                                                script.stdout + script.stderr)))
                 self.assertGreater(len(found[hook]), 0)
                 self.assertGreater(lost, 0)
-                # Other records of this CPU are lost, too: dispatches, forks, execs.
+                # Other records of this CPU are lost, too: dispatches, forks, execs, of
+                # other processes as well; losses are counted by ring.
                 self.assertGreaterEqual(there + lost, records * ROUNDS)
-                self.assertLess(there + lost, records * ROUNDS + 5000)
                 self.assertTrue(found[hook] == sorted(set(found[hook])))
 
     def test_what_a_flight_recording_keeps(self):
