@@ -7,7 +7,7 @@ usage: coroutines_test.py COUNTRACE COROUTINE_WORKLOAD...
 import sys
 import unittest
 
-from trace_checks import Recording
+from trace_checks import HIDES_SWITCHES, Recording, exact_qualities
 
 WORKLOADS = []
 ROUNDS = 50
@@ -44,9 +44,11 @@ class Coroutines(Recording):
 
     def test_nested_ones_are_exact(self):
         for row in self.each_record('nested'):
-            self.assertEqual((row['calls'], row.get('end_inferred', 0),
-                              row['quality']), (2 * ROUNDS, 0, 'exact'))
-            self.assertEqual(self.data['loss']['messages'], [])
+            self.assertEqual((row['calls'], row.get('end_inferred', 0)),
+                             (2 * ROUNDS, 0))
+            self.assertIn(row['quality'], exact_qualities(self.data))
+            self.assertEqual([message for message in self.data['loss']['messages']
+                              if HIDES_SWITCHES not in message], [])
             self.assertNotIn('no exit', self.text)
             self.assertEqual(self.paths(), {
                 (STEP,): ROUNDS, (STEP, STEP): ROUNDS,

@@ -68,6 +68,20 @@ def babeltrace_counts(trace):
     return sum(map(int, events)), sum(map(int, losses)), done.stderr
 
 
+HIDES_SWITCHES = 'were not shown by the kernel'
+
+
+def hides_switches(data):
+    """Some virtual machines hide switches of their supervisor's threads: what
+    lies around such a switch is not exact."""
+    return any(HIDES_SWITCHES in message for message in data['loss']['messages'])
+
+
+def exact_qualities(data):
+    """Those of a row whose calls are all known."""
+    return ('exact', 'bounded') if hides_switches(data) else ('exact',)
+
+
 TICK_NS = 1000000000 // os.sysconf('SC_CLK_TCK')
 # Stolen time of less than a tick on each CPU is not reported.
 UNREPORTED_NS = (1 + os.cpu_count()) * TICK_NS
