@@ -35,14 +35,15 @@ class ExecRuntime(trace_checks.Recording):
                 row = rows[pid]
                 with self.subTest(kind=kind, row=row, ran_ns=ran_ns):
                     self.assertGreater(ran_ns, bursts[0] * bursts[1] / 2)
-                    self.assertGreater(row['dispatches'], bursts[0] / 2)
                     ours = row['counts']['exec-runtime']
-                    # An interval, if the machine was so busy that records were
-                    # lost.
-                    low, high = row.get('bounds', {}).get(
-                        'counts.exec-runtime', (ours, ours))
+                    # An interval, perhaps without an end, if the machine was so
+                    # busy that records were lost.
+                    bounds = row.get('bounds', {})
+                    low, high = bounds.get('counts.exec-runtime', (ours, ours))
                     self.assertLess(low, ran_ns * (1 + BESIDE))
-                    self.assertGreater(high, ran_ns * (1 - BESIDE))
+                    self.assertGreater(high or ran_ns, ran_ns * (1 - BESIDE))
+                    if not bounds:
+                        self.assertGreater(row['dispatches'], bursts[0] / 2)
         books = data['books']['exec-runtime']
         self.assertEqual(books['residual'], 0)
         self.assertEqual(books['idle'] + books['interrupts'], 0)
