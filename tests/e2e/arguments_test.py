@@ -343,15 +343,15 @@ class Arguments(Recording):
              'tracepoint:irq:softirq_entry(vec)', '--', sys.executable, '-c',
              'import os, socket, time;s=socket.socket(2,2)\n'
              'parent, end = os.getppid(), time.monotonic() + 60\n'
+             'sent = 0\n'
              'while os.getppid() == parent and time.monotonic() < end:\n'
-             ' s.sendto(b"x",("127.0.0.1",9)); time.sleep(0.001)'],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+             ' s.sendto(b"x",("127.0.0.1",9)); sent += 1; time.sleep(0.001)\n'
+             ' if sent == 300: print("sent", flush=True)'],
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.addCleanup(recorder.stdout.close)
         self.addCleanup(recorder.wait)
         self.addCleanup(recorder.kill)
-        end = time.monotonic() + 60
-        while not (self.trace / '.session').exists() and time.monotonic() < end:
-            time.sleep(0.02)
-        time.sleep(0.5)
+        self.assertEqual('sent\n', recorder.stdout.readline())
         snapshot = self.work / 'snapshot.ctf'
         countrace('snapshot', '-o', snapshot, self.trace)
         recorder.kill()

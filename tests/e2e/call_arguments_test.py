@@ -140,10 +140,9 @@ import os, subprocess
 os.makedirs('above/inner')
 file = os.open('above/inner/file', os.O_CREAT | os.O_RDWR)
 os.lseek(file, 0, 0)
-with open('asked', 'w'):
-    pass
-while os.path.exists('asked'):
-    pass
+os.mkfifo('asked')
+asked = os.open('asked', os.O_RDONLY)
+os.read(asked, 1)
 os.lseek(file, 1, 0)
 """
 MANY_FILES = """
@@ -445,9 +444,9 @@ class CallArguments(Recording):
         def rename():
             while not (self.folder / 'asked').exists():
                 time.sleep(0.01)
-            (self.folder / 'above').rename(self.folder / 'other')
-            (self.folder / 'asked').unlink()
-        other = threading.Thread(target=rename)
+            with open(self.folder / 'asked', 'wb'):  # its end is the answer
+                (self.folder / 'above').rename(self.folder / 'other')
+        other = threading.Thread(target=rename, daemon=True)
         other.start()
         self.record(['python3', '-I', '-c', RENAMED])
         other.join()
