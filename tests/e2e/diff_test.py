@@ -68,8 +68,10 @@ class Diff(trace_checks.Recording):
         self.assertIsNone(self.metric(result, ['matrix:sweep'], 'calls'))
         faults = self.metric(self.diff(rows, columns, '--all'),
                              ['matrix:fill'], 'page-faults')
-        self.assertEqual('within_noise', faults['self']['verdict'])
-        self.assertGreaterEqual(faults['self']['before'], 8192)
+        # By chance a few more or less may be beyond the noise of so few runs.
+        before, after = faults['self']['before'], faults['self']['after']
+        self.assertLess(abs(after - before), before / 100, faults)
+        self.assertGreaterEqual(before, 8192)
 
         # In the opposite order it is no regression.
         result = self.diff(columns, rows, '--threshold', '5%')
