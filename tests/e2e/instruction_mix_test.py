@@ -18,6 +18,9 @@ import unittest
 
 from known_shares import run
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / 'import'))
+from perf_file import set_flags  # noqa: E402
+
 COUNTRACE = PROGRAM = ''
 FULL = bool(os.environ.get('COUNTRACE_TEST_FULL'))
 RUNS = 100 if FULL else 10
@@ -91,10 +94,12 @@ class InstructionMix(unittest.TestCase):
         if shutil.which('perf') is None:
             self.skipTest('SKIPPED: no perf')
         data = self.folder / 'perf.data'
-        recorded = subprocess.run(['perf', 'record', '-q', '-e', 'cpu-clock:u', '-F', '3989', '-o',
-                                   data, PROGRAM, MILLIONS], capture_output=True, check=False)
+        recorded = subprocess.run(['perf', 'record', '-q', '-N', '-B', '-e', 'cpu-clock:u', '-F',
+                                   '3989', '-o', data, PROGRAM, MILLIONS], capture_output=True,
+                                  check=False)
         if recorded.returncode != 0:
             self.skipTest(f'SKIPPED: perf record: {recorded.stderr.decode()}')
+        set_flags(data, 0)
         run(COUNTRACE, 'import', data, '-o', self.trace)
         ours = {row['instruction']: row['self_samples']
                 for row in self.report('function,instruction', '--no-in')
