@@ -413,8 +413,13 @@ for call, path in ((os.rmdir, '/none'), (os.rmdir, '/proc'), (os.rmdir, '/none')
                                    *options)
                 self.check_books(data)
                 if 'could not be evaluated' not in self.said:
+                    self.assertGreater(sum(self.check_dry_run(rules).values()), 0)
                     break
-            self.assertGreater(sum(self.check_dry_run(rules).values()), 0)
+            else:
+                records = int(re.search(r'could not be evaluated.*: records=(\d+);',
+                                        self.said)[1])
+                self.assertLess(records, data['trace']['records'] / 100)
+                print('SKIPPED: an interrupt came in between each time')
         last = {}
         for time_ns, hook, place, _, tid, dump in self.kernel_records():
             if dump and place == 'enter' and hook.startswith('syscall:'):
