@@ -19,8 +19,6 @@ BESIDE = 0.02  # of what getrusage shows
 # A worker that runs meanwhile: its slice is added at a tick, of 4 ms
 # with 250 Hz.
 SLICES_NS = 4_000_000 * os.cpu_count()
-# Stolen time that is not reported: less than a tick on each CPU, and of the sum.
-UNREPORTED_NS = (1 + os.cpu_count()) * 1_000_000_000 // os.sysconf('SC_CLK_TCK')
 
 
 class KernelThreads(trace_checks.Recording):
@@ -50,7 +48,8 @@ class KernelThreads(trace_checks.Recording):
         row, = (row for row in data['processes'] if row['pid'] == pid)
         # The scheduler's account is the same; stolen time is in on_cpu_ns alone.
         account = row['counts'].get('exec-runtime')  # of the BPF back end
-        stolen_ns = (trace_checks.foreign_ns() - self.foreign_ns + UNREPORTED_NS)
+        stolen_ns = (trace_checks.foreign_ns() - self.foreign_ns +
+                     trace_checks.UNREPORTED_NS)
         for number, ns, more_ns in (
                 ('on_cpu_ns', row['on_cpu_ns'],
                  10 * BESIDE * cpu_ns + stolen_ns),
