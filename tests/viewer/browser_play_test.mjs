@@ -116,7 +116,8 @@ await onSyntheticPage(async ({claims, page, session, shots, truth, view, areaBox
       }
       assert.ok(seen.at(-1).playhead !== seen[1].playhead, `${keys}: the playhead moves`);
       // Where it stopped at an end, the page shows the nearest instant.
-      shown.push(...seen.filter(({playhead}) => playhead > 0 && playhead < durationNs - 1));
+      const begun = seen.findIndex(({playhead}) => playhead !== seen[0].playhead); // the key has come to the page
+      shown.push(...seen.slice(begun).filter(({playhead}) => playhead > 0 && playhead < durationNs - 1));
     }
     await session.shot(shots, 'replay');
     await page.keyboard.press('k');
