@@ -11,7 +11,6 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 import unittest
 
 from trace_checks import FULL, Recording, countrace, run, with_tracefs

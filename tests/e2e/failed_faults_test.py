@@ -12,7 +12,7 @@ import unittest
 import trace_checks
 
 MS = 400
-# Of the time that something computes.
+# A share of the time that something computes.
 LEAST = 0.01
 RATE = 997
 WALKS = (('--sample', RATE), ('--sample', RATE, '--call-graph', 'dwarf'),

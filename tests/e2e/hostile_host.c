@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-// Of its CPU time: each library has samples, however long others run.
+// Seconds of its CPU time: each library has samples, however long others run.
 static double Now(void) {
   struct timespec now;
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
