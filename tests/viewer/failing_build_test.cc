@@ -235,7 +235,7 @@ TEST_CASE("failing build: the trace shrinks behind the first part",
   server.Go();
   CheckFailure(server, part, "shrank");
   CheckNoLeftovers(path);
-  // One that nobody stops ends, too.
+  // One that no signal stops ends, too.
   const std::string other = directory / "b.ctf";
   Record(other);
   GrowingServer alone(other, {}, std::chrono::seconds(1));
