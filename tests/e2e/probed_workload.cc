@@ -25,7 +25,7 @@ std::uint64_t Now() {
 // What calls took outside of their function.
 struct Traps {
   explicit Traps(int calls) { ns.reserve(static_cast<std::size_t>(calls)); }
-  // Of those that took more than three times the median.
+  // Sums up those that took more than three times the median.
   std::uint64_t SlowNs() {
     if (ns.empty()) return 0;
     std::sort(ns.begin(), ns.end());
