@@ -29,6 +29,7 @@ void TakeTotals(const TimelineIndex& index, const ReportedTimes& times,
       samples.processes.clear();
       return;
     }
+    if (one.run.on_cpu_ns == 0) continue;
     samples.processes.push_back(
         {rmap::ProcessIndex{one.process}, one.run.on_cpu_ns});
   }

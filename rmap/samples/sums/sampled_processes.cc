@@ -21,7 +21,7 @@ void TakeDispatches(const Report& report, Samples& samples) {
       samples.processes.clear();
       return;
     }
-    samples.processes.push_back({row.index, most});
+    if (most != 0) samples.processes.push_back({row.index, most});
   }
   DropUnlessOfAll(samples);
 }
@@ -34,7 +34,8 @@ void DropUnlessOfAll(Samples& samples) {
   // Compiled into exported pages, where the library has no ranges.
   const bool of_all = std::all_of(
       samples.sums.begin(), samples.sums.end(), [&](const SampleSum& sum) {
-        return with.contains(samples.contexts[sum.context].process);
+        return samples.events[sum.event].off_cpu ||
+               with.contains(samples.contexts[sum.context].process);
       });
   if (!of_all) samples.processes.clear();
 }
