@@ -46,6 +46,8 @@ def faults_so_far(pid):
 
 
 class Gating(trace_checks.Recording):
+    ring = '4M'
+
     def setUp(self):
         super().setUp()
         self.needs_root()
@@ -55,7 +57,7 @@ class Gating(trace_checks.Recording):
         trace = self.work / name
         process = subprocess.Popen(
             [self.countrace_program, 'record', '-q', '-o', str(trace),
-             '--kernel-ring', '4M', *map(str, arguments)],
+             '--kernel-ring', self.ring, *map(str, arguments)],
             stderr=subprocess.PIPE, text=True)
         self.addCleanup(process.stderr.close)
         self.addCleanup(process.wait)
@@ -204,6 +206,15 @@ class AllSettings(Gating):
 
     def test_perf(self):
         self.check_back_end('perf')
+
+    def test_lost_forks(self):
+        """A child that was forked before its parent was marked has no mark,
+        also where the record of its fork may be a lost one."""
+        self.ring = '16K'
+        for back_end in ('bpf', 'perf'):
+            with self.subTest(back_end=back_end):
+                self.needs_back_end(back_end)
+                self.check(back_end, ['00001'])
 
 
 class Marks(Gating):

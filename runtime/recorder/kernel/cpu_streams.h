@@ -162,7 +162,8 @@ class CpuStreams {
   MarkedThreads members_;
   std::unique_ptr<SampleRecorder> samples_;  // null: none are taken
   std::optional<OwnersFile> owners_;
-  std::uint64_t marked_ns_ = 0;  // when a process last became a member
+  std::uint64_t marked_ns_ = 0;     // when a process last became a member
+  std::uint64_t scanned_tick_ = 0;  // of boot time: the last scan of /proc
   // Lost members found in /proc. Stored at their first record. If it is their
   // fork, which came during the search, it describes them itself.
   absl::flat_hash_map<std::int32_t, ProcessThread> found_;  // by tid

@@ -18,9 +18,21 @@ namespace countrace::runtime {
 
 using logformat::CpuEvent;
 
+namespace {
+
+// As /proc/PID/stat has it: ticks of boot time.
+std::uint64_t TickAt(std::uint64_t time_ns) {
+  constexpr std::uint64_t kSecond = 1'000'000'000;
+  return (time_ns + SuspendedNs()) /
+         (kSecond / static_cast<std::uint64_t>(sysconf(_SC_CLK_TCK)));
+}
+
+}  // namespace
+
 std::vector<ProcessThread> CpuStreams::ScanAtBegin(
     const std::vector<std::int32_t>& root_pids) {
   for (const std::int32_t pid : root_pids) members_.Add(pid, pid);
+  scanned_tick_ = TickAt(MonotonicNs());
   std::vector<ProcessThread> all;
   if (gating_.unmarked || !marks_.empty()) {
     all = ScanThreads();
@@ -117,14 +129,10 @@ void CpuStreams::StoreOwners(std::uint64_t horizon_ns) {
 
 void CpuStreams::StoreStarted(std::uint64_t until_ns) {
   if (!gating_.every_process()) return;
-  constexpr std::uint64_t kSecond = 1'000'000'000;
-  const std::uint64_t tick_ns =
-      kSecond / static_cast<std::uint64_t>(sysconf(_SC_CLK_TCK));
-  const std::uint64_t ahead_ns = SuspendedNs();
   CpuStream& first = streams_.front();
-  const std::uint64_t from_tick = (first.begin_ns + ahead_ns) / tick_ns;
+  const std::uint64_t from_tick = TickAt(first.begin_ns);
   // The fork record of a later one may not be stored yet.
-  const std::uint64_t until_tick = (until_ns + ahead_ns) / tick_ns;
+  const std::uint64_t until_tick = TickAt(until_ns);
   for (const ProcessThread& thread : ScanThreads()) {
     if (thread.start_ticks < from_tick || thread.start_ticks >= until_tick ||
         thread.state == 'Z') {
@@ -152,17 +160,23 @@ void CpuStreams::FindLostMembers() {
   if (gating_.every_process()) return;
   // A fork record may be among the lost ones: look for unknown descendants.
   // Parents usually come before their children; repeat until a pass finds none.
+  // A child that was there at the scan before was forked when its parent was
+  // not marked yet.
+  const std::uint64_t tick = TickAt(MonotonicNs());
   const std::vector<ProcessThread> threads = ScanThreads();
   for (bool found = true; found;) {
     found = false;
+    std::uint64_t start_tick = 0;  // of the process; its first thread is first
     for (const ProcessThread& thread : threads) {
+      if (thread.tid == thread.pid) start_tick = thread.start_ticks;
       if (members_.TakeUnnamed(thread.tid)) found_[thread.tid] = thread;
       if (members_.Contains(thread.tid)) continue;
       // A zombie: if its last records were not lost, it was a member until
       // then, and must not be added again.
       if (thread.state == 'Z' || thread.state == 'X') continue;
       if (!members_.Contains(thread.pid) &&
-          !members_.Contains(thread.parent_pid) &&
+          !(members_.Contains(thread.parent_pid) &&
+            start_tick >= scanned_tick_) &&
           !(kernel_marks_ && kernel_marks_(thread.pid))) {
         continue;
       }
@@ -171,6 +185,7 @@ void CpuStreams::FindLostMembers() {
       found = true;
     }
   }
+  scanned_tick_ = tick;
 }
 
 }  // namespace countrace::runtime

@@ -257,6 +257,8 @@ std::uint64_t PerfKernelRecorder::StoreRead() {
   // Taken before the rings are read: older records are in them.
   const std::uint64_t horizon_ns = MonotonicNs();
   for (std::size_t i = 0; i < groups_.size(); ++i) DrainCpu(i);
+  const std::uint64_t lost = statistics().ring_lost;
+  if (std::exchange(lost_seen_, lost) != lost) streams_.FindLostMembers();
   streams_.DrainSamples();
   streams_.StoreUntil(horizon_ns);
   return horizon_ns;
@@ -268,10 +270,6 @@ void PerfKernelRecorder::Drain() {
   ChangeSets(MonotonicNs());
   StoreRead();
   WatchHiddenSwitches();
-  const std::uint64_t lost = statistics().ring_lost;
-  if (std::exchange(lost_seen_, lost) != lost) {
-    streams_.FindLostMembers();
-  }
 }
 
 absl::Status PerfKernelRecorder::DumpForSnapshot() {
