@@ -512,6 +512,20 @@ TEST_CASE("record: the duration ends before the last dumps",
   CHECK(result.elapsed_ns <= last_ns - trace.info.begin_ns);
 }
 
+TEST_CASE("record: the duration counts from when all is attached",
+          "[recorder][privileged]") {
+  if (!CanRecordKernel()) return;
+  const TestDirectory directory;
+  RecordOptions options = Options(directory, {});
+  options.system_wide = true;
+  options.duration_ns = 20'000'000;
+  std::chrono::steady_clock::time_point begun, ended;
+  options.begun = [&] { begun = std::chrono::steady_clock::now(); };
+  options.ended = [&] { ended = std::chrono::steady_clock::now(); };
+  MustRecord(options);
+  CHECK(ended - begun >= std::chrono::nanoseconds(options.duration_ns));
+}
+
 TEST_CASE("record: a process that is not there is named", "[recorder]") {
   const TestDirectory directory;
   RecordOptions options;
