@@ -419,7 +419,8 @@ for call, path in ((os.rmdir, '/none'), (os.rmdir, '/proc'), (os.rmdir, '/none')
                 records = int(re.search(r'could not be evaluated.*: records=(\d+);',
                                         self.said)[1])
                 self.assertLess(records, data['trace']['records'] / 100)
-                print('SKIPPED: an interrupt came in between each time')
+                # `SKIPPED:` would hide the failures of other tests of this program.
+                print('not compared: an interrupt came in between each time')
         last = {}
         for time_ns, hook, place, _, tid, dump in self.kernel_records():
             if dump and place == 'enter' and hook.startswith('syscall:'):
