@@ -4,9 +4,10 @@ house_budget.txt:
 
    seconds N tests/FOLDER
 
-A busy machine takes longer than another: a folder fails that takes more than
-3 x N, and 3 times more of its N than half of the others. Then make its tests
-cheaper, or label one `slow`, for --full. A folder that has no line fails, too.
+A folder fails that takes more than 3 x N. On a busy machine all folders take
+longer: then N is multiplied by the median of what the other folders take of
+theirs. Make its tests cheaper, or label one `slow`, for --full. A folder that
+has no line fails, too.
 
 Usage: test_seconds.py [--self-test] BUILD. Reads BUILD/junit.xml of a whole run,
 and the folders from ctest. Exit: 0 within the limits, 1 not.

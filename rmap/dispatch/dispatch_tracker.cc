@@ -619,8 +619,8 @@ void DispatchTracker::OnFault(std::int32_t cpu_number, ThreadState& thread,
   }
   CpuState* cpu = Cpu(cpu_number);
   if (cpu == nullptr) return;
-  // A loss may follow, and no switch-out: its fork was lost, and this record is
-  // the first that it counts.
+  // Its fork was lost. This record shows that it counts; its switch-out may be
+  // lost, too.
   if (counted && cpu->is_outside()) IsOccupant(*cpu, thread.tid);
   const bool runs = cpu->thread() != nullptr
                         ? cpu->thread()->tid == thread.tid
