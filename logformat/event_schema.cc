@@ -205,6 +205,24 @@ void AddKernelHookClasses(const TraceInfo& info,
   }
 }
 
+void AddClockClass(std::vector<EventClass>& classes) {
+  using F = FieldType;
+  classes.push_back({StreamClass::kClock,
+                     kClockSampleEvent,
+                     "clock_sample",
+                     {},
+                     {{"width_ns", F::kUint64},
+                      {"realtime_ns", F::kUint64},
+                      {"tai_ns", F::kUint64},
+                      {"raw", F::kUint64},
+                      {"offset_ns", F::kInt64},
+                      {"frequency", F::kInt64},
+                      {"max_error_us", F::kUint64},
+                      {"estimated_error_us", F::kUint64},
+                      {"status", F::kUint32},
+                      {"state", F::kInt32}}});
+}
+
 void AddThreadClasses(const TraceInfo& info, std::vector<EventClass>& classes) {
   std::vector<EventField> dump;
   if (!info.thread_events.empty()) {
@@ -289,6 +307,7 @@ std::vector<EventClass> EventClasses(const TraceInfo& info) {
   std::vector<EventClass> classes;
   AddCpuClasses(info, classes);
   AddKernelHookClasses(info, classes);
+  if (info.clock_packets) AddClockClass(classes);
   AddThreadClasses(info, classes);
   return classes;
 }

@@ -39,6 +39,8 @@ struct EventField {
   std::shared_ptr<const NumberNames> names = nullptr;
 };
 
+inline constexpr std::uint16_t kClockSampleEvent = 1;  // of kClock streams
+
 // Stored size in bytes; 0 for kString.
 std::size_t FieldBytes(const EventField& field);
 
@@ -50,8 +52,9 @@ struct EventClass {
   std::vector<EventField> fields;   // payload
 };
 
-// Event classes of a trace in the order of the metadata: cpu, then thread, by
-// hook id. Classes with a dump exist only if the trace has thread events.
+// Event classes of a trace in the order of the metadata: cpu, clock, then
+// thread, by hook id. Classes with a dump exist only if the trace has thread
+// events.
 std::vector<EventClass> EventClasses(const TraceInfo& info);
 
 // Unique identifiers for counters, from event names: "page-faults" becomes

@@ -162,8 +162,8 @@ NotRecorded Unavailable(std::string text, std::uint64_t requests) {
 
 NotRecorded AfterRecorderDied() {
   return Unavailable(
-      "the recorder ended before the recording: what came after that is not in "
-      "the trace");
+      "the recorder ended, or the trace was copied, before the end of the "
+      "recording: what came after that is not in the trace");
 }
 
 std::vector<NotRecorded> NotRecordedOf(const TraceInfo& info) {

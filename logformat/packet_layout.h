@@ -30,7 +30,10 @@ inline constexpr std::size_t kRecordAlignBytes = 8;
 inline constexpr std::size_t kPacketAlignBytes = 4096;
 
 // Which TSDL stream class a stream file belongs to (FORMAT.md, section 3).
-enum class StreamClass : std::uint32_t { kCpu = 0, kThread = 1 };
+enum class StreamClass : std::uint32_t { kCpu = 0, kThread = 1, kClock = 2 };
+inline constexpr std::size_t kStreamClasses = 3;
+// The one stream file of class kClock.
+inline constexpr char kClockStream[] = "clock";
 
 // Why an event record could not be stored. The order is part of the format: it
 // indexes `discarded_by_cause` of a packet.

@@ -19,6 +19,8 @@
 //                      recorder writes it.
 //   DIR/.owners        names of users and cgroups in the trace, one text line
 //                      each; only the recorder writes it.
+//   DIR/.host          `machine_hash` and `container` of the env block, with a
+//                      tab between; only the recorder writes it.
 //   DIR/.hooks         hook registry, one text line a hook, appended under
 //                      flock(LOCK_EX); a line without '\n' is a torn append.
 //   DIR/.user-UID/     of programs of another user, who owns the folder: their
@@ -45,6 +47,7 @@ inline constexpr char kTriggersFile[] = ".triggers";
 inline constexpr char kThreadIdsFile[] = ".thread_ids";
 inline constexpr char kCpuEventsFile[] = ".cpu_events";
 inline constexpr char kOwnersFile[] = ".owners";
+inline constexpr char kHostFile[] = ".host";
 inline constexpr char kNotRecordedFile[] = ".not_recorded";
 inline constexpr char kUnjoinedPipe[] = ".unjoined";
 // Then a user's number.

@@ -118,6 +118,10 @@ struct TraceInfo {
   std::uint64_t snapshot_ns = 0;
   std::int64_t realtime_offset_ns = 0;
   std::string hostname, kernel_release, command;
+  // The recorder's (FORMAT.md, section 5). Empty: none, or not known.
+  std::string container, machine_hash;
+  // Size of the stream of clock samples, 0: not known. Absent: there is none.
+  std::optional<std::uint64_t> clock_packets;
   // Time of the kernel recorder's BPF programs, in all threads that ran them:
   // estimated from the `sampled` part of the time. Both 0: not known.
   std::uint64_t own_bpf_ns = 0, own_bpf_sampled_ns = 0;

@@ -1,5 +1,7 @@
 #include "rmap/report_header.h"
 
+#include "logformat/description/trace_description.h"
+
 namespace countrace::rmap {
 
 void FillHeader(const logformat::TraceReader& reader, const Gate& gate,
@@ -24,6 +26,7 @@ void FillHeader(const logformat::TraceReader& reader, const Gate& gate,
   report.source = info.source;
   report.not_known = info.not_known;
   report.hostname = info.hostname;
+  report.host_ids = logformat::IdsOf(info);
   report.kernel_release = info.kernel_release;
   report.cpus = info.cpus;
   report.own_cost.bpf_ns = info.own_bpf_ns;

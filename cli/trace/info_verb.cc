@@ -14,6 +14,8 @@
 #include "cli/program/wall_clock.h"
 #include "cli/trace/trace_input.h"
 #include "logformat/description/recorded_part.h"
+#include "logformat/description/trace_description.h"
+#include "logformat/read/clock_samples.h"
 
 namespace countrace::cli {
 namespace {
@@ -176,8 +178,23 @@ logformat::LossStatement LossOf(const logformat::TraceReader& reader) {
   return logformat::StateLoss(loss);
 }
 
+std::string ClockText(const logformat::ClockSamples& clocks) {
+  if (clocks.samples.empty()) return "no samples";
+  const logformat::ClockSample& last = clocks.samples.back();
+  const double bound_ns = static_cast<double>(last.max_error_us) * 1e3;
+  std::string text = absl::StrFormat("%d samples; ", clocks.samples.size());
+  text += last.synchronised()
+              ? "synchronised, at most " + base::FormatNanoseconds(bound_ns) +
+                    " off (adjtimex maxerror)"
+          : last.state < 0 ? "not known whether synchronised"
+                           : "not synchronised";
+  for (const std::string& what : clocks.damage) text += "; " + what;
+  return text;
+}
+
 std::string Text(const TraceInfo& info, const StreamTotals& totals,
-                 const logformat::LossStatement& loss) {
+                 const logformat::LossStatement& loss,
+                 const logformat::ClockSamples& clocks) {
   std::string out;
   const auto line = [&](const char* name, const std::string& value) {
     absl::StrAppendFormat(&out, "%-14s %s\n", name, base::EscapeName(value));
@@ -192,7 +209,9 @@ std::string Text(const TraceInfo& info, const StreamTotals& totals,
   for (const std::string& what : info.not_known) line("not known", what);
   line("command", info.command.empty() ? "none" : info.command);
   line("host", info.hostname + ", Linux " + info.kernel_release);
+  for (const auto& [name, id] : IdsOf(info)) line(name, id);
   line("began", WallClock(info));
+  line("clock", ClockText(clocks));
   line("cpus", std::to_string(info.cpus));
   line("events", Joined(info.cpu_events));
   line("hook events", Joined(info.thread_events));
@@ -236,7 +255,8 @@ std::string Text(const TraceInfo& info, const StreamTotals& totals,
 
 std::string JsonText(const TraceInfo& info, const StreamTotals& totals,
                      const std::vector<StreamInfo>& streams,
-                     const logformat::LossStatement& loss) {
+                     const logformat::LossStatement& loss,
+                     const logformat::ClockSamples& clocks) {
   const bool times = info.has_times;
   Json out = {{"schema", "countrace.info/1"},
               {"path", info.path},
@@ -255,6 +275,9 @@ std::string JsonText(const TraceInfo& info, const StreamTotals& totals,
               {"pauses", PausesJson(info)},
               {"count", logformat::GatingText(logformat::GatingOf(info))},
               {"marks", info.marks}};
+  for (const auto& [name, id] : IdsOf(info)) out[name] = id;
+  out["clock"] = {{"samples", clocks.samples.size()},
+                  {"text", ClockText(clocks)}};
   if (!info.source.empty()) {
     out["source"] = info.source;
     out["source_paths"] = info.source_paths;
@@ -306,9 +329,12 @@ int RunInfo(const Arguments& arguments) {
   const std::vector<StreamInfo>& streams = (*reader)->streams();
   const StreamTotals totals = Sum(streams);
   const logformat::LossStatement loss = LossOf(**reader);
-  return PrintData(kInfoVerb.name, format == "json"
-                                       ? JsonText(info, totals, streams, loss)
-                                       : Text(info, totals, loss));
+  const auto clocks = logformat::ReadClockSamples(**reader);
+  if (!clocks.ok()) return ReportFailure(kInfoVerb.name, clocks.status());
+  return PrintData(kInfoVerb.name,
+                   format == "json"
+                       ? JsonText(info, totals, streams, loss, *clocks)
+                       : Text(info, totals, loss, *clocks));
 }
 
 }  // namespace

@@ -3,8 +3,10 @@
 #include <cstdint>
 #include <cstdio>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_format.h"
@@ -19,6 +21,7 @@
 #include "cli/trace/script_choice.h"
 #include "cli/trace/trace_input.h"
 #include "logformat/description/recorded_part.h"
+#include "logformat/read/clock_samples.h"
 #include "logformat/read/record_filter.h"
 #include "logformat/read/script_json.h"
 #include "logformat/read/script_render.h"
@@ -35,8 +38,10 @@ class Printer final : public logformat::ItemSink {
   using Condition = std::optional<rmap::where::RecordCondition>;
 
   Printer(const logformat::TraceInfo& info,
-          const logformat::RecordChoice& choice, Condition where, bool json)
-      : renderer_(info),
+          const logformat::RecordChoice& choice, Condition where, bool json,
+          std::vector<logformat::ClockSample> clocks)
+      : clocks_(std::move(clocks)),
+        renderer_(info),
         json_renderer_(info),
         filter_(info, choice),
         where_(std::move(where)),
@@ -46,14 +51,21 @@ class Printer final : public logformat::ItemSink {
 
   void OnRecord(const logformat::EventRecord& record) override {
     if (record.time_ns >= to_ns_) done_ = true;
-    if (!filter_.Passes(record)) return;
-    if (where_ && !where_->Holds(record)) return;
-    if (json_) {
-      json_renderer_.AppendRecord(record, text_);
-    } else {
-      renderer_.AppendRecord(record, text_);
+    PrintClocks(record.time_ns);
+    Print(record);
+  }
+  // The samples of the clocks before `until_ns`, in their order.
+  void PrintClocks(std::uint64_t until_ns) {
+    while (next_clock_ < clocks_.size() &&
+           clocks_[next_clock_].monotonic_ns < until_ns) {
+      logformat::EventRecord record{};
+      record.time_ns = clocks_[next_clock_].monotonic_ns;
+      record.stream_class = logformat::StreamClass::kClock;
+      record.event_id = logformat::kClockSampleEvent;
+      const logformat::ClockRecord& stored = clocks_[next_clock_++];
+      record.bytes = std::as_bytes(std::span(&stored, 1));
+      Print(record);
     }
-    if (text_.size() >= kWriteBytes) Flush();
   }
   void OnDiscardedEvents(const logformat::DiscardedEvents& loss) override {
     SayLoss(loss);
@@ -78,6 +90,17 @@ class Printer final : public logformat::ItemSink {
  private:
   static constexpr std::size_t kWriteBytes = 256 << 10;
 
+  void Print(const logformat::EventRecord& record) {
+    if (!filter_.Passes(record)) return;
+    if (where_ && !where_->Holds(record)) return;
+    if (json_) {
+      json_renderer_.AppendRecord(record, text_);
+    } else {
+      renderer_.AppendRecord(record, text_);
+    }
+    if (text_.size() >= kWriteBytes) Flush();
+  }
+
   template <typename Lost>
   void SayLoss(const Lost& loss) {
     // Whose records were lost is not known: only the time excludes a loss.
@@ -90,6 +113,8 @@ class Printer final : public logformat::ItemSink {
     std::fwrite(line.data(), 1, line.size(), stderr);
   }
 
+  const std::vector<logformat::ClockSample> clocks_;
+  std::size_t next_clock_ = 0;
   const logformat::ScriptRenderer renderer_;
   const logformat::ScriptJsonRenderer json_renderer_;
   const logformat::RecordFilter filter_;
@@ -161,8 +186,11 @@ int RunScript(const Arguments& arguments) {
   // Records printed on a terminal show the progress themselves.
   ProgressBar progress("printing " + options.trace,
                        input.show_progress() && !IsTerminal(STDOUT_FILENO));
+  auto clocks = logformat::ReadClockSamples(**reader);
+  if (!clocks.ok()) return ReportFailure(kScriptVerb.name, clocks.status());
+  for (const std::string& what : clocks->damage) Say(kScriptVerb.name, what);
   Printer printer((*reader)->info(), *choice, std::move(condition),
-                  format == "jsonl");
+                  format == "jsonl", std::move(clocks->samples));
   if (choice->hooks && printer.hooks_matched() == 0) {
     Say(kScriptVerb.name,
         absl::StrFormat("no hook of the trace matches --hook: `countrace list "
@@ -177,6 +205,7 @@ int RunScript(const Arguments& arguments) {
         return !printer.failed() && !printer.done();
       });
   progress.Clear();
+  printer.PrintClocks(~std::uint64_t{0});
   printer.Flush();
   if (printer.failed()) return kExitFailed;
   if (!status.ok() && !printer.done())

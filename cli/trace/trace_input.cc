@@ -5,6 +5,7 @@
 #include "absl/strings/str_format.h"
 #include "cli/program/exit_status.h"
 #include "cli/program/progress_bar.h"
+#include "logformat/description/trace_directory.h"
 #include "logformat/import/trace_search.h"
 #include "runtime/recorder/control/left_files.h"
 
@@ -42,6 +43,11 @@ absl::StatusOr<std::unique_ptr<logformat::TraceReader>> TraceInput::Open(
     Say(verb_,
         absl::StrFormat("%s is still being recorded; this is what it holds now",
                         path));
+  } else if (const auto listed = logformat::ListTraceDirectory(*directory);
+             !info.finished && listed.ok() && listed->copied) {
+    Say(verb_, absl::StrFormat("%s was copied before its recording ended; this "
+                               "is what was stored then",
+                               path));
   } else if (!info.finished) {
     runtime::RemoveLeftPipe(*directory);
     Say(verb_, absl::StrFormat("the recorder of %s died; what it had stored is "

@@ -115,6 +115,12 @@ std::vector<CounterLimit> TakeLimits(const std::string& who, std::size_t events,
 }
 
 void TakeStreams(EnvTaker& take, TraceDescription& description) {
+  if (take.Has("clock_packets")) {
+    description.info.clock_packets =
+        take.Number<std::uint64_t>("clock_packets");
+    description.streams.push_back(
+        {kClockStream, *description.info.clock_packets});
+  }
   for (std::size_t i = 0;; ++i) {
     const std::string key = absl::StrFormat("stream_%d", i);
     if (!take.Has(key)) return;
@@ -215,6 +221,8 @@ void TakeIdentity(EnvTaker& take, TraceInfo& info) {
     take.MarkBad("boot_id");
   }
   info.hostname = take.String("hostname");
+  if (take.Has("machine_hash")) info.machine_hash = take.String("machine_hash");
+  if (take.Has("container")) info.container = take.String("container");
   info.kernel_release = take.String("kernel_release");
   info.command = take.String("command");
   const auto scope = take.Number<std::uint32_t>("scope");

@@ -199,6 +199,10 @@ class EnvText {
 void AppendIdentity(const TraceInfo& info, EnvText& env) {
   env.String("boot_id", FormatUuid(info.boot_id));
   env.String("hostname", info.hostname);
+  if (!info.machine_hash.empty()) {
+    env.String("machine_hash", info.machine_hash);
+  }
+  if (!info.container.empty()) env.String("container", info.container);
   env.String("kernel_release", info.kernel_release);
   env.String("command", info.command);
   env.Number("scope", static_cast<std::int64_t>(info.scope));
@@ -322,11 +326,19 @@ void AppendEnv(const TraceDescription& description, std::string& text) {
   AppendOwnCosts(info, env);
   AppendEvents(info, env);
   AppendRecording(info, env);
-  for (std::size_t i = 0; i < description.streams.size(); ++i) {
-    const FinishedStream& stream = description.streams[i];
-    env.String(absl::StrFormat("stream_%d", i),
+  std::size_t streams = 0;
+  std::uint64_t clock_packets = 0;
+  for (const FinishedStream& stream : description.streams) {
+    // Not listed as one: an older reader does not have it.
+    if (stream.file == kClockStream) {
+      clock_packets = stream.packets;
+      continue;
+    }
+    env.String(absl::StrFormat("stream_%d", streams++),
                absl::StrFormat("%s\t%d", stream.file, stream.packets));
   }
+  if (info.clock_packets)
+    env.Number("clock_packets", static_cast<std::int64_t>(clock_packets));
   AppendNames(info, env);
   env.Strings("number_names", NumberNamesTexts(info.hooks));
   // verify writes the text again from the values above. This line makes a
@@ -382,7 +394,9 @@ std::string MetadataText(const TraceDescription& description) {
     absl::StrAppendFormat(&text, "\tuint64_t discarded_%s;\n", cause);
   }
   text += kPacketContextEnd;
-  for (const StreamClass stream : {StreamClass::kCpu, StreamClass::kThread}) {
+  for (const StreamClass stream :
+       {StreamClass::kCpu, StreamClass::kThread, StreamClass::kClock}) {
+    if (stream == StreamClass::kClock && !info.clock_packets) continue;
     absl::StrAppendFormat(&text,
                           "stream {\n\tid = %d;\n"
                           "\tpacket.context := struct packet_context;\n"

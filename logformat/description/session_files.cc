@@ -1,5 +1,7 @@
 #include "logformat/description/session_files.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstring>
@@ -334,6 +336,13 @@ void CopyLosses(const SessionControl& session, TraceDescription& description) {
       session.late_sub_buffers.load(std::memory_order_relaxed);
 }
 
+void ParseHost(std::string_view text, TraceDescription& description) {
+  const std::size_t tab = text.find('\t'), end = text.find('\n');
+  if (tab == text.npos || end == text.npos || end < tab) return;  // torn
+  description.info.machine_hash = text.substr(0, tab);
+  description.info.container = text.substr(tab + 1, end - tab - 1);
+}
+
 // The files beside the session's, of which any may be absent.
 absl::Status ReadTexts(const std::string& path, TraceDescription& description) {
   for (const char* name : {kHooksFile, kKernelHooksFile}) {
@@ -357,6 +366,7 @@ absl::Status ReadTexts(const std::string& path, TraceDescription& description) {
   };
   absl::Status whole = read(kTriggersFile, ParseTriggers);
   if (whole.ok()) whole = read(kOwnersFile, ParseOwners);
+  if (whole.ok()) whole = read(kHostFile, ParseHost);
   if (whole.ok()) whole = read(kNotRecordedFile, ParseNotRecorded);
   return whole;
 }
@@ -384,6 +394,8 @@ absl::StatusOr<TraceDescription> ReadSessionFiles(const std::string& path) {
   info.path = path;
   info.finished = false;
   CopyFacts(session, info);
+  if (access((path + "/" + kClockStream).c_str(), F_OK) == 0)
+    info.clock_packets = 0;
   const absl::StatusOr<CpuEvents> of_cpus = ReadCpuEvents(session, path);
   if (!of_cpus.ok()) return of_cpus.status();
   CopyEvents(session, *of_cpus, info);

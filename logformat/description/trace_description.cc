@@ -178,6 +178,16 @@ std::string FormatUuid(const Uuid& uuid) {
   return text;
 }
 
+std::vector<std::pair<const char*, std::string>> IdsOf(const TraceInfo& info) {
+  std::vector<std::pair<const char*, std::string>> ids;
+  if (info.boot_id != Uuid{})
+    ids.emplace_back("boot_id", FormatUuid(info.boot_id));
+  if (!info.machine_hash.empty())
+    ids.emplace_back("machine_hash", info.machine_hash);
+  if (!info.container.empty()) ids.emplace_back("container", info.container);
+  return ids;
+}
+
 std::optional<Uuid> ParseUuid(std::string_view text) {
   Uuid uuid{};
   std::size_t digits = 0;

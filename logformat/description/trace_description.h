@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "logformat/packet_layout.h"
@@ -116,6 +117,8 @@ using Uuid = std::array<std::uint8_t, 16>;
 // "01234567-89ab-cdef-0123-456789abcdef", both ways.
 std::string FormatUuid(const Uuid& uuid);
 std::optional<Uuid> ParseUuid(std::string_view text);
+// Those of boot_id, machine_hash and container that are known, by name.
+std::vector<std::pair<const char*, std::string>> IdsOf(const TraceInfo& info);
 
 }  // namespace countrace::logformat
 

@@ -17,6 +17,7 @@
 
 #include "absl/strings/str_format.h"
 #include "base/posix/file_mapping.h"
+#include "base/posix/regular_file.h"
 #include "base/posix/scoped_fd.h"
 #include "logformat/description/metadata_reader.h"
 #include "logformat/description/session_files.h"
@@ -28,6 +29,7 @@ constexpr std::string_view kCpuPrefix = "cpu-";
 constexpr std::string_view kThreadPrefix = "thread-";
 // The largest text countrace writes has 16,383 hooks and is smaller.
 constexpr std::size_t kMaxMetadataBytes = 64 << 20;
+constexpr std::uint64_t kMostIncompleteBytes = 64;
 
 std::uint32_t LoadMagic(std::string_view text) {
   std::uint32_t magic = 0;
@@ -85,7 +87,7 @@ std::string NotADirectory(const std::string& path, mode_t mode) {
                          remedy);
 }
 
-// cpu-2 before cpu-10, cpu streams before thread streams.
+// cpu-2 before cpu-10, cpu streams before thread streams, the clock's last.
 auto StreamOrder(const StreamFile& stream) {
   const std::size_t dash = stream.name.find('-');
   const std::size_t digits =
@@ -128,9 +130,18 @@ void ProbeLock(TraceDirectory& directory) {
   if (!fd.is_open()) return;
   directory.locked =
       flock(fd.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  struct stat status = {};
+  const auto text = base::ReadAll(fd.get(), kMostIncompleteBytes);
+  directory.copied = text.ok() && !text->empty() &&
+                     fstat(fd.get(), &status) == 0 &&
+                     *text != IncompleteText(status.st_ino);
 }
 
 }  // namespace
+
+std::string IncompleteText(std::uint64_t inode) {
+  return absl::StrFormat("%d\n", inode);
+}
 
 absl::StatusOr<TraceDirectory> ListTraceDirectory(const std::string& path) {
   struct stat status = {};
@@ -168,13 +179,16 @@ absl::StatusOr<TraceDirectory> ListTraceDirectory(const std::string& path) {
     } else if (name.starts_with(kUserFolderPrefix)) {
       directory.user_folders.emplace_back(name);
     } else if (const char* kind = OtherKind(path, *entry);
-               kind != nullptr && (name.starts_with(kCpuPrefix) ||
-                                   name.starts_with(kThreadPrefix))) {
+               kind != nullptr &&
+               (name.starts_with(kCpuPrefix) || name == kClockStream ||
+                name.starts_with(kThreadPrefix))) {
       directory.not_files.push_back(absl::StrFormat("%s is a %s", name, kind));
     } else if (name.starts_with(kCpuPrefix)) {
       directory.streams.push_back({std::string(name), StreamClass::kCpu});
     } else if (name.starts_with(kThreadPrefix)) {
       directory.streams.push_back({std::string(name), StreamClass::kThread});
+    } else if (name == kClockStream) {
+      directory.streams.push_back({std::string(name), StreamClass::kClock});
     } else if (!name.starts_with('.')) {
       directory.strangers.emplace_back(name);
     }

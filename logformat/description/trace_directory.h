@@ -3,6 +3,7 @@
 #ifndef COUNTRACE_LOGFORMAT_DESCRIPTION_TRACE_DIRECTORY_H_
 #define COUNTRACE_LOGFORMAT_DESCRIPTION_TRACE_DIRECTORY_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,7 @@ struct StreamFile {
 
 struct TraceDirectory {
   std::string path;
-  std::vector<StreamFile> streams;  // cpu streams first, by number, then name
+  std::vector<StreamFile> streams;  // cpu, thread, clock; by number, then name
   std::vector<std::string>
       strangers;  // visible files that countrace did not write
   // Links, pipes and the like with the name of a stream: "cpu-1 is a symbolic
@@ -38,7 +39,15 @@ struct TraceDirectory {
   bool has_session = false;
   bool incomplete = false;  // `.incomplete` is present
   bool locked = false;      // and a recorder holds its lock
+  bool copied = false;      // and is not the file that the recorder made
+  // The streams may be newer than the hooks' files, and the end of a packet
+  // newer than its begin (FORMAT.md, section 7).
+  bool grows() const { return locked || copied; }
 };
+
+// What the recorder writes into `.incomplete`, whose inode's number this is. A
+// copy has another one.
+std::string IncompleteText(std::uint64_t inode);
 
 // Returns: NOT_FOUND; INVALID_ARGUMENT a file (the message names its kind), or
 // a directory that is no countrace trace; PERMISSION_DENIED.

@@ -26,6 +26,7 @@ using ValuesVisit =
 void ForEachHookClass(const TraceInfo& info, const ValuesVisit& visit) {
   std::unordered_map<std::uint32_t, std::size_t> counts;
   for (const EventClass& event : EventClasses(info)) {
+    if (event.stream_class == StreamClass::kClock) continue;  // of no hook
     const bool kernel = event.stream_class == StreamClass::kCpu;
     if (kernel && !IsKernelHookEvent(event.id)) continue;
     const std::uint32_t key = static_cast<std::uint32_t>(event.stream_class)

@@ -35,7 +35,7 @@ class Scanner {
 
   StreamScan Run() {
     std::size_t at = 0;
-    while (at < file_.size()) {
+    while (at < file_.size() && !ended_ && !IsLate(at)) {
       at = HasHead(at) ? TakePacket(at) : SkipBad(at);
       GiveBackBefore(at);
     }
@@ -73,6 +73,12 @@ class Scanner {
              head.content_bits % 8 == 0));
   }
 
+  // The unused part before it was in use when this packet was read.
+  bool IsLate(std::size_t at) const {
+    return options_.grows && skipped_unused_ && HasHead(at) &&
+           HeadAt(at).sequence != next_stored_sequence_;
+  }
+
   PacketHead HeadAt(std::size_t at) const {
     PacketHead head;
     std::memcpy(&head, file_.data() + at, sizeof(head));
@@ -107,7 +113,15 @@ class Scanner {
         (next - at <= kPacketHeadBytes
              ? AllZero(at, next)
              : AllZero(at + kPacketHeadBytes, next) && HeadIsTorn(at));
-    if (unused) return next;
+    if (unused) {
+      skipped_unused_ = true;
+      return next;
+    }
+    if (options_.grows &&
+        (file_.size() - at < kPacketHeadBytes || HeadIsTorn(at))) {
+      ended_ = true;
+      return file_.size();
+    }
     ++scan_.bad_regions;
     ++bad_before_next_;
     pending_.push_back(
@@ -167,10 +181,12 @@ class Scanner {
     const auto body = file_.subspan(body_at, present_bytes - kPacketHeadBytes);
     if (packet.was_open) {
       // In a hole are no records.
-      const std::size_t end =
-          options_.mapping == nullptr
-              ? at + present_bytes
-              : options_.mapping->DataEnd(at + present_bytes);
+      std::size_t end = options_.mapping == nullptr
+                            ? at + present_bytes
+                            : options_.mapping->DataEnd(at + present_bytes);
+      ended_ = options_.grows;
+      // It may have been closed early meanwhile, and the next one begun.
+      if (ended_) end = std::min(end, FindHead(at + kPacketAlignBytes));
       cut = WalkOpen(packet, body.first(std::min(
                                  body.size(), end - std::min(end, body_at))));
       if (packet.record_count == 0 && packet.holes == 0 && !cut &&
@@ -193,8 +209,12 @@ class Scanner {
           cut = WalkClosed(packet, packet.records);
         }
       }
+      ended_ = options_.grows && (claimed > body.size() || ends_unknown_);
     }
-    if (present_bytes < packet_bytes && !cut) {
+    if (ended_) {
+      cut = false;
+      after_.clear();
+    } else if (present_bytes < packet_bytes && !cut && !options_.grows) {
       // All records are there; only unused space is missing.
       Note(packet, at,
            absl::StrFormat("file ends at %d, the packet at %d", file_.size(),
@@ -290,10 +310,21 @@ class Scanner {
     return begin_ns != 0 && begin_ns < head.end_ns;  // 0: not yet set
   }
 
+  bool IsUnknownHook(std::uint64_t word) const {
+    const std::uint16_t id = HeaderEventId(word);
+    return word != 0 && id != kEventHole &&
+           table_.fixed_bytes(id) == RecordTable::kUnknown;
+  }
+
   // Returns: true if the rest of the packet is unreadable.
   bool WalkOpen(ScannedPacket& packet, std::span<const std::byte> body) {
     PacketHead& head = packet.head;
     RecordWalk walk = WalkRecords(table_, body, head.begin_ns, true);
+    if (options_.grows) {
+      const bool any = !walk.runs.empty() && walk.runs.front().offset == 0;
+      walk = WalkRecords(table_, body.first(any ? walk.runs.front().bytes : 0),
+                         head.begin_ns, true);
+    }
     packet.holes = walk.holes;
     packet.record_count = walk.records;
     packet.touched_bytes = kPacketHeadBytes + walk.touched_bytes;
@@ -308,6 +339,8 @@ class Scanner {
     PacketHead& head = packet.head;
     const std::uint64_t stored_end_ns = head.end_ns;
     RecordWalk walk = WalkRecords(table_, body, head.begin_ns, false);
+    ends_unknown_ = !walk.damage.empty() && walk.end_bytes < body.size() &&
+                    IsUnknownHook(LoadWord(body.data() + walk.end_bytes));
     packet.record_count = walk.records;
     ApplyWalk(packet, body, walk);
     if (walk.clock_errors != 0) {
@@ -460,6 +493,7 @@ class Scanner {
   }
 
   void Keep(ScannedPacket packet) {
+    skipped_unused_ = false;
     last_end_ns_ = packet.head.end_ns;
     scan_.kept_end = packet.offset + packet.head.packet_bits / 8;
     scan_.records += packet.record_count;
@@ -508,6 +542,9 @@ class Scanner {
   std::uint64_t bad_before_next_ = 0;
   std::uint64_t damaged_before_next_ = 0;  // of them, by their checksums
   bool end_is_suspect_ = false;            // of the current packet
+  bool ends_unknown_ = false;              // at a record of an unknown hook
+  bool skipped_unused_ = false;            // since the last packet
+  bool ended_ = false;                     // what follows came later
   std::vector<ScanFinding> pending_;       // before the next packet
   std::vector<ScanFinding> after_;         // behind the current packet
 };

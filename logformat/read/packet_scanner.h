@@ -71,6 +71,10 @@ struct ScanOptions {
   // Also check and walk closed packets (finish, verify). The reader does not
   // need it: it does both when it delivers their records.
   bool walk_closed = false;
+  // TraceDirectory::grows(): the stream ends where the first word that was not
+  // committed, or the first record of an unknown hook, was read. What lies
+  // behind came later, and is no loss.
+  bool grows = false;
   // The file's mapping. If given, its pages are released behind the scan; else
   // all pages that the kernel maps around accesses stay in memory.
   const base::FileMapping* mapping = nullptr;

@@ -52,7 +52,7 @@ class RecordFilter {
 
   RecordChoice choice_;
   std::vector<Kind> kinds_;
-  std::vector<std::uint32_t> index_[2];  // by stream class and event id; +1
+  std::vector<std::uint32_t> index_[kStreamClasses];  // and event id; +1
   std::size_t hooks_matched_ = 0;
 };
 

@@ -140,7 +140,7 @@ void ScriptJsonRenderer::AppendRecord(const EventRecord& record,
   if (record.stream_class == StreamClass::kCpu) {
     out += ",\"cpu\":";
     AppendNumber(record.cpu, out);
-  } else {
+  } else if (record.stream_class == StreamClass::kThread) {
     out += ",\"pid\":";
     AppendNumber(record.pid, out);
     out += ",\"tid\":";

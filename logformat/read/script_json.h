@@ -46,7 +46,7 @@ class ScriptJsonRenderer {
   std::vector<EventClass> classes_;
   // By class and field; none: no number of the class has a name.
   std::vector<std::vector<const NumberNames*>> names_;
-  std::vector<std::uint32_t> index_[2];  // by stream class and event id; +1
+  std::vector<std::uint32_t> index_[kStreamClasses];  // and event id; +1
 };
 
 // `text` as a JSON string, quotes included.

@@ -93,6 +93,8 @@ void AppendPrefix(std::optional<std::uint64_t> time_ns,
   }
   if (stream_class == StreamClass::kCpu) {
     absl::StrAppendFormat(&out, "cpu-%d ", cpu);
+  } else if (stream_class == StreamClass::kClock) {
+    absl::StrAppendFormat(&out, "%s ", kClockStream);
   } else {
     absl::StrAppendFormat(&out, "%d/%d ", pid, tid);
   }

@@ -49,7 +49,7 @@ class ScriptRenderer {
   const bool has_times_;
   std::vector<EventClass> classes_;
   std::vector<std::vector<const NumberNames*>> names_;  // by class and field
-  std::vector<std::uint32_t> index_[2];  // by stream class and event id; +1
+  std::vector<std::uint32_t> index_[kStreamClasses];    // and event id; +1
 };
 
 // `text` with control characters, direction overrides and invalid UTF-8 written

@@ -33,7 +33,11 @@ class MappedTraceReader final : public TraceReader {
     }
     const ExpectedPackets expected(reader->description_.streams);
     for (const StreamFile& file : directory->streams) {
-      if (absl::Status status = reader->AddStream(file, expected);
+      if (file.stream_class == StreamClass::kClock) {
+        continue;  // clock_samples.h
+      }
+      if (absl::Status status =
+              reader->AddStream(file, expected, directory->grows());
           !status.ok()) {
         return status;
       }
@@ -185,7 +189,7 @@ class MappedTraceReader final : public TraceReader {
   }
 
   absl::Status AddStream(const StreamFile& file,
-                         const ExpectedPackets& expected) {
+                         const ExpectedPackets& expected, bool grows) {
     absl::StatusOr<base::FileMapping> mapping =
         base::FileMapping::Open(directory_ + "/" + file.name);
     if (!mapping.ok()) return mapping.status();
@@ -202,6 +206,7 @@ class MappedTraceReader final : public TraceReader {
     options.begin_ns = description_.info.begin_ns;
     options.expected_packets = expected.Of(file.name);
     options.has_checksums = stream.has_checksums;
+    options.grows = options.walk_closed = grows;
     options.mapping = &stream.mapping;
     stream.scan = ScanStream(stream.mapping.bytes(), *stream.table, options);
     if (std::string copy = identities_.Add(file.name, stream.scan);

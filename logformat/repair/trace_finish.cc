@@ -80,8 +80,9 @@ class Finisher {
         expected_(description_.streams),
         options_(options),
         classes_(EventClasses(description_.info)),
-        cpu_table_(classes_, StreamClass::kCpu),
-        thread_table_(classes_, StreamClass::kThread),
+        tables_{RecordTable(classes_, StreamClass::kCpu),
+                RecordTable(classes_, StreamClass::kThread),
+                RecordTable(classes_, StreamClass::kClock)},
         thread_ids_(directory_.path) {}
 
   absl::StatusOr<FinishResult> Run() {
@@ -150,6 +151,7 @@ class Finisher {
       Remove(kTriggersFile);
       Remove(kCpuEventsFile);
       Remove(kOwnersFile);
+      Remove(kHostFile);
       Remove(kNotRecordedFile);
       Remove(kUnjoinedPipe);
       Remove(kComingSessionFile);
@@ -244,10 +246,11 @@ class Finisher {
     options.walk_closed = true;
     options.has_checksums = description_.has_checksums();
     options.expected_packets = expected_.Of(file.name);
+    // Not if it is locked: by the caller.
+    options.grows = directory_.copied;
     options.mapping = &*mapping;
     StreamScan scan = ScanStream(
-        mapping->bytes(),
-        file.stream_class == StreamClass::kCpu ? cpu_table_ : thread_table_,
+        mapping->bytes(), tables_[static_cast<std::size_t>(file.stream_class)],
         options);
     if (absl::Status whole = mapping->CheckWhole(); !whole.ok()) return whole;
     if (const std::string copy = identities_.Add(file.name, scan);
@@ -273,7 +276,7 @@ class Finisher {
     target.data_bytes = mapping->DataEnd(target.file_bytes);
     target.uuid = description_.info.uuid;
     target.begin_ns = description_.info.begin_ns;
-    target.keep_length = options_.processes_may_be_alive;
+    target.keep_length = options_.processes_may_be_alive && !directory_.copied;
     absl::StatusOr<RepairResult> repair = RepairStream(target, scan);
     if (!repair.ok()) return repair.status();
     result_.cut_bytes += repair->cut_bytes;
@@ -290,9 +293,11 @@ class Finisher {
   }
 
   void Report(const StreamFile& file, const StreamScan& scan) {
-    ++result_.streams;
-    result_.packets += scan.packets.size();
-    result_.records += scan.records;
+    if (file.stream_class != StreamClass::kClock) {  // not asked for
+      ++result_.streams;
+      result_.packets += scan.packets.size();
+      result_.records += scan.records;
+    }
     result_.dropped_packets += scan.bad_regions;
     cut_texts_ += scan.cut_texts;
     const auto report = [&](const std::vector<ScanFinding>& findings) {
@@ -345,8 +350,7 @@ class Finisher {
   const ExpectedPackets expected_;
   const FinishOptions options_;
   std::vector<EventClass> classes_;
-  RecordTable cpu_table_;
-  RecordTable thread_table_;
+  const RecordTable tables_[kStreamClasses];  // by stream class
   ThreadIds thread_ids_;
   StreamIdentities identities_;
   FinishResult result_;

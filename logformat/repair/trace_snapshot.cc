@@ -190,22 +190,26 @@ absl::Status CopyFiles(const TraceDirectory& source,
       CopySession(source.path + "/" + kSessionFile, to + "/" + kSessionFile,
                   content.dumped_ns);
   if (!session.ok()) return session;
-  for (const char* name : {kHooksFile, kKernelHooksFile, kThreadIdsFile,
-                           kCpuEventsFile, kOwnersFile, kNotRecordedFile}) {
+  for (const char* name :
+       {kHooksFile, kKernelHooksFile, kThreadIdsFile, kCpuEventsFile,
+        kOwnersFile, kHostFile, kNotRecordedFile}) {
     const absl::Status copied =
         CopyBytes(source.path + "/" + name, to + "/" + name);
     // Only where something was to be written there.
     const std::string_view file = name;
     if (absl::IsNotFound(copied) &&
         (file == kKernelHooksFile || file == kThreadIdsFile ||
-         file == kCpuEventsFile || file == kOwnersFile ||
+         file == kCpuEventsFile || file == kOwnersFile || file == kHostFile ||
          file == kNotRecordedFile)) {
       continue;
     }
     if (!copied.ok()) return copied;
   }
   base::FileOutput incomplete;
-  return incomplete.Create(to + "/" + kIncompleteFile);
+  absl::Status made = incomplete.Create(to + "/" + kIncompleteFile);
+  const std::string text = IncompleteText(0);  // TraceDirectory::copied
+  if (made.ok()) made = incomplete.WriteAt(0, std::as_bytes(std::span(text)));
+  return made;
 }
 
 absl::Status OutputExists(const std::string& to) {

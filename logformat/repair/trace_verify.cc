@@ -46,11 +46,12 @@ class Verifier {
     }
     const std::vector<EventClass> classes = EventClasses(description->info);
     CheckMissing(*description);
-    const RecordTable cpu(classes, StreamClass::kCpu);
-    const RecordTable thread(classes, StreamClass::kThread);
+    const RecordTable tables[] = {RecordTable(classes, StreamClass::kCpu),
+                                  RecordTable(classes, StreamClass::kThread),
+                                  RecordTable(classes, StreamClass::kClock)};
     const ExpectedPackets expected(description->streams);
     for (const StreamFile& file : directory_.streams) {
-      CheckStream(file, file.stream_class == StreamClass::kCpu ? cpu : thread,
+      CheckStream(file, tables[static_cast<std::size_t>(file.stream_class)],
                   *description, expected);
     }
     result_.loss.damaged = result_.ok ? 0 : 1;
@@ -68,10 +69,13 @@ class Verifier {
   void CheckDirectory() {
     if (directory_.incomplete) {
       Add(kIncompleteFile, 0,
-          directory_.locked
-              ? "the trace is still being recorded"
+          directory_.locked ? "the trace is still being recorded"
+          : directory_.copied
+              ? "the trace was copied before its recording ended; `countrace "
+                "recover` finishes the copy"
               : "the recorder died before it finished the trace: run "
-                "`countrace recover`");
+                "`countrace recover`",
+          /*is_loss=*/directory_.copied);
     }
     AddEach(directory_.strangers,
             "not a file of a trace: babeltrace2 refuses the directory while it "
@@ -142,6 +146,7 @@ class Verifier {
     options.walk_closed = true;
     options.has_checksums = description.has_checksums();
     options.expected_packets = expected.Of(file.name);
+    options.grows = directory_.grows();
     options.mapping = &*mapping;
     const StreamScan scan = ScanStream(mapping->bytes(), table, options);
     if (const absl::Status whole = mapping->CheckWhole(); !whole.ok()) {

@@ -50,6 +50,10 @@ absl::Status CopyTrace(const logformat::TraceDirectory& from,
         CopyFile(fs::path(from.path) / name, fs::path(to) / name);
     if (!status.ok()) return status;
   }
+  // Its recorder is dead: nothing was stored meanwhile.
+  if (!from.copied) {
+    fs::resize_file(fs::path(to) / logformat::kIncompleteFile, 0, error);
+  }
   return absl::OkStatus();
 }
 

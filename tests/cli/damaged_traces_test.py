@@ -16,8 +16,10 @@ import sys
 import tempfile
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / 'import'))
+for folder in ('import', 'oracle'):
+    sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / folder))
 from file_damage import cut, flip, maximize, splice, zero  # noqa: E402
+from packet_checksum import crc32c  # noqa: E402
 
 COUNTRACE, SYNTHETIC = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
 FULL = 'COUNTRACE_TEST_FULL' in os.environ
@@ -107,21 +109,6 @@ def foreign(trace, dice, files):
     (trace / name).write_bytes(data)
 
 
-def crc32c(data):
-    """RFC 3720, B.4: as FORMAT.md, 3.4."""
-    crc = 0xffffffff
-    for byte in data:
-        crc = crc >> 8 ^ CRC_TABLE[(crc ^ byte) & 0xff]
-    return crc ^ 0xffffffff
-
-
-def crc_of_byte(rest):
-    for _ in range(8):
-        rest = rest >> 1 ^ (0x82f63b78 if rest & 1 else 0)
-    return rest
-
-
-CRC_TABLE = [crc_of_byte(byte) for byte in range(256)]
 # Words of a head that may say anything: times, counts of losses, clocks, CPU,
 # process, thread, event set, counters, flags.
 HEAD_WORDS = (32, 40, *range(68, 176, 4))

@@ -1,5 +1,7 @@
 // Decodes FORMAT.md: its tables of the packet head and of prev_state, and its
 // hex.
+#include <sys/timex.h>
+
 #include <array>
 #include <catch2/catch.hpp>
 #include <cstddef>
@@ -11,6 +13,7 @@
 #include <vector>
 
 #include "logformat/packet_layout.h"
+#include "logformat/read/clock_samples.h"
 #include "logformat/read/script_render.h"
 #include "logformat/read/trace_reader.h"
 #include "logformat/records.h"
@@ -115,6 +118,23 @@ TEST_CASE("FORMAT.md: its sample with a data address is as it is written",
                                                              0x5624bf65d010};
   CHECK(Bytes(blocks["bytes area"]) == body(area));
   CHECK(Bytes(blocks["bytes sample"]) == body(sample));
+}
+
+TEST_CASE("FORMAT.md: its clock sample is as it is written",
+          "[logformat][document]") {
+  ClockRecord sample{};
+  sample.width_ns = 80;
+  sample.realtime_ns = 1700000002623456789;
+  sample.tai_ns = sample.realtime_ns + 37000000000;
+  sample.raw = 0x19502f900;
+  sample.offset_ns = -1000;
+  sample.frequency = -3 * 65536 / 2;
+  sample.max_error_us = 1200;
+  sample.estimated_error_us = 15;
+  sample.status = STA_PLL | STA_NANO;
+  const std::string bytes(reinterpret_cast<const char*>(&sample),
+                          sizeof(sample));
+  CHECK(Bytes(Blocks()["bytes clock"]) == bytes.substr(sizeof(sample.header)));
 }
 
 TEST_CASE("FORMAT.md: its table of the packet head is the structure",

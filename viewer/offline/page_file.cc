@@ -54,10 +54,15 @@ Frame FrameOf(const TimelineIndex& index, const PageFileOptions& options) {
       absl::Base64Escape(options.notes), Asset("/index_worker.js"),
       index.bytes().size(), options.samples.size(),
       absl::Base64Escape(std::string(options.module)));
+  std::string head = "<meta charset=\"utf-8\">\n    " + Policy(nonce);
+  for (const auto& [name, id] : options.ids) {
+    absl::StrAppendFormat(
+        &head, "\n    <meta name=\"countrace.%s\" content=\"%s\">", name,
+        absl::StrReplaceAll(id, {{"&", "&amp;"}, {"\"", "&quot;"}}));
+  }
   constexpr std::string_view kIndex = "<!-- index -->";
   const std::string page = absl::StrReplaceAll(
-      Asset("/"), {{"<meta charset=\"utf-8\">",
-                    "<meta charset=\"utf-8\">\n    " + Policy(nonce)},
+      Asset("/"), {{"<meta charset=\"utf-8\">", head},
                    {"href=\"/icon.svg\"",
                     "href=\"data:image/svg+xml;base64," +
                         absl::Base64Escape(Asset("/icon.svg")) + "\""},

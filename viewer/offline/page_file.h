@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "logformat/progress.h"
@@ -20,6 +22,8 @@ struct PageFileOptions {
   std::string_view module;   // IndexModule()
   std::string samples = {};  // SamplesForPage()
   std::string notes = "[]";  // ReadNotes()
+  // IdsOf(). None by default, as a page is passed on.
+  std::vector<std::pair<const char*, std::string>> ids = {};
   // A browser can be expected to hold so much in memory, beside the text of
   // the file.
   std::uint64_t max_index_bytes = std::uint64_t{1} << 29;

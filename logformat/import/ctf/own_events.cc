@@ -96,10 +96,8 @@ absl::Status OwnEvents::AddStream(const bt_stream* source) {
   Stream& stream = streams_.emplace_back();
   if (source == nullptr) return absl::OkStatus();
   OutputStream like;
-  like.stream_class =
-      bt_stream_class_get_id(bt_stream_borrow_class_const(source)) == 0
-          ? StreamClass::kCpu
-          : StreamClass::kThread;
+  like.stream_class = static_cast<StreamClass>(
+      bt_stream_class_get_id(bt_stream_borrow_class_const(source)));
   const char* name = bt_stream_get_name(source);
   const std::string path = name == nullptr ? "" : name;
   const std::string file = path.substr(path.rfind('/') + 1);

@@ -23,6 +23,7 @@ void FlightKeeper::FindStreams() {
   const auto directory = logformat::ListTraceDirectory(trace_);
   if (!directory.ok()) return Note(directory.status());
   for (const logformat::StreamFile& file : directory->streams) {
+    if (file.stream_class == StreamClass::kClock) continue;  // kept whole
     streams_.try_emplace(file.name, trace_, file);
   }
   for (auto& [name, stream] : streams_) Note(stream.FindClosed());

@@ -9,6 +9,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <climits>
@@ -19,6 +20,7 @@
 #include "absl/strings/str_format.h"
 #include "base/posix/errno_status.h"
 #include "base/posix/scoped_fd.h"
+#include "base/posix/small_file.h"
 #include "logformat/description/session_files.h"
 #include "runtime/pid_namespace.h"
 #include "runtime/recorder/system/cpu_list.h"
@@ -85,6 +87,11 @@ void SessionFile::Describe() {
   }
   control.uuid[6] = static_cast<std::uint8_t>((control.uuid[6] & 0x0f) | 0x40);
   control.uuid[8] = static_cast<std::uint8_t>((control.uuid[8] & 0x3f) | 0x80);
+  if (const auto boot = base::ReadSmallFile("/proc/sys/kernel/random/boot_id");
+      boot.ok()) {
+    const auto id = logformat::ParseUuid(boot->substr(0, 36));
+    if (id) std::copy(id->begin(), id->end(), control.boot_id);
+  }
   control.recorder_pid = getpid();
   control.pid_namespace = OwnPidNamespace();
   const auto cpus = PossibleCpus();

@@ -20,6 +20,7 @@
 #include "base/posix/errno_status.h"
 #include "base/posix/regular_file.h"
 #include "base/posix/small_file.h"
+#include "logformat/description/trace_directory.h"
 #include "logformat/repair/user_folder.h"
 #include "logformat/session_layout.h"
 #include "runtime/recorder/directory/session_file.h"
@@ -32,7 +33,8 @@ bool HasPrefix(const std::string& text, std::string_view prefix) {
 }
 
 bool IsStreamFile(const std::string& name) {
-  return HasPrefix(name, "cpu-") || HasPrefix(name, "thread-");
+  return HasPrefix(name, "cpu-") || HasPrefix(name, "thread-") ||
+         name == logformat::kClockStream;
 }
 
 // Files that a trace of ours may hold; by the format's rule, hidden ones are
@@ -264,9 +266,12 @@ absl::StatusOr<TraceDirectory> TraceDirectory::Fill(const std::string& path) {
   }
   auto lock = CreateFile(absolute + "/" + logformat::kIncompleteFile);
   if (!lock.ok()) return lock.status();
-  if (flock(lock->get(), LOCK_EX | LOCK_NB) != 0) {
+  struct stat made {};
+  if (flock(lock->get(), LOCK_EX | LOCK_NB) != 0 ||
+      fstat(lock->get(), &made) != 0) {
     return base::ErrnoStatus(errno, "Cannot lock " + absolute);
   }
+  const int incomplete = lock->get();
   TraceDirectory directory(absolute, *std::move(lock));
   const auto hooks = CreateFile(absolute + "/" + logformat::kHooksFile);
   absl::Status status = hooks.status();
@@ -274,6 +279,9 @@ absl::StatusOr<TraceDirectory> TraceDirectory::Fill(const std::string& path) {
     auto session = SessionFile::Create(absolute);
     status = session.status();
     if (status.ok()) {
+      // Without it, on a full disk, copies are read as a dead one's traces.
+      const std::string text = logformat::IncompleteText(made.st_ino);
+      (void)!pwrite(incomplete, text.data(), text.size(), 0);
       session->Describe();
       status = session->Announce();
     }

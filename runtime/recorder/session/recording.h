@@ -4,6 +4,7 @@
 //                         processes
 //   recording_session.cc  fills `.session` for instrumented processes
 //   recording_loop.cc     signals, rings, until the end
+//   recording_clocks.cc   samples of the machine's clocks
 //   recording_budget.cc   what is left out so that recording costs less
 //   recording_snapshot.cc snapshots, and the triggers' requests
 //   recording_finish.cc   all processes leave, the trace is finished
@@ -27,6 +28,7 @@
 
 #include "absl/status/status.h"
 #include "logformat/session_layout.h"
+#include "logformat/write/packet_writer.h"
 #include "runtime/recorder/control/session_invitation.h"
 #include "runtime/recorder/control/unjoined_pipe.h"
 #include "runtime/recorder/directory/disk_room.h"
@@ -91,6 +93,8 @@ class Recording {
   absl::Status ForkCommand();
   std::vector<std::int32_t> RootPids() const;
   absl::Status FillSession();
+  void BeginClocks();
+  void SampleClocks();
   void BeginKernel(absl::Status& status);
   absl::Status BeginOverflowSignals();
   void InviteProcesses();
@@ -159,6 +163,8 @@ class Recording {
   std::uint32_t joined_seen_ = 0;
   std::optional<SessionInvitation> invitation_;  // with -a or -p
   std::optional<DiskReserve> reserve_;
+  std::unique_ptr<logformat::PacketWriter> clocks_;
+  std::uint64_t next_clock_ns_ = ~0ull;
   std::optional<FlightKeeper> flight_;
   std::optional<TriggerWatcher> watcher_;  // with triggers
   std::optional<PriorityGuard> priority_;

@@ -346,6 +346,9 @@ RecordResult Recording::Finish() {
   }
   DescribeHooks(control);
   reserve_.reset();
+  // Now there is room for the last sample, too.
+  SampleClocks();
+  clocks_.reset();
   DescribeSnapshots();
   StoreNotRecorded(not_recorded_);
   CalibrateHooks(control);

@@ -136,7 +136,7 @@ void Recording::Run() {
         kernel_ != nullptr || flight_ || watcher_ || set[1].fd < 0
             ? next_drain
             : next_progress;
-    wake = std::min(wake, end_ns);
+    wake = std::min({wake, end_ns, next_clock_ns_});
     const std::uint64_t wait = wake > now ? wake - now : 0;
     const timespec timeout{.tv_sec = static_cast<time_t>(wait / 1'000'000'000),
                            .tv_nsec = static_cast<long>(wait % 1'000'000'000)};
@@ -164,6 +164,7 @@ void Recording::Run() {
     }
     now = MonotonicNs();
     stop_ |= now >= end_ns;
+    if (now >= next_clock_ns_) SampleClocks();
     if (now >= next_drain && !options_.pids.empty() &&
         std::none_of(options_.pids.begin(), options_.pids.end(),
                      IsProcessAlive)) {

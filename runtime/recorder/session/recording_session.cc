@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/posix/file_output.h"
+#include "base/posix/small_file.h"
 #include "runtime/recorder/directory/disk_room.h"
 #include "runtime/recorder/events/event_set_choice.h"
 #include "runtime/recorder/events/rotation_schedule.h"
@@ -13,12 +14,20 @@
 #include "runtime/recorder/session/record_check.h"
 #include "runtime/recorder/session/recorded_gating.h"
 #include "runtime/recorder/session/recording.h"
+#include "runtime/recorder/system/host_identity.h"
 #include "runtime/rules/dump_rule_text.h"
 
 namespace countrace::runtime {
 namespace {
 
 constexpr std::uint64_t kFlightHeadroomBytes = 64 << 20;
+
+absl::Status Store(const std::string& path, const std::string& text) {
+  base::FileOutput file;
+  absl::Status stored = file.Create(path);
+  if (stored.ok()) stored = file.WriteAt(0, std::as_bytes(std::span(text)));
+  return stored;
+}
 
 }  // namespace
 
@@ -49,6 +58,11 @@ std::vector<std::string> Recording::UnseenQuotaStops() const {
 absl::Status Recording::FillSession() {
   SessionControl& control = session_.control();
   session_.Describe();
+  const auto cgroups = base::ReadSmallFile("/proc/self/cgroup");
+  absl::Status stored =
+      Store(directory_.path() + "/" + logformat::kHostFile,
+            MachineHash() + "\t" + ContainerOf(cgroups.value_or("")) + "\n");
+  if (!stored.ok()) return stored;
   control.mode = options_.mode;
   control.scope =
       kernel_ == nullptr ? SessionScope::kHooksOnly : KernelScope(options_);
@@ -76,12 +90,8 @@ absl::Status Recording::FillSession() {
   if (kernel_ != nullptr) {
     const std::string events = StoreCpuEvents(kernel_->choice(), control);
     if (!events.empty()) {
-      base::FileOutput file;
-      absl::Status stored =
-          file.Create(directory_.path() + "/" + logformat::kCpuEventsFile);
-      if (stored.ok()) {
-        stored = file.WriteAt(0, std::as_bytes(std::span(events)));
-      }
+      stored =
+          Store(directory_.path() + "/" + logformat::kCpuEventsFile, events);
       if (!stored.ok()) return stored;
     }
   }

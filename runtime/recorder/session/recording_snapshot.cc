@@ -55,6 +55,7 @@ void Recording::Notice(const std::string& text) const {
 }
 
 std::uint64_t Recording::DumpForSnapshot() {
+  SampleClocks();
   if (!kernel_began_) return 0;
   StoreLeftOut();
   const std::uint64_t now_ns = MonotonicNs();

@@ -50,6 +50,7 @@ absl::Status Recording::StartOrFail(const ClockPair& clock) {
   }
   begin_ns_ = MonotonicNs();
   session_.control().begin_ns = begin_ns_;
+  BeginClocks();
   if (!triggers_.empty()) {
     watcher_.emplace(directory_.steady_path(), triggers_, begin_ns_,
                      [this](const std::string& text) { Notice(text); });

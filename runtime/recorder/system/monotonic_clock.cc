@@ -22,7 +22,9 @@ std::uint64_t ReadClock(clockid_t clock) {
   return base::KernelClockNs(clock);
 }
 
-std::uint64_t ReadRaw() {
+}  // namespace
+
+std::uint64_t RawCounter() {
 #if defined(__x86_64__) || defined(__i386__)
   unsigned processor = 0;
   // rdtscp waits for earlier loads, so the pair is not reordered.
@@ -37,8 +39,6 @@ std::uint64_t ReadRaw() {
   return 0;
 #endif
 }
-
-}  // namespace
 
 std::uint64_t MonotonicNs() {
   static const auto ahead_ns =
@@ -92,9 +92,9 @@ ClockPair ReadClockPair() {
   ClockPair best;
   std::uint64_t best_width = ~std::uint64_t{0};
   for (int i = 0; i < 16; ++i) {
-    const std::uint64_t before = ReadRaw();
+    const std::uint64_t before = RawCounter();
     const std::uint64_t now = MonotonicNs();
-    const std::uint64_t after = ReadRaw();
+    const std::uint64_t after = RawCounter();
     if (after - before < best_width) {
       best_width = after - before;
       best = {.raw = before + (after - before) / 2, .monotonic_ns = now};

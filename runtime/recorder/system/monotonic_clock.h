@@ -28,6 +28,7 @@ struct ClockPair {
 // True if user space may use the raw counter as a clock: on x86 the kernel
 // itself uses the TSC, and it is constant and never stops.
 bool IsRawClockUsable();
+std::uint64_t RawCounter();
 ClockPair ReadClockPair();
 
 // ns = ticks * mult / 2^32 between two pairs; 0 if they are too close (less

@@ -28,8 +28,7 @@ namespace {
 using logformat::CpuEvent;
 using logformat::StreamClass;
 
-// Longest pass: the kernel's rings and the space of a flight recording wait
-// meanwhile.
+// Longest pass: the kernel's rings and a flight recording's space wait.
 constexpr std::uint64_t kMostLookNs = 10'000'000;
 constexpr std::size_t kSliceBytes = 1 << 20;
 // Above this number of streams, their files are opened in each pass.
@@ -142,6 +141,7 @@ void TriggerWatcher::FindStreams() {
     return;
   }
   for (const logformat::StreamFile& file : directory->streams) {
+    if (file.stream_class == StreamClass::kClock) continue;
     if (streams_.contains(file.name)) continue;
     streams_.emplace(file.name, Followed{StreamFollower(trace_, file), {}});
     const std::int32_t pid = PidOf(file.name);
