@@ -68,7 +68,24 @@ absl::Status CheckTriggers(const StatCommandLine& line) {
   return absl::OkStatus();
 }
 
+// --prometheus: the machine's metrics, which no other option changes.
+absl::Status CheckPrometheus(const StatCommandLine& line) {
+  StatCommandLine alone;
+  alone.all_cpus = true;
+  alone.prometheus = line.prometheus;
+  alone.duration_ns = line.duration_ns;
+  alone.every_ns = line.every_ns;
+  if (line == alone) return absl::OkStatus();
+  return InvalidArgumentError(
+      "--prometheus has metrics of the machine: give -a, and no command, -p or "
+      "other option but --for and --every");
+}
+
 absl::Status CheckCombination(const StatCommandLine& line) {
+  if (line.every_ns != 0 && line.every_ns < kLeastEveryNs) {
+    return InvalidArgumentError("--every: at least 1ms");
+  }
+  if (!line.prometheus.empty()) return CheckPrometheus(line);
   if (auto status = CheckTriggers(line); !status.ok()) return status;
   const int targets = (line.all_cpus ? 1 : 0) + (line.pids.empty() ? 0 : 1) +
                       (line.cgroup.empty() ? 0 : 1);
@@ -115,9 +132,6 @@ absl::Status CheckCombination(const StatCommandLine& line) {
     return InvalidArgumentError(
         "--every reads counters, without a recording: leave out --rotate, "
         "--repeat and --by");
-  }
-  if (line.every_ns != 0 && line.every_ns < kLeastEveryNs) {
-    return InvalidArgumentError("--every: at least 1ms");
   }
   return absl::OkStatus();
 }
@@ -252,6 +266,7 @@ void AddStatOptions(VerbParser& parser, StatCommandLine& line) {
   parser.AddDuration("--every", line.every_ns);
   parser.AddTexts("--trigger", line.triggers);
   parser.AddFlag("--top", line.top);
+  parser.AddText("--prometheus", line.prometheus);
   parser.AddTexts("--event", line.events);
   parser.AddText("--event-file", line.event_file);
   parser.AddFlag("--all", line.all_events);
@@ -282,6 +297,7 @@ std::string CountedBy(const StatCommandLine& line) {
 absl::StatusOr<RecordOptions> StatRecording(const StatCommandLine& line) {
   if (auto status = CheckCombination(line); !status.ok()) return status;
   RecordOptions record;
+  if (!line.prometheus.empty()) return record;
   if (auto status = SetPids(line, record); !status.ok()) return status;
   record.command = line.command;
   record.duration_ns = line.duration_ns;

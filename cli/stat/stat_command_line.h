@@ -14,10 +14,11 @@ namespace countrace::cli {
 
 struct StatCommandLine {
   std::vector<std::string> command, events, pids, triggers;
-  std::string cgroup, event_file, rotate, by, output, cost, counts;
+  std::string cgroup, event_file, rotate, by, output, cost, counts, prometheus;
   std::uint64_t duration_ns = 0, every_ns = 0, repeat = 1, rows = 20;
   bool all_cpus = false, all_events = false, json = false, csv = false;
   bool perfex = false, top = false;
+  bool operator==(const StatCommandLine&) const = default;
 };
 
 void AddStatOptions(VerbParser& parser, StatCommandLine& line);

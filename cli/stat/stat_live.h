@@ -1,4 +1,5 @@
-// `countrace stat --every`: one line an interval, written at once.
+// `countrace stat` without a recording: --every prints one line an interval, at
+// once, and --prometheus serves metrics, until Ctrl-C.
 #ifndef COUNTRACE_CLI_STAT_STAT_LIVE_H_
 #define COUNTRACE_CLI_STAT_STAT_LIVE_H_
 
@@ -12,6 +13,9 @@ namespace countrace::cli {
 // Returns: the exit status.
 int StatLive(const VerbParser& parser, const StatCommandLine& line,
              const runtime::RecordOptions& record);
+
+// Requires: StatRecording() accepted `line`. Returns: as StatLive().
+int StatPrometheus(const VerbParser& parser, const StatCommandLine& line);
 
 }  // namespace countrace::cli
 

@@ -184,6 +184,7 @@ int RunStat(const Arguments& arguments) {
   if (!record.ok()) {
     return parser.UsageError(std::string(record.status().message()));
   }
+  if (parser.is_given("--prometheus")) return StatPrometheus(parser, line);
   if (line.top) return StatTop(parser, line, *record);
   if (!line.cost.empty()) {
     auto costs = OpenCostTable(line.cost);

@@ -2,12 +2,15 @@
 // split, which it makes at its clock ticks.
 //
 // BPF programs read it: /proc has no thread that has ended, and wait4(2) none
-// at all. Thread: one.
+// at all. And what all threads did, as BPF programs add it up. Thread: one.
 #ifndef COUNTRACE_RUNTIME_RECORDER_SYSTEM_THREAD_TIMES_H_
 #define COUNTRACE_RUNTIME_RECORDER_SYSTEM_THREAD_TIMES_H_
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -34,6 +37,15 @@ class ThreadTimesWatch {
 // Returns: PERMISSION_DENIED; UNIMPLEMENTED without BPF, or where this process
 // sees other thread numbers than the kernel's.
 absl::StatusOr<std::unique_ptr<ThreadTimesWatch>> OpenThreadTimesWatch();
+
+// Seconds and counts since the reader was opened, by name and label as
+// Prometheus spells them. What the kernel does not show is missing. None is
+// below that of an earlier reading.
+using ThreadSums = std::map<std::string, double>;
+using ThreadSumsReader = std::function<absl::StatusOr<ThreadSums>()>;
+
+// Returns: PERMISSION_DENIED; UNIMPLEMENTED without BPF.
+absl::StatusOr<ThreadSumsReader> OpenThreadSums();
 
 }  // namespace countrace::runtime
 

@@ -202,10 +202,10 @@ class BeastServer final : public HttpServer {
         acceptor_(asio::make_strand(context_)),
         signals_(signal_context_) {}
 
-  absl::Status Bind(std::uint16_t port) {
-    const tcp::endpoint endpoint(asio::ip::address_v4::loopback(), port);
+  absl::Status Bind(std::uint16_t port, const std::string& address) {
     beast::error_code error;
-    acceptor_.open(endpoint.protocol(), error);
+    const tcp::endpoint endpoint(asio::ip::make_address(address, error), port);
+    if (!error) acceptor_.open(endpoint.protocol(), error);
     if (!error) {
       acceptor_.set_option(asio::socket_base::reuse_address(true), error);
     }
@@ -215,9 +215,9 @@ class BeastServer final : public HttpServer {
     if (!error) port_ = acceptor_.local_endpoint(error).port();
     if (error) {
       return absl::UnavailableError(absl::StrFormat(
-          "Cannot listen: address=127.0.0.1, port=%d, error=%s. Use another "
-          "port, or 0 for any free one",
-          port, error.message()));
+          "Cannot listen: address=%s, port=%d, error=%s. Use another port, or "
+          "0 for any free one, or an address that `ip address` lists",
+          address, port, error.message()));
     }
     return absl::OkStatus();
   }
@@ -317,9 +317,10 @@ class BeastServer final : public HttpServer {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Listen(
-    std::uint16_t port, const HttpLimits& limits) {
+    std::uint16_t port, const HttpLimits& limits, const std::string& address) {
   auto server = std::make_unique<BeastServer>(limits);
-  if (absl::Status bound = server->Bind(port); !bound.ok()) return bound;
+  const absl::Status bound = server->Bind(port, address);
+  if (!bound.ok()) return bound;
   return server;
 }
 

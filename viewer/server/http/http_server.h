@@ -1,4 +1,4 @@
-// HTTP/1.1 on 127.0.0.1 with Boost.Beast: bounded requests, timeouts, a limit
+// HTTP/1.1 on one address with Boost.Beast: bounded requests, timeouts, a limit
 // on connections. Independent of the site.
 #ifndef COUNTRACE_VIEWER_SERVER_HTTP_HTTP_SERVER_H_
 #define COUNTRACE_VIEWER_SERVER_HTTP_HTTP_SERVER_H_
@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "viewer/server/http/http_message.h"
@@ -29,10 +30,12 @@ class HttpServer {
   // Called on the server's threads, possibly at the same time.
   using Handler = std::function<HttpResponse(const HttpRequest&)>;
 
-  // Binds 127.0.0.1:`port`, 0 = any free port. Connections wait until Run().
-  // Returns: UNAVAILABLE the port is in use or may not be bound.
+  // Binds `address`:`port`, 0 = any free port. Connections wait until Run().
+  // Returns: UNAVAILABLE the port is in use or may not be bound, or the address
+  //   is none of this machine.
   static absl::StatusOr<std::unique_ptr<HttpServer>> Listen(
-      std::uint16_t port, const HttpLimits& limits);
+      std::uint16_t port, const HttpLimits& limits,
+      const std::string& address = "127.0.0.1");
   virtual ~HttpServer() = default;
 
   virtual std::uint16_t port() const = 0;

@@ -126,6 +126,7 @@ struct task_struct {
   int tgid;                // what user space calls pid
   int wake_cpu;
   int exit_state;
+  unsigned __state;
   int prio;  // below 100: real time
   int nr_cpus_allowed;
   cpumask_t cpus_mask;
@@ -201,6 +202,15 @@ struct linux_binprm {
 struct irqaction;
 
 #pragma clang attribute pop
+
+// Whether a CPU quota stops a thread that could go on. Before 6.18 the kernel
+// stops a group, at once; since then each thread on its way back to user code.
+static __always_inline int is_throttled(const struct task_struct* prev) {
+  if (bpf_core_field_exists(prev->throttled)) return prev->throttled;
+  return bpf_core_field_exists(prev->se.cfs_rq) &&
+         bpf_core_field_exists(prev->se.cfs_rq->throttle_count) &&
+         prev->prio >= 100 && prev->se.cfs_rq->throttle_count > 0;
+}
 
 // Context of a perf_event program (uapi/linux/bpf_perf_event.h); only the
 // address is read.

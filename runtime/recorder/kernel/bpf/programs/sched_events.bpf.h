@@ -21,15 +21,6 @@ enum {
   REASON_WAIT = COUNTRACE_REASON_WAIT
 };
 
-// Whether a CPU quota stops a thread that could go on. Before 6.18 the kernel
-// stops a group, at once; since then each thread on its way back to user code.
-static __always_inline int is_throttled(const struct task_struct* prev) {
-  if (bpf_core_field_exists(prev->throttled)) return prev->throttled;
-  return bpf_core_field_exists(prev->se.cfs_rq) &&
-         bpf_core_field_exists(prev->se.cfs_rq->throttle_count) &&
-         prev->prio >= 100 && prev->se.cfs_rq->throttle_count > 0;
-}
-
 // The mask is 0 if there are others than the first 64.
 const volatile __u32 possible_cpus = 0;
 const volatile __u64 recorded_cpus = 0;
