@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
-#include "rmap/columns/column.h"
+#include "rmap/columns/column_cells.h"
 #include "rmap/columns/errno_name.h"
 #include "rmap/result/tables.h"
 
@@ -38,13 +38,17 @@ void AddErrnos(const std::vector<Row>& rows,
                        "",
                        Unit::kCount,
                        "Part of failed: with this errno.",
-                       [error](const Row& row) -> Cell {
-                         const auto found = row.errors.find(error);
-                         if (found == row.errors.end()) {
-                           return std::monostate();
-                         }
-                         return found->second;
-                       }});
+                       CellPair{[error](const Row& row) -> Cell {
+                                  const auto found = row.errors.find(error);
+                                  if (found == row.errors.end()) {
+                                    return std::monostate();
+                                  }
+                                  return found->second;
+                                },
+                                [error](Row& row, const Cell& cell) {
+                                  return IsAbsent(cell) ||
+                                         SetCell(cell, row.errors[error]);
+                                }}});
   }
 }
 

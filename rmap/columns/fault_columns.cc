@@ -1,4 +1,5 @@
 // The table of page faults.
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
 #include "rmap/columns/column_cells.h"
 #include "rmap/columns/report_tables.h"
@@ -19,16 +20,21 @@ std::vector<Column<FaultRow>> FaultColumns(const Report&) {
            Unit::kNone,
            "user, or kernel: in a system call that used the memory; absent "
            "without --kernel faults.",
-           [](const R& r) { return NameOrAbsent(r.kind); }},
+           OrAbsent(&R::kind)},
           {{"range"},
            "range",
            Unit::kNone,
            "Begin of the 2 MiB of addresses; absent: beyond 4,096 ranges of a "
            "process.",
-           [](const R& r) -> Cell {
-             if (!r.address) return std::monostate();
-             return absl::StrFormat("0x%x", *r.address);
-           }},
+           CellPair{[](const R& r) -> Cell {
+                      if (!r.address) return std::monostate();
+                      return absl::StrFormat("0x%x", *r.address);
+                    },
+                    [](R& r, const Cell& cell) {
+                      const auto* text = std::get_if<std::string>(&cell);
+                      if (text == nullptr) return IsAbsent(cell);
+                      return absl::SimpleHexAtoi(*text, &r.address.emplace());
+                    }}},
           {{"faults"},
            "faults",
            Unit::kCount,

@@ -83,7 +83,7 @@ std::vector<Column<FileRow>> FileColumns(const Report& report) {
        Unit::kNone,
        "A path as the calls give it, or the file of their descriptor; (fd N): "
        "that is not known; absent: the values of the calls are not.",
-       [](const R& r) -> Cell { return r.file ? Cell(*r.file) : Cell(); }},
+       Field(&R::file)},
       {{"pid"}, "pid", Unit::kId, "Process.", Shared(&R::pid)},
       {{"comm"},
        "command",

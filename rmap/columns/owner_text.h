@@ -14,7 +14,7 @@ namespace countrace::rmap {
 inline std::string OwnerWord(const Report& report, RowsOf of) {
   const std::string& by = report.rows_by;
   if (by == "comm") return "command";
-  if (by == "user" || by == "cgroup") return by;
+  if (by == "user" || by == "cgroup" || by == "host") return by;
   return of == RowsOf::kThread && by != "process" ? "thread" : "process";
 }
 
@@ -30,14 +30,21 @@ inline std::string OwnerText(const std::string& comm, std::int32_t pid,
   return text;
 }
 
+// "HOST: ", or nothing.
+template <typename Row>
+std::string HostText(const Row& row) {
+  return row.host ? *row.host + ": " : "";
+}
+
 // A row that --group-by may have added up.
 template <typename Row>
 std::string OwnerText(const Row& row) {
   if (row.grouped.value) return *row.grouped.value;
-  if (row.grouped.rows > 1 && row.comm.empty()) return "(several)";
+  const std::string host = HostText(row);
+  if (row.grouped.rows > 1 && row.comm.empty()) return host + "(several)";
   std::int32_t tid = 0;
   if constexpr (requires { row.tid; }) tid = row.tid;
-  return OwnerText(row.comm, row.pid, tid);
+  return host + OwnerText(row.comm, row.pid, tid);
 }
 
 }  // namespace countrace::rmap

@@ -40,9 +40,7 @@ std::vector<Column<PreemptorRow>> OccupantColumns(RowsOf of) {
        "counted), throttled (by a CPU quota), not_known, other (of more kinds "
        "than are "
        "kept).",
-       [](const R& r) -> Cell {
-         return std::string(PreemptorKindName(r.preemptor.kind));
-       }});
+       KindCell(&R::preemptor, PreemptorKindName, PreemptorKind::kOther)});
   columns.push_back({{"preemptor", "pid"},
                      "",
                      Unit::kId,
@@ -55,13 +53,12 @@ std::vector<Column<PreemptorRow>> OccupantColumns(RowsOf of) {
                        "The thread.",
                        Field(&R::preemptor, &R::By::tid)});
   }
-  columns.push_back(
-      {{"preemptor", "comm"},
-       "",
-       Unit::kNone,
-       "Its name; of kind throttled the waiting thread's cgroup, "
-       "if it is known.",
-       [](const R& r) { return NameOrAbsent(r.preemptor.comm); }});
+  columns.push_back({{"preemptor", "comm"},
+                     "",
+                     Unit::kNone,
+                     "Its name; of kind throttled the waiting thread's cgroup, "
+                     "if it is known.",
+                     OrAbsent(&R::preemptor, &R::By::comm)});
   return columns;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "base/text/quantity_format.h"
 #include "logformat/perf_event_names.h"
 #include "rmap/columns/column_cells.h"
@@ -14,45 +15,30 @@ namespace {
 // Details of the counts that are estimates.
 template <typename Row>
 void AddScaledCounts(const Report& report, std::vector<Column<Row>>& columns) {
-  struct Part {
-    const char* name;
-    Unit unit;
-    const char* meaning;
-    Cell (*cell)(const ScaledCount&);
-  };
-  static constexpr Part kParts[] = {
-      {"quality", Unit::kQuality, "\"scaled\": its event set was multiplexed.",
-       [](const ScaledCount&) -> Cell {
-         return std::string(QualityName(Quality::kScaled));
-       }},
-      {"stderr", Unit::kCount, "Standard error of the count.",
-       [](const ScaledCount& count) -> Cell {
-         return CellOf(count.standard_error);
-       }},
-      {"counted", Unit::kCount, "Count during the rotations of its set.",
-       [](const ScaledCount& count) -> Cell { return count.counted; }},
-      {"running_ns", Unit::kNanoseconds, "Time on a CPU in those rotations.",
-       [](const ScaledCount& count) -> Cell { return count.running; }},
-      {"enabled_ns", Unit::kNanoseconds, "Time on a CPU.",
-       [](const ScaledCount& count) -> Cell { return count.enabled; }},
-      {"slices", Unit::kCount, "Rotations in which it ran.",
-       [](const ScaledCount& count) -> Cell { return count.slices; }},
-  };
   for (std::size_t i = 0; i < report.events.size(); ++i) {
-    if (!report.events[i].scaled) continue;
-    for (const Part& part : kParts) {
-      columns.push_back({{"scaled", report.events[i].name, part.name},
-                         "",
-                         part.unit,
-                         part.meaning,
-                         [i, cell = part.cell](const Row& row) -> Cell {
-                           if (i >= row.scaled.size() || !row.scaled[i]) {
-                             return std::monostate();
-                           }
-                           return cell(*row.scaled[i]);
-                         },
-                         std::string(part.name) == "stderr"});
-    }
+    const EventColumn& event = report.events[i];
+    if (!event.scaled) continue;
+    const auto add = [&](const char* name, Unit unit, const char* meaning,
+                         const CellAccess<Row>& value, bool is_real = false) {
+      columns.push_back(
+          {{"scaled", event.name, name}, "", unit, meaning, value, is_real});
+    };
+    add("quality", Unit::kQuality, "\"scaled\": its event set was multiplexed.",
+        [i](const Row& row) {
+          const bool is = i < row.scaled.size() && row.scaled[i];
+          return is ? CellOf(Quality::kScaled) : Cell();
+        });
+    add("stderr", Unit::kCount, "Standard error of the count.",
+        Item(&Row::scaled, i, &ScaledCount::standard_error),
+        /*is_real=*/true);
+    add("counted", Unit::kCount, "Count during the rotations of its set.",
+        Item(&Row::scaled, i, &ScaledCount::counted));
+    add("running_ns", Unit::kNanoseconds, "Time on a CPU in those rotations.",
+        Item(&Row::scaled, i, &ScaledCount::running));
+    add("enabled_ns", Unit::kNanoseconds, "Time on a CPU.",
+        Item(&Row::scaled, i, &ScaledCount::enabled));
+    add("slices", Unit::kCount, "Rotations in which it ran.",
+        Item(&Row::scaled, i, &ScaledCount::slices));
   }
 }
 
@@ -116,27 +102,23 @@ std::vector<Column<ProcessRow>> OwnerColumns(const Report& report) {
            title("user"),
            Unit::kNone,
            "Its real user, as the recorded machine calls it.",
-           [](const R& r) { return NameOrAbsent(r.user); }},
+           OrAbsent(&R::user)},
           {{"cgroup"},
            title("cgroup"),
            Unit::kNone,
            "Path of its cgroup (v2, or v1 of the cpu controller).",
-           [](const R& r) { return NameOrAbsent(r.cgroup); }},
+           OrAbsent(&R::cgroup)},
           {{"uid"}, "", Unit::kId, "The user's number.", Field(&R::uid)},
           {{"own_pid"},
            inside ? "own pid" : "",
            Unit::kId,
            "Its number in its own pid namespace (a container's).",
-           [](const R& r) -> Cell {
-             return r.own_pid == 0 ? Cell() : CellOf(r.own_pid);
-           }},
+           OrAbsent(&R::own_pid)},
           {{"host_pid"},
            "",
            Unit::kId,
            "Its number in the host's pid namespace.",
-           [](const R& r) -> Cell {
-             return r.host_pid == 0 ? Cell() : CellOf(r.host_pid);
-           }}};
+           OrAbsent(&R::host_pid)}};
 }
 
 void AddOwners(const Report& report, std::vector<Column<ProcessRow>>& columns) {
@@ -151,6 +133,29 @@ void AddOwners(const Report& report, std::vector<Column<ProcessRow>>& columns) {
                        : columns.end(),
                    std::move(column));
   }
+}
+
+// "make 12000", each.
+Cell ProgramsOf(const ProcessRow& row) {
+  std::vector<std::string> programs;
+  for (const ProgramTime& program : row.before_exec) {
+    programs.push_back(program.comm + " " + std::to_string(program.on_cpu_ns));
+  }
+  return programs;
+}
+bool SetPrograms(ProcessRow& row, const Cell& cell) {
+  std::vector<std::string> programs;
+  if (!SetCell(cell, programs)) return false;
+  for (const std::string& text : programs) {
+    const std::size_t space = text.rfind(' ');
+    ProgramTime& program = row.before_exec.emplace_back();
+    if (space == text.npos ||
+        !absl::SimpleAtoi(text.substr(space + 1), &program.on_cpu_ns)) {
+      return false;
+    }
+    program.comm = text.substr(0, space);
+  }
+  return true;
 }
 
 std::vector<Column<ProcessRow>> DispatchColumns() {
@@ -174,14 +179,7 @@ std::vector<Column<ProcessRow>> DispatchColumns() {
            "",
            Unit::kNone,
            "These names, with the ns of each.",
-           [](const R& r) -> Cell {
-             std::vector<std::string> programs;
-             for (const ProgramTime& program : r.before_exec) {
-               programs.push_back(program.comm + " " +
-                                  std::to_string(program.on_cpu_ns));
-             }
-             return programs;
-           }},
+           CellPair{ProgramsOf, SetPrograms}},
           {{"dispatches"},
            "dispatches",
            Unit::kCount,
@@ -193,23 +191,13 @@ std::vector<Column<ProcessRow>> DispatchColumns() {
 
 std::vector<Column<ProcessRow>> ProcessColumns(const Report& report) {
   using R = ProcessRow;
-  std::vector<Column<R>> columns = {{{"pid"},
-                                     "pid",
-                                     Unit::kId,
-                                     "Process (thread group).",
-                                     [](const R& r) -> Cell {
-                                       return r.processes > 1 ? Cell()
-                                                              : CellOf(r.pid);
-                                     }},
-                                    {{"comm"},
-                                     "command",
-                                     Unit::kNone,
-                                     "Name, after the last exec.",
-                                     [](const R& r) -> Cell {
-                                       if (r.processes > 1 && r.comm.empty())
-                                         return std::monostate();
-                                       return r.comm;
-                                     }}};
+  std::vector<Column<R>> columns = {
+      {{"pid"}, "pid", Unit::kId, "Process (thread group).", Shared(&R::pid)},
+      {{"comm"},
+       "command",
+       Unit::kNone,
+       "Name, after the last exec.",
+       Shared(&R::comm)}};
   Append(DispatchColumns(), columns);
   AddCounts(report, UnitOfEvent, columns);
   AddScaledCounts(report, columns);
@@ -238,10 +226,7 @@ std::vector<Column<ProcessRow>> ProcessColumns(const Report& report) {
                      "",
                      Unit::kId,
                      "Process that forked it.",
-                     [](const R& r) -> Cell {
-                       const bool differ = r.processes > 1 && r.parent_pid == 0;
-                       return differ ? Cell() : CellOf(r.parent_pid);
-                     }});
+                     Shared(&R::parent_pid)});
   columns.push_back({{"marked"},
                      "",
                      Unit::kCount,
@@ -328,18 +313,12 @@ std::vector<Column<HookRow>> HookColumns(const Report& report) {
                      "device",
                      Unit::kNone,
                      "Block device of the requests: MAJOR:MINOR NAME.",
-                     [](const R& r) -> Cell {
-                       if (!r.requests) return std::monostate();
-                       return r.requests->device;
-                     }});
+                     Field(&R::requests, &R::Requests::device)});
   columns.push_back({{"bytes"},
                      "bytes",
                      Unit::kCount,
                      "Bytes of these requests.",
-                     [](const R& r) -> Cell {
-                       if (!r.requests) return std::monostate();
-                       return r.requests->bytes;
-                     }});
+                     Field(&R::requests, &R::Requests::bytes)});
   return columns;
 }
 

@@ -100,8 +100,19 @@ template <typename Row>
 std::vector<Column<Row>> ColumnsOf(const Table<Row>& table,
                                    const Report& report) {
   std::vector<Column<Row>> columns = table.columns(report);
+  const std::string& by = report.rows_by;
+  if constexpr (requires(const Row& row) { row.host; }) {
+    if (!report.hosts.empty() || by == "host") {
+      columns.insert(columns.begin(), {{"host"},
+                                       "host",
+                                       Unit::kNone,
+                                       "The host that it is of.",
+                                       [](const Row& row) {
+                                         return NameOrAbsent(row.host.Read());
+                                       }});
+    }
+  }
   if constexpr (requires(const Row& row) { row.grouped; }) {
-    const std::string& by = report.rows_by;
     if constexpr (std::is_same_v<Row, SegmentRow> ||
                   std::is_same_v<Row, HookRow>) {
       if (!report.wanted.value.empty()) {

@@ -10,62 +10,38 @@ namespace countrace::rmap {
 
 namespace {
 
-using SegmentCell = Cell (*)(const SegmentCount&);
-
 void AddSegmentCounts(const Report& report,
                       std::vector<Column<SegmentRow>>& columns) {
-  struct Part {
-    const char* name;
-    bool in_text;
-    const char* meaning;
-    SegmentCell cell;
-    bool scaled = false;  // for estimates only
-  };
-  static constexpr Part kParts[] = {
-      {"incl", true, "Count inside the segment and what it called.",
-       [](const SegmentCount& count) -> Cell { return count.incl; }},
-      {"excl", false, "Count inside the segment alone.",
-       [](const SegmentCount& count) -> Cell { return count.excl; }},
-      {"quality", false, "How sure the two are.",
-       [](const SegmentCount& count) -> Cell {
-         return std::string(QualityName(count.quality));
-       }},
-      {"stderr", false, "Standard error of incl.",
-       [](const SegmentCount& count) -> Cell {
-         return CellOf(count.estimate.Read().standard_error);
-       },
-       true},
-      {"excl_stderr", false, "Standard error of excl.",
-       [](const SegmentCount& count) -> Cell {
-         return CellOf(count.estimate.Read().excl_standard_error);
-       },
-       true},
-      {"counted", false, "Part of incl that was counted.",
-       [](const SegmentCount& count) -> Cell {
-         if (!count.estimate) return std::monostate();
-         return count.estimate->counted;
-       },
-       true},
-  };
+  using R = SegmentRow;
   for (std::size_t i = 0; i < report.events.size(); ++i) {
     const std::string& event = report.events[i].name;
-    for (const Part& part : kParts) {
-      if (part.scaled && !report.events[i].scaled) continue;
-      const SegmentCell cell = part.cell;
-      columns.push_back({{"counts", event, part.name},
-                         part.in_text ? event : "",
-                         std::string(part.name) == "quality"
-                             ? Unit::kQuality
-                             : UnitOfEvent(event),
-                         part.meaning,
-                         [i, cell](const SegmentRow& row) -> Cell {
-                           if (i >= row.counts.size() || !row.counts[i]) {
-                             return std::monostate();
-                           }
-                           return cell(*row.counts[i]);
-                         },
-                         std::string(part.name).ends_with("stderr")});
-    }
+    const Unit unit = UnitOfEvent(event);
+    const auto add = [&](const char* name, Unit of, const char* meaning,
+                         const CellAccess<R>& value) {
+      const bool in_text = std::string(name) == "incl";
+      columns.push_back({{"counts", event, name},
+                         in_text ? event : "",
+                         of,
+                         meaning,
+                         value,
+                         std::string(name).ends_with("stderr")});
+    };
+    add("incl", unit, "Count inside the segment and what it called.",
+        Item(&R::counts, i, &SegmentCount::incl));
+    add("excl", unit, "Count inside the segment alone.",
+        Item(&R::counts, i, &SegmentCount::excl));
+    add("quality", Unit::kQuality, "How sure the two are.",
+        Item(&R::counts, i, &SegmentCount::quality));
+    if (!report.events[i].scaled) continue;
+    add("stderr", unit, "Standard error of incl.",
+        Item(&R::counts, i, &SegmentCount::estimate,
+             &SegmentEstimate::standard_error));
+    add("excl_stderr", unit, "Standard error of excl.",
+        Item(&R::counts, i, &SegmentCount::estimate,
+             &SegmentEstimate::excl_standard_error));
+    add("counted", unit, "Part of incl that was counted.",
+        Item(&R::counts, i, &SegmentCount::estimate,
+             &SegmentEstimate::counted));
   }
 }
 
@@ -84,36 +60,48 @@ void AddErrors(const Report& report, std::vector<Column<SegmentRow>>& columns) {
        "failed",
        Unit::kCount,
        "Part of the calls of a system call: they returned an error.",
-       [](const SegmentRow& row) -> Cell {
-         if (!row.errors) return std::monostate();
-         std::uint64_t failed = 0;
-         for (const auto& [error, calls] : *row.errors) {
-           failed += calls;
-         }
-         return failed;
-       }});
+       CellPair{[](const SegmentRow& row) -> Cell {
+                  if (!row.errors) return std::monostate();
+                  std::uint64_t failed = 0;
+                  for (const auto& [error, calls] : *row.errors) {
+                    failed += calls;
+                  }
+                  return failed;
+                },
+                [](SegmentRow& row, const Cell& cell) {
+                  if (!IsAbsent(cell)) row.errors.emplace();
+                  return true;  // the sum of those by errno
+                }}});
   for (const int error : errors) {
     columns.push_back({{"errors", ErrnoName(error)},
                        "",
                        Unit::kCount,
                        "Part of failed: with this errno.",
-                       [error](const SegmentRow& row) -> Cell {
-                         if (!row.errors) return std::monostate();
-                         const auto found = row.errors->find(error);
-                         if (found == row.errors->end()) {
-                           return std::monostate();
-                         }
-                         return found->second;
-                       }});
+                       CellPair{[error](const SegmentRow& row) -> Cell {
+                                  if (!row.errors) return std::monostate();
+                                  const auto found = row.errors->find(error);
+                                  if (found == row.errors->end()) {
+                                    return std::monostate();
+                                  }
+                                  return found->second;
+                                },
+                                [error](SegmentRow& row, const Cell& cell) {
+                                  if (IsAbsent(cell)) return true;
+                                  return SetCell(cell,
+                                                 Present(row.errors)[error]);
+                                }}});
   }
 }
 
 // Those of several rows cannot be made from theirs.
 auto Percentile(std::uint64_t TimeStatistics::*field) {
-  return [field](const SegmentRow& row) -> Cell {
-    if (row.grouped.rows > 1) return std::monostate();
-    return row.wall.*field;
-  };
+  return CellPair{[field](const SegmentRow& row) -> Cell {
+                    if (row.grouped.rows > 1) return std::monostate();
+                    return row.wall.*field;
+                  },
+                  [field](SegmentRow& row, const Cell& cell) {
+                    return SetCell(cell, row.wall.*field);
+                  }};
 }
 
 // One call's time from enter to exit, and its statistics.
@@ -236,10 +224,12 @@ std::vector<Column<SegmentRow>> CertaintyColumns() {
            "",
            Unit::kQuality,
            "How sure on_cpu_ns and off_cpu_ns are.",
-           [](const R& r) -> Cell {
-             if (!r.on_cpu) return std::monostate();
-             return std::string(QualityName(r.on_cpu_quality));
-           }}};
+           CellPair{[](const R& r) {
+                      return r.on_cpu ? CellOf(r.on_cpu_quality) : Cell();
+                    },
+                    [](R& r, const Cell& cell) {
+                      return IsAbsent(cell) || SetCell(cell, r.on_cpu_quality);
+                    }}}};
 }
 
 }  // namespace

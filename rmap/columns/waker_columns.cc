@@ -91,9 +91,7 @@ std::vector<Column<WakerRow>> CauseColumns(RowsOf of) {
        "thread, interrupt, idle (an interrupt of an idle CPU), outside (not "
        "counted), not_told (no wake-up record), still_blocked, "
        "other (of more kinds than are kept).",
-       [](const R& r) -> Cell {
-         return std::string(WakerKindName(r.waker.kind));
-       }}};
+       KindCell(&R::waker, WakerKindName, WakerKind::kOther)}};
   columns.push_back({{"waker", "pid"},
                      "",
                      Unit::kId,
@@ -110,12 +108,12 @@ std::vector<Column<WakerRow>> CauseColumns(RowsOf of) {
               "",
               Unit::kNone,
               "Its name.",
-              [](const R& r) { return NameOrAbsent(r.waker.comm); }},
+              OrAbsent(&R::waker, &R::By::comm)},
              {{"waker", "segment"},
               "",
               Unit::kNone,
               "What the waker was in, innermost; absent in no segment.",
-              [](const R& r) { return NameOrAbsent(r.waker.segment); }}},
+              OrAbsent(&R::waker, &R::By::segment)}},
             columns);
   return columns;
 }

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
-#include "logformat/loss.h"
+#include "rmap/export/report_facts.h"
 #include "rmap/export/report_tables_export.h"
 #include "rmap/export/sample_tables.h"
 #include "rmap/export/stream_observer.h"
@@ -40,33 +40,6 @@ std::string NamesOf(const Report& report) {
 }
 
 }  // namespace
-
-void ForEachFact(
-    const Report& report,
-    const std::function<void(const std::string&, const std::string&)>& add) {
-  add("schema", kTablesSchema);
-  add("path", report.path);
-  add("scope", report.scope);
-  add("count", report.count);
-  add("command", report.command);
-  add("hostname", report.hostname);
-  add("kernel_release", report.kernel_release);
-  add("source", report.source);
-  add("begin_ns", std::to_string(report.begin_ns));
-  add("end_ns", std::to_string(report.end_ns));
-  add("cpus", std::to_string(report.cpus));
-  add("records", std::to_string(report.records));
-  add("finished", report.finished ? "1" : "0");
-  for (const std::string& text : report.not_known) add("not_known", text);
-  const logformat::LossStatement loss = logformat::StateLoss(report.loss);
-  add("loss", loss.text);
-  for (const auto& [name, number] : loss.numbers) {
-    add(std::string("loss.") + name, std::to_string(number));
-  }
-  for (const auto& [cause, records] : report.loss.by_cause) {
-    add("loss.by_cause." + cause, std::to_string(records));
-  }
-}
 
 absl::StatusOr<std::vector<TableSchema>> TablesOf(
     const logformat::TraceInfo& info) {

@@ -7,7 +7,6 @@
 #ifndef COUNTRACE_RMAP_EXPORT_EXPORT_TABLES_H_
 #define COUNTRACE_RMAP_EXPORT_EXPORT_TABLES_H_
 
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -20,11 +19,6 @@
 #include "rmap/result/tables.h"
 
 namespace countrace::rmap {
-
-// The rows of the table `meta`: add(key, value).
-void ForEachFact(
-    const Report& report,
-    const std::function<void(const std::string&, const std::string&)>& add);
 
 // The tables that a trace can have, and all columns: which of them it has
 // depends on its records.

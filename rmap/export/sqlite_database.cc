@@ -14,6 +14,9 @@ namespace {
 // Instructions of SQLite between two looks at `stop`.
 constexpr int kStopInstructions = 20'000;
 
+// A text in a database that is read has at most so many.
+constexpr int kMostBytes = 64 << 20;
+
 const char* SqlType(ValueType type) {
   switch (type) {
     case ValueType::kInteger:
@@ -32,14 +35,13 @@ void StatementEnd::operator()(sqlite3_stmt* statement) const {
   sqlite3_finalize(statement);
 }
 
-absl::StatusOr<std::unique_ptr<SqliteDatabase>> SqliteDatabase::Open(
-    const std::string& path, const std::string& shown_as,
+absl::StatusOr<std::unique_ptr<SqliteDatabase>> SqliteDatabase::Connect(
+    const std::string& path, const std::string& shown_as, int flags,
     std::function<bool()> stop) {
   std::unique_ptr<SqliteDatabase> made(
       new SqliteDatabase(shown_as, std::move(stop)));
   const int code =
-      sqlite3_open_v2(path.c_str(), &made->database_,
-                      SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
+      sqlite3_open_v2(path.c_str(), &made->database_, flags, nullptr);
   if (code != SQLITE_OK) return made->Error(code, "open");
   sqlite3_extended_result_codes(made->database_, 1);
   sqlite3_progress_handler(
@@ -49,12 +51,43 @@ absl::StatusOr<std::unique_ptr<SqliteDatabase>> SqliteDatabase::Open(
         return asked && asked() ? 1 : 0;
       },
       made.get());
+  return made;
+}
+
+absl::StatusOr<std::unique_ptr<SqliteDatabase>> SqliteDatabase::Open(
+    const std::string& path, const std::string& shown_as,
+    std::function<bool()> stop) {
+  auto made =
+      Connect(path, shown_as, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
+              std::move(stop));
+  if (!made.ok()) return made;
   // The file is new, and kept only if all of it was written.
-  const absl::Status ready = made->Run(
+  const absl::Status ready = (*made)->Run(
       "PRAGMA page_size = 16384; PRAGMA journal_mode = OFF;"
       "PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;"
       "PRAGMA cache_size = -65536;");
   if (!ready.ok()) return ready;
+  return made;
+}
+
+absl::StatusOr<std::unique_ptr<SqliteDatabase>> SqliteDatabase::OpenToRead(
+    const std::string& path, std::function<bool()> stop) {
+  auto made = Connect(path, path, SQLITE_OPEN_READONLY, std::move(stop));
+  if (!made.ok()) return made;
+  sqlite3* const connection = (*made)->get();
+  sqlite3_limit(connection, SQLITE_LIMIT_ATTACHED, 0);
+  sqlite3_limit(connection, SQLITE_LIMIT_LENGTH, kMostBytes);
+  sqlite3_db_config(connection, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_db_config(connection, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  sqlite3_db_config(connection, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
+  sqlite3_set_authorizer(
+      connection,
+      [](void*, int action, const char*, const char*, const char*,
+         const char*) {
+        const bool reads = action == SQLITE_SELECT || action == SQLITE_READ;
+        return reads ? SQLITE_OK : SQLITE_DENY;
+      },
+      nullptr);
   return made;
 }
 

@@ -29,6 +29,10 @@ class SqliteDatabase {
   static absl::StatusOr<std::unique_ptr<SqliteDatabase>> Open(
       const std::string& path, const std::string& shown_as,
       std::function<bool()> stop);
+  // An existing database, which may come from anyone: statements can read its
+  // tables, and do nothing else.
+  static absl::StatusOr<std::unique_ptr<SqliteDatabase>> OpenToRead(
+      const std::string& path, std::function<bool()> stop);
   ~SqliteDatabase();
   SqliteDatabase(const SqliteDatabase&) = delete;
   SqliteDatabase& operator=(const SqliteDatabase&) = delete;
@@ -44,6 +48,9 @@ class SqliteDatabase {
   sqlite3* get() const { return database_; }
 
  private:
+  static absl::StatusOr<std::unique_ptr<SqliteDatabase>> Connect(
+      const std::string& path, const std::string& shown_as, int flags,
+      std::function<bool()> stop);
   SqliteDatabase(std::string shown_as, std::function<bool()> stop)
       : shown_as_(std::move(shown_as)), stop_(std::move(stop)) {}
 

@@ -25,8 +25,13 @@ TableColumn Thread() {
   return Id("thread", "Its row in threads (tids are used again).");
 }
 TableColumn Tid() { return Id("tid", "The thread."); }
-TableColumn Begin() { return Ns("begin_ns", "On CLOCK_MONOTONIC."); }
-TableColumn End() { return Ns("end_ns", "On CLOCK_MONOTONIC."); }
+TableColumn Instant(const char* name) {
+  TableColumn column = Ns(name, "On CLOCK_MONOTONIC.");
+  column.is_instant = true;
+  return column;
+}
+TableColumn Begin() { return Instant("begin_ns"); }
+TableColumn End() { return Instant("end_ns"); }
 
 TableSchema Dispatches() {
   return {"dispatches",
@@ -64,9 +69,8 @@ TableSchema Calls() {
 TableSchema Points() {
   return {"points",
           "Hits of point hooks, and page faults that have a record.",
-          {Ns("time_ns", "On CLOCK_MONOTONIC."),
-           Id("cpu", "The CPU of a page fault."), Thread(), Tid(),
-           Name("hook", "provider:name; page-fault."),
+          {Instant("time_ns"), Id("cpu", "The CPU of a page fault."), Thread(),
+           Tid(), Name("hook", "provider:name; page-fault."),
            Name("payload",
                 "Its values by name, as JSON: {\"arg0\":7}; absent: none.")},
           {{"hook", "time_ns"}, {"thread", "time_ns"}}};
@@ -84,7 +88,7 @@ TableSchema Waits() {
 TableSchema Wakeups() {
   return {"wakeups",
           "What ended blocked time.",
-          {Ns("time_ns", "On CLOCK_MONOTONIC."), Thread(), Tid(),
+          {Instant("time_ns"), Thread(), Tid(),
            Ns("blocked_ns", "How long it was blocked."),
            Name("waker_kind", "As waker.kind of wakers."),
            Id("waker_thread", "The waker's row in threads."),
@@ -121,8 +125,8 @@ TableSchema Losses() {
 TableSchema Samples() {
   return {"samples",
           "Samples, one by one.",
-          {Ns("time_ns", "On CLOCK_MONOTONIC."), Name("event", "The event."),
-           Thread(), Tid(), Name("segment", "What was open, innermost."),
+          {Instant("time_ns"), Name("event", "The event."), Thread(), Tid(),
+           Name("segment", "What was open, innermost."),
            Name("system_call", "The system call that was open."),
            Number("period", Unit::kCount, "What it stands for."),
            Id("frame", "Its innermost row in frames; absent: no stack.")},

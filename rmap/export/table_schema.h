@@ -28,6 +28,7 @@ struct TableColumn {
   std::string meaning;
   // False: a key or a limit, which the report's own table does not show.
   bool of_report = true;
+  bool is_instant = false;  // a time on the trace's clock, not a duration
 };
 
 struct TableSchema {

@@ -86,13 +86,13 @@ std::optional<Number> NumberNamed(const EventColumns& events,
 void RowBounds::Set(Number number, std::uint64_t value, Bounds bounds) {
   if (bounds.lo == value && bounds.hi == value) return;
   std::vector<Entry>& entries = entries_.Write();
-  const auto at = std::find_if(
-      entries.begin(), entries.end(),
-      [number](const Entry& entry) { return entry.first == number; });
-  if (at != entries.end()) {
+  const auto at = std::lower_bound(
+      entries.begin(), entries.end(), number,
+      [](const Entry& entry, Number key) { return entry.first < key; });
+  if (at != entries.end() && at->first == number) {
     at->second = bounds;
   } else {
-    entries.emplace_back(number, bounds);
+    entries.insert(at, {number, bounds});
   }
 }
 

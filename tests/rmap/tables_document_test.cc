@@ -7,9 +7,11 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <type_traits>
 
 #include "absl/strings/str_format.h"
 #include "rmap/columns/report_tables.h"
+#include "rmap/export/report_table.h"
 #include "rmap/export/streamed_tables.h"
 #include "rmap/result/samples.h"
 
@@ -76,18 +78,33 @@ std::string OfSamples(SampleBy first, SampleBy last) {
   return out;
 }
 
-// The tables of `export` and `query` that no report has.
-std::string Streamed() {
-  std::string out;
-  for (const TableSchema& table : StreamedTables()) {
-    out +=
-        Heading(table.name.c_str(), "`export`, `query`", table.meaning.c_str());
-    for (const TableColumn& column : table.columns) {
-      CHECK_FALSE(column.meaning.empty());
-      out += absl::StrFormat("| `%s` | %s | | %s |\n", column.name,
-                             UnitName(column.unit), column.meaning);
-    }
+std::string Exported(const TableSchema& table) {
+  std::string out =
+      Heading(table.name.c_str(), "`export`, `query`", table.meaning.c_str());
+  for (const TableColumn& column : table.columns) {
+    CHECK_FALSE(column.meaning.empty());
+    out += absl::StrFormat("| `%s` | %s | | %s |\n", column.name,
+                           UnitName(column.unit), column.meaning);
   }
+  return out;
+}
+
+// What `export` and `query` have besides: columns, and tables.
+std::string OnlyExported(const Report& report) {
+  std::string out =
+      Heading("more columns", "`export`, `query`",
+              "of tables above; with them `report` can be made of a database.");
+  VisitTables(report, [&](const auto& table, const auto&, const auto&) {
+    using Row = typename std::decay_t<decltype(table)>::Row;
+    for (auto& column :
+         StoredColumns(report, static_cast<const Row*>(nullptr))) {
+      column.name.insert(column.name.begin(), table.name);
+      out += Line(column);
+    }
+  });
+  out += Exported(BooksTable(report).schema());
+  out += Exported(EventsTable(report).schema());
+  for (const TableSchema& table : StreamedTables()) out += Exported(table);
   return out;
 }
 
@@ -117,7 +134,7 @@ std::string Tables() {
   Report tree;
   tree.tree_table = std::make_shared<TreeTable>();
   for (const auto& column : TreeColumns(tree)) out += Line(column);
-  return out + Streamed();
+  return out + OnlyExported(report);
 }
 
 TEST_CASE("tables: the document lists every table and column", "[rmap]") {

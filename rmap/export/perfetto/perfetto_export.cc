@@ -2,9 +2,9 @@
 
 #include <string>
 
-#include "rmap/export/export_tables.h"
 #include "rmap/export/perfetto/samples.h"
 #include "rmap/export/perfetto/trace_observer.h"
+#include "rmap/export/report_facts.h"
 #include "rmap/noted_reader.h"
 #include "rmap/pipeline.h"
 

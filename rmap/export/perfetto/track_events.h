@@ -94,7 +94,7 @@ class TrackEvents {
   const bool texts_;
   std::uint64_t last_ns_;
   std::vector<logformat::EventClass> classes_;
-  std::vector<std::uint32_t> by_id_[2];  // 1 + index in classes_; 0: none
+  std::vector<std::uint32_t> by_id_[logformat::kStreamClasses];  // as names_
   std::vector<std::vector<const logformat::NumberNames*>>
       names_;  // as classes_
   std::unordered_map<std::string, std::uint64_t> value_names_;

@@ -187,7 +187,7 @@ void UnseenBounds::SegmentLimits::OfDurations(
                                         std::max<std::uint64_t>(1, calls_.lo) +
                                     1);
   }
-  row_.bounds.Set(Number::kWallMean, 0, mean);
+  row_.bounds.Set(Number::kWallMean, mean.lo, mean);  // not if it is one value
   row_.bounds.Set(Number::kWallStddev, 0, {0, longest.hi});
   row_.bounds.Set(Number::kWallMin, row_.wall.min, {0, limits(0).hi});
   row_.bounds.Set(Number::kWallMax, row_.wall.max, longest);
