@@ -55,6 +55,10 @@ install(TARGETS countrace RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 # Not for users: base/jail/inner_program.cc finds it.
 install(TARGETS countrace-import countrace-code
   RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/countrace)
+if(TARGET countrace-load)
+  install(TARGETS countrace-load
+    RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/countrace)
+endif()
 # The folder in which babeltrace2 searches, below our prefix; its pkg-config
 # file may name it.
 if(TARGET countrace_babeltrace_plugin)

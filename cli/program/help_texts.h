@@ -8,6 +8,7 @@ extern const char kAnnotateHelp[];
 extern const char kDiffHelp[];
 extern const char kDoctorHelp[];
 extern const char kExportHelp[];
+extern const char kLoadHelp[];
 extern const char kHelpHelp[];
 extern const char kHooksHelp[];
 extern const char kImportHelp[];

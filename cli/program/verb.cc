@@ -7,11 +7,11 @@ namespace countrace::cli {
 namespace {
 
 const Verb* const kVerbs[] = {
-    &kRecordVerb,  &kSnapshotVerb, &kStatVerb,   &kReportVerb,  &kAnnotateVerb,
-    &kDiffVerb,    &kQueryVerb,    &kStateVerb,  &kViewVerb,    &kReplayVerb,
-    &kScriptVerb,  &kInfoVerb,     &kVerifyVerb, &kRecoverVerb, &kExportVerb,
-    &kImportVerb,  &kListVerb,     &kHooksVerb,  &kDoctorVerb,  &kHelpVerb,
-    &kVersionVerb,
+    &kRecordVerb, &kSnapshotVerb, &kStatVerb,   &kReportVerb,  &kAnnotateVerb,
+    &kDiffVerb,   &kQueryVerb,    &kStateVerb,  &kViewVerb,    &kReplayVerb,
+    &kScriptVerb, &kInfoVerb,     &kVerifyVerb, &kRecoverVerb, &kExportVerb,
+    &kLoadVerb,   &kImportVerb,   &kListVerb,   &kHooksVerb,   &kDoctorVerb,
+    &kHelpVerb,   &kVersionVerb,
 };
 
 }  // namespace

@@ -39,6 +39,7 @@ extern const Verb kVerifyVerb;
 extern const Verb kRecoverVerb;
 extern const Verb kExportVerb;
 extern const Verb kImportVerb;
+extern const Verb kLoadVerb;
 extern const Verb kListVerb;
 extern const Verb kHooksVerb;
 extern const Verb kDoctorVerb;
