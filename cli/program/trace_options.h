@@ -12,6 +12,7 @@ inline constexpr char kDefaultTrace[] = "countrace.ctf";
 struct TraceOptions {
   std::string trace = kDefaultTrace;
   std::vector<std::string> more_traces;  // read as one with `trace`
+  std::string pairs;                     // --pairs: messages between hosts
   bool no_progress = false;
 
   // How to read traces of other tools.

@@ -139,6 +139,11 @@ void VerbParser::AddPositional(const char* name, std::string& value) {
   app_->add_option(name, value);
 }
 
+void VerbParser::AddPositionals(const char* name,
+                                std::vector<std::string>& values) {
+  app_->add_option(name, values)->expected(0, -1);
+}
+
 void VerbParser::AddReadTrace(TraceOptions& options) {
   const auto store = [&options](const std::vector<std::string>& traces) {
     options.trace = traces.front();
@@ -249,6 +254,11 @@ std::optional<int> VerbParser::Parse(const Arguments& arguments) {
                                       Hint(left.front())));
   }
   return UsageError(absl::StrFormat("unexpected argument: %s", left.front()));
+}
+
+int VerbParser::Fail(const absl::Status& status) const {
+  return IsUsage(status) ? UsageError(std::string(status.message()))
+                         : ReportFailure(verb_, status);
 }
 
 }  // namespace countrace::cli

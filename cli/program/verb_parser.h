@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "cli/program/help_text.h"
 #include "cli/program/trace_options.h"
 #include "cli/program/verb.h"
@@ -58,6 +59,7 @@ class VerbParser final {
   void AddDuration(const char* name, std::uint64_t& duration_ns);
   // An argument that is not an option; filled in the order of these calls.
   void AddPositional(const char* name, std::string& value);
+  void AddPositionals(const char* name, std::vector<std::string>& values);
 
   // Options that several verbs share.
   void AddTrace(std::string& trace) { AddPositional("trace", trace); }
@@ -83,6 +85,9 @@ class VerbParser final {
 
   // Prints `message` and how to get help. Returns: kExitUsage.
   int UsageError(std::string_view message) const;
+  // Prints `status`, of wrong usage (IsUsage()) or of a failure. Returns: the
+  // exit status.
+  int Fail(const absl::Status& status) const;
 
  private:
   // "-o,--output", the form that CLI11 expects.

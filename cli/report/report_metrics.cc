@@ -14,7 +14,6 @@
 #include "rmap/metrics/metric_report.h"
 #include "rmap/metrics/metric_rows.h"
 #include "rmap/metrics/rule_file.h"
-#include "rmap/tables/input/attribution.h"
 
 namespace countrace::cli {
 namespace {
@@ -115,9 +114,9 @@ absl::StatusOr<std::vector<OtherTrace>> ReadOthers(
       return AsUsage(absl::InvalidArgumentError(
           absl::StrFormat("--with %s: write --with LABEL=TRACE", with)));
     }
-    auto reader = request.input->Open(with.substr(equals + 1));
-    if (!reader.ok()) return reader.status();
-    auto report = rmap::Reconstruct(**reader, {.gating = request.gating});
+    auto source = ReportSource::Open(*request.input, with.substr(equals + 1));
+    if (!source.ok()) return source.status();
+    auto report = source->Read({.gating = request.gating});
     if (!report.ok()) return report.status();
     others.push_back({with.substr(0, equals),
                       std::make_unique<rmap::Report>(*std::move(report))});
@@ -126,16 +125,12 @@ absl::StatusOr<std::vector<OtherTrace>> ReadOthers(
 }
 
 absl::StatusOr<ReportAnswer> ReportMetrics(const ReportRequest& request) {
-  auto reader = request.input->Open(request.trace);
-  if (!reader.ok()) return reader.status();
-  std::vector<std::string> events;
-  for (const rmap::EventPlan& event : rmap::PlanEvents((*reader)->info())) {
-    events.push_back(event.name);
-  }
+  auto source = SourceOf(request);
+  if (!source.ok()) return source.status();
   RuleSet rules = request.rules;
-  const absl::Status fits = rules.Check(events);
+  const absl::Status fits = rules.Check(source->Events());
   if (!fits.ok()) return AsUsage(fits);
-  const auto rows = ReadRows(request, request.render.by, **reader);
+  const auto rows = ReadRows(request, request.render.by, *source);
   if (!rows.ok()) return rows.status();
   auto text = Render(request, rules, *rows);
   if (!text.ok()) return text.status();

@@ -8,8 +8,6 @@
 #include "base/text/name_escape.h"
 #include "cli/program/progress_bar.h"
 #include "cli/program/verb.h"
-#include "rmap/samples/names/blocked_places.h"
-#include "rmap/tables/input/report_events.h"
 #include "rmap/where/row_fields.h"
 #include "rmap/where/row_filter.h"
 #include "rmap/where/row_groups.h"
@@ -74,9 +72,17 @@ absl::StatusOr<std::string> ValueOf(const ReportRequest& request,
 
 }  // namespace
 
+absl::StatusOr<ReportSource> SourceOf(const ReportRequest& request,
+                                      TimesUse times) {
+  return request.hosts.empty()
+             ? ReportSource::Open(*request.input, request.trace, times)
+             : ReportSource::OpenSeveral(*request.input, request.hosts,
+                                         request.pairs);
+}
+
 absl::StatusOr<rmap::Report> SchemaOf(const ReportRequest& request,
-                                      const logformat::TraceReader& reader) {
-  auto schema = rmap::EmptyReport(reader.info(), request.gating);
+                                      const ReportSource& source) {
+  auto schema = source.Empty(request.gating);
   if (!schema.ok()) return schema.status();
   schema->wanted = request.rows;
   auto value = ValueOf(request, *schema);
@@ -118,15 +124,15 @@ absl::Status CheckRows(const ReportRequest& request, rmap::ReportBy table,
 
 absl::StatusOr<RequestedRows> ReadRows(const ReportRequest& request,
                                        rmap::ReportBy table,
-                                       logformat::TraceReader& reader) {
-  auto schema = SchemaOf(request, reader);
+                                       ReportSource& source) {
+  auto schema = SchemaOf(request, source);
   if (!schema.ok()) return schema.status();
   const rmap::WantedRows wanted = schema->wanted;
   const absl::Status fits = CheckRows(request, table, *std::move(schema));
   if (!fits.ok()) return AsUsage(fits);
   rmap::TableRange range;
   if (request.range.given()) {
-    const auto parsed = ParseRange(request.range, ExtentOf(reader));
+    const auto parsed = ParseRange(request.range, source.Extent());
     if (!parsed.ok()) {
       return AsUsage(absl::InvalidArgumentError(parsed.status().message()));
     }
@@ -134,14 +140,13 @@ absl::StatusOr<RequestedRows> ReadRows(const ReportRequest& request,
   }
   ProgressBar progress("reading " + request.trace,
                        request.input->show_progress());
-  auto report = rmap::Reconstruct(reader, {.gating = request.gating,
-                                           .rows = wanted,
-                                           .range = range,
-                                           .progress = progress.Callback(),
-                                           .keep_interrupted = true});
+  auto report = source.Read({.gating = request.gating,
+                             .rows = wanted,
+                             .range = range,
+                             .progress = progress.Callback(),
+                             .keep_interrupted = true});
   progress.Clear();
   if (!report.ok()) return report.status();
-  if (request.rows.samples) rmap::NameBlockedPlaces(*report);
   RequestedRows rows = {.report = *std::move(report), .selection = {}};
   if (!request.sort.empty()) rmap::where::SortRows(request.sort, rows.report);
   if (request.selects()) {

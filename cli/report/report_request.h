@@ -12,9 +12,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "cli/hosts/host_traces.h"
 #include "cli/program/exit_status.h"
 #include "cli/program/instant.h"
 #include "cli/program/metric_options.h"
+#include "cli/report/report_source.h"
 #include "cli/trace/trace_input.h"
 #include "rmap/columns/row_selection.h"
 #include "rmap/metrics/rule_set.h"
@@ -28,6 +30,8 @@ namespace countrace::cli {
 struct ReportRequest {
   TraceInput* input = nullptr;  // not null
   std::string trace;
+  std::vector<GivenHost> hosts;  // instead of `trace`; none: not given
+  std::string pairs;             // of --pairs
   rmap::GatingRequest gating;
   rmap::WantedRows rows;
   rmap::where::WhereExpression where;  // no steps: of all rows
@@ -75,15 +79,19 @@ struct RequestedRows {
   std::optional<rmap::RowSelection> selection;
 };
 
+// The trace of the request, or those of its hosts. Errors: as ReportSource's.
+absl::StatusOr<ReportSource> SourceOf(const ReportRequest& request,
+                                      TimesUse times = TimesUse::kNeeded);
+
 // The tables and columns of the answer, without rows.
 absl::StatusOr<rmap::Report> SchemaOf(const ReportRequest& request,
-                                      const logformat::TraceReader& reader);
+                                      const ReportSource& source);
 
-// Reads the whole trace. `table` is the one that the request must fit.
+// Reads all of `source`. `table` is the one that the request must fit.
 // Errors: of the reader; wrong usage for rows or a `range` that do not fit.
 absl::StatusOr<RequestedRows> ReadRows(const ReportRequest& request,
                                        rmap::ReportBy table,
-                                       logformat::TraceReader& reader);
+                                       ReportSource& source);
 
 }  // namespace countrace::cli
 

@@ -8,7 +8,6 @@
 #include "cli/program/verb.h"
 #include "rmap/columns/chosen_columns.h"
 #include "rmap/report/report_views.h"
-#include "rmap/tables/input/report_events.h"
 
 namespace countrace::cli {
 
@@ -21,15 +20,15 @@ absl::StatusOr<ReportAnswer> ReportTables(const ReportRequest& request) {
                       !request.range.given() && !request.selects() &&
                       (request.render.format == ReportFormat::kText ||
                        request.render.format == ReportFormat::kCsv);
-  auto reader = request.input->Open(
-      request.trace, counts ? TimesUse::kNotNeeded : TimesUse::kNeeded);
-  if (!reader.ok()) return reader.status();
+  auto source =
+      SourceOf(request, counts ? TimesUse::kNotNeeded : TimesUse::kNeeded);
+  if (!source.ok()) return source.status();
   rmap::RenderOptions render = request.render;
   // CSV can hold one table only.
   const bool summary_as_csv =
       render.by == ReportBy::kDefault && render.format == ReportFormat::kCsv;
   if (!render.columns.empty()) {
-    const auto schema = SchemaOf(request, **reader);
+    const auto schema = SchemaOf(request, *source);
     if (!schema.ok()) return schema.status();
     std::vector<ReportBy> tables = {render.by};
     if (render.by == ReportBy::kDefault) {
@@ -43,7 +42,7 @@ absl::StatusOr<ReportAnswer> ReportTables(const ReportRequest& request) {
     if (!status.ok()) return AsUsage(status);
   }
   const auto rows = ReadRows(
-      request, summary_as_csv ? ReportBy::kProcess : render.by, **reader);
+      request, summary_as_csv ? ReportBy::kProcess : render.by, *source);
   if (!rows.ok()) return rows.status();
   const char* const missing = rmap::NotRecorded(render.by, rows->report);
   if (*missing != '\0' && render.format != ReportFormat::kText) {

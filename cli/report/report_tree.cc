@@ -21,7 +21,6 @@
 #include "rmap/report/report_views.h"
 #include "rmap/report/text_tables.h"
 #include "rmap/report/tree_svg.h"
-#include "rmap/tables/input/report_events.h"
 
 namespace countrace::cli {
 namespace {
@@ -133,13 +132,10 @@ absl::StatusOr<ReportAnswer> ReportTree(const ReportRequest& request,
         "--where, --process and --thread choose rows, and the tree is of the "
         "whole trace: add --by process, for example"));
   }
-  auto reader = request.input->Open(request.trace);
-  if (!reader.ok()) return reader.status();
+  auto source = SourceOf(request);
+  if (!source.ok()) return source.status();
   rmap::metrics::RuleSet rules = request.rules;
-  std::vector<std::string> events;
-  for (const rmap::EventPlan& event : rmap::PlanEvents((*reader)->info())) {
-    events.push_back(event.name);
-  }
+  std::vector<std::string> events = source->Events();
   const auto others = ReadOthers(request);
   if (!others.ok()) return others.status();
   for (const OtherTrace& other : *others) {
@@ -148,7 +144,7 @@ absl::StatusOr<ReportAnswer> ReportTree(const ReportRequest& request,
   if (absl::Status fits = rules.Check(events); !fits.ok()) {
     return AsUsage(fits);
   }
-  auto rows = ReadRows(request, request.render.by, **reader);
+  auto rows = ReadRows(request, request.render.by, *source);
   if (!rows.ok()) return rows.status();
   rmap::metrics::TreeRequest tree{
       .rules = &rules,

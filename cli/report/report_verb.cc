@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -13,8 +14,10 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "base/posix/output_width.h"
+#include "base/posix/temporary_directory.h"
 #include "base/text/name_escape.h"
 #include "base/text/quantity_parse.h"
+#include "cli/hosts/host_traces.h"
 #include "cli/program/exit_status.h"
 #include "cli/program/gating_options.h"
 #include "cli/program/help_texts.h"
@@ -31,6 +34,8 @@
 #include "cli/report/report_slowest.h"
 #include "cli/report/report_tables.h"
 #include "cli/report/report_tree.h"
+#include "cli/trace/load_processes.h"
+#include "rmap/load/engine_address.h"
 #include "rmap/report/report_names.h"
 
 namespace countrace::cli {
@@ -42,7 +47,7 @@ constexpr std::uint64_t kMostSlowest = 100'000;
 struct ReportOptions {
   TraceOptions trace;
   std::string by, group_by, where, given, count, format, color;
-  std::string function;
+  std::string function, password_file;
   std::vector<std::string> columns;
   std::vector<std::string> marks;
   std::vector<std::string> slowest;  // N, SEGMENT
@@ -54,6 +59,10 @@ struct ReportOptions {
   bool samples() const;
   bool call_tree() const;  // of samples
   bool over_time() const { return by == "time" || by == "phase"; }
+  // Processes, added up.
+  bool by_owner() const {
+    return by == "user" || by == "cgroup" || by == "host";
+  }
 };
 
 // Tables of samples.
@@ -93,11 +102,13 @@ void ChooseRows(const ReportOptions& options, ReportRequest& request) {
   rows.preemptors = by == rmap::ReportBy::kPreemptor ||
                     (by == rmap::ReportBy::kDefault && json);
   rows.samples = by == rmap::ReportBy::kWaker;
-  const bool of_user = options.by == "user" || options.by == "cgroup";
-  request.group_by = of_user ? options.by : options.group_by;
+  const bool of_owner = options.by_owner();
+  request.group_by = of_owner ? options.by : options.group_by;
   const std::string& group = request.group_by;
   const bool threads = group == "thread" || !request.thread.empty();
-  if (threads) rows.wakers_of = rmap::RowsOf::kThread;
+  const bool wakers =
+      by == rmap::ReportBy::kWaker || by == rmap::ReportBy::kDefault;
+  if (threads && wakers) rows.wakers_of = rmap::RowsOf::kThread;
   if (!threads && !group.empty()) {
     rows.preemptors_of = rmap::RowsOf::kProcess;
   }
@@ -114,12 +125,14 @@ void AddOptions(VerbParser& parser, ReportOptions& options,
                 ReportRequest& request) {
   parser.AddReadTrace(options.trace);
   std::vector<std::string> tables = rmap::NamesOf(rmap::ReportTables());
-  tables.insert(tables.end(), {"time", "phase", "cgroup", "user"});
+  tables.insert(tables.end(), {"time", "phase", "cgroup", "user", "host"});
   for (const auto& [name, by] : SampleTables()) tables.push_back(name);
   parser.AddChoice("--by", options.by, tables);
   parser.AddFlag("--fold-recursion", request.rows.fold_recursion);
   parser.AddText("--group-by", options.group_by);
   parser.AddDuration("--every", request.every_ns);
+  parser.AddText("--pairs", request.pairs);
+  parser.AddText("--password-file", options.password_file);
   parser.AddText("--process", request.process);
   parser.AddText("--thread", request.thread);
   parser.AddText("--segment", request.segment);
@@ -258,8 +271,7 @@ absl::Status CheckTable(const VerbParser& parser, const ReportOptions& options,
           absl::StrFormat("%s: %s", option, table.why));
     }
   }
-  if ((options.by == "user" || options.by == "cgroup") &&
-      !options.group_by.empty()) {
+  if (options.by_owner() && !options.group_by.empty()) {
     return absl::InvalidArgumentError(absl::StrFormat(
         "--by %s is --by process --group-by %s: leave out --group-by",
         options.by, options.by));
@@ -315,6 +327,28 @@ absl::Status CheckSamples(const VerbParser& parser,
   return absl::OkStatus();
 }
 
+// Errors: INVALID_ARGUMENT: what needs several hosts, or one.
+absl::Status AddHosts(const ReportOptions& options, ReportRequest& request) {
+  auto hosts = GivenHosts(options.trace);
+  if (!hosts.ok()) return hosts.status();
+  request.hosts = *std::move(hosts);
+  if (request.hosts.empty()) {
+    const bool by_host = options.by == "host" || options.group_by == "host";
+    if (!by_host && request.pairs.empty()) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "%s is of several hosts: give each trace one, as in a=a.ctf b=b.ctf, "
+        "or a folder of traces",
+        by_host ? "--by host" : "--pairs"));
+  }
+  if (options.samples() || options.over_time() || !options.slowest.empty() ||
+      !request.given.steps.empty() || options.format == "pmcount") {
+    return absl::InvalidArgumentError(
+        "of several hosts there are tables and metrics; samples, --by time and "
+        "phase, --slowest and --given are of one trace: leave out the others");
+  }
+  return absl::OkStatus();
+}
+
 // Errors: INVALID_ARGUMENT, wrong usage that is visible without the trace.
 absl::Status CompleteRequest(const VerbParser& parser,
                              const ReportOptions& options,
@@ -360,7 +394,7 @@ absl::Status CompleteRequest(const VerbParser& parser,
                     .width = options.wide ? base::kAnyWidth
                                           : base::OutputWidth(STDOUT_FILENO)};
   if (!options.over_time()) {
-    if (options.by == "cgroup" || options.by == "user") {
+    if (options.by_owner()) {
       request.render.by = rmap::ReportBy::kProcess;
     } else if (!options.by.empty() && !options.samples()) {
       request.render.by = rmap::ReportTables().at(options.by);
@@ -373,7 +407,31 @@ absl::Status CompleteRequest(const VerbParser& parser,
     request.render.max_rows = 0;  // small branches are left out
   }
   ChooseRows(options, request);
-  return absl::OkStatus();
+  return AddHosts(options, request);
+}
+
+// Errors: INVALID_ARGUMENT: `request.trace` is a database, or in one, which has
+// the rows of tables, and not what the option needs.
+absl::Status CheckStored(const VerbParser& parser, const ReportOptions& options,
+                         const ReportRequest& request) {
+  if (!rmap::IsEngineAddress(request.trace) &&
+      !rmap::IsDatabase(request.trace)) {
+    return absl::OkStatus();
+  }
+  std::string needs;
+  for (const char* option :
+       {"--slowest", "--given", "--from", "--to", "--at", "--count", "--mark",
+        "--fold-recursion", "--map"}) {
+    if (parser.is_given(option)) needs = option;
+  }
+  if (options.samples() || options.over_time()) needs = "--by " + options.by;
+  if (options.format == "pmcount") needs = "--format pmcount";
+  if (!options.trace.more_traces.empty()) needs = "a report of several traces";
+  if (needs.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrFormat(
+      "%s needs the records of a trace, and %s has the rows of its tables: "
+      "report the trace itself",
+      needs, request.trace));
 }
 
 absl::StatusOr<ReportAnswer> Answer(const ReportOptions& options,
@@ -417,10 +475,22 @@ int RunReport(const Arguments& arguments) {
   complete.Update(CheckSlowest(options));
   complete.Update(CheckSamples(parser, options));
   complete.Update(CompleteRequest(parser, options, request));
+  complete.Update(CheckStored(parser, options, request));
   if (!complete.ok()) {
     return parser.UsageError(std::string(complete.message()));
   }
 
+  std::unique_ptr<base::TemporaryDirectory> fetched;
+  if (rmap::IsEngineAddress(request.trace)) {
+    auto made = base::TemporaryDirectory::Create(kReportVerb.name);
+    if (!made.ok()) return ReportFailure(kReportVerb.name, made.status());
+    fetched = *std::move(made);
+    const std::string file = fetched->path() + "/report.db";
+    const int status = FetchReportTables(kReportVerb.name, request.trace,
+                                         options.password_file, file);
+    if (status != kExitOk) return status;
+    request.trace = file;
+  }
   const InterruptionGuard guard;
   TraceInput input(kReportVerb.name, options.trace);
   request.input = &input;

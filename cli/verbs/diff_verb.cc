@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_format.h"
 #include "base/posix/output_width.h"
+#include "cli/hosts/host_traces.h"
 #include "cli/program/exit_status.h"
 #include "cli/program/help_texts.h"
 #include "cli/program/interruption.h"
@@ -16,12 +17,12 @@
 #include "cli/program/terminal.h"
 #include "cli/program/verb.h"
 #include "cli/program/verb_parser.h"
+#include "cli/report/report_source.h"
 #include "cli/report/report_tree.h"
 #include "cli/trace/trace_input.h"
 #include "rmap/diff/compare.h"
 #include "rmap/diff/diff_render.h"
 #include "rmap/diff/tree_changes.h"
-#include "rmap/pipeline.h"
 #include "rmap/report/report_names.h"
 
 namespace countrace::cli {
@@ -35,14 +36,13 @@ std::vector<Report> ReadAll(const std::vector<std::string>& traces,
                             TraceInput& input, int& status) {
   std::vector<Report> reports;
   for (const std::string& trace : traces) {
-    auto reader = input.Open(trace);
-    if (!reader.ok()) {
-      status = ReportFailure(kDiffVerb.name, reader.status());
+    auto source = ReportSource::Open(input, trace);
+    if (!source.ok()) {
+      status = ReportFailure(kDiffVerb.name, source.status());
       return {};
     }
     ProgressBar progress("reading " + trace, input.show_progress());
-    auto report =
-        rmap::Reconstruct(**reader, {.progress = progress.Callback()});
+    auto report = source->Read({.progress = progress.Callback()});
     progress.Clear();
     if (absl::IsCancelled(report.status())) {
       Say(kDiffVerb.name,
@@ -75,6 +75,23 @@ const char* WrongWithTree(const VerbParser& parser, bool tree,
                   "and --rows"
          : format == "markdown" ? "--tree has --format text and json"
                                 : nullptr;
+}
+
+// Empty: no trace of a side is given with its host.
+std::string WrongWithHosts(std::vector<std::string> traces,
+                           const std::vector<std::string>& more) {
+  traces.insert(traces.end(), more.begin(), more.end());
+  for (const std::string& trace : traces) {
+    TraceOptions one;
+    one.trace = trace;
+    const auto hosts = GivenHosts(one);
+    if (!hosts.ok() || hosts->empty()) continue;
+    return absl::StrFormat(
+        "%s: hosts are compared one by one, as each trace of a side is a run: "
+        "give two traces of one host, as in %s",
+        trace, (*hosts)[0].path);
+  }
+  return "";
 }
 
 // The changes of a tree of rules, as a table.
@@ -146,6 +163,9 @@ int RunDiff(const Arguments& arguments) {
     return parser.UsageError(
         sets ? "--before and --after are both needed, one trace or more each"
              : "two traces are needed: BEFORE AFTER");
+  }
+  if (const std::string wrong = WrongWithHosts(before, after); !wrong.empty()) {
+    return parser.UsageError(wrong);
   }
   const bool tree = !metrics.tree.empty();
   if (const char* const wrong = WrongWithTree(parser, tree, format)) {

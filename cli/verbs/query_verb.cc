@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_format.h"
 #include "base/posix/output_width.h"
+#include "cli/hosts/host_traces.h"
 #include "cli/program/exit_status.h"
 #include "cli/program/help_texts.h"
 #include "cli/program/interruption.h"
@@ -15,20 +16,19 @@
 #include "cli/program/verb_parser.h"
 #include "cli/trace/trace_input.h"
 #include "cli/verbs/query_output.h"
-#include "logformat/description/recorded_part.h"
 #include "rmap/columns/report_tables.h"
-#include "rmap/export/export_tables.h"
+#include "rmap/export/host_tables.h"
 #include "rmap/export/table_query.h"
 
 namespace countrace::cli {
 namespace {
 
-// Prints which tables and columns `trace` has.
-int ListTables(const std::string& trace, const std::string& format,
-               TraceInput& input) {
-  const auto reader = input.Open(trace, TimesUse::kNotNeeded);
-  if (!reader.ok()) return ReportFailure(kQueryVerb.name, reader.status());
-  const auto tables = rmap::TablesOf((*reader)->info());
+// Prints which tables and columns the traces have.
+int ListTables(const VerbParser& parser, const TraceOptions& options,
+               const std::string& format, TraceInput& input) {
+  const auto traces = OpenTraces(options, input, TimesUse::kNotNeeded);
+  if (!traces.ok()) return parser.Fail(traces.status());
+  const auto tables = rmap::TablesOf(traces->traces, traces->clocks);
   if (!tables.ok()) return ReportFailure(kQueryVerb.name, tables.status());
   RowTable list("countrace.tables/1", "columns",
                 {"table", "column", "type", "unit", "meaning"});
@@ -54,14 +54,21 @@ int RunQuery(const Arguments& arguments) {
   parser.AddFlag("--tables", tables);
   AddRangeOptions(parser, range_options);
   parser.AddFormat(format, {"text", "csv", "json", "jsonl"});
+  parser.AddText("--pairs", options.pairs);
   parser.AddNoProgress(options.no_progress);
   if (const auto status = parser.Parse(arguments)) return *status;
   if (tables) {
-    if (parser.is_given("trace") || range_options.given()) {
+    if (parser.is_given("trace")) {
+      options.more_traces.insert(options.more_traces.begin(), options.trace);
+    }
+    if (!sql.empty()) options.trace = sql;
+    const auto hosts = GivenHosts(options);
+    const bool one = options.more_traces.empty();
+    if ((hosts.ok() && hosts->empty() && !one) || range_options.given()) {
       return parser.UsageError(
           "--tables takes no statement and no range: leave them out");
     }
-    return ListTables(sql.empty() ? options.trace : sql, format, input);
+    return ListTables(parser, options, format, input);
   }
   if (const absl::Status fits = CheckRangeOptions(parser, range_options);
       !fits.ok()) {
@@ -72,22 +79,22 @@ int RunQuery(const Arguments& arguments) {
         "say what to select: countrace query 'SELECT comm, on_cpu_ns FROM "
         "processes' TRACE; --tables lists tables and columns");
   }
-  const auto reader = input.Open(options.trace);
-  if (!reader.ok()) return ReportFailure(kQueryVerb.name, reader.status());
-  rmap::TableRange range{.from_ns = logformat::PartBeginNs(
-                             (*reader)->info(), (*reader)->end_ns())};
-  if (range_options.given()) {
-    const auto parsed = ParseRange(range_options, ExtentOf(**reader));
-    if (!parsed.ok()) {
-      return parser.UsageError(std::string(parsed.status().message()));
-    }
-    range = {parsed->from_ns, parsed->to_ns};
-  }
+  const auto traces = OpenTraces(options, input);
+  if (!traces.ok()) return parser.Fail(traces.status());
+  const auto rows = RowsOfEach(*traces, {}, range_options, /*table=*/"");
+  if (!rows.ok()) return parser.Fail(AsUsage(rows.status()));
+  auto all_tables = rmap::TablesOf(traces->traces, traces->clocks);
+  if (!all_tables.ok()) return parser.Fail(all_tables.status());
   const InterruptionGuard guard;
   ProgressBar progress("reading " + options.trace, input.show_progress());
+  const rmap::QuerySource source = {
+      *std::move(all_tables), [&](rmap::TableWriter& writer) {
+        return rmap::ExportTables(traces->traces, traces->clocks, *rows,
+                                  progress.Callback(), writer);
+      }};
   QueryOutput output(format, base::OutputWidth(STDOUT_FILENO));
   const absl::Status status = rmap::QueryTables(
-      **reader, range, sql, progress.Callback(), [] { return IsInterrupted(); },
+      source, sql, [] { return IsInterrupted(); },
       {.on_columns =
            [&](const std::vector<std::string>& names) {
              progress.Clear();

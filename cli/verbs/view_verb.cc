@@ -11,10 +11,12 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "base/posix/temporary_directory.h"
 #include "base/text/name_escape.h"
+#include "cli/hosts/host_traces.h"
 #include "cli/program/exit_status.h"
 #include "cli/program/help_texts.h"
 #include "cli/program/instant.h"
@@ -23,8 +25,8 @@
 #include "cli/program/verb_parser.h"
 #include "cli/trace/recording_copies.h"
 #include "cli/trace/trace_input.h"
-#include "rmap/metrics/tree_over_time.h"
-#include "rmap/tables/input/report_events.h"
+#include "cli/verbs/view_input.h"
+#include "rmap/requests/join_rule.h"
 #include "runtime/recorder/directory/trace_directory.h"
 #include "viewer/server.h"
 
@@ -113,16 +115,6 @@ absl::Status MakeFolder(std::unique_ptr<base::TemporaryDirectory>& folder) {
   return absl::OkStatus();
 }
 
-// What `--join` says, if the trace has it.
-absl::Status Join(const std::string& text, const logformat::TraceInfo& info,
-                  viewer::ServeOptions& serve) {
-  if (text.empty()) return absl::OkStatus();
-  auto rule = rmap::ReadJoinRule(text);
-  if (!rule.ok()) return rule.status();
-  serve.join = *std::move(rule);
-  return rmap::JoinValues::Bind(*serve.join, info).status();
-}
-
 struct ViewCommandLine {
   std::uint64_t port = 0, window_ns = kDefaultWindowNs;
   std::string at, beside, join;
@@ -131,8 +123,16 @@ struct ViewCommandLine {
 };
 
 // What does not go together; empty: nothing.
-std::string Contradiction(const VerbParser& parser,
-                          const ViewCommandLine& line) {
+std::string Contradiction(const VerbParser& parser, const ViewCommandLine& line,
+                          bool of_hosts) {
+  if (of_hosts && (line.live || parser.is_given("--at") ||
+                   parser.is_given("--beside") || !line.sources.empty())) {
+    return "the traces of hosts are whole, in frames of one time: leave out "
+           "--at, --beside, --live and --source";
+  }
+  if (!of_hosts && parser.is_given("--pairs")) {
+    return "--pairs is between hosts: give each trace one, as in HOST=TRACE";
+  }
   if (line.at.empty() &&
       (parser.is_given("--at") || parser.is_given("--window"))) {
     return "--window needs --at, and --at an instant";
@@ -174,21 +174,6 @@ struct LiveCopies {
   }
 };
 
-// The other trace; empty: there is none.
-void RemovePage(const std::string& page) {
-  if (page.empty()) return;
-  ::unlink(page.c_str());
-  ::rmdir(page.substr(0, page.rfind('/')).c_str());
-}
-
-absl::Status CheckRules(const std::vector<std::string>& files,
-                        const logformat::TraceInfo& info) {
-  if (files.empty()) return absl::OkStatus();
-  std::vector<std::string> events;
-  for (const auto& event : rmap::PlanEvents(info)) events.push_back(event.name);
-  return rmap::metrics::TreesOf(files, events).status();
-}
-
 // The second of two traces, if there is one.
 absl::Status SetBeside(TraceInput& input, const ViewCommandLine& line,
                        viewer::ServeOptions& after) {
@@ -203,60 +188,87 @@ absl::Status SetBeside(TraceInput& input, const ViewCommandLine& line,
   return absl::OkStatus();
 }
 
-void AddOptions(VerbParser& parser, ViewCommandLine& line) {
+void AddOptions(VerbParser& parser, ViewCommandLine& line,
+                TraceOptions& options) {
+  parser.AddReadTrace(options);
   parser.AddNumber("--port", line.port, 65535);
   parser.AddFlag("--open", line.open_browser);
   parser.AddFlag("--live", line.live);
   parser.AddText("--beside", line.beside);
   parser.AddText("--join", line.join);
+  parser.AddText("--pairs", options.pairs);
   parser.AddText("--at", line.at);
   parser.AddDuration("--window", line.window_ns);
   parser.AddTexts("--source", line.sources);
   parser.AddTexts("--rules", line.rules);
+  parser.AddNoProgress(options.no_progress);
 }
 
-int RunView(const Arguments& arguments) {
-  VerbParser parser(kViewVerb);
-  TraceOptions options;
-  TraceInput input(kViewVerb.name, options);
-  ViewCommandLine line;
-  parser.AddReadTrace(options);
-  AddOptions(parser, line);
-  parser.AddNoProgress(options.no_progress);
-  if (const auto status = parser.Parse(arguments)) return *status;
-  const std::string contradiction = Contradiction(parser, line);
-  if (!contradiction.empty()) return parser.UsageError(contradiction);
+// What is said while a page is served. The indexes are built on other threads.
+class Terminal {
+ public:
+  Terminal(const std::string& traces, bool show_progress, bool open_browser)
+      : progress_("indexing " + traces, show_progress),
+        open_browser_(open_browser) {}
+  ~Terminal() {
+    if (page_.empty()) return;
+    ::unlink(page_.c_str());
+    ::rmdir(page_.substr(0, page_.rfind('/')).c_str());
+  }
 
+  void Join(viewer::ServeOptions& serve) {
+    serve.progress =
+        [this, draw = progress_.Callback()](const logformat::Progress& done) {
+          const std::lock_guard lock(mutex_);
+          return draw(done);
+        };
+    serve.on_whole = [this] { Clear(); };
+    serve.on_ready = [this](const std::string& url) {
+      const std::lock_guard lock(mutex_);
+      progress_.Clear();
+      PrintData(kViewVerb.name, url + "\n");
+      Say(kViewVerb.name, "open this address in a browser; Ctrl-C ends");
+      if (open_browser_) page_ = OpenBrowser(url);
+    };
+  }
+  void Clear() {
+    const std::lock_guard lock(mutex_);
+    progress_.Clear();
+  }
+
+ private:
+  std::mutex mutex_;
+  ProgressBar progress_;
+  const bool open_browser_;
+  std::string page_;  // for the browser; empty: none
+};
+
+int Failed(const VerbParser& parser, const absl::Status& status) {
+  if (!IsUsage(status)) return ReportFailure(kViewVerb.name, status);
+  return parser.UsageError(std::string(status.message()));
+}
+
+int RunHosts(const VerbParser& parser, const std::vector<GivenHost>& hosts,
+             const TraceOptions& options, const viewer::ServeOptions& all,
+             TraceInput& input, Terminal& terminal) {
+  const auto served = HostsToView(hosts, options, all, input);
+  if (!served.ok()) return Failed(parser, served.status());
+  const absl::Status status = viewer::ServeHosts(*served);
+  terminal.Clear();
+  return status.ok() ? kExitOk : Failed(parser, status);
+}
+
+int RunTrace(const VerbParser& parser, const ViewCommandLine& line,
+             const TraceOptions& options, viewer::ServeOptions& serve,
+             TraceInput& input, Terminal& terminal) {
   const auto reader = input.Open(options.trace);
   if (!reader.ok()) return ReportFailure(kViewVerb.name, reader.status());
-  if (const absl::Status fit = CheckRules(line.rules, (*reader)->info());
-      !fit.ok()) {
-    return ReportFailure(kViewVerb.name, AsUsage(fit));
-  }
+  const absl::Status fit = CheckFit(serve, (*reader)->info());
+  if (!fit.ok()) return Failed(parser, fit);
   const auto directory = input.Directory(options.trace);
   if (!directory.ok()) return ReportFailure(kViewVerb.name, directory.status());
-  ProgressBar progress("indexing " + options.trace, input.show_progress());
-  // The index is built on another thread than the one that serves.
-  std::mutex terminal;
-  viewer::ServeOptions serve;
   serve.trace_path = *directory;
   serve.shown_as = options.trace;
-  serve.sources = line.sources;
-  serve.rule_files = line.rules;
-  const absl::Status joined = Join(line.join, (*reader)->info(), serve);
-  if (!joined.ok()) {
-    return parser.UsageError("--join: " + std::string(joined.message()));
-  }
-  serve.port = static_cast<std::uint16_t>(line.port);
-  serve.progress =
-      [&, draw = progress.Callback()](const logformat::Progress& done) {
-        const std::lock_guard lock(terminal);
-        return draw(done);
-      };
-  serve.on_whole = [&] {
-    const std::lock_guard lock(terminal);
-    progress.Clear();
-  };
   std::string wrong;  // what is wrong with --at
   if (!line.at.empty()) {
     serve.place = [&](const viewer::TimelineIndex& index) {
@@ -271,25 +283,50 @@ int RunView(const Arguments& arguments) {
     if (!begun.ok()) return ReportFailure(kViewVerb.name, begun);
     serve.next_copy = [&copies] { return copies.Next(); };
   }
-  std::string page;
-  serve.on_ready = [&](const std::string& url) {
-    const std::lock_guard lock(terminal);
-    progress.Clear();
-    PrintData(kViewVerb.name, url + "\n");
-    Say(kViewVerb.name, "open this address in a browser; Ctrl-C ends");
-    if (line.open_browser) page = OpenBrowser(url);
-  };
   viewer::ServeOptions after;
   const absl::Status found = SetBeside(input, line, after);
   if (!found.ok()) return ReportFailure(kViewVerb.name, found);
   const absl::Status status = line.beside.empty()
                                   ? viewer::Serve(serve)
                                   : viewer::ServePair(serve, after);
-  RemovePage(page);
-  progress.Clear();
+  terminal.Clear();
   if (!wrong.empty()) return parser.UsageError("--at: " + wrong);
   if (!status.ok()) return ReportFailure(kViewVerb.name, status);
   return kExitOk;
+}
+
+int RunView(const Arguments& arguments) {
+  VerbParser parser(kViewVerb);
+  TraceOptions options;
+  TraceInput input(kViewVerb.name, options);
+  ViewCommandLine line;
+  AddOptions(parser, line, options);
+  if (const auto status = parser.Parse(arguments)) return *status;
+  const auto hosts = GivenHosts(options);
+  if (!hosts.ok()) return Failed(parser, hosts.status());
+  const std::string contradiction =
+      Contradiction(parser, line, !hosts->empty());
+  if (!contradiction.empty()) return parser.UsageError(contradiction);
+
+  Terminal terminal(hosts->empty() ? options.trace : "all hosts",
+                    input.show_progress(), line.open_browser);
+  viewer::ServeOptions serve;
+  terminal.Join(serve);
+  serve.port = static_cast<std::uint16_t>(line.port);
+  serve.sources = line.sources;
+  serve.rule_files = line.rules;
+  if (!line.join.empty()) {
+    auto rule = rmap::ReadJoinRule(line.join);
+    if (!rule.ok()) {
+      return parser.UsageError(
+          absl::StrCat("--join: ", rule.status().message()));
+    }
+    serve.join = *std::move(rule);
+  }
+  if (!hosts->empty()) {
+    return RunHosts(parser, *hosts, options, serve, input, terminal);
+  }
+  return RunTrace(parser, line, options, serve, input, terminal);
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
-#include "rmap/export/export_tables.h"
+#include "rmap/export/sqlite_cursor.h"
 #include "rmap/export/sqlite_database.h"
 #include "rmap/export/sqlite_writer.h"
 
@@ -83,13 +83,11 @@ absl::Status WithTables(const absl::Status& status, const std::string& names) {
 
 // The tables that the statement reads.
 absl::StatusOr<std::set<std::string>> TablesReadBy(
-    const std::string& sql, const logformat::TraceInfo& info) {
+    const std::string& sql, const std::vector<TableSchema>& tables) {
   auto database = SqliteDatabase::Open(":memory:", kQueryName, {});
   if (!database.ok()) return database.status();
-  const auto tables = TablesOf(info);
-  if (!tables.ok()) return tables.status();
   std::string names;
-  for (const TableSchema& table : *tables) {
+  for (const TableSchema& table : tables) {
     absl::Status made = (*database)->Run(CreateTableSql(table));
     if (made.ok()) made = (*database)->Run(CreateViewSql(table));
     if (!made.ok()) return made;
@@ -102,49 +100,24 @@ absl::StatusOr<std::set<std::string>> TablesReadBy(
   return std::move(permission.tables);
 }
 
-Value ColumnValue(sqlite3_stmt* row, int column) {
-  switch (sqlite3_column_type(row, column)) {
-    case SQLITE_INTEGER:
-      return std::int64_t{sqlite3_column_int64(row, column)};
-    case SQLITE_FLOAT:
-      return sqlite3_column_double(row, column);
-    case SQLITE_NULL:
-      return {};
-    default: {
-      const void* const bytes = sqlite3_column_blob(row, column);
-      const auto size =
-          static_cast<std::size_t>(sqlite3_column_bytes(row, column));
-      return std::string_view(static_cast<const char*>(bytes), size);
-    }
-  }
-}
-
-absl::Status Step(SqliteDatabase& database, sqlite3_stmt* statement,
-                  const QuerySink& sink) {
-  const int columns = sqlite3_column_count(statement);
-  std::vector<std::string> names;
-  for (int i = 0; i < columns; ++i) {
-    const char* const name = sqlite3_column_name(statement, i);
-    names.emplace_back(name == nullptr ? "" : name);
-  }
+absl::Status Step(SqliteCursor rows, const QuerySink& sink) {
+  const std::vector<std::string> names = rows.Names();
   sink.on_columns(names);
   std::vector<Value> values(names.size());
-  int code = SQLITE_ROW;
-  while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
-    for (int i = 0; i < columns; ++i) values[i] = ColumnValue(statement, i);
+  while (true) {
+    const auto more = rows.Next();
+    if (!more.ok() || !*more) return more.status();
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = rows.At(i);
     if (!sink.on_row(values)) return absl::OkStatus();
   }
-  return code == SQLITE_DONE ? absl::OkStatus() : database.Error(code, "read");
 }
 
 }  // namespace
 
-absl::Status QueryTables(logformat::TraceReader& reader,
-                         const TableRange& range, const std::string& sql,
-                         const logformat::ProgressCallback& progress,
+absl::Status QueryTables(const QuerySource& source, const std::string& sql,
                          const std::function<bool()>& stop,
                          const QuerySink& sink) {
-  const auto wanted = TablesReadBy(sql, reader.info());
+  const auto wanted = TablesReadBy(sql, source.tables);
   if (!wanted.ok()) return wanted.status();
   auto database = SqliteDatabase::Open("", kQueryName, stop);
   if (!database.ok()) return database.status();
@@ -157,16 +130,14 @@ absl::Status QueryTables(logformat::TraceReader& reader,
   }
   SqliteWriter writer(**database, *wanted);
   absl::StatusOr<std::string> names = "";
-  if (!wanted->empty()) {
-    names = ExportTables(reader, {.range = range}, progress, writer);
-  }
+  if (!wanted->empty()) names = source.write(writer);
   if (!names.ok()) return names.status();
   if (writer.has_other_bytes()) sink.on_other_bytes();
   Permission permission;
   Guard(**database, permission);
-  const auto statement = PrepareOne(**database, sql);
+  auto statement = PrepareOne(**database, sql);
   if (!statement.ok()) return WithTables(statement.status(), *names);
-  return Step(**database, statement->get(), sink);
+  return Step({**database, *std::move(statement)}, sink);
 }
 
 }  // namespace countrace::rmap

@@ -1,7 +1,7 @@
-// One SELECT over the tables of a trace, in a database that is gone afterwards.
+// One SELECT over the tables of traces, in a database that is gone afterwards.
 //
 //   statement --prepared over empty tables--> which tables it reads
-//   trace --ExportTables--> these --statement--> rows
+//   traces --ExportTables--> these --statement--> rows
 //
 // Nothing but these tables can be read, and nothing be written: SQLite's
 // authorizer refuses the rest. Thread: one.
@@ -14,12 +14,17 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "logformat/progress.h"
-#include "logformat/read/trace_reader.h"
+#include "absl/status/statusor.h"
 #include "rmap/export/table_schema.h"
-#include "rmap/pipeline.h"
+#include "rmap/export/table_writer.h"
 
 namespace countrace::rmap {
+
+struct QuerySource {
+  std::vector<TableSchema> tables;  // TablesOf()
+  // ExportTables().
+  std::function<absl::StatusOr<std::string>(TableWriter&)> write;
+};
 
 struct QuerySink {
   // Called once, before the rows.
@@ -31,11 +36,9 @@ struct QuerySink {
   std::function<void()> on_other_bytes;
 };
 
-// Errors: INVALID_ARGUMENT the statement, in SQLite's words; of the reader;
-// CANCELLED `stop` or `progress` said so.
-absl::Status QueryTables(logformat::TraceReader& reader,
-                         const TableRange& range, const std::string& sql,
-                         const logformat::ProgressCallback& progress,
+// Errors: INVALID_ARGUMENT the statement, in SQLite's words; of the source;
+// CANCELLED `stop` said so.
+absl::Status QueryTables(const QuerySource& source, const std::string& sql,
                          const std::function<bool()>& stop,
                          const QuerySink& sink);
 

@@ -89,6 +89,25 @@ Json RowObject(const EventColumns& events,
   return object;
 }
 
+Json HostObject(const ReportHost& host) {
+  Json object = {{"host", host.name},
+                 {"path", host.path},
+                 {"clock", host.clock},
+                 {"offset_ns", host.offset_ns},
+                 {"drift_ppb", host.drift_ppb},
+                 {"within_ns", host.within_ns},
+                 {"begin_ns", host.begin_ns},
+                 {"end_ns", host.end_ns},
+                 {"cpus", host.cpus},
+                 {"records", host.records},
+                 {"discarded_events", host.loss.discarded_events}};
+  if (host.least_drift_ppb != host.most_drift_ppb) {
+    object["bounds"] = {
+        {"drift_ppb", {host.least_drift_ppb, host.most_drift_ppb}}};
+  }
+  return object;
+}
+
 Json TraceObject(const Report& report) {
   Json trace = {{"path", report.path},
                 {"scope", report.scope},
@@ -110,6 +129,9 @@ Json TraceObject(const Report& report) {
                                    ? Json()
                                    : Json(report.own_cost.bpf_ns)},
                 {"own_bpf_sampled_ns", report.own_cost.bpf_sampled_ns}};
+  for (const ReportHost& host : report.hosts) {
+    trace["hosts"].push_back(HostObject(host));
+  }
   if (!report.source.empty()) {
     trace["source"] = report.source;
     trace["not_known"] = report.not_known;

@@ -187,7 +187,9 @@ class TextReport {
       const std::string name = base::EscapeName(
           report_.rows_by == "user"     ? row.user
           : report_.rows_by == "cgroup" ? row.cgroup
-                                        : OwnerText(row.comm, row.pid, 0));
+          : report_.rows_by == "host"
+              ? row.host.Read()
+              : HostText(row) + OwnerText(row.comm, row.pid, 0));
       out_ += absl::StrFormat("  (of the %s of %s, before exec: %s)\n",
                               FormatCell(*row.on_cpu_ns, Unit::kNanoseconds),
                               name, names);

@@ -41,6 +41,10 @@ struct ProbeTime {
   std::uint64_t ns = 0, lo_ns = 0, hi_ns = 0;
 };
 
+// The host that a row is of, in a report of several hosts; absent: of several,
+// or the report is of one.
+using HostName = Rare<std::string>;
+
 // On-CPU time under a name.
 struct ProgramTime {
   std::string comm;
@@ -93,6 +97,7 @@ struct ProcessRow {
   RowBounds bounds;
   bool in_scope = true;  // false: outside the recorded command
   bool marked = false;
+  HostName host;
 };
 
 struct ThreadRow {
@@ -120,6 +125,7 @@ struct ThreadRow {
   Quality quality = Quality::kExact;
   RowBounds bounds;
   Grouped grouped;
+  HostName host;
 };
 
 struct TimeStatistics {  // ns
@@ -207,6 +213,7 @@ struct SegmentRow {
   // segments.
   std::optional<ErrorCounts> errors;
   Grouped grouped;  // of several rows: no percentiles
+  HostName host;
 };
 
 // The cause that ended blocked time.
@@ -254,6 +261,7 @@ struct WakerRow {
   Quality quality = Quality::kExact;
   RowBounds bounds;
   Grouped grouped;
+  HostName host;
 };
 
 // What had the CPU of a thread that waited for it (dispatch/queue_time.h).
@@ -286,6 +294,7 @@ struct PreemptorRow {
   Quality quality = Quality::kExact;
   RowBounds bounds;
   Grouped grouped;
+  HostName host;
 };
 
 // The calls of one system call, over the rows of segments.
@@ -299,6 +308,7 @@ struct SystemCallRow {
   Qualities qualities;
   Quality quality = Quality::kExact;
   RowBounds bounds;
+  HostName host;
 };
 
 // The system calls of a process on one file.
@@ -316,6 +326,7 @@ struct FileRow {
   Quality quality = Quality::kExact;
   RowBounds bounds;
   Grouped grouped;
+  HostName host;
 };
 
 struct HookRow {
@@ -332,6 +343,7 @@ struct HookRow {
   };
   Rare<Requests> requests = {};
   Grouped grouped = {};
+  HostName host = {};
 };
 
 // Page faults of a process of one kind in one range of addresses.
@@ -345,6 +357,7 @@ struct FaultRow {
   std::uint64_t faults = 0;
   std::optional<std::uint64_t> major;  // absent: not recorded
   Grouped grouped;
+  HostName host;
 };
 
 // A level: how long it was up, and what the threads it is of used meanwhile
@@ -363,6 +376,7 @@ struct LevelRow {
   Quality quality = Quality::kExact;
   RowBounds bounds;
   Grouped grouped;
+  HostName host;
 };
 
 struct CpuRow {
@@ -375,6 +389,7 @@ struct CpuRow {
   RowBounds bounds;
   Counts counts;
   ScaledCounts scaled;
+  HostName host;
 };
 
 // Books of a multiplexed event: the accounts as they would be if it had been
@@ -490,19 +505,35 @@ struct WantedRows {
   std::string value = {};
 };
 
+// A host of a report of several (rmap/hosts/merged_report.h).
+struct ReportHost {
+  std::string name, path;
+  std::string clock;  // how it is known on the first host's
+  // The clock at the begin of the trace, and how much it runs fast.
+  std::int64_t offset_ns = 0, drift_ppb = 0;
+  std::int64_t least_drift_ppb = 0, most_drift_ppb = 0;  // limits of that
+  // Times of the host are at most this far from the truth; 0: exact.
+  std::uint64_t within_ns = 0;
+  std::uint64_t begin_ns = 0, end_ns = 0;  // on the first host's clock
+  std::uint32_t cpus = 0;
+  std::uint64_t records = 0;
+  Loss loss;
+};
+
 struct Samples;      // rmap/result/samples.h
 struct SampleTable;  // rmap/result/sample_table.h
 struct TreeTable;    // rmap/result/tree_table.h
 
 struct Report {
   std::string path;
+  std::vector<ReportHost> hosts;   // none: the report is of one trace
   std::string scope;               // "hooks", "command", "system"
   std::string count;               // what is counted; see gating.h
   std::vector<std::string> marks;  // the marks that select processes
   std::string command, hostname, kernel_release;
+  std::vector<std::pair<const char*, std::string>> host_ids;  // IdsOf()
   std::vector<logformat::TriggerFiring> triggers;  // why it was taken
-  // For an imported trace: TraceInfo's source.
-  std::string source;
+  std::string source;  // for an imported trace: TraceInfo's source
   std::vector<std::string> not_known;
   std::uint64_t begin_ns = 0, end_ns = 0;
   bool of_range = false;  // a part of the trace (TableRange)

@@ -25,7 +25,8 @@ bool IsOfProcess(const std::string& field) {
   return field == "user" || field == "cgroup" || field == "process";
 }
 bool IsOfOwner(const std::string& field) {
-  return IsOfProcess(field) || field == "comm" || field == "thread";
+  return IsOfProcess(field) || field == "host" || field == "comm" ||
+         field == "thread";
 }
 
 template <typename Row>
@@ -139,6 +140,7 @@ using Owners = std::map<ProcessIndex, ProcessRow>;
 template <typename Row>
 Cell OwnerOf(const std::string& field, const Owners& owners, const Row& row) {
   if (field == "comm") return row.comm;
+  if (field == "host") return row.host.Read();
   ProcessIndex process{};
   if constexpr (requires { row.process; }) {
     process = row.process;
@@ -260,6 +262,7 @@ std::vector<Row> SumsOf(const std::string& field, const Table<Row>& table,
       continue;
     }
     Row& sum = sums[place->second].row;
+    if (sum.host.Read() != row.host.Read()) sum.host = HostName();
     if constexpr (requires { sum.bounds; }) {
       RowBounds bounds;
       limits.Add(sum, row, bounds);
@@ -276,7 +279,7 @@ std::vector<Row> SumsOf(const std::string& field, const Table<Row>& table,
   for (RowSum<Row>& sum : sums) {
     sum.numbers = order.Of(sum.row);
     if constexpr (requires { sum.row.grouped; }) {
-      if (field == "user" || field == "cgroup") {
+      if (field == "user" || field == "cgroup" || field == "host") {
         sum.row.grouped.value = std::get<std::string>(sum.owner);
       }
     }
@@ -322,7 +325,7 @@ absl::Status CheckGroups(const std::string& field, const Report& report,
   std::string message = absl::StrFormat(
       "--group-by %s: %s", base::EscapeName(field),
       table == ReportBy::kDefault
-          ? "without --by it takes process, comm, user or cgroup"
+          ? "without --by it takes process, comm, user, cgroup or host"
           : absl::StrFormat("rows of %s have none", TableName(table)));
   if (!able.empty()) {
     message += "; --by " + absl::StrJoin(able, ", ") + " have";

@@ -13,8 +13,8 @@ import unittest
 
 VERBS = ["record", "report", "annotate", "diff", "query", "state", "view", "replay",
          "script", "info",
-         "verify", "recover", "export", "import", "hooks", "snapshot", "stat",
-         "list", "doctor", "help", "version"]
+         "verify", "recover", "export", "load", "import", "hooks", "snapshot",
+         "stat", "list", "doctor", "help", "version"]
 
 
 class Programs:

@@ -86,7 +86,8 @@ class Traces(HelloTrace):
     def test_script_prints_each_record_once(self):
         done = run("script", "hello.ctf")
         self.assertEqual((0, ""), (done.returncode, done.stderr))
-        lines = done.stdout.splitlines()
+        lines = [line for line in done.stdout.splitlines()
+                 if "clock_sample" not in line]
         self.assertEqual(300, len(lines))  # enter, exit, point; 100 rounds
 
     def test_script_agrees_with_babeltrace2(self):

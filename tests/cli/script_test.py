@@ -18,7 +18,7 @@ import unittest
 COUNTRACE, DOC_TRACES, SERVER_TRACES, HELLO_HOOKS = sys.argv[1:5]
 KINDS = ("dispatch", "counters", "fork", "exec", "comm", "exit", "fault",
          "process_state", "switch_in", "wakeup")
-LINE = re.compile(r"\[(\d+)\.(\d{9})\] (?:cpu-(\d+)|(\d+)/(\d+)) (\S+?):"
+LINE = re.compile(r"\[(\d+)\.(\d{9})\] (?:cpu-(\d+)|(\d+)/(\d+)|clock) (\S+?):"
                   r"(?: (\{.*\}))?$")
 
 
@@ -45,7 +45,7 @@ class Record:
         self.cpu = None if cpu is None else int(cpu)
         self.hook = re.sub("__(enter|exit)$", "", self.event)
         self.fields = fields or ""
-        if cpu is None:
+        if pid is not None:
             self.pids, self.tids = {int(pid)}, {int(tid)}
         else:
             self.pids = self.ids("pid")
@@ -174,7 +174,9 @@ class Filters(unittest.TestCase):
             for record, entry in zip(records, objects):
                 self.assertEqual(record.time_ns, entry["time_ns"])
                 self.assertEqual(record.event, entry["event"])
-                if record.cpu is None:
+                if record.event == "clock_sample":
+                    self.assertFalse({"tid", "pid", "cpu"} & set(entry))
+                elif record.cpu is None:
                     self.assertEqual(record.tids, {entry["tid"]})
                     self.assertEqual(record.pids, {entry["pid"]})
                 else:

@@ -37,7 +37,7 @@ class Flight(running.Running):
     def check_sound(self, trace):
         self.assertIn('sound', running.countrace('verify', trace).stdout)
         events, _, errors = babeltrace_counts(trace)
-        self.assertEqual(events, len(running.script(trace)))
+        self.assertEqual(events, len(running.all_lines(trace)))
         self.assertNotIn('Error', errors)
 
     def check_newest(self, ticks):

@@ -58,7 +58,8 @@ def recorded(trace):
     """(records of thread streams, discarded) according to `script` and
     `report`."""
     loss = report(trace)['loss']
-    return count_lines(trace), loss['discarded_events'], loss['by_cause']
+    records = count_lines(trace) - count_lines(trace, '] clock clock_sample: ')
+    return records, loss['discarded_events'], loss['by_cause']
 
 
 class Recorded(Recording):

@@ -700,7 +700,7 @@ class Samples(Recording):
                  'no samples of a thread half of a process x'),
                 (['--by', 'segment', '--thread', 'half'], 2,
                  '--by thread, waker, preemptor, level have'),
-                (['--group-by', 'thread'], 2, 'it takes process, comm, user or cgroup'),
+                (['--group-by', 'thread'], 2, 'it takes process, comm, user, cgroup or host'),
                 (['--by', 'function', '--sort', 'comm'], 2, 'unknown field `comm`'),
                 (['--by', 'function', '--group-by', 'tid'], 2, 'of samples it takes thread')):
             done = run(COUNTRACE, 'report', *words, self.trace)

@@ -19,17 +19,20 @@ constexpr std::string_view kProvider = "syscall:";
 
 std::vector<SystemCallRow> SystemCallRows(
     const std::vector<SegmentRow>& segments) {
-  std::map<std::string, std::pair<SystemCallRow, CallLimits>> sums;
+  using Key = std::pair<std::string, std::string>;  // segment, host
+  std::map<Key, std::pair<SystemCallRow, CallLimits>> sums;
   for (const SegmentRow& segment : segments) {
     if (!segment.errors) continue;  // not a system call
-    auto& [row, limits] = sums[segment.segment];
+    auto& [row, limits] = sums[{segment.segment, segment.host.Read()}];
+    row.host = segment.host;
     ++row.processes;
     AddCalls(segment, row);
     limits.Add(segment);
   }
   std::vector<SystemCallRow> rows;
-  for (auto& [name, sum] : sums) {
+  for (auto& [key, sum] : sums) {
     auto& [row, limits] = sum;
+    const std::string& name = key.first;
     // Those of 32-bit programs (syscall32:read) keep their provider.
     row.syscall =
         name.starts_with(kProvider) ? name.substr(kProvider.size()) : name;

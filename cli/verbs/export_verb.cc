@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "base/posix/temporary_directory.h"
+#include "cli/hosts/host_traces.h"
 #include "cli/program/exit_status.h"
 #include "cli/program/help_texts.h"
 #include "cli/program/instant.h"
@@ -16,8 +17,9 @@
 #include "cli/program/range_options.h"
 #include "cli/program/verb.h"
 #include "cli/program/verb_parser.h"
-#include "cli/trace/table_export.h"
 #include "cli/trace/trace_input.h"
+#include "cli/verbs/table_export.h"
+#include "logformat/description/trace_description.h"
 #include "viewer/index/open/open_or_build.h"
 #include "viewer/offline/index_module.h"
 #include "viewer/offline/page_file.h"
@@ -51,6 +53,7 @@ struct ExportOptions {
   TraceOptions trace;
   TableExport tables;  // of all formats
   bool force = false;
+  bool with_ids = false;  // --to html
 };
 
 // --to html.
@@ -102,12 +105,15 @@ int ExportPage(const VerbParser& parser, const ExportOptions& options,
   if (!notes.ok()) {
     Say(kExportVerb.name, "no notes: " + std::string(notes.status().message()));
   }
+  auto ids = logformat::IdsOf((*reader)->info());
+  if (!options.with_ids) ids.clear();
   ProgressBar writing("writing " + output, input.show_progress());
   const absl::Status written = viewer::WritePageFile(
       **index, {.path = output,
                 .module = viewer::IndexModule(),
                 .samples = *std::move(samples),
                 .notes = notes.ok() ? notes->dump() : "[]",
+                .ids = ids,
                 .progress = writing.Callback()});
   writing.Clear();
   if (!written.ok()) return ReportFailure(kExportVerb.name, written);
@@ -141,6 +147,8 @@ absl::Status CheckOptions(const VerbParser& parser,
               tables.format + ", which holds all: choose there";
   } else if (tables.format == "perfetto" && tables.range.given()) {
     message = "--from, --until and --at are not for --to perfetto";
+  } else if (options.with_ids && tables.format != "html") {
+    message = "--with-ids is for --to html; the others have them in `meta`";
   } else if (!text && !tables.where.empty()) {
     message = "--where is for --to csv and jsonl";
   } else {
@@ -165,12 +173,23 @@ int RunExport(const Arguments& arguments) {
   parser.AddText("--where", options.tables.where);
   parser.AddText("--output", options.tables.output);
   parser.AddFlag("--no-texts", options.tables.no_texts);
+  parser.AddFlag("--with-ids", options.with_ids);
   parser.AddFlag("--force", options.force);
+  parser.AddText("--pairs", options.trace.pairs);
   parser.AddNoProgress(options.trace.no_progress);
   if (const auto status = parser.Parse(arguments)) return *status;
   if (options.tables.output == "-") options.tables.output.clear();
   if (const absl::Status fits = CheckOptions(parser, options); !fits.ok()) {
     return parser.UsageError(std::string(fits.message()));
+  }
+  const auto hosts = GivenHosts(options.trace);
+  if (!hosts.ok()) return parser.Fail(hosts.status());
+  const bool of_hosts = !hosts->empty() || !options.trace.pairs.empty();
+  if (of_hosts && !options.tables.is_tables()) {
+    return parser.UsageError(absl::StrFormat(
+        "--to %s holds one trace: --to sqlite, csv and jsonl take those of "
+        "several hosts",
+        options.tables.format));
   }
   const std::string& output = options.tables.output;
   if (!output.empty()) {
@@ -181,12 +200,8 @@ int RunExport(const Arguments& arguments) {
     return ExportPage(parser, options, input);
   }
   const absl::Status written =
-      ExportAsTables(options.trace.trace, options.tables, input);
-  if (written.ok()) return kExitOk;
-  if (IsUsage(written)) {
-    return parser.UsageError(std::string(written.message()));
-  }
-  return ReportFailure(kExportVerb.name, written);
+      ExportAsTables(options.trace, options.tables, input);
+  return written.ok() ? kExitOk : parser.Fail(written);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "cli/trace/table_export.h"
+#include "cli/verbs/table_export.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -11,6 +11,7 @@
 #include "base/posix/errno_status.h"
 #include "base/posix/pending_file.h"
 #include "base/text/name_escape.h"
+#include "cli/hosts/host_traces.h"
 #include "cli/program/exit_status.h"
 #include "cli/program/interruption.h"
 #include "cli/program/progress_bar.h"
@@ -19,9 +20,10 @@
 #include "logformat/sample_points.h"
 #include "logformat/system_call_exit.h"
 #include "rmap/columns/report_tables.h"
-#include "rmap/export/export_tables.h"
+#include "rmap/export/host_tables.h"
 #include "rmap/export/perfetto/perfetto_export.h"
 #include "rmap/export/profile.h"
+#include "rmap/export/report_table.h"
 #include "rmap/export/sqlite_database.h"
 #include "rmap/export/sqlite_writer.h"
 #include "rmap/export/streamed_tables.h"
@@ -38,28 +40,17 @@ absl::Status Print(std::string_view text) {
   return base::OutputStatus(errno, "Cannot write to standard output");
 }
 
-// Errors: INVALID_ARGUMENT the trace has no such rows.
-absl::StatusOr<rmap::ExportRows> RowsOf(const logformat::TraceReader& reader,
-                                        const TableExport& wanted) {
+// Errors: INVALID_ARGUMENT a trace has no such rows.
+absl::StatusOr<std::vector<rmap::ExportRows>> RowsOf(
+    const HostTraces& traces, const TableExport& wanted) {
   rmap::ExportRows rows = {.owners = {wanted.process, wanted.thread},
                            .texts = !wanted.no_texts};
-  rows.range.from_ns = logformat::PartBeginNs(reader.info(), reader.end_ns());
-  if (wanted.range.given()) {
-    const auto range = ParseRange(wanted.range, ExtentOf(reader));
-    if (!range.ok()) {
-      return absl::InvalidArgumentError(range.status().message());
-    }
-    rows.range = {range->from_ns, range->to_ns};
-  }
   if (!wanted.where.empty()) {
     auto where = rmap::where::ParseWhere(wanted.where);
     if (!where.ok()) return where.status();
     rows.where = *std::move(where);
   }
-  if (wanted.table.empty()) return rows;
-  const absl::Status fits = rmap::CheckRows(rows, wanted.table, reader.info());
-  if (!fits.ok()) return fits;
-  return rows;
+  return RowsOfEach(traces, rows, wanted.range, wanted.table);
 }
 
 void SayOtherBytes(const TableExport& wanted) {
@@ -72,7 +63,8 @@ void SayOtherBytes(const TableExport& wanted) {
 
 // Texts are anyone's file names, statements, passwords: the one who passes the
 // file on must know. Names of sampled code are none of them.
-void SayTexts(const TableExport& wanted, const logformat::TraceInfo& info) {
+// Returns: it said so.
+bool SayTexts(const TableExport& wanted, const logformat::TraceInfo& info) {
   const auto holds = [&](const char* table) {
     return wanted.format == "sqlite" || wanted.table == table;
   };
@@ -90,7 +82,7 @@ void SayTexts(const TableExport& wanted, const logformat::TraceInfo& info) {
     if (texts && inside && !code)
       hooks.push_back(base::EscapeName(hook.FullName()));
   }
-  if (wanted.no_texts || hooks.empty()) return;
+  if (wanted.no_texts || hooks.empty()) return false;
   constexpr std::size_t kMost = 3;
   const bool more = hooks.size() > kMost;
   if (more) hooks.resize(kMost);
@@ -98,20 +90,21 @@ void SayTexts(const TableExport& wanted, const logformat::TraceInfo& info) {
       absl::StrFormat("texts that hooks stored are inside (%s%s); --no-texts "
                       "leaves them out",
                       absl::StrJoin(hooks, ", "), more ? ", ..." : ""));
+  return true;
 }
 
-absl::Status WriteDatabase(logformat::TraceReader& reader,
-                           const TableExport& wanted,
-                           const rmap::ExportRows& rows,
-                           const logformat::ProgressCallback& progress,
+// Writes the tables that a writer takes.
+using WriteTables = std::function<absl::Status(rmap::TableWriter&)>;
+
+absl::Status WriteDatabase(const TableExport& wanted, const WriteTables& write,
                            const base::PendingFile& file) {
   const auto database = rmap::SqliteDatabase::Open(
       file.temporary(), wanted.output, [] { return IsInterrupted(); });
   if (!database.ok()) return database.status();
   rmap::SqliteWriter writer(**database);
-  const auto names = rmap::ExportTables(reader, rows, progress, writer);
+  absl::Status written = write(writer);
   if (writer.has_other_bytes()) SayOtherBytes(wanted);
-  return names.status();
+  return written;
 }
 
 absl::StatusOr<std::string> ProfileText(
@@ -136,19 +129,22 @@ std::vector<std::string> TableNames() {
   std::vector<std::string> names;
   rmap::ForEachTable(
       [&](const auto& table) { names.emplace_back(table.name); });
-  names.emplace_back("books");
+  names.emplace_back(rmap::kBooksTable);
+  names.emplace_back(rmap::kEventsTable);
   for (const rmap::TableSchema& table : rmap::StreamedTables()) {
     names.push_back(table.name);
   }
+  names.emplace_back("hosts");
   return names;
 }
 
-absl::Status ExportAsTables(const std::string& trace, const TableExport& wanted,
-                            TraceInput& input) {
-  const auto reader = input.Open(trace);
-  if (!reader.ok()) return reader.status();
-  const auto rows = RowsOf(**reader, wanted);
+absl::Status ExportAsTables(const TraceOptions& options,
+                            const TableExport& wanted, TraceInput& input) {
+  const auto traces = OpenTraces(options, input);
+  if (!traces.ok()) return traces.status();
+  const auto rows = RowsOf(*traces, wanted);
   if (!rows.ok()) return AsUsage(rows.status());
+  logformat::TraceReader& reader = *traces->readers[0];
   const InterruptionGuard guard;  // from where there is something to remove
   base::PendingFile file(wanted.output);
   const bool to_file = !wanted.output.empty();
@@ -156,31 +152,38 @@ absl::Status ExportAsTables(const std::string& trace, const TableExport& wanted,
     const absl::Status made = file.Create();
     if (!made.ok()) return made;
   }
-  ProgressBar progress("exporting " + trace, input.show_progress());
+  ProgressBar progress("exporting " + options.trace, input.show_progress());
   const auto write = [&](std::string_view text) {
     return to_file ? file.Append(text) : Print(text);
   };
+  const WriteTables write_tables = [&](rmap::TableWriter& writer) {
+    return rmap::ExportTables(traces->traces, traces->clocks, *rows,
+                              progress.Callback(), writer)
+        .status();
+  };
   absl::Status written;
   if (wanted.is_profile()) {
-    const auto text = ProfileText(**reader, wanted, *rows, progress.Callback());
+    const auto text =
+        ProfileText(reader, wanted, rows->front(), progress.Callback());
     written = text.ok() ? write(*text) : text.status();
   } else if (wanted.format == "perfetto") {
-    written =
-        rmap::ExportPerfetto(**reader, rows->texts, progress.Callback(), write);
+    written = rmap::ExportPerfetto(reader, rows->front().texts,
+                                   progress.Callback(), write);
   } else if (wanted.format == "sqlite") {
-    written = WriteDatabase(**reader, wanted, *rows, progress.Callback(), file);
+    written = WriteDatabase(wanted, write_tables, file);
   } else {
     rmap::TextWriter writer(wanted.format == "csv"
                                 ? rmap::TextFormat::kCsv
                                 : rmap::TextFormat::kJsonLines,
                             wanted.table, write);
-    written = rmap::ExportTables(**reader, *rows, progress.Callback(), writer)
-                  .status();
+    written = write_tables(writer);
     if (writer.has_other_bytes()) SayOtherBytes(wanted);
   }
   progress.Clear();
   if (!written.ok()) return written;
-  SayTexts(wanted, (*reader)->info());
+  for (const auto& of : traces->readers) {
+    if (SayTexts(wanted, of->info())) break;
+  }
   if (to_file) return file.Commit();
   return std::fflush(stdout) == 0 ? absl::OkStatus() : Print("\n");
 }

@@ -1,6 +1,6 @@
 // `countrace export` of all but --to html.
-#ifndef COUNTRACE_CLI_TRACE_TABLE_EXPORT_H_
-#define COUNTRACE_CLI_TRACE_TABLE_EXPORT_H_
+#ifndef COUNTRACE_CLI_VERBS_TABLE_EXPORT_H_
+#define COUNTRACE_CLI_VERBS_TABLE_EXPORT_H_
 
 #include <string>
 #include <vector>
@@ -20,6 +20,8 @@ struct TableExport {
   std::string process, thread, where;  // of csv, jsonl and profiles
   bool no_texts = false;               // without those that hooks stored
 
+  // Only these can hold several hosts.
+  bool is_tables() const { return is_text_table() || format == "sqlite"; }
   bool is_text() const {
     return is_text_table() || format == "folded" || format == "callgrind";
   }
@@ -34,9 +36,9 @@ std::vector<std::string> TableNames();
 
 // Errors: as rmap::ExportTables() and rmap::ExportPerfetto(); wrong usage
 // (IsUsage()): the rows.
-absl::Status ExportAsTables(const std::string& trace, const TableExport& wanted,
-                            TraceInput& input);
+absl::Status ExportAsTables(const TraceOptions& options,
+                            const TableExport& wanted, TraceInput& input);
 
 }  // namespace countrace::cli
 
-#endif  // COUNTRACE_CLI_TRACE_TABLE_EXPORT_H_
+#endif  // COUNTRACE_CLI_VERBS_TABLE_EXPORT_H_
