@@ -1,4 +1,4 @@
-// Serves one trace's timeline on loopback (viewer/API.md).
+// Serves timelines on loopback: of one trace, or of several (viewer/API.md).
 #ifndef COUNTRACE_VIEWER_SERVER_H_
 #define COUNTRACE_VIEWER_SERVER_H_
 
@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "logformat/progress.h"
+#include "rmap/hosts/host_clock.h"
 #include "rmap/requests/join_rule.h"
 #include "viewer/index/file/timeline_index.h"
 
@@ -55,6 +56,18 @@ absl::Status Serve(const ServeOptions& options);
 // part count; `before.progress` has the sum of both; there is no place and
 // there are no sources.
 absl::Status ServePair(const ServeOptions& before, const ServeOptions& after);
+
+// A host's trace, one of several.
+struct ServedHost {
+  ServeOptions options;
+  std::string name;
+  rmap::HostClock clock;                   // against the first host's
+  std::uint64_t begin_ns = 0, end_ns = 0;  // of the trace, on its own clock
+};
+// The same of several hosts on the time of the first one; requests are joined,
+// and what ServePair() has of `before` is here of the first. Requires: at least
+// one.
+absl::Status ServeHosts(const std::vector<ServedHost>& hosts);
 
 }  // namespace countrace::viewer
 

@@ -32,7 +32,7 @@ async function framesOf({url}) {
   const frames = [];
   for (const folder of ['/a/', '/b/']) {
     for (let i = 0; ; ++i) {
-      const frame = session.page.frames().find((one) => new URL(one.url()).pathname === folder);
+      const frame = session.page.frames().find((one) => new URL(one.url() || 'about:blank').pathname === folder);
       if (frame && await frame.evaluate('Boolean(window.__pv?.ready)').catch(() => false)) {
         frames.push(frame);
         break;

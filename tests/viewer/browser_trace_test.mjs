@@ -134,7 +134,7 @@ try {
     const records = run('script', '--format', 'jsonl', trace).trim().split('\n').map((line) => {
       const {time_ns: time, ...record} = JSON.parse(line.replace(/"time_ns":(\d+)/, '"time_ns":"$1"'));
       return {...record, t: Number(BigInt(time) - begin)};
-    });
+    }).filter(({event}) => event !== 'clock_sample');  // no event of the timeline
     const plain = ({nth, ...record}) => record;
     await tab('Events');
     for (const share of [0, 0.7]) {

@@ -44,7 +44,7 @@ HttpResponse ViewerSite::Route(const HttpRequest& request) const {
       // From a file (`--open`): a redirect would count as a foreign request,
       // and come without the cookie. The page itself removes the token.
       if (request.fetch_site == "cross-site") {
-        HttpResponse page = AssetAt("/");
+        HttpResponse page = AssetAt(page_);
         page.headers.emplace_back("Set-Cookie", guard_.Cookie());
         return page;
       }
@@ -62,7 +62,7 @@ HttpResponse ViewerSite::Route(const HttpRequest& request) const {
   if (path.substr(0, kApi.size()) == kApi) {
     return AnswerApi(indexes_, events_, request, sources_);
   }
-  HttpResponse page = AssetAt(path);
+  HttpResponse page = AssetAt(path == "/" ? page_ : path);
   if (page.status == 200 && request.method != "GET" &&
       request.method != "HEAD") {
     HttpResponse response = Plain(405, "Only GET is allowed here\n");

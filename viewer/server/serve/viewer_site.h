@@ -4,6 +4,9 @@
 #ifndef COUNTRACE_VIEWER_SERVER_SERVE_VIEWER_SITE_H_
 #define COUNTRACE_VIEWER_SERVER_SERVE_VIEWER_SITE_H_
 
+#include <string>
+#include <utility>
+
 #include "viewer/server/api/served_indexes.h"
 #include "viewer/server/api/source_files.h"
 #include "viewer/server/http/http_message.h"
@@ -15,13 +18,15 @@ namespace countrace::viewer {
 class ViewerSite {
  public:
   // `indexes`, `events` (may be null: no trace) and `sources` (may be null:
-  // none were named) must outlive the site.
+  // none were named) must outlive the site. `page`: the asset that "/" shows.
   ViewerSite(const ServedIndexes& indexes, const TraceEvents* events,
-             RequestGuard guard, const SourceFiles* sources = nullptr)
+             RequestGuard guard, const SourceFiles* sources = nullptr,
+             std::string page = "/")
       : indexes_(indexes),
         events_(events),
         sources_(sources),
-        guard_(std::move(guard)) {}
+        guard_(std::move(guard)),
+        page_(std::move(page)) {}
 
   HttpResponse Answer(const HttpRequest& request) const;
   const RequestGuard& guard() const { return guard_; }
@@ -33,6 +38,7 @@ class ViewerSite {
   const TraceEvents* events_;
   const SourceFiles* sources_;
   RequestGuard guard_;
+  const std::string page_;
 };
 
 }  // namespace countrace::viewer

@@ -8,7 +8,7 @@ import {type Backend, SERVER} from './api/backend';
 import {ApiError, Client, isLost} from './api/client';
 import type {Growth} from './api/schema';
 import {Application} from './app/application';
-import {inPair} from './core/frame';
+import {forgetToken, inPair} from './core/frame';
 import {Names} from './core/names';
 import {addressAtEnd, addressWhenLonger, firstAddress, isAtEnd} from './app/page_address';
 import {App} from './app/app';
@@ -19,14 +19,6 @@ import type {TimelineEngine} from './timeline/timeline_engine';
 
 const GROWTH_MS = 500; // between two questions for a longer index
 const LIVE_MS = 100; // the same, of a recording that goes on
-
-// Opened by a file (`--open`) the token is still in the address.
-function forgetToken(): void {
-  const url = new URL(location.href);
-  if (!url.searchParams.has('token')) return;
-  url.searchParams.delete('token');
-  history.replaceState(null, '', url.pathname + url.search + url.hash);
-}
 
 let shown: Application|null = null;
 let backend: Backend = SERVER;
@@ -89,7 +81,7 @@ async function show(root: HTMLElement, growth: Growth, address: () => string|nul
   return app;
 }
 
-// What a page that is one of two shows.
+// What a page that is one of several shows.
 let onStage: Signal<Application>|null = null;
 function showInPair(app: Application): void {
   // Threads are in sight, where the height is shared.

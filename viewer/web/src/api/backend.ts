@@ -13,7 +13,7 @@ export interface Backend {
 
 export const SERVER: Backend = {
   hasTrace: true,
-  // Relative: of two traces side by side, each page has a folder of its own.
+  // Relative: of several traces in frames, each page has a folder of its own.
   async ask(path, init) {
     const response = await fetch(`api/v1/${path}`, init);
     return {status: response.status, body: await response.arrayBuffer()};

@@ -364,3 +364,13 @@ export const COLUMN_OUTSIDE = 8;
 export const COUNTER_GAP = 1;
 export const COUNTER_BOUNDED = 2;
 export const COUNTER_EMPTY = 4;
+
+// One of several whose traces are in frames.
+export interface Host {
+  name: string;
+  folder: string; // of its page
+  how: string; // its clock is known
+  within_ns: number; // at most so far from the truth; 0: exact
+  clock: [HostInstant, HostInstant]; // it runs evenly; the first is the trace's begin
+}
+type HostInstant = [own_ns: string, common_ns: string];

@@ -1,8 +1,8 @@
-// What the page of one trace gives to the page that shows two (pair.tsx): its
+// What the page of one trace gives to the page that shows several (pair.tsx): its
 // stage, and its toolbar and dock, which it draws into that page.
 
 import type {ReadonlySignal} from '@preact/signals-core';
-import {computed} from '@preact/signals-core';
+import {computed, effect} from '@preact/signals-core';
 import {type ComponentChild, render} from 'preact';
 
 import type {Application} from './application';
@@ -21,6 +21,10 @@ export interface PairFrame extends Stage {
   drawDock(root: HTMLElement): void;
   // A key of the page around does what it does here.
   press(event: KeyboardEvent): void;
+  // Calls `chosen` with the request that the user chose here; null: none any more.
+  onRequest(chosen: (id: string|null) => void): void;
+  // Follows that of another page, where it is.
+  followRequest(id: string|null): void;
 }
 
 // Again for each index, and as names come.
@@ -53,5 +57,9 @@ export function pairFrameOf(shown: ReadonlySignal<Application>): PairFrame {
     )),
     drawDock: (root) => part(root, (app) => <Dock key={app.core.client.index} app={app} />),
     press: (event) => pressKey(shown.peek().core, event),
+    onRequest: (chosen) => void effect(() => {
+      shown.value.follow.onChoice = chosen;
+    }),
+    followRequest: (id) => shown.peek().follow.accompany(id),
   };
 }

@@ -5,7 +5,6 @@ import {useMemo} from 'preact/hooks';
 
 import type {Application} from './application';
 import {type Follow, FOLLOWS, SPEEDS, STEP_KINDS, type StepChoice, stepName} from '../core/playback';
-import {endNs} from '../core/viewport';
 import {formatDuration, formatInstant, slownessOf} from '../core/units';
 import {FindBox} from '../find/find_box';
 import {safePalette, theme} from '../core/theme';
@@ -31,6 +30,7 @@ function Clock({app}: {app: Application}) {
   const {core, replay} = app;
   const play = useSignal(core.playback.play);
   const view = useSignal(core.view.viewport);
+  const inSight = core.view.inSight();
   const selection = useSignal(core.range.chosen);
   return (
     <>
@@ -39,7 +39,7 @@ function Clock({app}: {app: Application}) {
         {selection ? <span class="chip">selected {formatDuration(selection.to - selection.from)}</span> : null}
         {play.playing ?
           <span class="pace" title="Speed of the replay">{replay.transport.paceText()}</span> : selection ? null :
-          <span title="Visible window">{formatDuration(Math.min(endNs(view), core.durationNs) - Math.max(view.startNs, 0))} in view</span>}
+          <span title="Visible window">{formatDuration(inSight.to - inSight.from)} in view</span>}
       </div>
     </>
   );

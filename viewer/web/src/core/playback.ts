@@ -4,6 +4,7 @@
 import {type Signal, signal} from '@preact/signals-core';
 
 import type {TraceInfo} from '../api/schema';
+import type {Span} from './range';
 
 export const STEP_KINDS = ['any', 'record', 'hook', 'segment', 'dispatch', 'interrupt', 'loss'] as const;
 export type StepChoice = typeof STEP_KINDS[number];
@@ -24,14 +25,17 @@ export class Playback {
   readonly running: Signal<ReadonlySet<number>> = signal(new Set());
   runBegin = 0; // the playhead when it began to play; 0: since then set by hand
 
-  constructor(private readonly durationNs: number, readonly usualSpeed = REAL_TIME) {
+  limits: Span; // where it may be: in the trace, or in the time of all that are in step
+
+  constructor(durationNs: number, readonly usualSpeed = REAL_TIME) {
+    this.limits = {from: 0, to: durationNs};
     this.play = signal({at: 0, playing: false, speed: usualSpeed});
   }
 
   // By hand.
   moveTo(at: number): void {
     this.runBegin = 0;
-    this.play.value = {...this.play.value, at: Math.min(Math.max(at, 0), this.durationNs)};
+    this.play.value = {...this.play.value, at: Math.min(Math.max(at, this.limits.from), this.limits.to)};
   }
   pause(): void {
     this.play.value = {...this.play.value, playing: false};

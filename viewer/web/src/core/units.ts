@@ -33,6 +33,7 @@ export function slownessOf(nsPerSecond: number): string {
 // An instant, as exactly as the step between neighbours needs: "1.204 512 s"
 // with groups of three decimals.
 export function formatInstant(value: number, stepNs: number): string {
+  if (value < 0) return `-${formatInstant(-value, stepNs)}`;
   const decimals = stepNs >= 1e9 ? 0 : stepNs >= 1e6 ? 3 : stepNs >= 1e3 ? 6 : 9;
   const whole = Math.floor(value / 1e9);
   if (decimals === 0) return `${whole}${THIN}s`;

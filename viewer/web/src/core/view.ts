@@ -2,6 +2,7 @@
 
 import {type Signal, signal} from '@preact/signals-core';
 
+import type {Span} from './range';
 import * as viewport from './viewport';
 import type {Viewport} from './viewport';
 
@@ -12,8 +13,10 @@ export class View {
   contentHeight: () => number = () => 0; // of all rows
   // Called before the view jumps: Back returns to what is shown now.
   onJump: () => void = () => undefined;
+  limits: Span; // what it may show: the trace, or the time of all that are in step
 
   constructor(private readonly durationNs: number) {
+    this.limits = {from: 0, to: durationNs};
     this.viewport = signal(viewport.clamp({startNs: 0, nsPerPx: durationNs / 1000, widthPx: 1000}, durationNs));
   }
 
@@ -22,13 +25,13 @@ export class View {
     this.height.value = heightPx;
     if (widthPx <= 0 || widthPx === view.widthPx) return;
     const span = view.nsPerPx * view.widthPx;
-    this.viewport.value = viewport.clamp({startNs: view.startNs, nsPerPx: span / widthPx, widthPx}, this.durationNs);
+    this.viewport.value = this.clamped({startNs: view.startNs, nsPerPx: span / widthPx, widthPx});
   }
   zoom(x: number, factor: number): void {
-    this.viewport.value = viewport.zoomAbout(this.viewport.value, x, factor, this.durationNs);
+    this.viewport.value = this.within((view, length) => viewport.zoomAbout(view, x, factor, length));
   }
   pan(deltaPx: number): void {
-    this.viewport.value = viewport.panBy(this.viewport.value, deltaPx, this.durationNs);
+    this.viewport.value = this.within((view, length) => viewport.panBy(view, deltaPx, length));
   }
   scroll(deltaPx: number): void {
     const most = Math.max(0, this.contentHeight() - this.height.value);
@@ -36,11 +39,11 @@ export class View {
   }
   show(from: number, to: number): void {
     this.onJump();
-    this.viewport.value = viewport.show(this.viewport.value, from, to, this.durationNs);
+    this.viewport.value = this.within((view, length) => viewport.show(view, from - this.limits.from, to - this.limits.from, length));
   }
   setWindow(from: number, to: number): void {
     const view = this.viewport.value;
-    this.viewport.value = viewport.clamp({...view, startNs: from, nsPerPx: (to - from) / view.widthPx}, this.durationNs);
+    this.viewport.value = this.clamped({...view, startNs: from, nsPerPx: (to - from) / view.widthPx});
   }
   // As the page beside this one has it: it may go beyond the trace.
   place(from: number, to: number): void {
@@ -49,10 +52,21 @@ export class View {
   }
   fitAll(): void {
     this.onJump();
-    this.viewport.value = viewport.fit(this.durationNs, this.viewport.value.widthPx);
+    this.viewport.value = this.within((view, length) => viewport.fit(length, view.widthPx));
   }
   centre(at: number): void {
-    this.viewport.value = viewport.centre(this.viewport.value, at, this.durationNs);
+    this.viewport.value = this.centred(at);
+  }
+  centred(at: number): Viewport {
+    return this.within((view, length) => viewport.centre(view, at - this.limits.from, length));
+  }
+  clamped(wanted: Viewport): Viewport {
+    return this.within(viewport.clamp, wanted);
+  }
+  private within(change: (view: Viewport, lengthNs: number) => Viewport, view = this.viewport.value): Viewport {
+    const {from, to} = this.limits;
+    const changed = change({...view, startNs: view.startNs - from}, to - from);
+    return {...changed, startNs: changed.startNs + from};
   }
   holds(at: number): boolean {
     const view = this.viewport.value;

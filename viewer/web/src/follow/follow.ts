@@ -29,6 +29,8 @@ export class Follow {
   readonly range: Signal<Span|null> = signal(null); // of the table; null: the whole trace
   readonly refused: Signal<string|null> = signal(null);
   readonly wantsFocus = signal(false); // the keyboard goes to the box for an id
+  // Called with the id of a request that the user chose; null: none any more.
+  onChoice: (id: string|null) => void = () => undefined;
 
   private timer: ReturnType<typeof setTimeout>|undefined;
   private tableTimer: ReturnType<typeof setTimeout>|undefined;
@@ -94,6 +96,7 @@ export class Follow {
   show(row: RequestRow): void {
     const {core} = this;
     this.refused.value = null;
+    this.onChoice(row.id);
     this.chosen.value = row;
     void this.find(row.id, false); // with all of its calls
     core.view.show(row.begin_ns, row.end_ns);
@@ -103,6 +106,7 @@ export class Follow {
   }
   // One call of it, or a place of its lane, was clicked.
   take(row: RequestRow, span: RequestSpan|null): void {
+    this.onChoice(row.id);
     if (row.request !== this.chosen.peek()?.request) this.chosen.value = row;
     void this.find(row.id, false);
     if (!span) return;
@@ -113,8 +117,15 @@ export class Follow {
     }));
   }
   leave(): void {
+    this.onChoice(null);
+    this.accompany(null);
+  }
+  // A page beside this one follows that: so does this one, if it has it.
+  accompany(id: string|null): void {
+    if (id !== null && this.chosen.peek()?.id === id) return;
     ++this.generation;
     this.chosen.value = this.wanted = null;
+    if (id !== null) void this.find(id, false);
   }
   // The one with this id; `jump`: into view.
   async find(id: string, jump: boolean): Promise<void> {

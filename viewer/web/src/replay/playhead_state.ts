@@ -90,6 +90,10 @@ export class PlayheadState {
   get window(): number {
     return this.request().window;
   }
+  // In step with other traces the playhead may be where this one has nothing.
+  private inside(at: number): number {
+    return Math.min(Math.max(at, 0), this.core.durationNs);
+  }
   // A run begins where the playhead is.
   beginRun(at = this.core.playback.play.peek().at): void {
     this.core.playback.runBegin = Math.round(at);
@@ -124,12 +128,17 @@ export class PlayheadState {
     return frames;
   });
   private async framesOf(times: readonly number[], since: number, window: number): Promise<ShownFrame[]> {
-    const answers = await this.core.client.frames([...times], {...this.request(), since, window});
+    // After its last instant a trace has no state.
+    const known = times.map((at) => Math.min(Math.floor(this.inside(at)), this.core.durationNs - 1));
+    const answers = await this.core.client.frames(known, {...this.request(), since: this.inside(since), window});
     // In one request, as each that comes draws the whole page.
     await this.core.names.know(
         answers.flatMap((frame) => [...frame.so_far.processes, ...frame.recent.processes].map((row) => row.process)),
         answers.flatMap(({state}) => [...state.cpus.flatMap((cpu) => cpu.thread ?? []), ...state.threads.map((one) => one.thread)]));
-    return answers.map((frame) => ({...frame, t: frame.state.t, idle: idleAround(frame.state), showBeside: null}));
+    return answers.map((frame, i) => {
+      const t = Math.floor(times[i] ?? 0);
+      return {...frame, t, idle: t === known[i] ? idleAround(frame.state) : null, showBeside: null};
+    });
   }
   // For the page that leads this one.
   async framesFor(times: readonly number[]): Promise<Show[]> {
@@ -164,17 +173,18 @@ export class PlayheadState {
 
   // What is on record of an instant; the result shows it.
   async stateAt(wanted: number): Promise<Show> {
-    const [at, {since, window}] = [Math.floor(wanted), this.request()];
+    const {since, window} = this.request();
+    const [from, at] = [this.inside(since), Math.floor(this.inside(wanted))];
     const {client} = this.core;
     const [state, soFar, recent] = await Promise.all([
       this.stateNear(at),
-      client.heaviest(Math.min(since, at), Math.max(since, at), SO_FAR_PROCESSES),
+      client.heaviest(Math.min(from, at), Math.max(from, at), SO_FAR_PROCESSES),
       client.heaviest(at - window, at, RECENT_PROCESSES),
     ]);
     return () => {
       this.beats.value = [];
       this.instant.value = state;
-      this.instantOf.value = at;
+      this.instantOf.value = Math.floor(wanted);
       this.soFar.value = soFar;
       this.recent.value = recent;
       this.shownWindow = window;
@@ -184,10 +194,10 @@ export class PlayheadState {
   // A frame of the replay is there already, for one.
   shows(at: number): boolean {
     const {since, window} = this.request();
-    const instant = Math.floor(at);
+    const [from, to] = [this.inside(since), Math.floor(this.inside(at))];
     const sums = this.soFar.peek();
-    return this.instantOf.peek() === instant && this.shownWindow === window &&
-        sums?.from === Math.min(since, instant) && sums.to === Math.max(since, instant);
+    return this.instantOf.peek() === Math.floor(at) && this.shownWindow === window &&
+        sums?.from === Math.min(from, to) && sums.to === Math.max(from, to);
   }
 
   // Frames move the playhead of a replay, so a state that arrives late, of where

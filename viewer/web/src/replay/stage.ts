@@ -1,9 +1,9 @@
-// What the page of one trace gives to the page that shows two (pair.tsx).
+// What the page of one trace gives to the page that shows several (pair.tsx).
 
 import {effect, type ReadonlySignal} from '@preact/signals-core';
 
 import type {Client} from '../api/client';
-import type {Show} from './beside';
+import {besideAll, type Show} from './beside';
 import type {Replay} from './replay';
 import {endNs} from '../core/viewport';
 
@@ -26,13 +26,16 @@ export interface Stage {
   // Calls `changed` when the playhead or the window moves, and when the page
   // shows another index: of more of the trace.
   watch(changed: (longer: boolean) => void): void;
-  // From here on this page loads what both show: of `shift` ns later in `other`.
-  lead(other: Stage, shift: number): void;
-  // The other page leads.
+  // From here on this page loads what all show: `there` is the same instant of
+  // another trace.
+  lead(others: readonly {stage: Stage; there: (at: number) => number}[]): void;
+  // Another page leads.
   beLed(): void;
-  // Stops playing, and is there. What it shows of it, the other page loads.
+  // Stops playing, and is there. What it shows of it, the page that leads loads.
   follow(position: Position): void;
-  // Loads what both show, unless they do.
+  // The time that it may show, more than that of its trace.
+  spread(from: number, to: number): void;
+  // Loads what all show, unless they do.
   load(): void;
   state(at: number, runBegin: number): Promise<Show>;
   frames(times: readonly number[], runBegin: number): Promise<readonly Show[]>;
@@ -62,7 +65,10 @@ export async function callOf(client: Pick<Client, 'hooks'|'hits'|'call'>, segmen
 
 // `shown`: the replay of the page, a new one for each index.
 export function stageOf(shown: ReadonlySignal<Replay>): Stage {
-  const inside = (at: number): number => Math.min(Math.max(at, 0), shown.peek().core.durationNs);
+  const inside = (at: number): number => {
+    const {from, to} = shown.peek().core.playback.limits;
+    return Math.min(Math.max(at, from), to);
+  };
   return {
     name: shown.value.core.names.trace.path?.replace(/\/+$/, '').split('/').pop() || 'trace',
     beginNs: BigInt(shown.value.core.names.trace.begin_ns),
@@ -85,15 +91,17 @@ export function stageOf(shown: ReadonlySignal<Replay>): Stage {
         changed(longer);
       });
     },
-    lead(other, shift) {
+    lead(others) {
       const {now} = shown.peek();
       now.isLed = false;
-      const there = (runBegin: number): number => runBegin === 0 ? 0 : runBegin + shift;
-      now.beside = {
-        state: (at, runBegin) => other.state(at + shift, there(runBegin)),
-        frames: (times, runBegin) => other.frames(times.map((at) => at + shift), there(runBegin)),
-        shows: (at) => other.shows(at + shift),
-      };
+      now.beside = besideAll(others.map(({stage, there}) => {
+        const begin = (runBegin: number): number => runBegin === 0 ? 0 : there(runBegin);
+        return {
+          state: (at, runBegin) => stage.state(there(at), begin(runBegin)),
+          frames: (times, runBegin) => stage.frames(times.map(there), begin(runBegin)),
+          shows: (at) => stage.shows(there(at)),
+        };
+      }));
     },
     beLed() {
       const {now} = shown.peek();
@@ -107,6 +115,10 @@ export function stageOf(shown: ReadonlySignal<Replay>): Stage {
       now.beginRun(inside(runBegin));
       core.view.place(from, to);
     },
+    spread(from, to) {
+      const {view, playback} = shown.peek().core;
+      view.limits = playback.limits = {from: Math.floor(from), to: Math.ceil(to)};
+    },
     load: () => shown.peek().now.load(shown.peek().core.playback.play.peek().at),
     state(at, runBegin) {
       const {now} = shown.peek();
@@ -114,10 +126,9 @@ export function stageOf(shown: ReadonlySignal<Replay>): Stage {
       return now.stateAt(inside(at));
     },
     frames(times, runBegin) {
-      const {now, core: {durationNs}} = shown.peek();
+      const {now} = shown.peek();
       now.beginRun(inside(runBegin));
-      // After its last instant a trace has no state.
-      return now.framesFor(times.map((at) => Math.min(inside(at), durationNs - 1)));
+      return now.framesFor(times.map(inside));
     },
     shows: (at) => shown.peek().now.shows(inside(at)),
     async segments() {

@@ -9,7 +9,6 @@ import {CALM_FRAMES_PER_SECOND, FRAMES_PER_SECOND} from './frame_buffer';
 import {advance, faster, stepName} from '../core/playback';
 import type {PlayheadState} from './playhead_state';
 import type {Steps} from './stepping';
-import * as viewport from '../core/viewport';
 
 const EVENTS_PER_SECOND = 10; // at the usual speed
 
@@ -51,7 +50,7 @@ export class Transport {
     const range = this.core.range.chosen.value;
     return range && this.core.playback.loop.value ?
         {...range, loop: true} :
-        {from: 0, to: this.core.durationNs, loop: this.core.playback.loop.value};
+        {...this.core.playback.limits, loop: this.core.playback.loop.value};
   }
 
   paceText(): string {
@@ -84,7 +83,7 @@ export class Transport {
       perSecond: this.core.playback.byEvents.value ? this.eventsPerSecond() : perSecond,
       steps: this.core.playback.byEvents.value ? `${this.core.playback.stepKind.value} ${JSON.stringify(this.steps.limit())}` : null,
       // After its last instant a trace has no state.
-      from: Math.round(range.from), to: Math.round(Math.min(range.to, this.core.durationNs - 1)), loop: range.loop,
+      from: Math.round(range.from), to: Math.round(Math.min(range.to, this.core.playback.limits.to - 1)), loop: range.loop,
       skip: this.core.playback.skipIdle.value, since: this.now.since(), window: this.now.window,
       beside: this.now.beside,
     });
@@ -115,9 +114,7 @@ export class Transport {
     }
     if (this.core.view.holds(at)) return;
     const share = backward ? 0.95 : 0.05;
-    this.core.view.viewport.value = viewport.clamp(
-        {...view, startNs: at - share * view.nsPerPx * view.widthPx},
-        this.core.durationNs);
+    this.core.view.viewport.value = this.core.view.clamped({...view, startNs: at - share * view.nsPerPx * view.widthPx});
   }
 
   // In the focused row, or of the whole machine.

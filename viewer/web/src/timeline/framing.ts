@@ -1,15 +1,14 @@
 // What F does.
 
 import type {Core} from '../core/core';
-import * as viewport from '../core/viewport';
 
 // Centres what is selected; again, or where it has no room, fits it. Without a
 // selection it centres the playhead.
-export function frame({view, selection, playback, durationNs}: Pick<Core, 'view'|'selection'|'playback'|'durationNs'>): void {
+export function frame({view, selection, playback}: Pick<Core, 'view'|'selection'|'playback'>): void {
   const shown = view.viewport.value;
   const what = selection.selected.value;
   const at = what ? (what.from + what.to) / 2 : playback.play.value.at;
-  const centred = viewport.centre(shown, at, durationNs);
+  const centred = view.centred(at);
   const moved = Math.abs(centred.startNs - shown.startNs) > shown.nsPerPx;
   const room = !what || what.to - what.from <= shown.nsPerPx * shown.widthPx;
   if (moved && room) {

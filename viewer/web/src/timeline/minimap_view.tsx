@@ -2,7 +2,7 @@
 // elsewhere to jump.
 
 import type {Core} from '../core/core';
-import {centre, endNs} from '../core/viewport';
+import {endNs} from '../core/viewport';
 import {drag} from './drag';
 import {MINIMAP_HEIGHT} from './timeline_engine';
 
@@ -24,7 +24,7 @@ export function MinimapView({core, canvas}: {core: Core; canvas: {current: HTMLC
         Math.abs(start - to) < edge ? 'to' :
         start > from && start < to ? 'body' : 'jump';
     if (grip === 'jump') core.view.onJump();
-    if (grip === 'jump') core.view.viewport.value = centre(view, start, core.durationNs);
+    if (grip === 'jump') core.view.centre(start);
     const origin = core.view.viewport.value.startNs;
     drag(element, event, (move) => {
       const here = at(move);

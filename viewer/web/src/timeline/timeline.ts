@@ -86,7 +86,7 @@ export class Timeline {
     ];
   }
   private registerWindow(): void {
-    const {view, range, selection, playback, commands, durationNs} = this.core;
+    const {view, range, selection, playback, commands} = this.core;
     const width = (): number => view.viewport.value.widthPx;
     const span = (): number => view.viewport.value.nsPerPx * width();
     // The far edge moves; the near one stays at the playhead's old place.
@@ -105,11 +105,11 @@ export class Timeline {
       frame: () => frame(this.core),
       start: () => {
         view.onJump();
-        playback.moveTo(0);
+        playback.moveTo(playback.limits.from);
       },
       end: () => {
         view.onJump();
-        playback.moveTo(durationNs);
+        playback.moveTo(playback.limits.to);
       },
       'nudge-left': () => playback.moveTo(playback.play.value.at - span() / 100),
       'nudge-right': () => playback.moveTo(playback.play.value.at + span() / 100),
