@@ -498,6 +498,8 @@ class Recovered(InBabeltrace):
         # shutil copies no named pipes.
         shutil.copytree(cls.trace, cls.sound,
                         ignore=shutil.ignore_patterns('.unjoined'))
+        # Else it is known for a copy, which may be older than its streams.
+        (cls.sound / '.incomplete').write_bytes(b'')
         subprocess.run([COUNTRACE, 'recover', cls.sound], check=True,
                        timeout=TIMEOUT, stdout=subprocess.DEVNULL,
                        stderr=subprocess.DEVNULL)
@@ -525,16 +527,12 @@ class Recovered(InBabeltrace):
         # Through a trimmer, which seeks to the beginning.
         self.assertEqual(expected, self.quiet('--begin', '1970-01-01',
                                               self.trace))
-        self.assertEqual(expected,
-                         self.quiet('--stream-intersection', self.trace)
-                         if self.intersects() else expected)
+        # The clock's stream may end before others begin, as its last sample
+        # does: then no time is of all streams.
+        cut = self.run_it('--stream-intersection', self.trace)
+        if cut.returncode != 0:
+            self.assertIn('beginning time is greater than end time', cut.stderr)
         self.assertEqual(before, contents(self.trace))
-
-    def intersects(self):
-        """True if the streams' intersection is the whole trace: never with two
-        threads; it only must not fail."""
-        self.quiet('--stream-intersection', self.trace)
-        return False
 
     def test_its_report_is_that_of_the_recovered_trace(self):
         native = self.json_report(self.sound)
