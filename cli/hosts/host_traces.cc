@@ -150,6 +150,21 @@ TraceExtent ExtentOf(const HostTraces& traces) {
   return all;
 }
 
+rmap::TableRange OwnRange(const HostTraces& traces, std::size_t host,
+                          const rmap::TableRange& common) {
+  if (traces.clocks.empty()) return common;
+  const logformat::TraceReader& reader = *traces.readers[host];
+  const rmap::HostClock& clock = traces.clocks[host];
+  // Before its trace it may also be before its clock.
+  const auto own_time = [&](std::uint64_t time_ns) {
+    return time_ns < clock.Common(reader.info().begin_ns) ? 0
+           : time_ns > clock.Common(reader.end_ns())
+               ? rmap::TableRange().until_ns
+               : clock.Own(time_ns);
+  };
+  return {own_time(common.from_ns), own_time(common.until_ns)};
+}
+
 absl::StatusOr<std::vector<rmap::ExportRows>> RowsOfEach(
     const HostTraces& traces, const rmap::ExportRows& rows,
     const RangeOptions& range, const std::string& table) {
@@ -167,16 +182,8 @@ absl::StatusOr<std::vector<rmap::ExportRows>> RowsOfEach(
     rmap::TableRange& own = all[i].range = {common.from_ns, common.to_ns};
     if (!range.given()) {
       own.from_ns = logformat::PartBeginNs(reader.info(), reader.end_ns());
-    } else if (!traces.clocks.empty()) {
-      const rmap::HostClock& clock = traces.clocks[i];
-      // Before its trace it may also be before its clock.
-      const auto own_time = [&](std::uint64_t time_ns) {
-        return time_ns < clock.Common(reader.info().begin_ns) ? 0
-               : time_ns > clock.Common(reader.end_ns())
-                   ? rmap::TableRange().until_ns
-                   : clock.Own(time_ns);
-      };
-      own = {own_time(common.from_ns), own_time(common.to_ns)};
+    } else {
+      own = OwnRange(traces, i, own);
     }
     if (table.empty()) continue;
     const auto fits = rmap::CheckRows(all[i], table, reader.info());

@@ -3,6 +3,7 @@
 #ifndef COUNTRACE_CLI_HOSTS_HOST_TRACES_H_
 #define COUNTRACE_CLI_HOSTS_HOST_TRACES_H_
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "rmap/export/export_rows.h"
 #include "rmap/hosts/host_clock.h"
 #include "rmap/hosts/host_clocks.h"
+#include "rmap/pipeline.h"
 
 namespace countrace::cli {
 
@@ -45,6 +47,9 @@ absl::StatusOr<HostTraces> OpenTraces(const TraceOptions& options,
                                       TimesUse times = TimesUse::kNeeded);
 // The extent of all, on their common clock.
 TraceExtent ExtentOf(const HostTraces& traces);
+// The part of the trace of `host` in that range of the common clock.
+rmap::TableRange OwnRange(const HostTraces& traces, std::size_t host,
+                          const rmap::TableRange& common);
 // `rows` of each trace, in `range` if it is given, of `table` (empty: of any).
 // Errors: INVALID_ARGUMENT: there are no such.
 absl::StatusOr<std::vector<rmap::ExportRows>> RowsOfEach(

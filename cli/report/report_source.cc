@@ -1,9 +1,6 @@
 #include "cli/report/report_source.h"
 
-#include <algorithm>
 #include <cstddef>
-#include <cstdint>
-#include <limits>
 #include <utility>
 
 #include "cli/program/exit_status.h"
@@ -59,24 +56,7 @@ absl::StatusOr<rmap::Report> ReportSource::Empty(
   return rmap::MergeReports(std::move(parts));
 }
 
-TraceExtent ReportSource::Extent() const {
-  TraceExtent all = ExtentOf(*traces_.readers[0]);
-  if (!of_hosts()) return all;
-  std::uint64_t begin = std::numeric_limits<std::uint64_t>::max(), end = 0;
-  all.triggers_ns.clear();
-  for (std::size_t i = 0; i < traces_.clocks.size(); ++i) {
-    const TraceExtent own = ExtentOf(*traces_.readers[i]);
-    const rmap::HostClock& clock = traces_.clocks[i];
-    begin = std::min(begin, clock.Common(own.begin_ns));
-    end = std::max(end, clock.Common(own.end_ns()));
-    for (const std::uint64_t trigger : own.triggers_ns) {
-      all.triggers_ns.push_back(clock.Common(trigger));
-    }
-  }
-  all.begin_ns = all.recording_begin_ns = begin;
-  all.duration_ns = end - begin;
-  return all;
-}
+TraceExtent ReportSource::Extent() const { return ExtentOf(traces_); }
 
 absl::StatusOr<rmap::Report> ReportSource::Read(
     const rmap::PipelineOptions& options) {
@@ -88,13 +68,7 @@ absl::StatusOr<rmap::Report> ReportSource::Read(
   std::vector<rmap::HostReport> parts;
   for (std::size_t i = 0; i < traces_.traces.size(); ++i) {
     rmap::PipelineOptions own = options;
-    const rmap::TableRange all;
-    if (of_hosts() && options.range.from_ns != all.from_ns) {
-      own.range.from_ns = traces_.clocks[i].Own(options.range.from_ns);
-    }
-    if (of_hosts() && options.range.until_ns != all.until_ns) {
-      own.range.until_ns = traces_.clocks[i].Own(options.range.until_ns);
-    }
+    own.range = OwnRange(traces_, i, options.range);
     auto report = rmap::Reconstruct(*traces_.readers[i], own);
     if (!report.ok()) return report;
     if (options.rows.samples) rmap::NameBlockedPlaces(*report);

@@ -174,6 +174,18 @@ class Hosts(unittest.TestCase):
             self.assertLessEqual(sent, received, number)
             self.assertLessEqual(received, answered, number)
 
+    def test_parts_of_the_common_time_make_the_whole(self):
+        b, _ = self.shifted('b', 7 * 10**12, 100000)
+        # The shifted one is first: the others' clocks begin after its own 0.
+        given = [*PAIRS, f'b={b}', f'a={self.trace("a")}']
+        parts = [self.report('--by', 'segment', *part, *given)['segments'] for part in
+                 ([], ['--to', '40%'], ['--from', '40%'])]
+        whole, *halves = [{(row['host'], row['segment']): row['calls'] for row in rows}
+                          for rows in parts]
+        self.assertEqual(len(whole), 4)
+        for key, calls in whole.items():
+            self.assertEqual(sum(half.get(key, 0) for half in halves), calls, key)
+
     def test_without_a_common_clock_the_ways_are_named(self):
         b, _ = self.shifted('b', 50 * MS, 0)
         given = [f'a={self.trace("a")}', f'b={b}']
