@@ -10,6 +10,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "base/text/name_escape.h"
 #include "cli/program/exit_status.h"
 #include "cli/program/progress_bar.h"
@@ -90,6 +91,52 @@ absl::StatusOr<std::vector<GivenHost>> GivenHosts(const TraceOptions& options) {
       "in HOST=%s",
       base::EscapeName(others[0]), hosts[0].name,
       base::EscapeName(hosts[0].path), base::EscapeName(others[0]))));
+}
+
+std::vector<GivenRun> RunsOf(const std::vector<std::string>& traces) {
+  std::vector<GivenRun> runs;
+  bool goes_on = false;  // the last run, with more hosts
+  for (const std::string& trace : traces) {
+    const auto host = HostOf(trace);
+    if (!host) {
+      std::vector<GivenHost> hosts = HostsIn(trace);
+      if (hosts.empty()) hosts = {{"", trace}};
+      runs.push_back({trace, std::move(hosts)});
+    } else if (goes_on && std::ranges::count(runs.back().hosts, host->name,
+                                             &GivenHost::name) == 0) {
+      runs.back().name += " " + trace;
+      runs.back().hosts.push_back(*host);
+    } else {
+      runs.push_back({trace, {*host}});
+    }
+    goes_on = host.has_value();
+  }
+  for (GivenRun& run : runs) std::ranges::sort(run.hosts, {}, &GivenHost::name);
+  return runs;
+}
+
+absl::Status CheckSameHosts(const std::vector<GivenRun>& before,
+                            const std::vector<GivenRun>& after) {
+  const auto names = [](const GivenRun& run) {
+    std::vector<std::string> all;
+    for (const GivenHost& host : run.hosts) all.push_back(host.name);
+    return all;
+  };
+  const auto said = [&](const GivenRun& run) {
+    return run.hosts[0].name.empty() ? "no host"
+                                     : absl::StrJoin(names(run), ", ");
+  };
+  const GivenRun& first = before[0];
+  for (const auto* side : {&before, &after}) {
+    for (const GivenRun& run : *side) {
+      if (names(run) == names(first)) continue;
+      return AsUsage(absl::InvalidArgumentError(absl::StrFormat(
+          "runs of the same hosts are compared: %s has %s, and %s has %s",
+          base::EscapeName(first.name), said(first), base::EscapeName(run.name),
+          said(run))));
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<HostTraces> OpenHosts(const std::vector<GivenHost>& hosts,

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "cli/program/instant.h"
 #include "cli/program/trace_options.h"
@@ -27,6 +28,18 @@ struct GivenHost {
 // Returns: none if the traces are not given so. Errors: INVALID_ARGUMENT, wrong
 // usage: not all have a host, or two have the same.
 absl::StatusOr<std::vector<GivenHost>> GivenHosts(const TraceOptions& options);
+
+// A run that `diff` compares: one trace, or one of each of several hosts.
+struct GivenRun {
+  std::string name;              // as given
+  std::vector<GivenHost> hosts;  // one without a name: just a trace
+};
+// The runs of a side of `diff`: traces, folders of hosts' traces, or HOST=TRACE
+// in turn, where a run ends before a host that it has.
+std::vector<GivenRun> RunsOf(const std::vector<std::string>& traces);
+// Errors: INVALID_ARGUMENT, wrong usage: not all runs have the same hosts.
+absl::Status CheckSameHosts(const std::vector<GivenRun>& before,
+                            const std::vector<GivenRun>& after);
 
 // Opened, and on one clock.
 struct HostTraces {

@@ -23,6 +23,7 @@
 #include "rmap/diff/compare.h"
 #include "rmap/diff/diff_render.h"
 #include "rmap/diff/tree_changes.h"
+#include "rmap/hosts/merged_run.h"
 #include "rmap/report/report_names.h"
 
 namespace countrace::cli {
@@ -31,24 +32,32 @@ namespace {
 using rmap::Report;
 using rmap::diff::Diff;
 
-// Errors: printed on stderr; the result is then empty.
-std::vector<Report> ReadAll(const std::vector<std::string>& traces,
-                            TraceInput& input, int& status) {
-  std::vector<Report> reports;
-  for (const std::string& trace : traces) {
-    auto source = ReportSource::Open(input, trace);
-    if (!source.ok()) {
-      status = ReportFailure(kDiffVerb.name, source.status());
-      return {};
-    }
-    ProgressBar progress("reading " + trace, input.show_progress());
+// Errors: CANCELLED, and those of reading.
+absl::StatusOr<Report> ReadRun(const GivenRun& run, TraceInput& input) {
+  std::vector<std::pair<std::string, Report>> parts;
+  for (const GivenHost& host : run.hosts) {
+    auto source = ReportSource::Open(input, host.path);
+    if (!source.ok()) return source.status();
+    ProgressBar progress("reading " + host.path, input.show_progress());
     auto report = source->Read({.progress = progress.Callback()});
     progress.Clear();
+    if (!report.ok() || host.name.empty()) return report;
+    parts.emplace_back(host.name, *std::move(report));
+  }
+  return rmap::MergeRun(std::move(parts));
+}
+
+// Errors: printed on stderr; the result is then empty.
+std::vector<Report> ReadAll(const std::vector<GivenRun>& runs,
+                            TraceInput& input, int& status) {
+  std::vector<Report> reports;
+  for (const GivenRun& run : runs) {
+    auto report = ReadRun(run, input);
     if (absl::IsCancelled(report.status())) {
       Say(kDiffVerb.name,
           absl::StrFormat("interrupted while %s was read, after %d of %d "
                           "traces: nothing is compared",
-                          trace, reports.size(), traces.size()));
+                          run.name, reports.size(), runs.size()));
       status = kExitInterrupted;
       return {};
     }
@@ -75,23 +84,6 @@ const char* WrongWithTree(const VerbParser& parser, bool tree,
                   "and --rows"
          : format == "markdown" ? "--tree has --format text and json"
                                 : nullptr;
-}
-
-// Empty: no trace of a side is given with its host.
-std::string WrongWithHosts(std::vector<std::string> traces,
-                           const std::vector<std::string>& more) {
-  traces.insert(traces.end(), more.begin(), more.end());
-  for (const std::string& trace : traces) {
-    TraceOptions one;
-    one.trace = trace;
-    const auto hosts = GivenHosts(one);
-    if (!hosts.ok() || hosts->empty()) continue;
-    return absl::StrFormat(
-        "%s: hosts are compared one by one, as each trace of a side is a run: "
-        "give two traces of one host, as in %s",
-        trace, (*hosts)[0].path);
-  }
-  return "";
 }
 
 // The changes of a tree of rules, as a table.
@@ -164,9 +156,9 @@ int RunDiff(const Arguments& arguments) {
         sets ? "--before and --after are both needed, one trace or more each"
              : "two traces are needed: BEFORE AFTER");
   }
-  if (const std::string wrong = WrongWithHosts(before, after); !wrong.empty()) {
-    return parser.UsageError(wrong);
-  }
+  const auto runs_before = RunsOf(before), runs_after = RunsOf(after);
+  const absl::Status same = CheckSameHosts(runs_before, runs_after);
+  if (!same.ok()) return parser.Fail(same);
   const bool tree = !metrics.tree.empty();
   if (const char* const wrong = WrongWithTree(parser, tree, format)) {
     return parser.UsageError(wrong);
@@ -174,17 +166,16 @@ int RunDiff(const Arguments& arguments) {
   for (const std::string& text : thresholds) {
     auto threshold = rmap::diff::ParseThreshold(text);
     if (!threshold.ok()) {
-      const auto message = threshold.status().message();
-      return parser.UsageError({message.data(), message.size()});
+      return parser.UsageError(std::string(threshold.status().message()));
     }
     compare.thresholds.push_back(*std::move(threshold));
   }
 
   const InterruptionGuard guard;
   int status = kExitOk;
-  const std::vector<Report> reports_before = ReadAll(before, input, status);
+  const auto reports_before = ReadAll(runs_before, input, status);
   if (status != kExitOk) return status;
-  const std::vector<Report> reports_after = ReadAll(after, input, status);
+  const auto reports_after = ReadAll(runs_after, input, status);
   if (status != kExitOk) return status;
   render.color = UseColor(color);
   render.width = wide ? base::kAnyWidth : base::OutputWidth(STDOUT_FILENO);

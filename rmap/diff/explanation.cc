@@ -127,15 +127,24 @@ std::string What(const RowChange& row, const MetricChange& headline) {
   return "is " + HowMuch(change.before, change.after);
 }
 
-std::string Line(const RowChange& row, const MetricChange& headline,
-                 const MetricChange* total, bool one_run_each) {
+// With its process, where another one, perhaps of another host, has that path.
+std::string NameIn(const Diff& diff, const RowChange& row) {
+  const bool shared = std::ranges::any_of(diff.rows, [&](const auto& other) {
+    return !row.path.empty() && other.path == row.path &&
+           other.process != row.process;
+  });
+  return ShortName(row) + (shared ? " (" + row.process + ")" : "");
+}
+
+std::string Line(const Diff& diff, const RowChange& row,
+                 const MetricChange& headline, const MetricChange* total) {
   // Two runs differ; whether the programs do, is not known.
   const std::string what =
-      one_run_each
+      diff.IsOneRunEach()
           ? "differs, " + FormatRatio(headline.self.before, headline.self.after)
           : What(row, headline);
   std::string text =
-      absl::StrFormat("%s %s (%s", ShortName(row), what,
+      absl::StrFormat("%s %s (%s", NameIn(diff, row), what,
                       FormatSigned(headline.self.value(), headline.is_time));
   if (headline.share) {
     text += absl::StrFormat(" of %s %s, %s",
@@ -221,7 +230,7 @@ std::vector<std::string> RowLines(const Diff& diff, const std::string& headline,
         metric->share ? std::fabs(*metric->share) : size / largest;
     if (!(share >= kMinShare)) continue;  // also 0 of 0
     if (lines.size() == kMaxLines) break;
-    lines.push_back(Line(*row, *metric, total, diff.IsOneRunEach()));
+    lines.push_back(Line(diff, *row, *metric, total));
   }
   if (!lines.empty()) return lines;
   if (diff.rows_within_noise == diff.rows.size()) {

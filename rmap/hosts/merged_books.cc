@@ -107,7 +107,7 @@ void AddBooks(const Report& host, const std::vector<std::size_t>& places,
               Report& all) {
   for (std::size_t i = 0; i < host.books.size(); ++i) {
     const Books& books = host.books[i];
-    if (!books.known) continue;
+    if (!books.known || places[i] == kNoEvent) continue;
     if (all.books.size() <= places[i]) {
       Books none;
       none.known = false;

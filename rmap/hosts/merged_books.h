@@ -10,6 +10,9 @@
 
 namespace countrace::rmap {
 
+// For an event of a host that is left out.
+inline constexpr auto kNoEvent = ~std::size_t{0};
+
 // `places`: of the host's events among those of `all`.
 void AddBooks(const Report& host, const std::vector<std::size_t>& places,
               Report& all);

@@ -40,15 +40,20 @@ ReportHost HostOf(const HostReport& part) {
       .loss = report.loss};
 }
 
-// Adds the rows of one host to those of the others.
+// Adds the rows of one host to those of the others, with the events that are
+// `wanted`.
 class RowMerge {
  public:
-  RowMerge(const HostReport& part, Report& all)
+  RowMerge(const HostReport& part, const WantedEvents& wanted, Report& all)
       : part_(part),
         first_process_(FirstFree(all.processes)),
         first_thread_(FirstFree(all.threads)),
         all_(all) {
     for (const EventColumn& event : part.report.events) {
+      if (!wanted(event.name)) {
+        places_.push_back(kNoEvent);
+        continue;
+      }
       const auto at = EventIndex(all.events, event.name);
       places_.push_back(at.value_or(all.events.size()));
       if (!at) all.events.push_back(event);
@@ -104,6 +109,7 @@ class RowMerge {
     if (counts.empty()) return;
     std::vector<Count> placed(all_.events.size());
     for (std::size_t i = 0; i < counts.size(); ++i) {
+      if (places_[i] == kNoEvent) continue;
       placed[places_[i]] = std::move(counts[i]);
     }
     counts = std::move(placed);
@@ -116,6 +122,7 @@ class RowMerge {
       if (number >= Number::kCounts) {
         const std::size_t count = static_cast<std::size_t>(number) -
                                   static_cast<std::size_t>(Number::kCounts);
+        if (places_[count / 3] == kNoEvent) continue;
         there =
             CountNumber(places_[count / 3], static_cast<CountPart>(count % 3));
       }
@@ -266,7 +273,7 @@ void AddFacts(HostReport& part, Report& all) {
 
 }  // namespace
 
-Report MergeReports(std::vector<HostReport> hosts) {
+Report MergeReports(std::vector<HostReport> hosts, const WantedEvents& wanted) {
   Report all;
   for (const HostReport& host : hosts) {
     all.path +=
@@ -280,7 +287,7 @@ Report MergeReports(std::vector<HostReport> hosts) {
   all.source = Shared(hosts, &Report::source, "");
   all.wanted = hosts[0].report.wanted;
   for (HostReport& host : hosts) {
-    RowMerge merge(host, all);
+    RowMerge merge(host, wanted, all);
     ForEachTable([&](const auto& table) {
       merge.Add(host.report.*table.rows, all.*table.rows);
     });

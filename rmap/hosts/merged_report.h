@@ -3,6 +3,7 @@
 #ifndef COUNTRACE_RMAP_HOSTS_MERGED_REPORT_H_
 #define COUNTRACE_RMAP_HOSTS_MERGED_REPORT_H_
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,9 +18,14 @@ struct HostReport {
   Report report;
 };
 
-// `hosts`: at least one. Events are those of all; a row has no count of what
-// its host did not record. Samples and their tables are left out.
-Report MergeReports(std::vector<HostReport> hosts);
+using WantedEvents = std::function<bool(const std::string& event)>;
+
+// `hosts`: at least one. Events are those of all that are `wanted`; a row has
+// no count of what its host did not record. Samples and their tables are left
+// out.
+Report MergeReports(
+    std::vector<HostReport> hosts,
+    const WantedEvents& wanted = [](const std::string&) { return true; });
 
 }  // namespace countrace::rmap
 

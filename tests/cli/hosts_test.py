@@ -253,6 +253,28 @@ class Hosts(unittest.TestCase):
                         self.assertEqual(as_recorded[column], cell, (name, column))
         self.assertLess(100, moved)
 
+    def test_diff_of_runs_of_hosts(self):
+        diff = json.loads(self.done(
+            "diff", "--all", "--format", "json", "--before", "web=a.ctf", "db=b.ctf",
+            "web=a.ctf", "db=b.ctf", "--after", "web=b.ctf", "db=b.ctf"))
+        self.assertEqual((len(diff["before"]), len(diff["after"])), (2, 1))
+        own = json.loads(self.done("diff", "--all", "--format", "json", "--before",
+                                   "a.ctf", "a.ctf", "--after", "b.ctf"))
+        (of_web, of_db) = ({(row["process"], *row["path"]): row for row in diff["rows"]
+                            if row["process"].startswith(host)}
+                           for host in ("web/", "db/"))
+        self.assertEqual(len(of_web) + len(of_db), len(diff["rows"]))
+        self.assertEqual(of_web.keys(), {("web/" + row["process"], *row["path"])
+                                         for row in own["rows"]})
+        for row in of_db.values():  # the same trace on both sides
+            for metric in row["metrics"]:
+                self.assertEqual(metric["self"]["change"], 0)
+        for host, path in ("web", "a.ctf"), ("db", "b.ctf"):
+            for run in "before", "after":
+                (self.folder / run).mkdir(exist_ok=True)
+                (self.folder / run / f"{host}.ctf").symlink_to(self.folder / path)
+        self.assertIn("web/", self.done("diff", "--all", "before", "after"))
+
     # --- What is refused
 
     def test_what_cannot_be_asked(self):
@@ -276,8 +298,10 @@ class Hosts(unittest.TestCase):
                                                         "callgrind") else []
             self.refused(2, f"--to {form}|sqlite, csv and jsonl", "export", "--to", form,
                          *weight, "-o", "x", *both)
-        self.refused(2, "one by one|a.ctf", "diff", "--before", "web=a.ctf", "--after",
-                     "web=b.ctf")
+        self.refused(2, "runs of the same hosts|a.ctf|no host", "diff", "--before",
+                     "web=a.ctf", "--after", "b.ctf")
+        self.refused(2, "runs of the same hosts|has db, web, and", "diff", "--before",
+                     "web=a.ctf", "db=b.ctf", "web=b.ctf", "--after", "web=b.ctf")
         self.assertFalse((self.folder / "x").exists())
 
 
