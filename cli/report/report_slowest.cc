@@ -1,13 +1,10 @@
 #include "cli/report/report_slowest.h"
 
 #include <algorithm>
-#include <compare>
-#include <cstring>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -19,11 +16,11 @@
 #include "base/text/name_escape.h"
 #include "base/text/nearest_name.h"
 #include "base/text/quantity_format.h"
+#include "cli/hosts/host_traces.h"
 #include "cli/program/progress_bar.h"
 #include "cli/program/row_table.h"
-#include "logformat/packet_layout.h"
-#include "logformat/read/named_value.h"
-#include "logformat/read/script_render.h"
+#include "cli/report/call_texts.h"
+#include "rmap/hosts/merged_report.h"
 #include "rmap/noted_reader.h"
 #include "rmap/over_time/over_time.h"
 #include "rmap/slowest_calls.h"
@@ -57,126 +54,6 @@ absl::Status NoSuchSegment(const logformat::TraceInfo& info,
                                      absl::StrJoin(near, " or "))));
 }
 
-// The values of the calls, from their enters and exits.
-class CallTexts final : public logformat::ItemSink {
- public:
-  CallTexts(
-      const logformat::TraceInfo& info, const std::vector<SlowCall>& calls,
-      const std::unordered_map<std::uint32_t, const rmap::ThreadRow*>& threads)
-      : values_(calls.size()) {
-    for (std::size_t i = 0; i < calls.size(); ++i) {
-      const auto row =
-          threads.find(static_cast<std::uint32_t>(calls[i].thread));
-      const logformat::HookInfo* hook = info.FindHook(calls[i].hook_id);
-      if (row == threads.end() || hook == nullptr || !AddHook(info, *hook)) {
-        continue;
-      }
-      const std::int32_t tid = row->second->tid;
-      wanted_[{calls[i].begin_ns, calls[i].hook_id, tid, false}] = i;
-      wanted_[{calls[i].end_ns, calls[i].hook_id, tid, true}] = i;
-    }
-  }
-
-  void OnRecord(const logformat::EventRecord& record) override {
-    const auto at = wanted_.lower_bound({record.time_ns, 0, 0, false});
-    if (at == wanted_.end() || at->first.time_ns != record.time_ns) return;
-    const auto tid = TidOf(record);
-    if (!tid) return;
-    const std::uint32_t hook_id = logformat::EventHookId(record.event_id);
-    const bool exit = (record.event_id & logformat::kEventExitBit) != 0;
-    const auto found = wanted_.find({record.time_ns, hook_id, *tid, exit});
-    if (found == wanted_.end()) return;
-    Values& values = values_[found->second];
-    for (const auto& [name, reader] : hooks_.at(hook_id)) {
-      auto text = logformat::TextOf(reader.Of(record));
-      if (!text) continue;
-      const std::string shown = reader.NameOf(record);
-      if (!shown.empty()) text = shown;
-      const bool known =
-          values.contains(name) && values[name].text != logformat::kUnreadable;
-      if (known || (exit && text->empty())) continue;
-      values[name] = {
-          *text, std::holds_alternative<std::string_view>(reader.Of(record))};
-    }
-  }
-  void OnDiscardedEvents(const logformat::DiscardedEvents&) override {}
-  void OnDiscardedPackets(const logformat::DiscardedPackets&) override {}
-
-  // "{ size = 7 }"; empty: no values.
-  std::string Of(const SlowCall& call, std::size_t index) const {
-    const Values& values = values_[index];
-    if (values.empty()) return "";
-    std::vector<std::string> parts;
-    for (const auto& [name, reader] : hooks_.at(call.hook_id)) {
-      const auto value = values.find(name);
-      if (value == values.end()) continue;
-      std::string part = name + " = ";
-      if (value->second.quoted) part += '"';
-      logformat::AppendEscaped(value->second.text, true, part);
-      if (value->second.quoted) part += '"';
-      parts.push_back(std::move(part));
-    }
-    return "{ " + absl::StrJoin(parts, ", ") + " }";
-  }
-
- private:
-  struct Text {
-    std::string text;
-    bool quoted;
-  };
-  using Values = std::map<std::string, Text>;
-  using Readers = std::vector<std::pair<std::string, logformat::NamedValue>>;
-
-  // Returns false if its calls have no values.
-  bool AddHook(const logformat::TraceInfo& info,
-               const logformat::HookInfo& hook) {
-    if (hook.payload.empty() && hook.exit_payload.empty()) return false;
-    Readers& readers = hooks_[hook.id];
-    if (!readers.empty()) return true;
-    std::vector<std::string> names = hook.payload_names;
-    for (std::size_t i = names.size(); i < hook.payload.size(); ++i) {
-      names.push_back(absl::StrFormat("arg%d", i));
-    }
-    for (const std::string& name : hook.exit_payload_names) {
-      if (std::ranges::find(names, name) != names.end()) continue;
-      names.push_back(name);
-    }
-    if (hook.origin != logformat::HookOrigin::kProgram) {
-      names.emplace_back("ret");
-    }
-    for (const std::string& name : names) {
-      readers.emplace_back(
-          name, logformat::NamedValue(info, std::vector<std::string>{name}));
-    }
-    return true;
-  }
-
-  // The thread that a hook's record is of.
-  static std::optional<std::int32_t> TidOf(
-      const logformat::EventRecord& record) {
-    if (record.stream_class == logformat::StreamClass::kThread) {
-      return record.tid;
-    }
-    logformat::KernelHookRecord hook;
-    if (!logformat::IsKernelHookEvent(record.event_id) ||
-        record.bytes.size() < sizeof(hook)) {
-      return std::nullopt;
-    }
-    std::memcpy(&hook, record.bytes.data(), sizeof(hook));
-    return static_cast<std::int32_t>(hook.ids & 0xffffffu);
-  }
-  struct Key {
-    std::uint64_t time_ns;
-    std::uint32_t hook_id;
-    std::int32_t tid;
-    bool exit;
-    auto operator<=>(const Key&) const = default;
-  };
-  std::map<Key, std::size_t> wanted_;
-  std::map<std::uint32_t, Readers> hooks_;
-  std::vector<Values> values_;
-};
-
 // As one word of a shell.
 std::string Quoted(const std::string& path) {
   const bool plain = std::all_of(path.begin(), path.end(), [](char c) {
@@ -186,11 +63,37 @@ std::string Quoted(const std::string& path) {
   return plain ? path : "'" + absl::StrReplaceAll(path, {{"'", "'\\''"}}) + "'";
 }
 
-class SlowestTable {
+// A call as a row; the slowest come first, and of two the earlier one.
+struct SlowestRow {
+  std::uint64_t wall_ns, begin_ns;  // on the clock of all hosts
+  std::vector<Cell> cells;
+};
+
+std::vector<std::string> Columns(bool of_hosts, bool text) {
+  std::vector<std::string> columns;
+  if (of_hosts) columns = {"host", text ? "+-" : "within_ns"};
+  columns.insert(
+      columns.end(),
+      {"segment", text ? "begin" : "begin_ns", "pid", "tid", "comm",
+       text ? "wall" : "wall_ns", text ? "on-CPU" : "on_cpu_ns",
+       text ? "wait" : "wait_ns", text ? "blocked" : "blocked_ns",
+       text ? "woken by" : "woken_by", "payload", "quality", "view"});
+  return columns;
+}
+
+// The rows of one trace.
+class SlowestRows {
  public:
-  SlowestTable(const logformat::TraceInfo& info, const rmap::Report& report,
-               const std::string& trace, bool text)
-      : info_(info), report_(report), trace_(trace), text_(text) {
+  // `clock`: of a host named `host`; null: there is one trace.
+  SlowestRows(const logformat::TraceInfo& info, const rmap::Report& report,
+              const std::string& path, const std::string& host,
+              const rmap::HostClock* clock, bool text)
+      : info_(info),
+        report_(report),
+        path_(path),
+        host_(host),
+        clock_(clock),
+        text_(text) {
     for (const rmap::ThreadRow& row : report.threads) {
       threads_[static_cast<std::uint32_t>(row.index)] = &row;
     }
@@ -198,18 +101,15 @@ class SlowestTable {
 
   const auto& threads() const { return threads_; }
 
-  std::string Render(const std::vector<SlowCall>& calls, const CallTexts& texts,
-                     const std::string& format) {
-    RowTable table(
-        "countrace.slowest/1", "calls",
-        {"segment", text_ ? "begin" : "begin_ns", "pid", "tid", "comm",
-         text_ ? "wall" : "wall_ns", text_ ? "on-CPU" : "on_cpu_ns",
-         text_ ? "wait" : "wait_ns", text_ ? "blocked" : "blocked_ns",
-         text_ ? "woken by" : "woken_by", "payload", "quality", "view"});
-    for (std::size_t i = 0; i < calls.size(); ++i) {
-      table.Add(Row(calls[i], texts.Of(calls[i], i)));
+  SlowestRow Of(const SlowCall& call, const std::string& payload) const {
+    SlowestRow row{call.wall_ns(), call.begin_ns, {}};
+    if (clock_ != nullptr) {
+      row.begin_ns = clock_->Common(call.begin_ns);
+      row.cells = {host_, Time(clock_->WithinNs(call.begin_ns))};
     }
-    return table.Render(format);
+    const std::vector<Cell> cells = Cells(call, row.begin_ns, payload);
+    row.cells.insert(row.cells.end(), cells.begin(), cells.end());
+    return row;
   }
 
  private:
@@ -261,8 +161,8 @@ class SlowestTable {
     return absl::StrJoin(parts, ", ");
   }
 
-  std::vector<Cell> Row(const SlowCall& call,
-                        const std::string& payload) const {
+  std::vector<Cell> Cells(const SlowCall& call, std::uint64_t begin_ns,
+                          const std::string& payload) const {
     const rmap::ThreadRow* row = Thread(call.thread);
     const bool kernel = call.on_cpu_ns.has_value();
     const char* quality = call.end_inferred              ? "inferred"
@@ -272,8 +172,8 @@ class SlowestTable {
       if (row == nullptr) return std::monostate();
       return static_cast<std::uint64_t>(std::max(row->*id, 0));
     };
-    Cell begin = call.begin_ns;
-    if (text_) begin = "@" + base::FormatSeconds(call.begin_ns);
+    Cell begin = begin_ns;
+    if (text_) begin = "@" + base::FormatSeconds(begin_ns);
     const bool wakeups = kernel && report_.wakeups;
     return {Name(call.hook_id),
             std::move(begin),
@@ -290,15 +190,85 @@ class SlowestTable {
             absl::StrFormat(
                 "countrace view --at @%s --window %dns %s",
                 base::FormatSeconds(call.begin_ns + call.wall_ns() / 2),
-                call.wall_ns() + call.wall_ns() / 4 + 100, Quoted(trace_))};
+                call.wall_ns() + call.wall_ns() / 4 + 100, Quoted(path_))};
   }
 
   const logformat::TraceInfo& info_;
   const rmap::Report& report_;
-  const std::string trace_;
+  const std::string &path_, &host_;
+  const rmap::HostClock* const clock_;
   const bool text_;
-  std::unordered_map<std::uint32_t, const rmap::ThreadRow*> threads_;
+  CallTexts::Threads threads_;
 };
+
+// What is asked of each trace.
+struct Question {
+  const ReportRequest& request;
+  std::uint64_t most;
+  std::string segment;
+  bool text;
+};
+
+// Adds the slowest calls of `traces.traces[at]` that begin in `range`, its own,
+// to `rows`. Returns its report.
+absl::StatusOr<rmap::Report> AddSlowest(const Question& question,
+                                        const HostTraces& traces,
+                                        std::size_t at,
+                                        const rmap::TableRange& range,
+                                        std::vector<SlowestRow>& rows) {
+  const ReportRequest& request = question.request;
+  logformat::TraceReader& reader = *traces.readers[at];
+  const std::string& path =
+      request.hosts.empty() ? request.trace : request.hosts[at].path;
+  std::optional<rmap::where::RecordCondition> condition;
+  if (!request.where.steps.empty()) {
+    auto bound =
+        rmap::where::RecordCondition::Bind(request.where, reader.info());
+    if (!bound.ok()) return AsUsage(bound.status());
+    condition = *std::move(bound);
+  }
+  rmap::SlowestCalls slowest(
+      question.most, rmap::SegmentsNamed(reader.info(), question.segment),
+      range, condition ? &*condition : nullptr);
+  rmap::NotedReader noted(reader, slowest);
+  ProgressBar progress("reading " + path, request.input->show_progress());
+  auto report = rmap::Reconstruct(noted, {.observer = &slowest,
+                                          .gating = request.gating,
+                                          .progress = progress.Callback(),
+                                          .keep_interrupted = true});
+  progress.Clear();
+  if (!report.ok()) return report;
+  const std::vector<SlowCall> calls = slowest.Take();
+  // Their records have the values.
+  auto again = request.input->Open(path);
+  if (!again.ok()) return again.status();
+  const SlowestRows table(
+      (*again)->info(), *report, path, traces.traces[at].name,
+      traces.clocks.empty() ? nullptr : &traces.clocks[at], question.text);
+  CallTexts texts((*again)->info(), calls, table.threads());
+  const absl::Status read = (*again)->Read(texts, progress.Callback());
+  progress.Clear();
+  if (!read.ok()) return read;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    rows.push_back(table.Of(calls[i], texts.Of(calls[i], i)));
+  }
+  return report;
+}
+
+// The slowest of the rows of all traces.
+std::string TableOf(const Question& question, const std::string& format,
+                    bool of_hosts, std::vector<SlowestRow> rows) {
+  std::ranges::stable_sort(rows, [](const SlowestRow& a, const SlowestRow& b) {
+    return std::tuple(b.wall_ns, a.begin_ns) <
+           std::tuple(a.wall_ns, b.begin_ns);
+  });
+  RowTable table("countrace.slowest/1", "calls",
+                 Columns(of_hosts, question.text));
+  for (SlowestRow& row : rows) {
+    if (table.size() < question.most) table.Add(std::move(row.cells));
+  }
+  return table.Render(format);
+}
 
 }  // namespace
 
@@ -306,47 +276,42 @@ absl::StatusOr<ReportAnswer> ReportSlowest(const ReportRequest& request,
                                            std::uint64_t most,
                                            const std::string& segment,
                                            const std::string& format) {
-  auto reader = request.input->Open(request.trace);
-  if (!reader.ok()) return reader.status();
-  const auto hooks = rmap::SegmentsNamed((*reader)->info(), segment);
-  if (hooks.empty()) {
-    return NoSuchSegment((*reader)->info(), segment, request.trace);
+  TraceOptions options;
+  options.trace = request.trace;
+  const auto traces =
+      request.hosts.empty()
+          ? OpenTraces(options, *request.input)
+          : OpenHosts(request.hosts, request.pairs, *request.input);
+  if (!traces.ok()) return traces.status();
+  const bool has_segment =
+      std::ranges::any_of(traces->readers, [&](const auto& reader) {
+        return !rmap::SegmentsNamed(reader->info(), segment).empty();
+      });
+  if (!has_segment) {
+    return NoSuchSegment(
+        traces->readers[0]->info(), segment,
+        request.hosts.empty() ? request.trace : request.hosts[0].path);
   }
-  const auto range = ParseRange(request.range, ExtentOf(**reader));
+  const auto range = ParseRange(request.range, ExtentOf(*traces));
   if (!range.ok()) {
     return AsUsage(absl::InvalidArgumentError(range.status().message()));
   }
-  std::optional<rmap::where::RecordCondition> condition;
-  if (!request.where.steps.empty()) {
-    auto bound =
-        rmap::where::RecordCondition::Bind(request.where, (*reader)->info());
-    if (!bound.ok()) return AsUsage(bound.status());
-    condition = *std::move(bound);
+  const Question question{request, most, segment, format == "text"};
+  const bool of_hosts = !traces->clocks.empty();
+  std::vector<SlowestRow> rows;
+  std::vector<rmap::HostReport> parts;
+  for (std::size_t i = 0; i < traces->readers.size(); ++i) {
+    auto report =
+        AddSlowest(question, *traces, i,
+                   OwnRange(*traces, i, {range->from_ns, range->to_ns}), rows);
+    if (!report.ok()) return report.status();
+    parts.push_back({traces->traces[i].name,
+                     of_hosts ? traces->clocks[i] : rmap::HostClock(""),
+                     *std::move(report)});
   }
-  rmap::SlowestCalls slowest(most, hooks, {range->from_ns, range->to_ns},
-                             condition ? &*condition : nullptr);
-  rmap::NotedReader noted(**reader, slowest);
-  ProgressBar progress("reading " + request.trace,
-                       request.input->show_progress());
-  const auto report = rmap::Reconstruct(noted, {.observer = &slowest,
-                                                .gating = request.gating,
-                                                .progress = progress.Callback(),
-                                                .keep_interrupted = true});
-  progress.Clear();
-  if (!report.ok()) return report.status();
-  const std::vector<SlowCall> calls = slowest.Take();
-  // Their records have the values.
-  auto again = request.input->Open(request.trace);
-  if (!again.ok()) return again.status();
-  SlowestTable table((*again)->info(), *report, request.trace,
-                     format == "text");
-  CallTexts texts((*again)->info(), calls, table.threads());
-  if (const absl::Status read = (*again)->Read(texts, progress.Callback());
-      !read.ok()) {
-    return read;
-  }
-  progress.Clear();
-  return AnswerOf(*report, table.Render(calls, texts, format));
+  const rmap::Report report = of_hosts ? rmap::MergeReports(std::move(parts))
+                                       : std::move(parts[0].report);
+  return AnswerOf(report, TableOf(question, format, of_hosts, std::move(rows)));
 }
 
 }  // namespace countrace::cli

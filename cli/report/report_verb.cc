@@ -340,11 +340,12 @@ absl::Status AddHosts(const ReportOptions& options, ReportRequest& request) {
         "or a folder of traces",
         by_host ? "--by host" : "--pairs"));
   }
-  if (options.samples() || options.over_time() || !options.slowest.empty() ||
+  if (options.samples() || options.over_time() ||
       !request.given.steps.empty() || options.format == "pmcount") {
     return absl::InvalidArgumentError(
-        "of several hosts there are tables and metrics; samples, --by time and "
-        "phase, --slowest and --given are of one trace: leave out the others");
+        "of several hosts there are tables, metrics and --slowest; samples, "
+        "--by time and phase and --given are of one trace: leave out the "
+        "others, or ask their tables: countrace query 'SELECT ...'");
   }
   return absl::OkStatus();
 }

@@ -253,6 +253,35 @@ class Hosts(unittest.TestCase):
                         self.assertEqual(as_recorded[column], cell, (name, column))
         self.assertLess(100, moved)
 
+    def test_slowest_calls_of_hosts(self):
+        def slowest(most, *words):
+            return [json.loads(line) for line in self.done(
+                "report", "--slowest", most, "*", "--format", "jsonl",
+                *words).splitlines()]
+        own = [(host, row) for host in ("here", "there")
+               for row in slowest("100000", f"{host}.ctf")]
+        found = slowest("50", *PAIRS, "here=here.ctf", "there=there.ctf")
+        self.assertEqual(len(found), 50)
+        self.assertEqual(
+            [row["wall_ns"] for row in found],
+            sorted((row["wall_ns"] for _, row in own), reverse=True)[:50])
+        begins = {}
+        # Both traces are of one recording: the truth is what `here` says.
+        truth = {host: {clock(row["begin_ns"]): row["begin_ns"] for name, row in own
+                        if name == "here"}
+                 for host, clock in (("here", int), ("there", self.clock.of))}
+        for row in found:
+            host, within = row.pop("host"), row.pop("within_ns")
+            begin_ns = row.pop("begin_ns")
+            (alike,) = (other for name, other in own
+                        if name == host and other | row == other)
+            true_ns = truth[host][alike["begin_ns"]]
+            self.assertLessEqual(abs(begin_ns - true_ns), within)
+            begins.setdefault(host, []).append(within)
+        self.assertEqual(begins.keys(), {"here", "there"})
+        self.assertEqual(set(begins["here"]), {0})
+        self.assertLess(0, min(begins["there"]))
+
     def test_diff_of_runs_of_hosts(self):
         diff = json.loads(self.done(
             "diff", "--all", "--format", "json", "--before", "web=a.ctf", "db=b.ctf",
@@ -298,6 +327,8 @@ class Hosts(unittest.TestCase):
                                                         "callgrind") else []
             self.refused(2, f"--to {form}|sqlite, csv and jsonl", "export", "--to", form,
                          *weight, "-o", "x", *both)
+        self.refused(2, "--slowest|--by time|countrace query", "report", "--by", "time",
+                     *both)
         self.refused(2, "runs of the same hosts|a.ctf|no host", "diff", "--before",
                      "web=a.ctf", "--after", "b.ctf")
         self.refused(2, "runs of the same hosts|has db, web, and", "diff", "--before",
