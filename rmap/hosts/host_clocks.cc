@@ -48,6 +48,9 @@ class Alignment {
       const auto samples = logformat::ReadClockSamples(*host.reader);
       if (!samples.ok()) return samples.status();
       utc_.push_back(UtcOffsetOf(*samples, host.reader->end_ns()));
+      if (samples->damage.empty()) continue;
+      absl::StrAppend(&damage_, "; samples of the clock of ", host.name,
+                      " are damaged, and say nothing: ", samples->damage[0]);
     }
     if (!pairs_) return absl::OkStatus();
     std::string why_none;
@@ -165,12 +168,13 @@ class Alignment {
           messages_[0].sent.size() + messages_[0].received.size(),
           messages_[host].sent.size() + messages_[host].received.size());
     }
-    return absl::FailedPreconditionError(message + "; " + kWays);
+    return absl::FailedPreconditionError(message + damage_ + "; " + kWays);
   }
 
   const std::vector<HostTrace>& hosts_;
   const std::optional<PairsRule>& pairs_;
   std::vector<std::optional<UtcOffset>> utc_;     // by host
+  std::string damage_;                            // of samples, as a message
   std::vector<HostMessages> messages_;            // by host, with pairs_
   std::vector<std::optional<HostClock>> clocks_;  // by host
 };

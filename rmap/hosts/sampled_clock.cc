@@ -14,6 +14,8 @@ constexpr std::int64_t kNsPerError = 2'000;
 std::optional<UtcOffset> UtcOffsetOf(const logformat::ClockSamples& samples,
                                      std::uint64_t end_ns) {
   std::optional<UtcOffset> all;
+  // What is lost may have been of a clock that followed nothing, or was set.
+  if (!samples.damage.empty()) return all;
   const auto& list = samples.samples;
   for (std::size_t i = 0; i < list.size(); ++i) {
     const logformat::ClockSample& sample = list[i];

@@ -19,7 +19,8 @@ struct UtcOffset {
   std::int64_t least_ns = 0, most_ns = 0;
 };
 
-// Absent: there are no samples, or a sample says that the clock follows none.
+// Absent: there are no samples, some are lost, or one says that the clock
+// follows none.
 // `end_ns`: of the trace, which the last sample may be before.
 std::optional<UtcOffset> UtcOffsetOf(const logformat::ClockSamples& samples,
                                      std::uint64_t end_ns);

@@ -13,7 +13,9 @@ Usage: hosts_test.py COUNTRACE REQUEST_PIPELINE [unittest options].
 import csv
 import io
 import json
+import os
 import pathlib
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -310,6 +312,10 @@ class Hosts(unittest.TestCase):
         both = ["web=a.ctf", "db=b.ctf"]
         self.refused(1, "no clock in common|same boot|NTP|--pairs", "query",
                      "SELECT * FROM hosts", "a=here.ctf", "b=there.ctf")
+        shutil.copytree(self.folder / "there.ctf", self.folder / "cut.ctf")
+        os.truncate(self.folder / "cut.ctf/clock", 100)
+        self.refused(1, "no clock in common|clock of b are damaged|--pairs", "query",
+                     "SELECT * FROM hosts", "a=here.ctf", "b=cut.ctf")
         self.refused(2, "two traces are of host a", "query", "SELECT 1", "a=a.ctf",
                      "a=b.ctf")
         self.refused(2, "b.ctf has no host", "query", "SELECT 1", "a=a.ctf", "b.ctf")

@@ -242,6 +242,13 @@ TEST_CASE("host clock: a clock that follows none is not compared", "[rmap]") {
   CHECK_FALSE(UtcOffsetOf(samples, kSecond).has_value());
 }
 
+TEST_CASE("host clock: samples of which some are lost say nothing", "[rmap]") {
+  logformat::ClockSamples samples;
+  samples.samples.push_back(SampleAt(kSecond, 5, 10));
+  samples.damage.emplace_back("clock, offset 0: cut");
+  CHECK_FALSE(UtcOffsetOf(samples, kSecond).has_value());
+}
+
 TEST_CASE("host clock: what messages cannot say is refused", "[rmap]") {
   const std::vector<ClockLimit> one_way = {{100, true, 90, 90, 90},
                                            {200, true, 180, 180, 180}};
