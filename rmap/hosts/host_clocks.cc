@@ -38,7 +38,13 @@ class Alignment {
       if (!status.ok()) return status;
     }
     std::vector<HostClock> clocks;
-    for (auto& clock : clocks_) clocks.push_back(*std::move(clock));
+    for (std::size_t i = 0; i < hosts_.size(); ++i) {
+      const std::uint64_t begin = hosts_[i].reader->info().begin_ns;
+      if (!clocks_[i]->is_exact() && clocks_[i]->LeastCommon(begin) == 0) {
+        return BeforeTheCommonClock(i);
+      }
+      clocks.push_back(*std::move(clocks_[i]));
+    }
     return clocks;
   }
 
@@ -154,6 +160,15 @@ class Alignment {
 
   std::string PathOf(std::size_t host) const {
     return base::EscapeName(hosts_[host].reader->info().path);
+  }
+
+  absl::Status BeforeTheCommonClock(std::size_t host) const {
+    const std::string name = base::EscapeName(hosts_[host].name);
+    return absl::FailedPreconditionError(absl::StrFormat(
+        "The trace of host %s (%s) begins before the clock of host %s began, "
+        "the first one, whose times all are on: give %s=%s first",
+        name, PathOf(host), base::EscapeName(hosts_[0].name), name,
+        PathOf(host)));
   }
 
   absl::Status NoCommonClock(std::size_t host) const {
