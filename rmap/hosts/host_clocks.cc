@@ -53,7 +53,10 @@ class Alignment {
     for (const HostTrace& host : hosts_) {
       const auto samples = logformat::ReadClockSamples(*host.reader);
       if (!samples.ok()) return samples.status();
-      utc_.push_back(UtcOffsetOf(*samples, host.reader->end_ns()));
+      const std::uint64_t end = host.reader->end_ns();
+      utc_.push_back(UtcOffsetOf(*samples, end));
+      uneven_ns_.push_back(
+          UnevenNs(*samples, host.reader->info().begin_ns, end));
       if (samples->damage.empty()) continue;
       absl::StrAppend(&damage_, "; samples of the clock of ", host.name,
                       " are damaged, and say nothing: ", samples->damage[0]);
@@ -142,7 +145,8 @@ class Alignment {
     if (best == hosts_.size()) return NoCommonClock(without);
     clocks_[best] = ByUtc(best);
     if (most.empty()) return absl::OkStatus();
-    auto clock = ClockOfMessages("messages with " + most_with, most);
+    auto clock = ClockOfMessages("messages with " + most_with, most,
+                                 uneven_ns_[0] + uneven_ns_[best]);
     if (clock.ok()) {
       const std::uint64_t end = hosts_[best].reader->end_ns();
       if (!clocks_[best] ||
@@ -190,6 +194,7 @@ class Alignment {
   const std::optional<PairsRule>& pairs_;
   std::vector<std::optional<UtcOffset>> utc_;     // by host
   std::string damage_;                            // of samples, as a message
+  std::vector<double> uneven_ns_;                 // by host
   std::vector<HostMessages> messages_;            // by host, with pairs_
   std::vector<std::optional<HostClock>> clocks_;  // by host
 };

@@ -76,6 +76,21 @@ Polygon PolygonOf(const std::vector<Limit>& above,
   return polygon;
 }
 
+// Where the limits hold for a clock that is at most `uneven_ns` from a line:
+// all that it may have shown.
+Polygon WithUneven(std::vector<Limit> above, std::vector<Limit> below,
+                   double uneven_ns) {
+  for (auto* limits : {&above, &below}) {
+    for (Limit& limit : *limits) limit.most += uneven_ns;
+  }
+  Polygon all;
+  for (const ClockLine& line : PolygonOf(above, below)) {
+    all.push_back({line.offset_ns - uneven_ns, line.drift});
+    all.push_back({line.offset_ns + uneven_ns, line.drift});
+  }
+  return all;
+}
+
 // A line of the polygon, near the middle at both ends of the trace: the mean of
 // the corners that are outermost there.
 ClockLine MiddleOf(const Polygon& polygon, double end) {
@@ -97,8 +112,9 @@ std::int64_t Difference(std::uint64_t a, std::uint64_t b) {
 
 }  // namespace
 
-absl::StatusOr<HostClock> ClockOfMessages(
-    const std::string& how, const std::vector<ClockLimit>& limits) {
+absl::StatusOr<HostClock> ClockOfMessages(const std::string& how,
+                                          const std::vector<ClockLimit>& limits,
+                                          double uneven_ns) {
   const auto after = std::ranges::count(limits, true, &ClockLimit::is_after);
   if (after == 0 || static_cast<std::size_t>(after) == limits.size()) {
     return absl::FailedPreconditionError(
@@ -134,9 +150,9 @@ absl::StatusOr<HostClock> ClockOfMessages(
   // where they leave nothing, as they may be.
   const Polygon fitting = PolygonOf(above, below);
   const auto end = static_cast<double>(last->own_ns - base);
-  return HostClock(how, base, offset,
-                   MiddleOf(fitting.empty() ? possible : fitting, end),
-                   std::move(possible));
+  const ClockLine chosen = MiddleOf(fitting.empty() ? possible : fitting, end);
+  if (uneven_ns > 0) possible = WithUneven(sure_above, sure_below, uneven_ns);
+  return HostClock(how, base, offset, chosen, std::move(possible));
 }
 
 }  // namespace countrace::rmap

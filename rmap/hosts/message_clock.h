@@ -30,9 +30,11 @@ struct ClockLimit {
 // where NTP gives up.
 inline constexpr double kMostDrift = 1e-3;
 
-// Errors: FAILED_PRECONDITION: no limit on one side; or no line fits all.
-absl::StatusOr<HostClock> ClockOfMessages(
-    const std::string& how, const std::vector<ClockLimit>& limits);
+// `uneven_ns`: the clocks may be so far from a line. Errors:
+// FAILED_PRECONDITION: no limit on one side; or no line fits all.
+absl::StatusOr<HostClock> ClockOfMessages(const std::string& how,
+                                          const std::vector<ClockLimit>& limits,
+                                          double uneven_ns = 0);
 
 }  // namespace countrace::rmap
 

@@ -1,6 +1,7 @@
 #include "rmap/hosts/sampled_clock.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 
 namespace countrace::rmap {
@@ -8,6 +9,7 @@ namespace {
 
 // MAXFREQ of the kernel, 500 ppm: in so many ns the error may grow by one.
 constexpr std::int64_t kNsPerError = 2'000;
+constexpr double kOfFrequency = 65'536e6;  // 2^-16 ppm
 
 }  // namespace
 
@@ -35,6 +37,22 @@ std::optional<UtcOffset> UtcOffsetOf(const logformat::ClockSamples& samples,
     all->most_ns = std::max(all->most_ns, offset + error);
   }
   return all;
+}
+
+double UnevenNs(const logformat::ClockSamples& samples, std::uint64_t begin_ns,
+                std::uint64_t end_ns) {
+  std::int64_t least = INT64_MAX, most = INT64_MIN;
+  double offsets_ns = 0;
+  for (const logformat::ClockSample& sample : samples.samples) {
+    if (sample.state < 0) continue;
+    least = std::min(least, sample.frequency);
+    most = std::max(most, sample.frequency);
+    offsets_ns += std::abs(static_cast<double>(sample.offset_ns));
+  }
+  if (least > most) return 0;
+  // From an even clock of the middle speed, which is right in the middle.
+  const double speed = static_cast<double>(most - least) / 2 / kOfFrequency;
+  return offsets_ns + speed * static_cast<double>(end_ns - begin_ns) / 2;
 }
 
 HostClock ClockByUtc(const UtcOffset& first, const UtcOffset& host) {

@@ -25,6 +25,12 @@ struct UtcOffset {
 std::optional<UtcOffset> UtcOffsetOf(const logformat::ClockSamples& samples,
                                      std::uint64_t end_ns);
 
+// How far CLOCK_MONOTONIC was at most from one of even speed, ns: by what the
+// samples say of its corrections (adjtimex(2)), of the frequency and those that
+// were under way. 0: they were the same all the time, or are not known.
+double UnevenNs(const logformat::ClockSamples& samples, std::uint64_t begin_ns,
+                std::uint64_t end_ns);
+
 // The clock of `host` on that of `first`, both against UTC.
 HostClock ClockByUtc(const UtcOffset& first, const UtcOffset& host);
 

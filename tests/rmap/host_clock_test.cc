@@ -249,6 +249,65 @@ TEST_CASE("host clock: samples of which some are lost say nothing", "[rmap]") {
   CHECK_FALSE(UtcOffsetOf(samples, kSecond).has_value());
 }
 
+// A line fits all messages and is not what the clock did.
+TEST_CASE("host clock: the truth is inside though the speed changed",
+          "[rmap][property]") {
+  int fits = 0, outside_a_line = 0;
+  for (std::uint32_t seed = 0; seed < PropertyRuns(200u); ++seed) {
+    CAPTURE(seed);
+    std::mt19937_64 random(seed);
+    TrueClock before = RandomClock(random), after = before;
+    const std::uint64_t change = before.begin_ns + 10 * kSecond;
+    const std::int64_t ppm = 1 + seed % 20;
+    after.drift += static_cast<double>(ppm) / 1e6;
+    after.begin_ns = change;
+    after.offset_ns += std::llround(before.drift * 10e9);
+    Exchange all = Messages(before, 40, 10, random);
+    const Exchange later = Messages(after, 40, 10, random);
+    all.limits.insert(all.limits.end(), later.limits.begin(),
+                      later.limits.end());
+    all.times.insert(all.times.end(), later.times.begin(), later.times.end());
+
+    logformat::ClockSamples samples;
+    const std::uint64_t begin = before.Own(before.begin_ns);
+    const std::uint64_t end = after.Own(change + 11 * kSecond);
+    for (const std::int64_t correction : {std::int64_t{7}, 7 + ppm}) {
+      samples.samples.push_back(SampleAt(begin, 5, 10));
+      samples.samples.back().frequency = correction * 65536;
+    }
+    const auto line = ClockOfMessages("messages", all.limits);
+    const auto clock =
+        ClockOfMessages("messages", all.limits, UnevenNs(samples, begin, end));
+    REQUIRE(line.ok() == clock.ok());
+    if (!clock.ok()) continue;
+    ++fits;
+    bool is_outside = false;
+    for (const auto& [own, common] : all.times) {
+      REQUIRE(clock->LeastCommon(own) <= common + 1);
+      REQUIRE(clock->MostCommon(own) + 1 >= common);
+      is_outside |= line->LeastCommon(own) > common + 1 ||
+                    line->MostCommon(own) + 1 < common;
+    }
+    outside_a_line += is_outside ? 1 : 0;
+  }
+  CHECK(fits > 20);
+  CHECK(outside_a_line > 0);
+}
+
+TEST_CASE("host clock: what is known of its speed", "[rmap]") {
+  logformat::ClockSamples samples;
+  CHECK(UnevenNs(samples, 0, kSecond) == 0);
+  samples.samples.push_back(SampleAt(0, 5, 10));
+  samples.samples.push_back(SampleAt(kSecond, 5, 10));
+  CHECK(UnevenNs(samples, 0, kSecond) == 0);
+  samples.samples[1].offset_ns = -300;
+  CHECK(UnevenNs(samples, 0, kSecond) == 300);
+  samples.samples[0].frequency = -2 * 65536;  // 2 ppm: 1 ppm for 0.5 s
+  CHECK(UnevenNs(samples, 0, kSecond) == Approx(300 + 500));
+  samples.samples[0].state = -1;  // adjtimex failed
+  CHECK(UnevenNs(samples, 0, kSecond) == 300);
+}
+
 TEST_CASE("host clock: what messages cannot say is refused", "[rmap]") {
   const std::vector<ClockLimit> one_way = {{100, true, 90, 90, 90},
                                            {200, true, 180, 180, 180}};
