@@ -308,6 +308,16 @@ class Hosts(unittest.TestCase):
 
     # --- What is refused
 
+    def test_times_before_the_first_clock_began(self):
+        shift_trace(self.folder / "raw.ctf", self.folder / "young.ctf", BOOTS[2],
+                    1 - self.clock.begin_ns)
+        both = ["here=here.ctf", "young=young.ctf"]
+        self.assertEqual(["here", "young"], [row["host"] for row in self.query(
+            "SELECT host FROM hosts", *PAIRS, *both)])
+        self.refused(1, "of host here (here.ctf) begins before the clock of host young "
+                     "began|give here=here.ctf first", "query", "SELECT * FROM hosts",
+                     *PAIRS, *reversed(both))
+
     def test_what_cannot_be_asked(self):
         both = ["web=a.ctf", "db=b.ctf"]
         self.refused(1, "no clock in common|same boot|NTP|--pairs", "query",
