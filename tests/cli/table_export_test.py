@@ -246,7 +246,8 @@ class AsReported(Tables):
                     "SELECT event, function, inlined, dso, count(*), sum(period) "
                     "FROM samples LEFT JOIN frames USING (frame) "
                     "GROUP BY event, frame"):
-            innermost = inlined.split(" > ")[-1] if inlined else function
+            # Names of templates may end with " >".
+            innermost = inlined.rpartition(" > ")[2] if inlined else function
             key = (event, innermost, (dso or "").split("/")[-1])
             before = found.get(key, (0, 0))
             found[key] = (before[0] + samples, before[1] + periods)
