@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "logformat/progress.h"
 #include "rmap/hosts/host_clock.h"
+#include "rmap/hosts/host_clocks.h"
 #include "rmap/requests/join_rule.h"
 #include "viewer/index/file/timeline_index.h"
 
@@ -64,10 +65,14 @@ struct ServedHost {
   rmap::HostClock clock;                   // against the first host's
   std::uint64_t begin_ns = 0, end_ns = 0;  // of the trace, on its own clock
 };
+struct ServedHosts {
+  std::vector<ServedHost> hosts;  // at least one
+  // Between them; absent: nothing says which there are.
+  std::optional<std::vector<rmap::SentMessage>> messages;
+};
 // The same of several hosts on the time of the first one; requests are joined,
-// and what ServePair() has of `before` is here of the first. Requires: at least
-// one.
-absl::Status ServeHosts(const std::vector<ServedHost>& hosts);
+// and what ServePair() has of `before` is here of the first.
+absl::Status ServeHosts(ServedHosts served);
 
 }  // namespace countrace::viewer
 

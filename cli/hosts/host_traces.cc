@@ -141,7 +141,8 @@ absl::Status CheckSameHosts(const std::vector<GivenRun>& before,
 
 absl::StatusOr<HostTraces> OpenHosts(const std::vector<GivenHost>& hosts,
                                      const std::string& pairs,
-                                     TraceInput& input) {
+                                     TraceInput& input,
+                                     std::vector<rmap::SentMessage>* messages) {
   std::optional<rmap::PairsRule> rule;
   if (!pairs.empty()) {
     auto parsed = rmap::ParsePairs(pairs);
@@ -156,7 +157,8 @@ absl::StatusOr<HostTraces> OpenHosts(const std::vector<GivenHost>& hosts,
     open.traces.push_back({host.name, open.readers.back().get()});
   }
   ProgressBar progress("aligning clocks", input.show_progress());
-  auto clocks = rmap::AlignHosts(open.traces, rule, progress.Callback());
+  auto clocks =
+      rmap::AlignHosts(open.traces, rule, progress.Callback(), messages);
   progress.Clear();
   if (!clocks.ok()) return clocks.status();
   open.clocks = *std::move(clocks);

@@ -47,11 +47,11 @@ struct HostTraces {
   std::vector<rmap::HostTrace> traces;  // of these
   std::vector<rmap::HostClock> clocks;  // one for each
 };
-// `pairs`: of --pairs; empty: not given. Errors: of TraceInput::Open(),
-// ParsePairs() and AlignHosts().
-absl::StatusOr<HostTraces> OpenHosts(const std::vector<GivenHost>& hosts,
-                                     const std::string& pairs,
-                                     TraceInput& input);
+// `pairs`: of --pairs; empty: not given. `messages`, unless null, gets theirs.
+// Errors: of TraceInput::Open(), ParsePairs() and AlignHosts().
+absl::StatusOr<HostTraces> OpenHosts(
+    const std::vector<GivenHost>& hosts, const std::string& pairs,
+    TraceInput& input, std::vector<rmap::SentMessage>* messages = nullptr);
 
 // Those of `options`: of hosts, or its one, without a clock. Errors: as above;
 // wrong usage: --pairs without hosts.

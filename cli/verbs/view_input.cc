@@ -56,12 +56,14 @@ absl::Status CheckFit(const viewer::ServeOptions& serve,
   return serve.join ? CheckJoin(*serve.join, info) : absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<viewer::ServedHost>> HostsToView(
+absl::StatusOr<viewer::ServedHosts> HostsToView(
     const std::vector<GivenHost>& hosts, const TraceOptions& options,
     const viewer::ServeOptions& all, TraceInput& input) {
-  const auto open = OpenHosts(hosts, options.pairs, input);
+  viewer::ServedHosts served;
+  if (!options.pairs.empty()) served.messages.emplace();
+  const auto open = OpenHosts(hosts, options.pairs, input,
+                              served.messages ? &*served.messages : nullptr);
   if (!open.ok()) return open.status();
-  std::vector<viewer::ServedHost> served;
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     const auto directory = input.Directory(hosts[i].path);
     if (!directory.ok()) return directory.status();
@@ -72,11 +74,11 @@ absl::StatusOr<std::vector<viewer::ServedHost>> HostsToView(
     serve.join.reset();
     const absl::Status fit = CheckFit(serve, open->readers[i]->info());
     if (!fit.ok()) return fit;
-    served.push_back({serve, hosts[i].name, open->clocks[i], extent.begin_ns,
-                      extent.end_ns()});
+    served.hosts.push_back({serve, hosts[i].name, open->clocks[i],
+                            extent.begin_ns, extent.end_ns()});
   }
   const absl::Status joined =
-      all.join ? Join(*all.join, *open, served) : absl::OkStatus();
+      all.join ? Join(*all.join, *open, served.hosts) : absl::OkStatus();
   if (!joined.ok()) return joined;
   return served;
 }

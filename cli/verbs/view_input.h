@@ -22,7 +22,7 @@ absl::Status CheckFit(const viewer::ServeOptions& serve,
 // `all`: what is served of each, with the whole rule of --join. Errors: of
 // OpenHosts(); INVALID_ARGUMENT, wrong usage: as CheckFit(), where no host has
 // what --join names.
-absl::StatusOr<std::vector<viewer::ServedHost>> HostsToView(
+absl::StatusOr<viewer::ServedHosts> HostsToView(
     const std::vector<GivenHost>& hosts, const TraceOptions& options,
     const viewer::ServeOptions& all, TraceInput& input);
 

@@ -251,9 +251,9 @@ int Failed(const VerbParser& parser, const absl::Status& status) {
 int RunHosts(const VerbParser& parser, const std::vector<GivenHost>& hosts,
              const TraceOptions& options, const viewer::ServeOptions& all,
              TraceInput& input, Terminal& terminal) {
-  const auto served = HostsToView(hosts, options, all, input);
+  auto served = HostsToView(hosts, options, all, input);
   if (!served.ok()) return Failed(parser, served.status());
-  const absl::Status status = viewer::ServeHosts(*served);
+  const absl::Status status = viewer::ServeHosts(*std::move(served));
   terminal.Clear();
   return status.ok() ? kExitOk : Failed(parser, status);
 }

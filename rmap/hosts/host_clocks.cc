@@ -43,9 +43,31 @@ class Alignment {
       if (!clocks_[i]->is_exact() && clocks_[i]->LeastCommon(begin) == 0) {
         return BeforeTheCommonClock(i);
       }
-      clocks.push_back(*std::move(clocks_[i]));
+      clocks.push_back(*clocks_[i]);
     }
     return clocks;
+  }
+
+  // After Align().
+  std::vector<SentMessage> Messages() const {
+    std::vector<SentMessage> all;
+    const auto add = [&](std::size_t from, std::size_t to) {
+      for (const auto& [value, sent] : messages_[from].sent) {
+        const auto found = messages_[to].received.find(value);
+        if (found == messages_[to].received.end()) continue;
+        const auto& [begin_ns, end_ns, thread] = found->second;
+        all.push_back(
+            {value,
+             {from, sent.thread, clocks_[from]->Common(sent.begin_ns)},
+             {to, thread, clocks_[to]->Common(begin_ns)}});
+      }
+    };
+    for (std::size_t from = 0; from < messages_.size(); ++from) {
+      for (std::size_t to = 0; to < messages_.size(); ++to) {
+        if (from != to) add(from, to);
+      }
+    }
+    return all;
   }
 
  private:
@@ -203,8 +225,12 @@ class Alignment {
 
 absl::StatusOr<std::vector<HostClock>> AlignHosts(
     const std::vector<HostTrace>& hosts, const std::optional<PairsRule>& pairs,
-    const logformat::ProgressCallback& progress) {
-  return Alignment(hosts, pairs).Align(progress);
+    const logformat::ProgressCallback& progress,
+    std::vector<SentMessage>* messages) {
+  Alignment alignment(hosts, pairs);
+  auto clocks = alignment.Align(progress);
+  if (clocks.ok() && messages != nullptr) *messages = alignment.Messages();
+  return clocks;
 }
 
 }  // namespace countrace::rmap

@@ -9,6 +9,8 @@
 #ifndef COUNTRACE_RMAP_HOSTS_HOST_CLOCKS_H_
 #define COUNTRACE_RMAP_HOSTS_HOST_CLOCKS_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,6 +20,7 @@
 #include "logformat/read/trace_reader.h"
 #include "rmap/hosts/host_clock.h"
 #include "rmap/hosts/message_pairs.h"
+#include "rmap/result/tables.h"
 
 namespace countrace::rmap {
 
@@ -26,12 +29,25 @@ struct HostTrace {
   logformat::TraceReader* reader = nullptr;  // not null
 };
 
-// One clock for each of `hosts`. Errors: of reading; FAILED_PRECONDITION: a
-// host has no clock in common with the others: names the ways to get one;
-// INVALID_ARGUMENT: no host has the hooks of `pairs`.
+// A message that one host sent and another received.
+struct SentMessage {
+  struct End {
+    std::size_t host;
+    ThreadIndex thread;
+    std::uint64_t time_ns;  // on the common clock
+  };
+  std::string value;
+  End sent, received;
+};
+
+// One clock for each of `hosts`. `messages`, unless null, gets those of
+// `pairs`, in no order. Errors: of reading; FAILED_PRECONDITION: a host has no
+// clock in common with the others: names the ways to get one; INVALID_ARGUMENT:
+// no host has the hooks of `pairs`.
 absl::StatusOr<std::vector<HostClock>> AlignHosts(
     const std::vector<HostTrace>& hosts, const std::optional<PairsRule>& pairs,
-    const logformat::ProgressCallback& progress);
+    const logformat::ProgressCallback& progress,
+    std::vector<SentMessage>* messages = nullptr);
 
 }  // namespace countrace::rmap
 

@@ -43,7 +43,8 @@ absl::StatusOr<HostMessages::Ends> EndsOf(
       continue;
     }
     const bool has_end = !call->is_point && !call->end_inferred;
-    ends[joined->all[i].id] = {call->begin_ns, has_end ? call->end_ns : 0};
+    ends[joined->all[i].id] = {call->begin_ns, has_end ? call->end_ns : 0,
+                               call->thread};
   }
   return ends;
 }

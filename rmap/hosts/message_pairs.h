@@ -18,6 +18,7 @@
 #include "logformat/progress.h"
 #include "logformat/read/trace_reader.h"
 #include "rmap/requests/join_rule.h"
+#include "rmap/result/tables.h"
 
 namespace countrace::rmap {
 
@@ -32,6 +33,7 @@ absl::StatusOr<PairsRule> ParsePairs(const std::string& text);
 struct MessageEnd {
   std::uint64_t begin_ns = 0;
   std::uint64_t end_ns = 0;  // of a call whose exit was recorded; else 0
+  ThreadIndex thread = kNoThread;
 };
 struct HostMessages {
   using Ends = std::unordered_map<std::string, MessageEnd>;  // by value

@@ -4,16 +4,20 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/text/name_escape.h"
 #include "logformat/progress.h"
+#include "rmap/hosts/host_clocks.h"
 #include "viewer/server.h"
 #include "viewer/server/api/reports_api.h"
 #include "viewer/server/api/served_indexes.h"
@@ -24,6 +28,7 @@
 #include "viewer/server/serve/viewer_site.h"
 #include "viewer/server/tables/joined_requests.h"
 #include "viewer/server/wire/api_answer.h"
+#include "viewer/server/wire/api_bounds.h"
 #include "viewer/server/wire/api_query.h"
 
 namespace countrace::viewer {
@@ -47,6 +52,44 @@ Json JsonOf(const ServedHost& host, const std::string& folder) {
           {"how", host.clock.how()},
           {"within_ns", within},
           {"clock", std::move(clock)}};
+}
+
+// What all frames have together.
+struct Together {
+  Json hosts = Json::array();                  // empty: two are side by side
+  std::uint64_t begin_ns = ~std::uint64_t{0};  // the first, on the common clock
+  std::optional<std::vector<rmap::SentMessage>> messages;
+};
+
+// Those on their way in a range, the longest first.
+HttpResponse AnswerMessages(const Together& all, ApiQuery& query) {
+  const auto range = query.Range();
+  const auto limit = query.Number("limit", kMaxMessages, kMaxMessages);
+  if (!range || !limit) return Refuse(400, query.error());
+  std::vector<std::pair<std::uint64_t, const rmap::SentMessage*>> found;
+  for (const rmap::SentMessage& message : *all.messages) {
+    const auto [begin, end] =
+        std::minmax(message.sent.time_ns, message.received.time_ns);
+    if (begin - all.begin_ns >= range->end_ns) continue;
+    if (end - all.begin_ns < range->begin_ns) continue;
+    found.emplace_back(end - begin, &message);
+  }
+  const auto cut = std::min<std::uint64_t>(*limit, found.size());
+  std::ranges::partial_sort(found,
+                            found.begin() + static_cast<std::ptrdiff_t>(cut),
+                            std::greater<>());
+  const auto json_of = [&](const rmap::SentMessage::End& end) -> Json {
+    return {{"host", end.host},
+            {"thread", static_cast<std::uint32_t>(end.thread)},
+            {"t", static_cast<std::int64_t>(end.time_ns - all.begin_ns)}};
+  };
+  Json rows = Json::array();
+  for (const auto& [length, message] : std::span(found).first(cut)) {
+    rows.push_back({{"value", base::EscapeName(message->value)},
+                    {"sent", json_of(message->sent)},
+                    {"received", json_of(message->received)}});
+  }
+  return AnswerJson({{"total", found.size()}, {"messages", std::move(rows)}});
 }
 
 // What is said of all indexes in one go. Thread: any.
@@ -100,9 +143,8 @@ struct Frame {
 };
 
 // `around` has the page with the frames; all sites have the same token.
-// `hosts`: empty if two are side by side.
 HttpResponse AnswerAround(const ViewerSite& around,
-                          const std::deque<Frame>& frames, const Json& hosts,
+                          const std::deque<Frame>& frames, const Together& all,
                           const HttpRequest& request) {
   ApiQuery query(request);
   for (const Frame& frame : frames) {
@@ -112,15 +154,19 @@ HttpResponse AnswerAround(const ViewerSite& around,
     return frame.site->Answer(inside);
   }
   HttpResponse response = around.Answer(request);
-  const bool is_diff = hosts.empty() && query.path() == "/api/v1/diff";
-  const bool is_own = is_diff || query.path() == "/api/v1/hosts";
+  const bool is_diff = all.hosts.empty() && query.path() == "/api/v1/diff";
+  const bool is_messages = all.messages && query.path() == "/api/v1/messages";
+  const bool is_own = is_diff || is_messages || query.path() == "/api/v1/hosts";
   if (!is_own || request.method != "GET" ||
       around.guard().Judge(request) != RequestGuard::Verdict::kAllowed) {
     return response;
   }
   HttpResponse own = is_diff ? AnswerDiff(frames[0].options.trace_path,
                                           frames[1].options.trace_path, query)
-                             : AnswerJson({{"hosts", hosts}});
+                     : is_messages
+                         ? AnswerMessages(all, query)
+                         : AnswerJson({{"hosts", all.hosts},
+                                       {"messages", all.messages.has_value()}});
   own.headers = std::move(response.headers);
   return own;
 }
@@ -129,7 +175,7 @@ HttpResponse AnswerAround(const ViewerSite& around,
 // of the first one's options.
 absl::Status ServeFrames(
     const std::vector<std::pair<std::string, const ServeOptions&>>& traces,
-    const Json& hosts) {
+    const Together& all) {
   const ServeOptions& first = traces.front().second;
   JointProgress progress(first, traces.size());
   std::deque<Frame> frames;
@@ -154,7 +200,7 @@ absl::Status ServeFrames(
   if (first.on_ready) first.on_ready(guard->Url());
   server->Run(
       [&](const HttpRequest& request) {
-        return AnswerAround(around, frames, hosts, request);
+        return AnswerAround(around, frames, all, request);
       },
       /*stop_on_signals=*/true);
   for (Frame& frame : frames) {
@@ -168,18 +214,20 @@ absl::Status ServeFrames(
 }  // namespace
 
 absl::Status ServePair(const ServeOptions& before, const ServeOptions& after) {
-  return ServeFrames({{"/a", before}, {"/b", after}}, Json::array());
+  return ServeFrames({{"/a", before}, {"/b", after}}, {});
 }
 
-absl::Status ServeHosts(const std::vector<ServedHost>& hosts) {
+absl::Status ServeHosts(ServedHosts served) {
   std::vector<std::pair<std::string, const ServeOptions&>> traces;
-  Json all = Json::array();
-  for (const ServedHost& host : hosts) {
+  Together all;
+  for (const ServedHost& host : served.hosts) {
     // By number: a name may be "..".
     const std::string folder = absl::StrCat("/h/", traces.size());
     traces.emplace_back(folder, host.options);
-    all.push_back(JsonOf(host, folder));
+    all.hosts.push_back(JsonOf(host, folder));
+    all.begin_ns = std::min(all.begin_ns, host.clock.Common(host.begin_ns));
   }
+  all.messages = std::move(served.messages);
   return ServeFrames(traces, all);
 }
 

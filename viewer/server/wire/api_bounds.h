@@ -25,6 +25,7 @@ inline constexpr std::size_t kMaxHitsColumns = 2048;
 inline constexpr std::size_t kMaxEvents = 200;
 inline constexpr std::size_t kMaxRequests = 1000;
 inline constexpr std::size_t kMaxRequestSpans = 16384;  // of all rows
+inline constexpr std::size_t kMaxMessages = 1000;
 inline constexpr std::size_t kMaxParents = 64;
 inline constexpr std::size_t kMaxFound = 200;  // of each kind
 inline constexpr std::size_t kHeaviest = 32;   // processes by weight in `trace`
