@@ -125,7 +125,7 @@ const root = document.getElementById('app');
 if (root) {
   forgetToken();
   void (async () => {
-    const [first, ...others] = (await (await fetch('api/v1/hosts')).json() as {hosts: Host[]}).hosts;
-    render(first ? <Hosts hosts={[first, ...others]} /> : <Pair />, root);
+    const {hosts: [first, ...others], messages} = await (await fetch('api/v1/hosts')).json() as {hosts: Host[]; messages: boolean};
+    render(first ? <Hosts hosts={[first, ...others]} messages={messages} /> : <Pair />, root);
   })().catch((error: unknown) => (root.textContent = `The timeline could not be loaded: ${textOf(error)}. Is \`countrace view\` still running?`));
 }

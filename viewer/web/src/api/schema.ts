@@ -374,3 +374,13 @@ export interface Host {
   clock: [HostInstant, HostInstant]; // it runs evenly; the first is the trace's begin
 }
 type HostInstant = [own_ns: string, common_ns: string];
+export interface MessageEnd {
+  host: number;
+  thread: number;
+  t: number; // since the first begin of all
+}
+export interface Message {
+  value: string; // that both ends have
+  sent: MessageEnd;
+  received: MessageEnd;
+}

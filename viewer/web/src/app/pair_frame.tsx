@@ -25,6 +25,8 @@ export interface PairFrame extends Stage {
   onRequest(chosen: (id: string|null) => void): void;
   // Follows that of another page, where it is.
   followRequest(id: string|null): void;
+  // Calls `look` now, and when a value that it read has changed.
+  observe(look: (app: Application) => void): void;
 }
 
 // Again for each index, and as names come.
@@ -60,6 +62,7 @@ export function pairFrameOf(shown: ReadonlySignal<Application>): PairFrame {
     onRequest: (chosen) => void effect(() => {
       shown.value.follow.onChoice = chosen;
     }),
+    observe: (look) => void effect(() => look(shown.value)),
     followRequest: (id) => shown.peek().follow.accompany(id),
   };
 }

@@ -18,6 +18,7 @@ import {Ranges} from './range';
 import {Requests} from './requests';
 import {Selection} from './selection';
 import {StyleBook} from './style_book';
+import {formatInstant} from './units';
 import {View} from './view';
 
 // What the browser and its user set, for all pages.
@@ -39,6 +40,8 @@ export class Core {
   readonly requests: Requests;
   readonly selection: Selection;
   readonly book: ReadonlySignal<StyleBook>; // colours
+  // Beside other hosts also the time on the clock of all.
+  instantText = (at: number): string => formatInstant(at, 1);
 
   constructor(readonly client: Client, readonly names: Names, growth: Growth, readonly look: Look) {
     this.extent = new Extent(growth, names.trace);

@@ -9,7 +9,7 @@ import type {TreeRow} from '../api/tables_schema';
 import type {Core} from '../core/core';
 import {clean, hookName, type Names, processName, processOf, threadName} from '../core/names';
 import {css} from '../core/palette';
-import {formatCount, formatDuration, formatEventRate, formatInstant, formatPercent} from '../core/units';
+import {formatCount, formatDuration, formatEventRate, formatPercent} from '../core/units';
 import {toNs} from '../core/viewport';
 import type {Lane, SubRow} from './rows/lanes';
 import {requestSpanAt, requestTip} from './request_tip';
@@ -44,11 +44,11 @@ interface Place {
   at: number;
 }
 
-function stackTip(engine: TimelineEngine, y: number, at: number): Tip|null {
-  const found = engine.timeline.stacks.at(y, at);
+function stackTip({timeline: {core, stacks}}: TimelineEngine, y: number, at: number): Tip|null {
+  const found = stacks.at(y, at);
   return found && {
     title: found.name, swatch: null,
-    lines: [`sampled ${found.box.samples === 1 ? 'once' : `${formatCount(found.box.samples)} times in a row`}`, `from ${formatInstant(found.box.from, 1)} to ${formatInstant(found.box.to, 1)}`],
+    lines: [`sampled ${found.box.samples === 1 ? 'once' : `${formatCount(found.box.samples)} times in a row`}`, `from ${core.instantText(found.box.from)} to ${core.instantText(found.box.to)}`],
   };
 }
 
@@ -105,7 +105,7 @@ function itemTip({core, row, lane}: Place, item: Item): Tip {
       row.kind === 'run' ? stateTitle(names, item.key, item.flags) :
       row.kind === 'interrupts' ? 'interrupts' : hookName(names, item.key);
   const lines = row.kind === 'hook' ? [] : [formatDuration(item.endNs - item.beginNs)];
-  lines.push(`at ${formatInstant(item.beginNs, 1)}`);
+  lines.push(`at ${core.instantText(item.beginNs)}`);
   if (row.kind === 'cpu' && (item.flags & (LEAF_IDLE | LEAF_OUTSIDE)) === 0) {
     lines.unshift(`process ${processName(names, processOf(names, item.key))}`);
   }
@@ -117,13 +117,13 @@ function itemTip({core, row, lane}: Place, item: Item): Tip {
   return {title, swatch: row.kind === 'hook' ? null : css(core.book.value.item(row, item.key, item.flags)), lines};
 }
 
-function levelTip({book, names}: Core, row: SubRow, lane: Lane, item: Item): Tip {
+function levelTip({book, names, instantText}: Core, row: SubRow, lane: Lane, item: Item): Tip {
   const known = (item.flags & LEAF_OUTSIDE) === 0;
   return {
     title: `${lane.label} ${known ? 'is up' : 'may be up: not known'}`,
     swatch: css(book.value.item(row, item.key, item.flags)),
     lines: [
-      `since ${formatInstant(item.beginNs, 1)}, for ${formatDuration(item.endNs - item.beginNs)}`,
+      `since ${instantText(item.beginNs)}, for ${formatDuration(item.endNs - item.beginNs)}`,
       ...(item.key === NO_KEY ? [] : [`raised by ${threadName(names, item.key)}`]),
       ...((item.flags & LEAF_INFERRED) !== 0 ? ['its end is not recorded'] : []), `level of ${lane.detail}`,
     ],
@@ -211,7 +211,7 @@ function treeTip(engine: TimelineEngine, lane: Lane, at: number): Tip|null {
   return {
     title: root ? text(root) : lane.label,
     swatch: null,
-    lines: [...partsOf(interval.rows).map(text), `${formatDuration(interval.to - interval.from)} from ${formatInstant(interval.from, 1)}`],
+    lines: [...partsOf(interval.rows).map(text), `${formatDuration(interval.to - interval.from)} from ${engine.timeline.core.instantText(interval.from)}`],
   };
 }
 

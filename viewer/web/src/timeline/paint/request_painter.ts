@@ -6,6 +6,7 @@ import {css, textOn} from '../../core/palette';
 import type {StyleBook} from '../../core/style_book';
 import {toPx, type Viewport} from '../../core/viewport';
 import {type RequestLane, SEGMENT} from '../rows/lane_parts';
+import {paintArrow} from './arrow';
 import type {Brush} from './brush';
 
 const TOP = 2; // above the first line
@@ -74,19 +75,4 @@ function paintText(context: Brush, text: string, left: number, right: number, y:
   let shown = text;
   while (shown.length > 1 && context.measureText(shown === text ? text : `${shown}\u2026`).width > room) shown = shown.slice(0, -1);
   if (shown.length > 1) context.fillText(shown === text ? text : `${shown}\u2026`, left + 3, y + 0.5);
-}
-
-function paintArrow(context: Brush, x0: number, y0: number, x1: number, y1: number): void {
-  const length = Math.hypot(x1 - x0, y1 - y0);
-  if (length < 6) return;
-  const [dx, dy] = [(x1 - x0) / length, (y1 - y0) / length];
-  context.beginPath();
-  context.moveTo(x0, y0);
-  context.lineTo(x1 - dx * 4, y1 - dy * 4);
-  context.stroke();
-  context.beginPath();
-  context.moveTo(x1, y1);
-  context.lineTo(x1 - dx * 6 - dy * 3, y1 - dy * 6 + dx * 3);
-  context.lineTo(x1 - dx * 6 + dy * 3, y1 - dy * 6 - dx * 3);
-  context.fill();
 }
