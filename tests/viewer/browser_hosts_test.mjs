@@ -72,6 +72,92 @@ async function choose(side, id) {
   await frames[side].locator('.request-box').press('Enter');
 }
 
+
+// --- Messages, by brute force from `script` ---
+
+const CLOCK_NS = 3; // what the page's mapping of clocks, and its rounding, may differ by
+const layer = (field) => session.page.evaluate(`__messages?.${field}`);
+const note = () => session.page.locator('.pair-head').innerText();
+const near = (a, b, most, what) => assert.ok(Math.abs(a - b) <= most, `${what}: ${a} ${b}`);
+// Since the first host's begin.
+function commonOf(side, own) {
+  const [[own0, common0], [own1, common1]] = hosts[side].clock.map((point) => point.map(Number));
+  return common0 - Number(hosts[0].clock[0][1]) + (own - own0) * ((common1 - common0) / (own1 - own0));
+}
+function messagesOf(traces) {
+  const ends = traces.map((trace, host) => {
+    const all = {'server:request__enter': new Map(), 'server:parse__enter': new Map()};
+    for (const text of run(countrace, 'script', '--format', 'jsonl', trace).text.split('\n').filter(Boolean)) {
+      const {event, time_ns: own, tid, fields} = JSON.parse(text);
+      if (all[event]) all[event].set(fields.arg0, {host, tid, own, t: commonOf(host, own)});
+    }
+    return Object.values(all);
+  });
+  return ends.flatMap(([sends], from) => ends.flatMap(([, receives], to) => from === to ? [] : [...sends].flatMap(([value, sent]) => {
+    const received = receives.get(value);
+    return received ? [{value: `${value}`, sent, received, waited: received.t - sent.t, within: hosts[from].within_ns + hosts[to].within_ns}] : [];
+  }))).sort((a, b) => a.sent.t - b.sent.t);
+}
+const nameOf = ({value, sent, received}) => `${value} ${sent.host} ${received.host}`;
+// Shows that time of the first host: what is drawn is what is there.
+async function compareDrawn(messages, from, to) {
+  await frames[0].evaluate(`__pv.setWindow(${from}, ${to})`);
+  const {startNs, endNs} = (await views())[0];
+  const reach = (slack) => messages.filter(({sent, received}) => Math.min(sent.t, received.t) < endNs + slack && Math.max(sent.t, received.t) >= startNs - slack).map(nameOf);
+  const [least, most] = [reach(-CLOCK_NS - 1), new Set(reach(CLOCK_NS + 1))];
+  const holds = (names) => least.every((name) => names.has(name)) && [...names].every((name) => most.has(name));
+  await until(async () => holds(new Set((await layer('drawn') ?? []).map(nameOf))), `what is drawn is not what is there: ${least.length}`);
+  await settled();
+  const byName = new Map(messages.map((one) => [nameOf(one), one]));
+  const sides = await Promise.all(frames.map(async (frame) => ({
+    ...await frame.evaluate('({view: __pv.view(), rows: __pv.rows()})'), area: await frame.locator('.area').boundingBox(),
+    threads: new Map((await api(frame, 'threads')).items.map(({thread, tid}) => [thread, tid])),
+  })));
+  let seen = 0; // ends whose thread has a lane in sight
+  for (const one of await layer('drawn')) {
+    const {sent, received, waited, within, line} = one;
+    const known = byName.get(nameOf(one));
+    near(waited, known.waited, CLOCK_NS, nameOf(one));
+    assert.equal(within, known.within);
+    for (const [end, truth, x, y] of [[sent, known.sent, line[0], line[1]], [received, known.received, line[2], line[3]]]) {
+      const {view: {startNs: begin, nsPerPx}, rows, area, threads} = sides[end.host];
+      assert.equal(threads.get(end.thread), truth.tid);
+      const own = truth.own - Number(begins[end.host]);
+      near(x, area.x + (own - begin) / nsPerPx, 0.5 + CLOCK_NS / nsPerPx, `${nameOf(one)} in time`);
+      const lane = rows.filter(({lane: id}) => id === `thread${end.thread}`);
+      if (lane.length === 0) continue; // out of sight: at an edge of the rows
+      ++seen;
+      const edges = [Math.min(...lane.map((row) => row.y)), Math.max(...lane.map((row) => row.y + row.height))];
+      assert.ok(edges.some((edge) => Math.abs(y - area.y - edge) < 12), `${nameOf(one)}: ${y - area.y}, lane ${edges}`);
+    }
+  }
+  assert.ok(seen > 0);
+}
+// Pixels of the head of its arrow: what is painted before its tip, beside its line.
+const headPixels = ({line: [x0, y0, x1, y1]}) => session.page.evaluate(([ax, ay, bx, by]) => {
+  const copy = new OffscreenCanvas(16, 16).getContext('2d', {willReadFrequently: true});
+  copy.drawImage(document.querySelector('canvas.messages'), 8 - Math.round(bx), 8 - Math.round(by));
+  const {data} = copy.getImageData(0, 0, 16, 16);
+  const length = Math.hypot(bx - ax, by - ay);
+  let beside = 0;
+  for (let i = 0; i < 256; ++i) {
+    const [x, y] = [Math.round(bx) - 7.5 + i % 16 - bx, Math.round(by) - 7.5 + Math.floor(i / 16) - by];
+    const [along, across] = [(x * (bx - ax) + y * (by - ay)) / length, Math.abs(x * (by - ay) - y * (bx - ax)) / length];
+    if (along < 0 && along > -7 && across > 1.6 && across < 4 && data[4 * i + 3] > 60) ++beside;
+  }
+  return beside;
+}, [x0, y0, x1, y1]);
+// As the page writes them.
+function durationText(ns) {
+  const [divisor, unit] = ns < 1e3 ? [1, 'ns'] : ns < 1e6 ? [1e3, 'µs'] : ns < 1e9 ? [1e6, 'ms'] : [1e9, 's'];
+  const value = ns / divisor;
+  return `${divisor === 1 ? value : value.toFixed(value >= 100 ? 1 : value >= 10 ? 2 : 3)}\u2009${unit}`;
+}
+const nsIn = (text) => {
+  const [, sign, whole, part] = /^(-?)(\d+)\.(\d{3}\u2009\d{3}\u2009\d{3})\u2009s/.exec(text);
+  return (sign ? -1 : 1) * (Number(whole) * 1e9 + Number(part.replaceAll('\u2009', '')));
+};
+
 try {
   for (const [name, requests] of [['p', 2000], ['q', 1500]]) works(countrace, 'record', '-o', `${name}.ctf`, '--', pipeline, String(requests));
   session = await Session.open();
@@ -203,6 +289,109 @@ try {
     await session.shot(shots, 'hosts-clock');
     assert.deepEqual(session.problems, []);
   });
+
+  works('python3', shiftedTrace, 'p.ctf', 't.ctf', '5c0b5a5e-0000-4000-8000-000000000002', '-923456789', '-30000', 'hostname=c');
+  await session.page.setViewportSize({width: 1440, height: 2400}); // threads have room
+  const traces = ['p.ctf', 's.ctf', 't.ctf'];
+  const ALL = ['a=p.ctf', 'b=s.ctf', 'c=t.ctf', ...PAIRS];
+
+  await claims.claim('messages are drawn between the lanes of their threads, as the records have them', async () => {
+    await view(...ALL);
+    const messages = messagesOf(traces);
+    assert.equal(messages.length, 6 * 2000);
+    const from = messages[3000].sent.t;
+    await compareDrawn(messages, from - 1000, messages[3120].sent.t);
+    const drawn = await layer('drawn');
+    assert.ok(drawn.some(({waited, within}) => waited > within));
+    assert.deepEqual([...new Set(drawn.map(({sent, received}) => `${sent.host}${received.host}`))].sort(), ['01', '02', '10', '12', '20', '21']);
+    assert.deepEqual(session.problems, []);
+    await session.shot(shots, 'hosts-messages');
+    // The longest of very many are, and it is said how many are not.
+    await frames[0].evaluate(`__pv.run('fit')`);
+    await until(async () => /11\u2009700 more: zoom in$/.test(await note()), 'it is said how many are not drawn');
+    const longest = await layer('drawn');
+    assert.equal(longest.length, 300);
+    const waits = messages.map(({waited}) => waited).sort((a, b) => b - a);
+    const least = Math.min(...longest.map(({waited}) => waited));
+    assert.ok(Math.abs(least - waits[299]) <= CLOCK_NS, `${least} ${waits[299]}`);
+    await session.shot(shots, 'hosts-messages-longest');
+  });
+
+  await claims.claim('a message says both its ends, and an item its time on the common clock, with their bounds', async () => {
+    await view(...ALL);
+    const messages = messagesOf(traces);
+    const decided = messages.filter(({sent, received, waited, within}) => sent.host === 0 && received.host === 1 && waited > within + CLOCK_NS);
+    const one = decided[decided.length >> 1];
+    await compareDrawn(messages, one.sent.t - one.waited, one.received.t + one.waited);
+    const {line: [x0, y0, x1, y1]} = (await layer('drawn')).find(({value, sent, received}) => value === one.value && sent.host === 0 && received.host === 1);
+    const tip = session.page.locator('.messages-tip');
+    await session.page.mouse.move(x0 + (x1 - x0) * 0.25, y0 + (y1 - y0) * 0.25);
+    await until(async () => (await tip.innerText()).startsWith(`message ${one.value}\n`), 'the message is not said');
+    const [, sent, received, order] = (await tip.innerText()).split('\n');
+    const bound = durationText(hosts[1].within_ns);
+    assert.match(sent, new RegExp(`^sent by a: \\S+ ${one.sent.tid}, at [0-9.\u2009]+\u2009s$`));
+    assert.match(received, new RegExp(`^received by b: \\S+ ${one.received.tid}, at [0-9.\u2009]+\u2009s ± ${bound}$`));
+    near(nsIn(sent.split(', at ')[1]), one.sent.t, 0, 'it was sent');
+    near(nsIn(received.split(', at ')[1]), one.received.t, CLOCK_NS, 'it was received');
+    assert.ok(order.endsWith(` ± ${bound} later`), order);
+    await session.page.mouse.move(x0, y0 - 200);
+    await tip.waitFor({state: 'hidden'});
+    for (const [side, frame] of frames.entries()) {
+      const said = await frame.evaluate(`(() => {
+        const {startNs, nsPerPx} = __pv.view();
+        for (const {row, kind, y, height} of __pv.rows()) {
+          if (kind !== 'segment') continue;
+          for (const {kind: tile, items} of __pv.dump(row)) for (const {beginNs, endNs} of items) {
+            const tip = tile === 'items' && beginNs >= startNs && __pv.describe(((beginNs + endNs) / 2 - startNs) / nsPerPx, y + height / 2);
+            const at = tip && tip.lines.find((line) => line.startsWith('at '));
+            if (at) return {beginNs, at};
+          }
+        }
+      })()`);
+      const [, common, within] = /^at [^(]*(?: \(a: ([0-9.\u2009]+\u2009s)(?: ± (.*))?\))?$/.exec(said.at);
+      assert.equal(within, side === 0 ? undefined : durationText(hosts[side].within_ns));
+      if (side > 0) near(nsIn(common), commonOf(side, Number(begins[side]) + said.beginNs), CLOCK_NS, said.at);
+    }
+  });
+
+  await claims.claim('an order that the bound does not decide has no arrow', async () => {
+    // Behind the last message the bound grows with the time.
+    works(countrace, 'record', '-o', 'w.ctf', '--', 'sh', '-c', `${pipeline} 20; sleep 1`);
+    works('python3', shiftedTrace, 'w.ctf', 'v.ctf', '5c0b5a5e-0000-4000-8000-000000000001', `${OFFSET}`, `${DRIFT_PPB}`, 'hostname=b');
+    await view('a=w.ctf', 'b=v.ctf', ...PAIRS);
+    const messages = messagesOf(['w.ctf', 'v.ctf']);
+    const [shortest] = [...messages].sort((a, b) => a.waited - b.waited);
+    assert.ok(shortest.waited + CLOCK_NS < shortest.within, `${shortest.waited} ${shortest.within}`);
+    await compareDrawn(messages, shortest.sent.t - 2 * shortest.waited, shortest.received.t + 2 * shortest.waited);
+    const found = await layer('drawn');
+    assert.equal(await note(), `${found.length} messages, ${found.length} without an arrow: their order is not known`);
+    for (const one of found) assert.equal(await headPixels(one), 0);
+    const [{line: [x0, y0, x1, y1]}] = found;
+    await session.page.mouse.move(x0 + (x1 - x0) * 0.25, y0 + (y1 - y0) * 0.25);
+    await session.page.locator('.messages-tip', {hasText: `later: the bound of ± ${durationText(hosts[1].within_ns)} does not decide the order`}).waitFor();
+    await session.shot(shots, 'hosts-messages-undecided');
+    // The same of one clock: exact, so each has one.
+    const [, boot] = /"boot_id" *: *"([^"]+)"/.exec(run(countrace, 'info', '--format', 'json', 'w.ctf').text);
+    works('python3', shiftedTrace, 'w.ctf', 'u.ctf', boot, '0', '0', 'hostname=b');
+    await view('a=w.ctf', 'b=u.ctf', ...PAIRS);
+    assert.equal(hosts[1].how, 'same boot as a');
+    const exact = messagesOf(['w.ctf', 'u.ctf']);
+    const [first] = exact;
+    await compareDrawn(exact, first.sent.t - 2 * first.waited, first.received.t + 2 * first.waited);
+    for (const one of await layer('drawn')) assert.ok(await headPixels(one) > 4);
+    assert.ok(!(await note()).includes('without'));
+    const code = async (path) => {
+      const {origin, searchParams} = new URL(server.url);
+      return (await fetch(`${origin}/api/v1/messages?${path}`, {headers: {Authorization: `Bearer ${searchParams.get('token')}`}})).status;
+    };
+    assert.deepEqual(await Promise.all(['from=0&to=1&limit=1000', 'from=0&to=1&limit=1001', 'from=2&to=1', 'from=-1&to=1', 'to=1'].map(code)), [200, 400, 400, 400, 400]);
+    // Without --pairs there are none.
+    await view('a=w.ctf', 'b=u.ctf');
+    assert.equal(await session.page.locator('.messages, .pair-head').count(), 0);
+    assert.equal(await code('from=0&to=1'), 404);
+    assert.deepEqual(session.problems, []);
+  });
+  await session.page.setViewportSize({width: 1440, height: 900});
 
   await claims.claim('a folder of traces is as many hosts; answers are of the trace whose folder it is', async () => {
     mkdirSync('hosts');
