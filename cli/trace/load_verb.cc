@@ -39,13 +39,14 @@ NamedTrace NamedTraceOf(const std::string& word) {
 
 int RunLoad(const Arguments& arguments) {
   VerbParser parser(kLoadVerb);
-  std::string address, password_file;
+  std::string address, password_file, cluster;
   std::vector<std::string> traces;
   std::uint64_t batch = kMostBatchRows, timeout_ns = 300 * kNsOfSecond;
   bool migrate = false, no_texts = false;
   parser.AddPositional("address", address);
   parser.AddPositionals("traces", traces);
   parser.AddText("--password-file", password_file);
+  parser.AddText("--cluster", cluster);
   parser.AddNumber("--batch", batch, kMostBatchRows);
   parser.AddDuration("--timeout", timeout_ns);
   parser.AddFlag("--migrate", migrate);
@@ -57,6 +58,10 @@ int RunLoad(const Arguments& arguments) {
   }
   if (!parsed->trace.empty()) {
     return parser.UsageError("#TRACE is for `report`, which reads one");
+  }
+  if (!cluster.empty() && parsed->kind != rmap::EngineKind::kClickHouse) {
+    return parser.UsageError("--cluster is for ClickHouse: " + parsed->Shown() +
+                             " is one server");
   }
   if (traces.empty()) traces = {kDefaultTrace};
 
@@ -75,7 +80,7 @@ int RunLoad(const Arguments& arguments) {
     } else {
       auto& job = jobs.emplace_back(
           std::vector<std::string>{address, password_file, seconds, "load",
-                                   path, host, std::to_string(batch)});
+                                   path, host, std::to_string(batch), cluster});
       // Tables are renamed once, before others are made.
       if (migrate && jobs.size() == 1) job.emplace_back("migrate");
       if (no_texts) job.emplace_back("no-texts");

@@ -34,6 +34,13 @@ constexpr std::uint64_t kAnswerBytes = std::uint64_t{1} << 30;
 
 constexpr int kHoldTries = 3000;  // every 0.1 s
 
+// A column that is not of the report has a default of its own: so all loads
+// make the same view of a table.
+constexpr char kColumns[] =
+    "SELECT table, name, type, default_kind = '' AND name NOT IN ('boot', "
+    "'row') "
+    "FROM system.columns WHERE database = currentDatabase()";
+
 constexpr Dialect kDialect = {
     .integer = "Nullable(Int64)",
     .real = "Nullable(Float64)",
@@ -41,7 +48,9 @@ constexpr Dialect kDialect = {
     .name = "String",
     .uuid = "UUID",
     .number = "Int64",
+    .not_of_report = " DEFAULT NULL",
     .table_end = R"() ENGINE = ReplacingMergeTree ORDER BY ("trace", "row"))",
+    .columns = kColumns,
     .add_column = "ADD COLUMN ",
     .drop_view = "DROP TABLE IF EXISTS ",
     .create_view = "CREATE VIEW ",
@@ -85,8 +94,10 @@ std::string WordsOf(std::string_view text) {
 
 class ClickHouse final : public Engine {
  public:
-  ClickHouse(EngineAddress address, std::string password)
-      : address_(std::move(address)), password_(std::move(password)) {}
+  ClickHouse(EngineAddress address, std::string password, std::string cluster)
+      : address_(std::move(address)),
+        password_(std::move(password)),
+        cluster_(std::move(cluster)) {}
 
   absl::Status Open() {
     return Ask("CREATE DATABASE IF NOT EXISTS \"" + address_.database + '"',
@@ -95,6 +106,14 @@ class ClickHouse final : public Engine {
   }
 
   const Dialect& dialect() const override { return kDialect; }
+  bool HasRows() const override { return cluster_.empty(); }
+  std::string TableEnd(const std::string& table) const override {
+    if (HasRows()) return kDialect.table_end;
+    return absl::StrFormat(
+        ") ENGINE = Distributed(\"%s\", \"%s%s\", \"%s\", "
+        "cityHash64(\"host\"))",
+        cluster_, address_.database, kLocalEnd, table);
+  }
   absl::Status Run(const std::string& sql) override {
     return Ask(sql, Target()).status();
   }
@@ -111,21 +130,6 @@ class ClickHouse final : public Engine {
       rest.remove_prefix(std::min(end + 1, rest.size()));
     }
     return absl::OkStatus();
-  }
-
-  absl::StatusOr<std::vector<std::string>> Columns(
-      const std::string& table) override {
-    std::vector<std::string> names;
-    const absl::Status status =
-        Read(absl::StrFormat("SELECT name FROM system.columns WHERE database = "
-                             "currentDatabase() AND table = '%s'",
-                             table),
-             [&](const TextRow& row) {
-               names.push_back(row[0].value_or(""));
-               return absl::OkStatus();
-             });
-    if (!status.ok()) return status;
-    return names;
   }
 
   void Append(const TraceKey& trace, std::int64_t row,
@@ -254,7 +258,7 @@ class ClickHouse final : public Engine {
     asio::ssl::context tls(asio::ssl::context::tls_client);
     asio::ssl::stream<asio::ip::tcp::socket> stream(context, tls);
     {
-      const Awaited awaited(kConnectSeconds);
+      const Awaited awaited(address_, kConnectSeconds);
       asio::ip::tcp::resolver resolver(context);
       const auto found = resolver.resolve(address_.host, address_.port, error);
       if (!error) asio::connect(stream.next_layer(), found, error);
@@ -262,7 +266,7 @@ class ClickHouse final : public Engine {
     if (error || !address_.encrypted) {
       return error ? Answer() : Talk(stream.next_layer(), request, error);
     }
-    const Awaited awaited;
+    const Awaited awaited(address_);
     tls.set_default_verify_paths(error);
     stream.set_verify_mode(asio::ssl::verify_peer, error);
     stream.set_verify_callback(asio::ssl::host_name_verification(address_.host),
@@ -273,9 +277,9 @@ class ClickHouse final : public Engine {
   }
 
   template <typename Stream>
-  static Answer Talk(Stream& stream, const Request& request,
-                     beast::error_code& error) {
-    const Awaited awaited;
+  Answer Talk(Stream& stream, const Request& request,
+              beast::error_code& error) const {
+    const Awaited awaited(address_);
     beast::error_code not_sent;
     http::write(stream, request, not_sent);
     // Also of a request that was refused before its end.
@@ -288,7 +292,7 @@ class ClickHouse final : public Engine {
   }
 
   const EngineAddress address_;
-  const std::string password_;
+  const std::string password_, cluster_;
   std::string query_id_;
   int inserts_ = 0;
 };
@@ -296,8 +300,9 @@ class ClickHouse final : public Engine {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Engine>> OpenClickHouse(
-    const EngineAddress& address, const std::string& password) {
-  auto engine = std::make_unique<ClickHouse>(address, password);
+    const EngineAddress& address, const std::string& password,
+    const std::string& cluster) {
+  auto engine = std::make_unique<ClickHouse>(address, password, cluster);
   const absl::Status status = engine->Open();
   if (!status.ok()) return status;
   return engine;

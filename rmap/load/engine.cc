@@ -9,7 +9,7 @@ namespace countrace::rmap {
 namespace {
 
 // A signal handler reads them.
-std::string silent_message;  // NOLINT
+std::string silent_before, silent_behind, silent_message;  // NOLINT
 unsigned silent_seconds = 0;
 
 void OnSilence(int) {
@@ -27,14 +27,27 @@ char Unescaped(char letter) {
 
 }  // namespace
 
-void EndWhenSilent(const std::string& message, int seconds) {
-  silent_message = message;
+void EndWhenSilent(const std::string& before, const std::string& behind,
+                   int seconds) {
+  silent_before = before;
+  silent_behind = behind;
   silent_seconds = static_cast<unsigned>(seconds);
   signal(SIGALRM, OnSilence);
 }
 
-Awaited::Awaited(unsigned at_most) { alarm(std::min(silent_seconds, at_most)); }
+Awaited::Awaited(const EngineAddress& address, unsigned at_most) {
+  silent_message = silent_before + address.Shown() + silent_behind;
+  alarm(std::min(silent_seconds, at_most));
+}
 Awaited::~Awaited() { alarm(0); }
+
+absl::StatusOr<std::unique_ptr<Engine>> OpenEngine(const EngineAddress& address,
+                                                   const std::string& password,
+                                                   const std::string& cluster) {
+  return address.kind == EngineKind::kPostgres
+             ? OpenPostgres(address, password)
+             : OpenClickHouse(address, password, cluster);
+}
 
 TextRow CellsOf(std::string_view line) {
   TextRow cells;

@@ -35,7 +35,11 @@ struct TraceKey {
 struct Dialect {
   const char *integer, *real, *text;  // may be absent
   const char *name, *uuid, *number;   // of the first four columns
+  const char* not_of_report;          // behind the type of such a column
   const char* table_end;              // of CREATE TABLE
+  // SELECT of all tables and views: TABLE, COLUMN, its type, 1 (known to be of
+  // the report); columns in their order.
+  const char* columns;
   const char *add_column, *drop_view, *create_view;
   bool replaces_view;                    // create_view does
   const char *rename_table, *rename_to;  // around the old name
@@ -57,10 +61,12 @@ class Engine {
   virtual absl::Status Read(
       const std::string& select,
       const std::function<absl::Status(const TextRow&)>& on_row) = 0;
-  // Names of the columns of a table or view, in their order; none: there is
-  // no such table.
-  virtual absl::StatusOr<std::vector<std::string>> Columns(
-      const std::string& table) = 0;
+  // Of CREATE TABLE.
+  virtual std::string TableEnd(const std::string& /*table*/) const {
+    return dialect().table_end;
+  }
+  // False: its tables stand for those of other servers.
+  virtual bool HasRows() const { return true; }
 
   // What the rows for Insert() begin with. `into`: "NAME (COLUMN, ...)".
   virtual std::string BatchHead(const std::string& into) const = 0;
@@ -85,18 +91,28 @@ class Engine {
 
 inline constexpr std::int64_t kBatchRows = 1'000'000;
 
-// Ends the program with `message` on stderr and exit status 1 if a server does
-// not go on for so long, or a connection is not made in kConnectSeconds.
-void EndWhenSilent(const std::string& message, int seconds);
+// Ends the program with "BEFORE, its address, BEHIND" on stderr and exit status
+// 1 if a server does not go on for so long, or a connection is not made in
+// kConnectSeconds.
+void EndWhenSilent(const std::string& before, const std::string& behind,
+                   int seconds);
 inline constexpr unsigned kConnectSeconds = 10;
 // While one exists, a server is expected to go on.
 struct Awaited {
-  explicit Awaited(unsigned at_most = ~0u);
+  explicit Awaited(const EngineAddress& address, unsigned at_most = ~0u);
   ~Awaited();
 };
 
+// What the database of a shard's own rows is called, behind that of `address`.
+inline constexpr char kLocalEnd[] = "_local";
+
+// `cluster`, of ClickHouse: "", or tables stand for those of its shards.
+absl::StatusOr<std::unique_ptr<Engine>> OpenEngine(const EngineAddress& address,
+                                                   const std::string& password,
+                                                   const std::string& cluster);
 absl::StatusOr<std::unique_ptr<Engine>> OpenClickHouse(
-    const EngineAddress& address, const std::string& password);
+    const EngineAddress& address, const std::string& password,
+    const std::string& cluster);
 absl::StatusOr<std::unique_ptr<Engine>> OpenPostgres(
     const EngineAddress& address, const std::string& password);
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
+#include <utility>
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -9,7 +11,10 @@
 namespace countrace::rmap {
 namespace {
 
-constexpr int kTries = 20;  // of statements that meet those of other processes
+constexpr int kTries = 100;  // of statements that meet those of other loads
+
+const std::string kViewBegin = "report_";
+constexpr std::size_t kKeyColumns = 4;  // host, boot, trace, row
 
 TableColumn TextColumn(const char* name) {
   return {name, ValueType::kText, Unit::kNone, ""};
@@ -33,104 +38,8 @@ std::uint32_t Fnv(std::string_view text) {
   return hash;
 }
 
-bool Has(const std::vector<std::string>& names, const std::string& name) {
-  return std::ranges::find(names, name) != names.end();
-}
-
-std::string Unquoted(const std::string& name) {
-  return name.substr(1, name.size() - 2);
-}
-
-std::string CreateSql(const Dialect& dialect, const TableSchema& schema) {
-  std::string sql = absl::StrFormat(
-      "CREATE TABLE IF NOT EXISTS \"%s\" (\"host\" %s, \"boot\" %s, "
-      "\"trace\" %s, \"row\" %s",
-      schema.name, dialect.name, dialect.uuid, dialect.uuid, dialect.number);
-  for (const TableColumn& column : schema.columns) {
-    sql += ", " + ColumnName(dialect, column.name) + " " +
-           TypeName(dialect, column.type);
-  }
-  return sql + dialect.table_end;
-}
-
-absl::Status AddColumns(Engine& engine, const TableSchema& schema) {
-  const Dialect& dialect = engine.dialect();
-  absl::Status last;
-  for (int i = 0; i < kTries; ++i) {
-    const auto there = engine.Columns(schema.name);
-    if (!there.ok()) return there.status();
-    std::string added;
-    for (const TableColumn& column : schema.columns) {
-      const std::string name = ColumnName(dialect, column.name);
-      if (Has(*there, Unquoted(name))) continue;
-      added += absl::StrFormat("%s%s%s %s", added.empty() ? "" : ", ",
-                               dialect.add_column, name,
-                               TypeName(dialect, column.type));
-    }
-    if (added.empty()) return absl::OkStatus();
-    // Another process may have added them.
-    last = engine.Run("ALTER TABLE \"" + schema.name + "\" " + added);
-    if (absl::IsUnavailable(last) || absl::IsPermissionDenied(last)) break;
-  }
-  return last;
-}
-
-// The columns of the view that is there, and those of the report in `schema`.
-absl::Status UpdateView(Engine& engine, const TableSchema& schema) {
-  const std::string &table = schema.name, view = "report_" + table;
-  std::vector<std::string> of_report = {"\"host\"", "\"trace\""};
-  for (const TableColumn& column : schema.columns) {
-    if (!column.of_report) continue;
-    of_report.push_back(ColumnName(engine.dialect(), column.name));
-  }
-  absl::Status last;
-  for (int i = 0; i < kTries; ++i) {
-    const auto all = engine.Columns(table);
-    if (!all.ok()) return all.status();
-    const auto there = engine.Columns(view);
-    if (!there.ok()) return there.status();
-    std::vector<std::string> wanted;
-    for (const std::string& name : *all) {
-      if (Has(*there, name) || Has(of_report, '"' + name + '"')) {
-        wanted.push_back(name);
-      }
-    }
-    if (*there == wanted) return absl::OkStatus();
-    if (!engine.dialect().replaces_view && !there->empty()) {
-      last = engine.Run(
-          absl::StrFormat("%s\"%s\"", engine.dialect().drop_view, view));
-      if (absl::IsUnavailable(last)) break;
-    }
-    last = engine.Run(absl::StrFormat(
-        "%s\"%s\" AS SELECT \"%s\" FROM \"%s\" ORDER BY \"trace\", \"row\"",
-        engine.dialect().create_view, view, absl::StrJoin(wanted, "\", \""),
-        table));
-    if (absl::IsUnavailable(last) || absl::IsPermissionDenied(last)) break;
-  }
-  return last;
-}
-
-absl::Status Prepare(Engine& engine, const TableSchema& schema) {
-  absl::Status status = engine.Run(CreateSql(engine.dialect(), schema));
-  if (status.ok()) status = AddColumns(engine, schema);
-  const bool view = std::ranges::any_of(
-      schema.columns,
-      [](const TableColumn& column) { return !column.of_report; });
-  return status.ok() && view ? UpdateView(engine, schema) : status;
-}
-
-// Views are made again when the tables are.
-absl::Status SetAside(Engine& engine, const std::string& table,
-                      const std::string& version) {
-  const Dialect& dialect = engine.dialect();
-  const auto columns = engine.Columns(table);
-  if (!columns.ok() || columns->empty()) return columns.status();
-  const absl::Status status =
-      engine.Run(absl::StrFormat("%s\"report_%s\"", dialect.drop_view, table));
-  if (!status.ok()) return status;
-  return engine.Run(absl::StrFormat("%s\"%s\"%s\"v%s_%s\"",
-                                    dialect.rename_table, table,
-                                    dialect.rename_to, version, table));
+std::string Quoted(std::string_view name) {
+  return absl::StrFormat("\"%s\"", name);
 }
 
 }  // namespace
@@ -154,19 +63,9 @@ const TableSchema& TracesSchema() {
 }
 
 std::string ColumnName(const Dialect& dialect, std::string_view name) {
-  if (name.size() <= dialect.name_bytes) {
-    return absl::StrFormat("\"%s\"", name);
-  }
+  if (name.size() <= dialect.name_bytes) return Quoted(name);
   return absl::StrFormat("\"%s~%08x\"", name.substr(0, dialect.name_bytes - 9),
                          Fnv(name));
-}
-
-absl::Status PrepareTable(Engine& engine, const TableSchema& schema) {
-  absl::Status status = engine.BeginTables();
-  if (!status.ok()) return status;
-  status = Prepare(engine, schema);
-  const absl::Status ended = engine.EndTables();
-  return status.ok() ? ended : status;
 }
 
 absl::StatusOr<std::int64_t> StoredRows(Engine& engine,
@@ -185,36 +84,175 @@ absl::StatusOr<std::int64_t> StoredRows(Engine& engine,
   return rows;
 }
 
-absl::Status CheckSchema(Engine& engine, bool migrate) {
-  const auto there = engine.Columns(kLoadsTable);
-  if (!there.ok() || there->empty()) return there.status();
-  std::vector<std::string> versions, tables;
-  absl::Status status = engine.Read(
-      absl::StrFormat("SELECT DISTINCT \"schema\" FROM \"%s\"", kLoadsTable),
+absl::Status EngineTables::Read() {
+  columns_.clear();
+  return engine_->Read(engine_->dialect().columns, [&](const TextRow& row) {
+    columns_[row[0].value_or("")].push_back(
+        {row[1].value_or(""), row[2].value_or(""), row[3] == "1"});
+    return absl::OkStatus();
+  });
+}
+
+EngineTables::Columns EngineTables::Of(const std::string& table) const {
+  const auto found = columns_.find(table);
+  return found == columns_.end() ? Columns() : found->second;
+}
+
+absl::Status EngineTables::Prepare(const TableSchema& schema) {
+  absl::Status last;
+  for (int i = 0; i < kTries; ++i) {
+    if (Missing(schema).empty()) return absl::OkStatus();
+    absl::Status status = engine_->BeginTables();
+    if (status.ok()) status = Read();
+    if (!status.ok()) return status;
+    for (const std::string& sql : Missing(schema)) {
+      // Another load may have done the same.
+      last = engine_->Run(sql);
+      if (!last.ok()) break;
+    }
+    if (absl::IsUnavailable(last) || absl::IsPermissionDenied(last))
+      return last;
+    status = engine_->EndTables();
+    if (status.ok()) status = Read();
+    if (!status.ok()) return status;
+  }
+  return last.ok() ? absl::UnavailableError(absl::StrFormat(
+                         "other loads change %s all the time", schema.name))
+                   : last;
+}
+
+// Statements, after which more may be missing.
+std::vector<std::string> EngineTables::Missing(
+    const TableSchema& schema) const {
+  const Dialect& dialect = engine_->dialect();
+  const Columns there = Of(schema.name);
+  std::string added;
+  for (const TableColumn& column : schema.columns) {
+    const std::string name = ColumnName(dialect, column.name);
+    const auto is = [&](const Column& one) { return Quoted(one.name) == name; };
+    if (std::ranges::any_of(there, is)) continue;
+    added += absl::StrFormat("%s%s%s %s%s",
+                             there.empty() || !added.empty() ? ", " : "",
+                             there.empty() ? "" : dialect.add_column, name,
+                             TypeName(dialect, column.type),
+                             column.of_report ? "" : dialect.not_of_report);
+  }
+  if (there.empty()) {
+    return {absl::StrFormat(
+        "CREATE TABLE IF NOT EXISTS \"%s\" (\"host\" %s, \"boot\" %s, "
+        "\"trace\" %s, \"row\" %s%s%s",
+        schema.name, dialect.name, dialect.uuid, dialect.uuid, dialect.number,
+        added, engine_->TableEnd(schema.name))};
+  }
+  if (!added.empty()) {
+    return {absl::StrFormat("ALTER TABLE \"%s\" %s", schema.name, added)};
+  }
+  return MissingView(schema);
+}
+
+// Its columns are those of the report in the table, of any trace.
+std::vector<std::string> EngineTables::MissingView(
+    const TableSchema& schema) const {
+  const Dialect& dialect = engine_->dialect();
+  std::set<std::string> of_report = {Quoted("host"), Quoted("trace")};
+  for (const TableColumn& column : schema.columns) {
+    if (column.of_report) of_report.insert(ColumnName(dialect, column.name));
+  }
+  if (of_report.size() == schema.columns.size() + 2) return {};
+  const std::string view = kViewBegin + schema.name;
+  std::vector<std::string> there, wanted;
+  for (const Column& column : Of(view)) {
+    there.push_back(Quoted(column.name));
+    of_report.insert(there.back());
+  }
+  for (const Column& column : Of(schema.name)) {
+    std::string name = Quoted(column.name);
+    if (column.of_report || of_report.contains(name)) wanted.push_back(name);
+  }
+  if (there == wanted) return {};
+  std::vector<std::string> sql = {absl::StrFormat(
+      "%s\"%s\" AS SELECT %s FROM \"%s\" ORDER BY \"trace\", \"row\"",
+      dialect.create_view, view, absl::StrJoin(wanted, ", "), schema.name)};
+  if (!dialect.replaces_view && !there.empty()) {
+    sql.insert(sql.begin(),
+               absl::StrFormat("%s\"%s\"", dialect.drop_view, view));
+  }
+  return sql;
+}
+
+std::vector<TableSchema> EngineTables::Schemas() const {
+  const Dialect& dialect = engine_->dialect();
+  std::vector<TableSchema> schemas;
+  for (const auto& [name, columns] : columns_) {
+    // Not a view, nor a table of others.
+    if (columns.size() < kKeyColumns || columns[3].name != "row") continue;
+    TableSchema& schema = schemas.emplace_back(TableSchema{name, "", {}});
+    for (std::size_t i = kKeyColumns; i < columns.size(); ++i) {
+      const Column& column = columns[i];
+      const ValueType type = column.type == dialect.text ? ValueType::kText
+                             : column.type == dialect.real
+                                 ? ValueType::kReal
+                                 : ValueType::kInteger;
+      schema.columns.push_back(
+          {column.name, type, Unit::kNone, "", column.of_report});
+    }
+  }
+  return schemas;
+}
+
+absl::Status EngineTables::ReadLoads(std::set<std::string>& others,
+                                     std::set<std::string>& tables) {
+  if (!engine_->HasRows() || Of(kLoadsTable).empty()) return absl::OkStatus();
+  return engine_->Read(
+      absl::StrFormat("SELECT DISTINCT \"schema\", \"name\" FROM \"%s\"",
+                      kLoadsTable),
       [&](const TextRow& row) {
-        if (row[0] != kTablesSchema) versions.push_back(row[0].value_or(""));
+        if (row[0] != kTablesSchema) others.insert(row[0].value_or(""));
+        tables.insert(row[1].value_or(""));
         return absl::OkStatus();
       });
-  if (!status.ok() || versions.empty()) return status;
-  const std::string& other = versions.front();
+}
+
+// Views are made again when the tables are.
+absl::Status EngineTables::SetAside(const std::string& table,
+                                    const std::string& version) {
+  if (Of(table).empty()) return absl::OkStatus();
+  const Dialect& dialect = engine_->dialect();
+  const std::string view = kViewBegin + table;
+  const absl::Status status =
+      engine_->Run(absl::StrFormat("%s\"%s\"", dialect.drop_view, view));
+  if (!status.ok()) return status;
+  columns_.erase(view);
+  columns_.erase(table);
+  return engine_->Run(engine_->HasRows()
+                          ? absl::StrFormat("%s\"%s\"%s\"v%s_%s\"",
+                                            dialect.rename_table, table,
+                                            dialect.rename_to, version, table)
+                          : absl::StrFormat("DROP TABLE \"%s\"", table));
+}
+
+absl::Status CheckSchema(std::span<EngineTables> places, bool migrate) {
+  std::set<std::string> others, found;
+  absl::Status status;
+  for (EngineTables& place : places) {
+    if (status.ok()) status = place.ReadLoads(others, found);
+  }
+  if (!status.ok() || others.empty()) return status;
+  const std::string& other = *others.begin();
   if (!migrate) {
     return absl::FailedPreconditionError(absl::StrFormat(
         "the tables there are of %s, this program's of %s: `load --migrate` "
         "keeps those under other names and makes new ones",
         other, kTablesSchema));
   }
-  status = engine.Read(
-      absl::StrFormat("SELECT DISTINCT \"name\" FROM \"%s\" WHERE \"row\" > 0",
-                      kLoadsTable),
-      [&](const TextRow& row) {
-        tables.push_back(row[0].value_or(""));
-        return absl::OkStatus();
-      });
+  std::vector<std::string> tables(found.begin(), found.end());
   tables.emplace_back(kTracesTable);
-  tables.push_back(kLoadsTable);  // the last: an interrupted one goes on
+  tables.emplace_back(kLoadsTable);  // the last: an interrupted one goes on
   const std::string version = other.substr(other.rfind('/') + 1);
   for (const std::string& table : tables) {
-    if (status.ok()) status = SetAside(engine, table, version);
+    for (EngineTables& place : places) {
+      if (status.ok()) status = place.SetAside(table, version);
+    }
   }
   return status;
 }

@@ -138,7 +138,9 @@ bool IsOfReport(const std::string& name) {
 
 absl::Status FetchTables(Engine& engine, const std::string& which,
                          TableWriter& writer) {
-  absl::Status status = CheckSchema(engine, /*migrate=*/false);
+  EngineTables there(engine);
+  absl::Status status = there.Read();
+  if (status.ok()) status = CheckSchema({&there, 1}, /*migrate=*/false);
   if (!status.ok()) return status;
   const auto trace = FindTrace(engine, which);
   if (!trace.ok()) return trace.status();

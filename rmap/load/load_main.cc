@@ -3,7 +3,7 @@
 // them.
 //
 //   countrace-load VERB ADDRESS PASSWORD_FILE SECONDS load TRACE HOST BATCH
-//                  [migrate | no-texts]...
+//                  CLUSTER [migrate | no-texts]...
 //   countrace-load VERB ADDRESS PASSWORD_FILE SECONDS fetch FILE
 //
 // Exit: as of `countrace`; what is to be said is on stderr, as VERB's.
@@ -24,6 +24,7 @@
 #include "rmap/export/sqlite_writer.h"
 #include "rmap/load/engine.h"
 #include "rmap/load/engine_address.h"
+#include "rmap/load/engine_cluster.h"
 #include "rmap/load/fetch_tables.h"
 #include "rmap/load/load_trace.h"
 
@@ -40,20 +41,23 @@ std::string Said(const std::string& verb, const std::string& text) {
   return absl::StrFormat("countrace %s: %s\n", verb, base::EscapeLines(text));
 }
 
-absl::Status Load(const std::vector<std::string>& words, Engine& engine) {
+absl::Status Load(const std::vector<std::string>& words,
+                  const EngineAddress& address, const std::string& password) {
   const auto has = [&](const char* word) {
-    return std::find(words.begin() + 8, words.end(), word) != words.end();
+    return std::find(words.begin() + 9, words.end(), word) != words.end();
   };
   const std::string& trace = words[5];
   const auto reader = logformat::TraceReader::Open(trace);
   if (!reader.ok()) return reader.status();
+  const auto cluster = OpenCluster(address, password, words[8]);
+  if (!cluster.ok()) return cluster.status();
   const auto loaded = LoadTrace(
       **reader,
       {.host = words[6],
        .migrate = has("migrate"),
        .texts = !has("no-texts"),
        .batch_rows = std::clamp<std::int64_t>(Number(words[7]), 1, kBatchRows)},
-      engine);
+      *cluster);
   if (!loaded.ok()) return loaded.status();
   const std::string text =
       loaded->before ? absl::StrFormat("%s is loaded already", trace)
@@ -65,12 +69,14 @@ absl::Status Load(const std::vector<std::string>& words, Engine& engine) {
   return absl::OkStatus();
 }
 
-absl::Status Fetch(const EngineAddress& address, const std::string& file,
-                   Engine& engine) {
+absl::Status Fetch(const std::string& file, const EngineAddress& address,
+                   const std::string& password) {
+  const auto engine = OpenEngine(address, password, "");
+  if (!engine.ok()) return engine.status();
   const auto database = SqliteDatabase::Open(file, file, nullptr);
   if (!database.ok()) return database.status();
   SqliteWriter writer(**database);
-  return FetchTables(engine, address.trace, writer);
+  return FetchTables(**engine, address.trace, writer);
 }
 
 absl::Status Run(const std::vector<std::string>& words) {
@@ -78,22 +84,17 @@ absl::Status Run(const std::vector<std::string>& words) {
   if (!address.ok()) return address.status();
   const auto password = EnginePassword(words[2]);
   if (!password.ok()) return password.status();
-  EndWhenSilent(
-      Said(words[0],
-           absl::StrFormat("%s: no answer within %s s (%d s to connect); the "
-                           "same command goes on there",
-                           address->Shown(), words[3], kConnectSeconds)),
-      Number(words[3]));
-  const auto engine = address->kind == EngineKind::kPostgres
-                          ? OpenPostgres(*address, *password)
-                          : OpenClickHouse(*address, *password);
-  if (!engine.ok()) return engine.status();
-  return words[4] == "load" ? Load(words, **engine)
-                            : Fetch(*address, words[5], **engine);
+  EndWhenSilent("countrace " + words[0] + ": ",
+                absl::StrFormat(": no answer within %s s (%d s to connect); "
+                                "the same command goes on there\n",
+                                words[3], kConnectSeconds),
+                Number(words[3]));
+  return words[4] == "load" ? Load(words, *address, *password)
+                            : Fetch(words[5], *address, *password);
 }
 
 int Main(const std::vector<std::string>& words) {
-  if (words.size() < 6 || (words[4] == "load" && words.size() < 8)) {
+  if (words.size() < 6 || (words[4] == "load" && words.size() < 9)) {
     std::fputs("countrace-load: used by countrace only\n", stderr);
     return kExitUsage;
   }

@@ -40,8 +40,6 @@ class LoadedTable final : public RowWriter {
         waiting_(waiting) {}
 
   absl::Status Open() {
-    absl::Status status = PrepareTable(engine_, schema());
-    if (!status.ok()) return status;
     const auto stored =
         StoredRows(engine_, schema().name, logformat::FormatUuid(key_.trace));
     if (!stored.ok()) return stored.status();
@@ -129,11 +127,42 @@ std::string ColumnsText(const TableSchema& schema) {
   return text;
 }
 
+// The shards' own tables first: what those that stand for them have, they have.
+absl::Status Prepare(std::vector<EngineTables>& places,
+                     const TableSchema& schema) {
+  absl::Status status;
+  for (EngineTables& place : places) {
+    if (status.ok()) status = place.Prepare(schema);
+  }
+  return status;
+}
+
+absl::StatusOr<std::vector<EngineTables>> OpenPlaces(
+    const EngineCluster& cluster, bool migrate) {
+  std::vector<EngineTables> places;
+  absl::Status status;
+  for (const auto& engine : cluster.engines) {
+    places.emplace_back(*engine);
+    if (status.ok()) status = places.back().Read();
+  }
+  if (status.ok()) status = CheckSchema(places, migrate);
+  // The cluster may have got another shard.
+  for (std::size_t i = 0; i + 1 < places.size(); ++i) {
+    for (const TableSchema& schema : places.back().Schemas()) {
+      if (status.ok()) status = places[i].Prepare(schema);
+    }
+  }
+  if (status.ok()) status = Prepare(places, LoadsSchema());
+  if (status.ok()) status = Prepare(places, TracesSchema());
+  if (!status.ok()) return status;
+  return places;
+}
+
 class LoadingWriter final : public TableWriter {
  public:
-  LoadingWriter(Engine& engine, TraceKey key, const logformat::TraceInfo& info,
-                std::int64_t batch_rows)
-      : engine_(engine), key_(std::move(key)), info_(info) {
+  LoadingWriter(Engine& engine, std::vector<EngineTables>& places, TraceKey key,
+                const logformat::TraceInfo& info, std::int64_t batch_rows)
+      : engine_(engine), places_(places), key_(std::move(key)), info_(info) {
     waiting_.batch_rows = batch_rows;
   }
 
@@ -191,6 +220,7 @@ class LoadingWriter final : public TableWriter {
   LoadedTable* Add(const TableSchema& schema) {
     tables_.push_back(
         std::make_unique<LoadedTable>(*this, schema, engine_, key_, waiting_));
+    if (status().ok()) Fail(Prepare(places_, schema));
     if (status().ok()) Fail(tables_.back()->Open());
     waiting_.tables.push_back(tables_.back().get());
     return tables_.back().get();
@@ -202,6 +232,7 @@ class LoadingWriter final : public TableWriter {
   }
 
   Engine& engine_;
+  std::vector<EngineTables>& places_;
   const TraceKey key_;
   const logformat::TraceInfo& info_;
   Waiting waiting_;
@@ -213,23 +244,26 @@ class LoadingWriter final : public TableWriter {
 }  // namespace
 
 absl::StatusOr<Loaded> LoadTrace(logformat::TraceReader& reader,
-                                 const LoadRequest& request, Engine& engine) {
+                                 const LoadRequest& request,
+                                 const EngineCluster& cluster) {
   const logformat::TraceInfo& info = reader.info();
   if (info.recording) {
     return absl::FailedPreconditionError(absl::StrFormat(
         "%s is being recorded: load it when it has ended", info.path));
   }
-  absl::Status status = CheckSchema(engine, request.migrate);
-  if (!status.ok()) return status;
+  auto places = OpenPlaces(cluster, request.migrate);
+  if (!places.ok()) return places.status();
   const std::string trace = logformat::FormatUuid(info.uuid);
-  status = engine.HoldTrace(trace);
-  if (status.ok()) status = PrepareTable(engine, TracesSchema());
+  const std::string& host = request.host.empty() ? info.hostname : request.host;
+  const auto home = cluster.ShardOf(trace, host);
+  if (!home.ok()) return home.status();
+  Engine& engine = **home;
+  absl::Status status = engine.HoldTrace(trace);
   if (!status.ok()) return status;
   const auto there = StoredRows(engine, kTracesTable, trace);
   if (!there.ok()) return there.status();
   if (*there > 0) return Loaded{.before = true};
-  const std::string& host = request.host.empty() ? info.hostname : request.host;
-  LoadingWriter writer(engine, {host, info.boot_id, info.uuid}, info,
+  LoadingWriter writer(engine, *places, {host, info.boot_id, info.uuid}, info,
                        request.batch_rows);
   status = writer.Open();
   if (!status.ok()) return status;

@@ -13,12 +13,13 @@
 #include "absl/status/statusor.h"
 #include "logformat/read/trace_reader.h"
 #include "rmap/load/engine.h"
+#include "rmap/load/engine_cluster.h"
 
 namespace countrace::rmap {
 
 struct LoadRequest {
   std::string host;      // "": the trace's
-  bool migrate = false;  // tables of another version: CheckSchema()
+  bool migrate = false;  // tables of another version: EngineTables
   bool texts = true;     // ExportRows
   std::int64_t batch_rows = kBatchRows;  // at most kBatchRows
 };
@@ -30,9 +31,10 @@ struct Loaded {
 
 // Errors: of the engine, UNAVAILABLE: the same load goes on where it ended; of
 // ExportTables(); FAILED_PRECONDITION: the trace is being recorded, or
-// CheckSchema().
+// EngineTables::CheckSchema().
 absl::StatusOr<Loaded> LoadTrace(logformat::TraceReader& reader,
-                                 const LoadRequest& request, Engine& engine);
+                                 const LoadRequest& request,
+                                 const EngineCluster& cluster);
 
 }  // namespace countrace::rmap
 

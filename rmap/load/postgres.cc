@@ -16,13 +16,21 @@
 namespace countrace::rmap {
 namespace {
 
+constexpr char kColumns[] =
+    "SELECT relname, attname, '', 0 FROM pg_attribute JOIN pg_class c ON c.oid "
+    "= "
+    "attrelid WHERE relnamespace = current_schema()::regnamespace AND relkind "
+    "IN ('r', 'v') AND attnum > 0 AND NOT attisdropped ORDER BY c.oid, attnum";
+
 constexpr Dialect kDialect = {.integer = "bigint",
                               .real = "double precision",
                               .text = "text",
                               .name = "text NOT NULL",
                               .uuid = "uuid NOT NULL",
                               .number = "bigint NOT NULL",
+                              .not_of_report = "",
                               .table_end = R"(, PRIMARY KEY ("trace", "row")))",
+                              .columns = kColumns,
                               .add_column = "ADD COLUMN IF NOT EXISTS ",
                               .drop_view = "DROP VIEW IF EXISTS ",
                               .create_view = "CREATE OR REPLACE VIEW ",
@@ -93,7 +101,7 @@ class Postgres final : public Engine {
                                   "UTF8",
                                   "countrace load",
                                   nullptr};
-    const Awaited awaited;
+    const Awaited awaited(address_);
     connection_ = PQconnectdbParams(names, values, 0);
     if (connection_ == nullptr || PQstatus(connection_) != CONNECTION_OK) {
       return Failure(nullptr);
@@ -117,7 +125,7 @@ class Postgres final : public Engine {
     if (!begun.ok()) return begun;
     absl::Status status;
     for (char* line = nullptr;;) {
-      const Awaited awaited;
+      const Awaited awaited(address_);
       const int bytes = PQgetCopyData(connection_, &line, /*async=*/0);
       if (bytes < 0) break;
       if (status.ok()) {
@@ -127,22 +135,6 @@ class Postgres final : public Engine {
     }
     const absl::Status ended = End();
     return ended.ok() ? status : ended;
-  }
-
-  absl::StatusOr<std::vector<std::string>> Columns(
-      const std::string& table) override {
-    std::vector<std::string> names;
-    const absl::Status status = Read(
-        absl::StrFormat("SELECT attname FROM pg_attribute WHERE attrelid = "
-                        "to_regclass('\"%s\"') AND attnum > 0 AND NOT "
-                        "attisdropped ORDER BY attnum",
-                        table),
-        [&](const TextRow& row) {
-          names.push_back(row[0].value_or(""));
-          return absl::OkStatus();
-        });
-    if (!status.ok()) return status;
-    return names;
   }
 
   std::string BatchHead(const std::string& /*into*/) const override {
@@ -225,7 +217,7 @@ class Postgres final : public Engine {
   }
 
   absl::Status Put(std::string_view piece) {
-    const Awaited awaited;
+    const Awaited awaited(address_);
     const int put = PQputCopyData(connection_, piece.data(),
                                   static_cast<int>(piece.size()));
     return put < 0 ? Failure(nullptr) : absl::OkStatus();
@@ -233,7 +225,7 @@ class Postgres final : public Engine {
 
   // Null: there is no more.
   Result Next() {
-    const Awaited awaited;
+    const Awaited awaited(address_);
     return Result(PQgetResult(connection_));
   }
 

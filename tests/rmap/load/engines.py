@@ -1,7 +1,7 @@
 """Database servers of a test's own, in a temporary folder and on ports of their
-own: ClickHouse and PostgreSQL.
+own: ClickHouse, two shards of it, and PostgreSQL.
 
-    engine = ClickHouse(folder)      # or Postgres(folder); Missing: why not
+    engine = ClickHouse(folder)      # or another; Missing: why it cannot be
     engine.start()
     engine.rows("traces", "SELECT * FROM calls")   # of text; None: null
     engine.kill(); engine.start(); engine.stop()
@@ -30,7 +30,7 @@ class Missing(Exception):
 
 def free_port():
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
+        probe.bind(("", 0))
         return probe.getsockname()[1]
 
 
@@ -50,37 +50,43 @@ def until(condition, what):
 
 class ClickHouse:
     scheme = "clickhouse"
+    options = ()  # of load
 
     CONFIG = """<yandex>
  <logger><level>warning</level><log>{0}/log</log><errorlog>{0}/errors</errorlog></logger>
  <http_port>{1}</http_port><tcp_port>{2}</tcp_port>
- <listen_host>127.0.0.1</listen_host>
+ <listen_host>{3}</listen_host>
  <path>{0}/data/</path><tmp_path>{0}/tmp/</tmp_path>
  <users_config>users.xml</users_config>
  <default_profile>default</default_profile>
  <default_database>default</default_database>
  <mark_cache_size>67108864</mark_cache_size>
+ <remote_servers>{4}</remote_servers>
 </yandex>"""
     USERS = """<yandex>
  <profiles><default/></profiles><quotas><default/></quotas><users>
- <default><password/><networks><ip>127.0.0.1</ip></networks>
+ <default><password/><networks><ip>127.0.0.0/8</ip></networks>
   <profile>default</profile><quota>default</quota></default>
- <{0}><password>{1}</password><networks><ip>127.0.0.1</ip></networks>
+ <{0}><password>{1}</password><networks><ip>127.0.0.0/8</ip></networks>
   <profile>default</profile><quota>default</quota></{0}>
 </users></yandex>"""
 
-    def __init__(self, folder):
+    def __init__(self, folder, host="127.0.0.1", ports=None, clusters=""):
         self.program = shutil.which("clickhouse-server")
         if self.program is None:
             raise Missing("clickhouse-server is not installed")
-        self.folder = pathlib.Path(folder) / "clickhouse"
+        self.folder = pathlib.Path(folder) / f"clickhouse-{host}"
         for name in ("data", "tmp"):
             (self.folder / name).mkdir(parents=True)
-        self.port = free_port()
-        (self.folder / "config.xml").write_text(
-            self.CONFIG.format(self.folder, self.port, free_port()))
+        self.host = host
+        self.port, self.tcp = ports or (free_port(), free_port())
+        self.configure(clusters)
         (self.folder / "users.xml").write_text(self.USERS.format(USER, PASSWORD))
         self.process = None
+
+    def configure(self, clusters):
+        (self.folder / "config.xml").write_text(self.CONFIG.format(
+            self.folder, self.port, self.tcp, self.host, clusters))
 
     def start(self):
         with open(self.folder / "out", "ab") as out:
@@ -114,11 +120,11 @@ class ClickHouse:
         return [self.process.pid]
 
     def address(self, database, user=""):
-        return f"clickhouse://{user and user + '@'}127.0.0.1:{self.port}/{database}"
+        return f"clickhouse://{user and user + '@'}{self.host}:{self.port}/{database}"
 
     def ask(self, database, sql):
         request = urllib.request.Request(
-            f"http://127.0.0.1:{self.port}/?database={database}", sql.encode())
+            f"http://{self.host}:{self.port}/?database={database}", sql.encode())
         try:
             with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:
                 return answer.read().decode()
@@ -135,13 +141,67 @@ class ClickHouse:
         text = self.ask(database, f"{select} FORMAT TabSeparated")
         return [cells(line) for line in text.split("\n")[:-1]]
 
+    def stored(self, database, select):
+        return [self.rows(database, select)]
+
     def columns(self, database, table):
         return [row[0] for row in self.rows("system", "SELECT name FROM columns WHERE "
                 f"database = '{database}' AND table = '{table}'")]
 
 
+class Shards:
+    """Two servers of ClickHouse, the shards of the clusters `two` and, the first
+    alone, `one`; `copies` has both for one shard. The first one is asked.
+    """
+    scheme = "clickhouse"
+    options = ("--cluster", "two")
+
+    def __init__(self, folder):
+        ports = free_port(), free_port()
+        first, second = (f"<replica><host>127.0.0.{last}</host><port>{ports[1]}</port>"
+                         "</replica>" for last in (1, 2))
+        self.shard = "<shard>{}</shard>".format
+        self.places = first, second
+        self.servers = [ClickHouse(folder, f"127.0.0.{last}", ports, self.clusters())
+                        for last in (1, 2)]
+        self.asked = self.servers[0]
+        self.killed = 0
+
+    def clusters(self, **others):
+        first, second = self.places
+        clusters = {"two": self.shard(first) + self.shard(second),
+                    "copies": self.shard(first + second)} | others
+        return "".join(f"<{name}>{shards}</{name}>"
+                       for name, shards in clusters.items())
+
+    def start(self):
+        for server in self.servers:
+            if server.process is None or server.process.poll() is not None:
+                server.start()
+
+    def kill(self):
+        """One of them, in turn."""
+        self.killed += 1
+        self.servers[self.killed % 2].kill()
+
+    def stop(self):
+        for server in self.servers:
+            server.stop()
+
+    def pids(self):
+        return [server.process.pid for server in self.servers]
+
+    def stored(self, database, select):
+        """What each shard has itself."""
+        return [server.rows(f"{database}_local", select) for server in self.servers]
+
+    def __getattr__(self, name):
+        return getattr(self.asked, name)
+
+
 class Postgres:
     scheme = "postgres"
+    options = ()
 
     def __init__(self, folder):
         found = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin/initdb"))
@@ -227,6 +287,9 @@ class Postgres:
     def rows(self, database, select):
         text = self.ask(database, f"COPY ({select}) TO STDOUT")
         return [cells(line) for line in text.split("\n")[:-1]]
+
+    def stored(self, database, select):
+        return [self.rows(database, select)]
 
     def columns(self, database, table):
         return [row[0] for row in self.rows(

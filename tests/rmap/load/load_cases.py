@@ -2,7 +2,7 @@
 makes, row by row and digit for digit, also after either side was killed; what a
 fetch makes of them is that file again; what bad input gets.
 
-Usage of clickhouse_load_test.py and postgres_load_test.py:
+Usage of clickhouse_load_test.py, shards_load_test.py and postgres_load_test.py:
   ... COUNTRACE COUNTRACE_LOAD DOC_TRACES SYNTHETIC_TRACE REQUEST_PIPELINE
       [unittest options]
 """
@@ -29,7 +29,9 @@ from recordings import Recordings  # noqa: E402
 COUNTRACE = LOAD = WRITER = SYNTHETIC = PIPELINE = ""
 FULL = os.environ.get("COUNTRACE_TEST_FULL") == "1"
 KILLS = 100 if FULL else 12  # half of them of the engine
-RECORDED = ("hooks.ctf", "samples.ctf", "lossy.ctf", "container.ctf")
+# With web.ctf, ten.
+RECORDED = ("hooks.ctf", "samples.ctf", "lossy.ctf", "container.ctf", "whole.ctf",
+            "flight.ctf", "killed.ctf", "threads.ctf", "sqlite3.ctf")
 STREAMED = {"dispatches", "calls", "points", "waits", "wakeups", "counts", "losses",
             "samples", "frames"}
 KEY = ["host", "boot", "trace", "row"]
@@ -75,10 +77,11 @@ class LoadCases(unittest.TestCase):
         self.database = f"of_{self._testMethodName}"
         self.engine.make(self.database)
 
-    def load(self, *words, database=None, user="", environment=None):
+    def load(self, *words, database=None, user="", environment=None, options=None):
+        options = self.engine.options if options is None else options
         return run(COUNTRACE, "load", self.engine.address(database or self.database,
                                                           user),
-                   *words, folder=self.folder, environment=environment)
+                   *options, *words, folder=self.folder, environment=environment)
 
     def loaded(self, *words, **options):
         done = self.load(*words, **options)
@@ -133,10 +136,37 @@ class LoadCases(unittest.TestCase):
     # ---- what is loaded
 
     def test_tables_are_those_of_export(self):
-        for trace in ["web.ctf", *self.recorded]:
+        for i, trace in enumerate(["web.ctf", *self.recorded]):
             with self.subTest(trace):
-                self.assertIn("rows are loaded", self.loaded(trace))
+                self.assertIn("rows are loaded", self.loaded(f"host{i}={trace}"))
                 self.holds(trace)
+                self.has_views(trace)
+                self.reports_of(trace)
+        self.assertTrue(all(self.engine.stored(self.database, "SELECT * FROM traces")))
+
+    def reports_of(self, trace):
+        """The file's, the exported database's and the engine's: letter by letter."""
+        loaded = f"{self.engine.address(self.database)}#{self.uuid_of(trace)}"
+        printed = set()
+        for what in (trace, f"{trace}.db", loaded):
+            done = run(COUNTRACE, "report", "--format", "json", what, folder=self.folder)
+            self.assertEqual(0, done.returncode, (what, done.stderr))
+            printed.add(done.stdout)
+        self.assertEqual(1, len(printed), printed)
+
+    def test_loads_at_one_time_make_one_view_of_all_their_columns(self):
+        for turn in range(3):
+            self.database = f"beside_{turn}"
+            self.engine.make(self.database)
+            loads = [subprocess.Popen(
+                [COUNTRACE, "load", self.engine.address(self.database),
+                 *self.engine.options, trace], cwd=self.folder,
+                stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8")
+                for trace in ["web.ctf", *self.recorded]]
+            for load in loads:
+                said = load.communicate(timeout=PATIENCE_S)[1]
+                self.assertEqual(0, load.returncode, said)
+            for trace in ["web.ctf", *self.recorded]:
                 self.has_views(trace)
 
     def has_views(self, trace):
@@ -228,10 +258,10 @@ class LoadCases(unittest.TestCase):
     def load_killing(self, victim, delay_s):
         """Whether a load ended before the victim was killed, and what it said."""
         with subprocess.Popen(
-                [COUNTRACE, "load", self.engine.address(self.database), "--batch",
-                 "2000", "big.ctf"], cwd=self.folder, stdin=subprocess.DEVNULL,
-                stderr=subprocess.PIPE, encoding="utf-8",
-                start_new_session=True) as load:
+                [COUNTRACE, "load", self.engine.address(self.database),
+                 *self.engine.options, "--batch", "2000", "big.ctf"],
+                cwd=self.folder, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                encoding="utf-8", start_new_session=True) as load:
             try:
                 load.wait(delay_s)
             except subprocess.TimeoutExpired:
@@ -260,8 +290,8 @@ class LoadCases(unittest.TestCase):
                                       "load --migrate"])
         self.loaded("big.ctf", "--migrate")
         self.holds("big.ctf")
-        ((calls,),) = self.engine.rows(self.database, "SELECT count(*) FROM v0_calls")
-        self.assertEqual(100, int(calls))
+        calls = self.engine.stored(self.database, "SELECT count(*) FROM v0_calls")
+        self.assertEqual(100, sum(int(count) for ((count,),) in calls))
 
     def make_older(self):
         raise NotImplementedError

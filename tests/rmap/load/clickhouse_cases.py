@@ -1,0 +1,33 @@
+"""What one ClickHouse and several have in common: views have no lock there."""
+
+from load_cases import LoadCases
+
+
+class ClickHouseCases(LoadCases):
+    def make_older_in(self, server, database):
+        server.run(database, "CREATE TABLE other AS loads ENGINE = "
+                   "ReplacingMergeTree ORDER BY (trace, row)")
+        listed = ", ".join(
+            "'countrace.tables/0'" if name == "schema" else f'"{name}"'
+            for name in server.columns(database, "loads"))
+        server.run(database, f"INSERT INTO other SELECT {listed} FROM loads")
+        server.run(database, "DROP TABLE loads")
+        server.run(database, "RENAME TABLE other TO loads")
+
+    def test_a_view_that_is_gone_gets_the_columns_of_all_traces(self):
+        """As a loader leaves it that is killed while it makes a view again, and
+        another one meets it that changes the same view.
+        """
+        if not self.recorded:
+            self.skipTest("SKIPPED: nothing could be recorded")
+        self.loaded(*self.recorded)
+        exported = self.exported("web.ctf")
+        views = {view: self.engine.columns(self.database, view)
+                 for view in self.names(exported, "view")}
+        for view in views:
+            self.engine.run(self.database, f"DROP TABLE {view}")
+        self.loaded("web.ctf")
+        for view, columns in views.items():
+            self.assertEqual(columns, self.engine.columns(self.database, view))
+        for trace in ["web.ctf", *self.recorded]:
+            self.has_views(trace)
