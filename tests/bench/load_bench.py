@@ -2,9 +2,11 @@
 """How fast `countrace load` is: rows/s of a trace of calls into a ClickHouse of its
 own, beside a plain INSERT of the same bytes into the same server, and into a
 PostgreSQL beside its COPY; with the CPU time of both sides, which a busy machine
-does not change.
+does not change. Then `countrace report` of what is loaded, beside that of the files.
 
-Usage: load_bench.py BUILD [RECORDS]   (default 10,000,000: half as many calls)
+Usage: load_bench.py [--clickhouse] BUILD [RECORDS]
+  RECORDS       default 10,000,000: half as many calls
+  --clickhouse  without PostgreSQL
 """
 
 import pathlib
@@ -46,6 +48,44 @@ def measured(name, engine, job):
     return rows / wall
 
 
+def reports(build, engine, trace):
+    """From the files for the first time, with their index, and from the engine."""
+    for name, what in (("files", trace), ("files, with the index", trace),
+                       ("the engine", engine.address("ours"))):
+        begin = time.monotonic()
+        subprocess.run([build / "cli/countrace", "report", what], check=True,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        print(f"report from {name}: wall_s={time.monotonic() - begin:.2f}", flush=True)
+
+
+QUESTION = ("SELECT host, segment, count(*) AS calls, max(end_ns - begin_ns) AS slowest "
+            "FROM calls GROUP BY host, segment")
+
+
+def tables(engine):
+    """What fleet_sums.py computes with."""
+    for name, rows, disk in engine.rows(
+            "system", "SELECT table, sum(rows), sum(bytes) FROM parts WHERE active AND "
+            "database = 'ours' GROUP BY table HAVING sum(rows) > 100000 ORDER BY table"):
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{engine.port}/?database=ours",
+            f"SELECT * FROM {name} LIMIT 100000 FORMAT RowBinary".encode())
+        with urllib.request.urlopen(request) as answer:
+            wire = len(answer.read()) / 100000
+        print(f"table {name}: rows={rows} bytes_of_a_row_sent={wire:.0f} "
+              f"bytes_of_a_row_on_disk={int(disk) / int(rows):.1f}")
+
+
+def question(engine):
+    rows = int(engine.rows("ours", "SELECT count() FROM calls")[0][0])
+
+    def ask():
+        engine.rows("ours", QUESTION)
+        return rows
+    for which in ("first", "again"):
+        measured(f"GROUP BY host, segment, {which}", engine, ask)
+
+
 def loads(build, engine, trace):
     engine.make("ours")
     subprocess.run([build / "cli/countrace", "load", engine.address("ours"), trace],
@@ -56,6 +96,9 @@ def loads(build, engine, trace):
 def clickhouse(build, engine, trace, folder):
     ours = measured("countrace load clickhouse", engine,
                     lambda: loads(build, engine, trace))
+    reports(build, engine, trace)
+    tables(engine)
+    question(engine)
     calls = int(engine.rows("ours", "SELECT count() FROM calls")[0][0])
     engine.run("default", "CREATE DATABASE raw")
     engine.run("raw", "CREATE TABLE calls AS ours.calls")
@@ -89,6 +132,7 @@ def clickhouse(build, engine, trace, folder):
 def postgres(build, engine, trace):
     ours = measured("countrace load postgres", engine,
                     lambda: loads(build, engine, trace))
+    reports(build, engine, trace)
     file = engine.folder / "calls.copy"
     engine.ask("ours", f"COPY calls TO '{file}' (FORMAT BINARY)")
     engine.ask("ours", "CREATE TABLE raw (LIKE calls INCLUDING ALL)")
@@ -100,15 +144,16 @@ def postgres(build, engine, trace):
 
 
 def main():
-    build = pathlib.Path(sys.argv[1]).resolve()
-    records = sys.argv[2] if len(sys.argv) > 2 else "10000000"
+    words = [word for word in sys.argv[1:] if word != "--clickhouse"]
+    build = pathlib.Path(words[0]).resolve()
+    records = words[1] if len(words) > 1 else "10000000"
     with tempfile.TemporaryDirectory(prefix="countrace-load-bench-") as name:
         folder = pathlib.Path(name)
         folder.chmod(0o755)
         trace = folder / "calls.ctf"
         subprocess.run([build / "tests/bench/synthetic_trace", trace, records, "4",
                         "200"], check=True, stdout=subprocess.DEVNULL)
-        for kind in (ClickHouse, Postgres):
+        for kind in (ClickHouse, Postgres)[:1 if "--clickhouse" in sys.argv else 2]:
             try:
                 engine = kind(folder)
             except Missing as why:
