@@ -37,9 +37,8 @@ constexpr int kHoldTries = 3000;  // every 0.1 s
 // A column that is not of the report has a default of its own: so all loads
 // make the same view of a table.
 constexpr char kColumns[] =
-    "SELECT table, name, type, default_kind = '' AND name NOT IN ('boot', "
-    "'row') "
-    "FROM system.columns WHERE database = currentDatabase()";
+    "SELECT table, name, type, default_kind = '' AND name NOT IN "
+    "('boot', 'row') FROM system.columns WHERE database = currentDatabase()";
 
 constexpr Dialect kDialect = {
     .integer = "Nullable(Int64)",

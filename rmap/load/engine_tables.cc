@@ -38,6 +38,11 @@ std::uint32_t Fnv(std::string_view text) {
   return hash;
 }
 
+// Else the same may go well again.
+bool IsFinal(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsPermissionDenied(status);
+}
+
 std::string Quoted(std::string_view name) {
   return absl::StrFormat("\"%s\"", name);
 }
@@ -85,12 +90,18 @@ absl::StatusOr<std::int64_t> StoredRows(Engine& engine,
 }
 
 absl::Status EngineTables::Read() {
-  columns_.clear();
-  return engine_->Read(engine_->dialect().columns, [&](const TextRow& row) {
-    columns_[row[0].value_or("")].push_back(
-        {row[1].value_or(""), row[2].value_or(""), row[3] == "1"});
-    return absl::OkStatus();
-  });
+  absl::Status status;
+  for (int i = 0; i < kTries; ++i) {
+    columns_.clear();
+    status = engine_->Read(engine_->dialect().columns, [&](const TextRow& row) {
+      columns_[row[0].value_or("")].push_back(
+          {row[1].value_or(""), row[2].value_or(""), row[3] == "1"});
+      return absl::OkStatus();
+    });
+    if (status.ok() || IsFinal(status)) break;
+    // ClickHouse fails when another load drops a view meanwhile.
+  }
+  return status;
 }
 
 EngineTables::Columns EngineTables::Of(const std::string& table) const {
@@ -99,26 +110,32 @@ EngineTables::Columns EngineTables::Of(const std::string& table) const {
 }
 
 absl::Status EngineTables::Prepare(const TableSchema& schema) {
+  if (Missing(schema).empty()) return absl::OkStatus();
   absl::Status last;
   for (int i = 0; i < kTries; ++i) {
-    if (Missing(schema).empty()) return absl::OkStatus();
-    absl::Status status = engine_->BeginTables();
-    if (status.ok()) status = Read();
-    if (!status.ok()) return status;
-    for (const std::string& sql : Missing(schema)) {
-      // Another load may have done the same.
-      last = engine_->Run(sql);
-      if (!last.ok()) break;
-    }
-    if (absl::IsUnavailable(last) || absl::IsPermissionDenied(last))
-      return last;
-    status = engine_->EndTables();
-    if (status.ok()) status = Read();
-    if (!status.ok()) return status;
+    const absl::Status begun = engine_->BeginTables();
+    if (!begun.ok()) return begun;
+    // Another load may have done the same.
+    last = Complete(schema);
+    if (IsFinal(last)) break;
+    const absl::Status ended = engine_->EndTables();
+    if (last.ok() || !ended.ok()) return ended;
   }
-  return last.ok() ? absl::UnavailableError(absl::StrFormat(
-                         "other loads change %s all the time", schema.name))
-                   : last;
+  return last;
+}
+
+absl::Status EngineTables::Complete(const TableSchema& schema) {
+  for (int i = 0; i < kTries; ++i) {
+    absl::Status status = Read();
+    const std::vector<std::string> missing = Missing(schema);
+    if (!status.ok() || missing.empty()) return status;
+    for (const std::string& sql : missing) {
+      status = engine_->Run(sql);
+      if (!status.ok()) return status;
+    }
+  }
+  return absl::UnavailableError(
+      absl::StrFormat("other loads change %s all the time", schema.name));
 }
 
 // Statements, after which more may be missing.

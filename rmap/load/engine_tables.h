@@ -60,6 +60,7 @@ class EngineTables {
   using Columns = std::vector<Column>;
 
   Columns Of(const std::string& table) const;
+  absl::Status Complete(const TableSchema& schema);
   std::vector<std::string> Missing(const TableSchema& schema) const;
   std::vector<std::string> MissingView(const TableSchema& schema) const;
   friend absl::Status CheckSchema(std::span<EngineTables> places, bool migrate);

@@ -18,16 +18,14 @@ class ClickHouseCases(LoadCases):
         """As a loader leaves it that is killed while it makes a view again, and
         another one meets it that changes the same view.
         """
-        if not self.recorded:
+        if "hooks.ctf" not in self.recorded:
             self.skipTest("SKIPPED: nothing could be recorded")
-        self.loaded(*self.recorded)
-        exported = self.exported("web.ctf")
+        self.loaded("web.ctf", *self.recorded[1:])
         views = {view: self.engine.columns(self.database, view)
-                 for view in self.names(exported, "view")}
+                 for view in self.names(self.exported("hooks.ctf"), "view")}
         for view in views:
             self.engine.run(self.database, f"DROP TABLE {view}")
-        self.loaded("web.ctf")
+        self.loaded("hooks.ctf")
         for view, columns in views.items():
             self.assertEqual(columns, self.engine.columns(self.database, view))
-        for trace in ["web.ctf", *self.recorded]:
-            self.has_views(trace)
+        self.has_views("web.ctf")
