@@ -15,6 +15,7 @@
 #include "cli/trace/load_processes.h"
 #include "logformat/read/trace_reader.h"
 #include "rmap/load/engine_address.h"
+#include "rmap/load/trace_key.h"
 
 namespace countrace::cli {
 namespace {
@@ -68,15 +69,16 @@ int RunLoad(const Arguments& arguments) {
   const std::string seconds =
       std::to_string((timeout_ns + kNsOfSecond - 1) / kNsOfSecond);
   std::vector<std::vector<std::string>> jobs;
-  std::set<std::array<std::uint8_t, 16>> uuids;
+  std::set<std::array<std::uint8_t, 16>> keys;
   int exit = kExitOk;
   for (const std::string& word : traces) {
     const auto [host, path] = NamedTraceOf(word);
     const auto reader = logformat::TraceReader::Open(path);
     if (!reader.ok()) {
       exit = ReportFailure(kLoadVerb.name, reader.status());
-    } else if (!uuids.insert((*reader)->info().uuid).second) {
-      Say(kLoadVerb.name, path + ": this trace was given twice (its UUID)");
+    } else if (!keys.insert(rmap::TraceKeyOf(**reader)).second) {
+      Say(kLoadVerb.name,
+          path + ": this trace was given twice (its UUID and end)");
     } else {
       auto& job = jobs.emplace_back(
           std::vector<std::string>{address, password_file, seconds, "load",

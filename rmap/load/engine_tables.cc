@@ -62,8 +62,9 @@ const TableSchema& TracesSchema() {
   static const TableSchema schema = {
       kTracesTable,
       "",
-      {TextColumn("path"), TextColumn("command"), NumberColumn("begin_ns"),
-       NumberColumn("realtime_offset_ns"), NumberColumn("rows")}};
+      {TextColumn("path"), TextColumn("command"), TextColumn("recording"),
+       NumberColumn("begin_ns"), NumberColumn("realtime_offset_ns"),
+       NumberColumn("rows")}};
   return schema;
 }
 

@@ -26,15 +26,17 @@ absl::StatusOr<std::string> FindTrace(Engine& engine,
   std::vector<std::string> found;
   std::string list;
   const absl::Status status = engine.Read(
-      absl::StrFormat("SELECT \"trace\", \"host\", \"path\" FROM \"%s\" "
-                      "ORDER BY \"host\", \"trace\"",
-                      kTracesTable),
+      absl::StrFormat(
+          "SELECT \"trace\", \"host\", \"path\", \"recording\" FROM \"%s\" "
+          "ORDER BY \"host\", \"trace\"",
+          kTracesTable),
       [&](const TextRow& row) {
         const std::string uuid = row[0].value_or(""),
                           host = row[1].value_or("");
         list += absl::StrFormat("%s%s (%s of %s)", list.empty() ? "" : ", ",
                                 uuid, row[2].value_or(""), host);
-        if (which.empty() || which == uuid || which == host) {
+        if (which.empty() || which == uuid || which == host ||
+            which == row[3].value_or("")) {
           found.push_back(uuid);
         }
         return absl::OkStatus();

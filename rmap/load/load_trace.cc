@@ -10,8 +10,10 @@
 #include "absl/strings/str_join.h"
 #include "logformat/description/recorded_part.h"
 #include "logformat/description/trace_description.h"
+#include "logformat/description/trace_directory.h"
 #include "rmap/export/export_tables.h"
 #include "rmap/load/engine_tables.h"
+#include "rmap/load/trace_key.h"
 
 namespace countrace::rmap {
 namespace {
@@ -197,9 +199,11 @@ class LoadingWriter final : public TableWriter {
     if (status().ok()) Fail(loads_->Flush());
     if (!status().ok()) return status();
     LoadedTable* const traces = Add(TracesSchema());
-    traces->Write(std::array<Value, 5>{
+    const std::string recording = logformat::FormatUuid(info_.uuid);
+    traces->Write(std::array<Value, 6>{
         TextOrAbsent(info_.path), TextOrAbsent(info_.command),
-        Integer(info_.begin_ns), info_.realtime_offset_ns, rows()});
+        std::string_view(recording), Integer(info_.begin_ns),
+        info_.realtime_offset_ns, rows()});
     if (status().ok()) Fail(traces->Flush());
     return status();
   }
@@ -251,9 +255,17 @@ absl::StatusOr<Loaded> LoadTrace(logformat::TraceReader& reader,
     return absl::FailedPreconditionError(absl::StrFormat(
         "%s is being recorded: load it when it has ended", info.path));
   }
+  const auto listed = logformat::ListTraceDirectory(reader.directory());
+  if (!info.finished && listed.ok() && listed->copied) {
+    return absl::FailedPreconditionError(absl::StrFormat(
+        "%s was copied before its recording ended: load the whole of it, its "
+        "rows would be there twice",
+        info.path));
+  }
   auto places = OpenPlaces(cluster, request.migrate);
   if (!places.ok()) return places.status();
-  const std::string trace = logformat::FormatUuid(info.uuid);
+  const EngineUuid key = TraceKeyOf(reader);
+  const std::string trace = logformat::FormatUuid(key);
   const std::string& host = request.host.empty() ? info.hostname : request.host;
   const auto home = cluster.ShardOf(trace, host);
   if (!home.ok()) return home.status();
@@ -263,7 +275,7 @@ absl::StatusOr<Loaded> LoadTrace(logformat::TraceReader& reader,
   const auto there = StoredRows(engine, kTracesTable, trace);
   if (!there.ok()) return there.status();
   if (*there > 0) return Loaded{.before = true};
-  LoadingWriter writer(engine, *places, {host, info.boot_id, info.uuid}, info,
+  LoadingWriter writer(engine, *places, {host, info.boot_id, key}, info,
                        request.batch_rows);
   status = writer.Open();
   if (!status.ok()) return status;

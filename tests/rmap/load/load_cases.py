@@ -10,6 +10,7 @@ Usage of clickhouse_load_test.py, shards_load_test.py and postgres_load_test.py:
 import os
 import pathlib
 import random
+import shutil
 import signal
 import socket
 import sqlite3
@@ -192,6 +193,36 @@ class LoadCases(unittest.TestCase):
         for trace in (first, second):
             self.assertIn(f"{trace} is loaded already", again)
             self.holds(trace)
+
+    def test_parts_of_a_recording_are_traces(self):
+        """They all have its UUID. A copy of one that goes on is no part."""
+        done = run(COUNTRACE, "record", "-q", "--split", "1s", "-o", "chain.ctf", "--",
+                   "sleep", "2.5", folder=self.folder)
+        self.assertEqual(0, done.returncode, done.stderr)
+        parts = [part.name for part in self.folder.glob("chain.ctf*")]
+        self.assertLess(2, len(parts))
+        self.loaded(*parts)
+        self.assertEqual(1, len(self.engine.rows(
+            self.database, "SELECT DISTINCT recording FROM traces")))
+        again = self.loaded(*parts)
+        for part in parts:
+            self.holds(part)
+            self.assertIn(f"{part} is loaded already", again)
+        with subprocess.Popen([COUNTRACE, "record", "-q", "--no-kernel", "-o",
+                               "long.ctf", "--", "cat"], cwd=self.folder,
+                              stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL) as recorder:
+            try:
+                limit = time.monotonic() + PATIENCE_S
+                while not (self.folder / "long.ctf/.incomplete").exists():
+                    self.assertLess(time.monotonic(), limit)
+                    time.sleep(0.01)
+                self.refused("long.ctf", says=["is being recorded"])
+                shutil.copytree(self.folder / "long.ctf", self.folder / "copy.ctf",
+                                ignore=shutil.ignore_patterns(".unjoined"))  # a pipe
+                self.refused("copy.ctf", says=["copied before its recording ended"])
+            finally:
+                recorder.communicate(timeout=PATIENCE_S)  # no more input
 
     def test_a_fetch_makes_the_database_of_export(self):
         for trace in ["web.ctf", "big.ctf", *self.recorded]:
