@@ -159,6 +159,8 @@ def prepare(folder):
     (folder / 'files').mkdir(parents=True)
     for name, text in (('a', 'line one\nline two\n'), ('b', 'other\n'), ('c.txt', 'third\n')):
         (folder / 'files' / name).write_text(text)
+        # Else git reads those again that are of the second of its index.
+        os.utime(folder / 'files' / name, (1767225600, 1767225600))
     (folder / 'empty').mkdir()
     run('tar', '-cf', folder / 'given.tar', '-C', folder / 'files', 'a', 'b')
     if shutil.which('git'):
