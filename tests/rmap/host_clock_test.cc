@@ -290,7 +290,7 @@ TEST_CASE("host clock: the truth is inside though the speed changed",
     }
     outside_a_line += is_outside ? 1 : 0;
   }
-  CHECK(fits > 20);
+  CHECK(fits > PropertyRuns(200) / 10);
   CHECK(outside_a_line > 0);
 }
 
