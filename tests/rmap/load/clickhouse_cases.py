@@ -1,9 +1,10 @@
 """What one ClickHouse and several have in common: views have no lock there."""
 
-from load_cases import LoadCases
+import load_cases
+from engines import PASSWORD
 
 
-class ClickHouseCases(LoadCases):
+class ClickHouseCases(load_cases.LoadCases):
     def make_older_in(self, server, database):
         server.run(database, "CREATE TABLE other AS loads ENGINE = "
                    "ReplacingMergeTree ORDER BY (trace, row)")
@@ -29,3 +30,13 @@ class ClickHouseCases(LoadCases):
         for view, columns in views.items():
             self.assertEqual(columns, self.engine.columns(self.database, view))
         self.has_views("web.ctf")
+
+    def test_a_server_without_tls_gets_no_password(self):
+        address = self.engine.address(self.database).replace(
+            "clickhouse:", "clickhouses:")
+        done = load_cases.run(
+            load_cases.COUNTRACE, "load", address, "web.ctf", folder=self.folder,
+            environment={"COUNTRACE_LOAD_PASSWORD": PASSWORD})
+        self.assertEqual(1, done.returncode, done.stderr)
+        self.assertIn(address.partition("//")[2].partition("/")[0], done.stderr)
+        self.assertNotIn(PASSWORD, done.stderr)

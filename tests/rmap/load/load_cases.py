@@ -202,8 +202,12 @@ class LoadCases(unittest.TestCase):
         parts = [part.name for part in self.folder.glob("chain.ctf*")]
         self.assertLess(2, len(parts))
         self.loaded(*parts)
-        self.assertEqual(1, len(self.engine.rows(
-            self.database, "SELECT DISTINCT recording FROM traces")))
+        ((recording,),) = self.engine.rows(
+            self.database, "SELECT DISTINCT recording FROM traces")
+        done = self.fetch(f"{self.engine.address(self.database)}#{recording}",
+                          self.folder / "none.fetched")
+        self.assertNotEqual(0, done.returncode)
+        self.assertIn(f"{len(parts)} loaded traces are `{recording}`", done.stderr)
         again = self.loaded(*parts)
         for part in parts:
             self.holds(part)
@@ -257,9 +261,11 @@ class LoadCases(unittest.TestCase):
         done = self.fetch(self.engine.address(self.database) + "#other", fetched)
         self.assertNotEqual(0, done.returncode)
         self.assertIn("web.ctf of testhost", done.stderr)
-        done = self.fetch(self.engine.address(self.database) + "#testhost",
-                          self.folder / "named.fetched")
-        self.assertEqual(0, done.returncode, done.stderr)
+        (recording,) = self.engine.rows(self.database, "SELECT recording FROM traces")
+        for name in ("testhost", *recording):
+            done = self.fetch(f"{self.engine.address(self.database)}#{name}",
+                              self.folder / f"{name}.fetched")
+            self.assertEqual(0, done.returncode, done.stderr)
 
     # ---- kills
 
