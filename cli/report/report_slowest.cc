@@ -220,16 +220,17 @@ absl::StatusOr<rmap::Report> AddSlowest(const Question& question,
   logformat::TraceReader& reader = *traces.readers[at];
   const std::string& path =
       request.hosts.empty() ? request.trace : request.hosts[at].path;
+  const auto hooks = rmap::SegmentsNamed(reader.info(), question.segment);
   std::optional<rmap::where::RecordCondition> condition;
-  if (!request.where.steps.empty()) {
+  // A host without such calls need not have their values.
+  if (!request.where.steps.empty() && !hooks.empty()) {
     auto bound =
         rmap::where::RecordCondition::Bind(request.where, reader.info());
     if (!bound.ok()) return AsUsage(bound.status());
     condition = *std::move(bound);
   }
-  rmap::SlowestCalls slowest(
-      question.most, rmap::SegmentsNamed(reader.info(), question.segment),
-      range, condition ? &*condition : nullptr);
+  rmap::SlowestCalls slowest(question.most, hooks, range,
+                             condition ? &*condition : nullptr);
   rmap::NotedReader noted(reader, slowest);
   ProgressBar progress("reading " + path, request.input->show_progress());
   auto report = rmap::Reconstruct(noted, {.observer = &slowest,

@@ -11,8 +11,7 @@
 
 namespace countrace::rmap {
 
-// `which`: a trace's key, or a recording or a host that has one trace; "": the
-// only one.
+// `which`: the key of a trace, or a recording or host of one; "": the only one.
 // Writes the tables of the report, `books` and `meta`, and finishes `writer`.
 // Errors: NOT_FOUND there is not one such trace; DATA_LOSS the engine has not
 // all of its rows.

@@ -114,6 +114,12 @@ class HostKinds(unittest.TestCase):
         for host in self.traces:
             self.assertIn(host, by_host)
         self.assertEqual(6, len(slowest.splitlines()))
+        # Others have no such calls, nor their values.
+        subprocess.run([COUNTRACE, "record", "-q", "-o", "bare.ctf", "--", "true"],
+                       cwd=self.folder, check=True)
+        one = self.done("report", "--slowest", "5", "server:request", "--where",
+                        "arg0 == 7", "bare=bare.ctf", self.given[0])
+        self.assertEqual(2, len(one.splitlines()), one)
         self.assertIn("container/", self.done("diff", "--all", "--before", *self.given,
                                               "--after", *self.given))
         self.assertIn("samples", self.done("state", "--at", "+1ms", *self.given))
